@@ -81,7 +81,7 @@ func wingOf(pkg string) string {
 func TestWings_ImportsFollowTheTable(t *testing.T) {
 	may := map[string][]string{}
 	for _, w := range wings {
-		for _, other := range strings.Fields(w.may) {
+		for other := range strings.FieldsSeq(w.may) {
 			if may[other] == nil {
 				t.Errorf("wing %s may import %s, which comes after it in the table: want one direction", w.name, other)
 			}
@@ -196,7 +196,7 @@ func TestEveryPackageIsDocumentedOnce(t *testing.T) {
 // Every command starts all packages: what a package compiles for itself, all commands wait
 // for. internal/base/lazyregexp compiles what is used.
 func TestPatternsAreCompiledWhenTheyAreUsed(t *testing.T) {
-	if err := lazyregexp.Broken(); err != nil { // those of both commands: script_test.go has them
+	if err := lazyregexp.CompileAll(); err != nil { // those of both commands: script_test.go has them
 		t.Error(err)
 	}
 	for _, pkg := range ourPackages(t) {

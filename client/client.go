@@ -32,15 +32,15 @@ type Client struct {
 	Say func(string)
 }
 
-// ErrLater is wrapped by the error for a server that did not answer, or could not. The same request may
+// ErrUnavailable is wrapped by the error for a server that did not answer, or could not. The same request may
 // succeed later.
-var ErrLater = errors.New("the server does not take it now")
+var ErrUnavailable = errors.New("the server does not take it now")
 
 // Push sends a report and retries until the server has acknowledged it: first the blobs that the server
 // lacks, then the report, always with the same key. The server stores the report once, however often Push
 // is called.
 //
-// An error that wraps *ProblemError and not ErrLater is final. An error that wraps ErrLater is not.
+// An error that wraps *ProblemError and not ErrUnavailable is final. An error that wraps ErrUnavailable is not.
 func (c *Client) Push(ctx context.Context, p *Spooled) (Receipt, error) {
 	receipt, err := c.push(ctx, p)
 	if err != nil {

@@ -44,10 +44,10 @@ func DecodeAt(body []byte, now time.Time) (*Report, error) {
 	if len(body) > MaxReport {
 		return nil, fmt.Errorf("%w: a body has %d MB at most", ErrTooLarge, MaxReport>>20)
 	}
-	r, ok := quick(body)
+	r, ok := decodeFast(body)
 	if !ok {
 		var err error
-		if r, err = careful(body); err != nil {
+		if r, err = decodeStrict(body); err != nil {
 			return nil, err
 		}
 	}
@@ -57,8 +57,8 @@ func DecodeAt(body []byte, now time.Time) (*Report, error) {
 	return r, nil
 }
 
-// careful decodes a report in any valid JSON formatting, and reports where it is invalid.
-func careful(body []byte) (*Report, error) {
+// decodeStrict decodes a report in any valid JSON formatting, and reports where it is invalid.
+func decodeStrict(body []byte) (*Report, error) {
 	if _, err := scan(body); err != nil {
 		return nil, err
 	}

@@ -51,12 +51,12 @@ func health(run *measure.Run, points []Point) Health {
 		}
 	}
 	slices.Sort(h.Reasons)
-	h.SMClockMHz, h.MemoryClockMHz, h.PowerW, h.Load1 = middle(sm), middle(memory), middle(power), middle(load)
-	h.Calibration, h.Noise = middle(calibration), middle(noise)
+	h.SMClockMHz, h.MemoryClockMHz, h.PowerW, h.Load1 = medianOrZero(sm), medianOrZero(memory), medianOrZero(power), medianOrZero(load)
+	h.Calibration, h.Noise = medianOrZero(calibration), medianOrZero(noise)
 	return h
 }
 
-func middle(list []float64) float64 {
+func medianOrZero(list []float64) float64 {
 	if len(list) == 0 {
 		return 0
 	}

@@ -49,9 +49,9 @@ type Series struct {
 	TwoSpeeds bool      `json:"two_speeds,omitempty"`
 }
 
-// Kept is one stored point of a series. Numbers have 24 bits of precision, which is far finer than the
+// StoredPoint is one stored point of a series. Numbers have 24 bits of precision, which is far finer than the
 // noise of any device. Those of the report are stored the same way.
-type Kept struct {
+type StoredPoint struct {
 	At       time.Time     `json:"at"` // time of its commit; time of measurement while that is unknown
 	Report   int64         `json:"report"`
 	Commit   string        `json:"commit,omitempty"`

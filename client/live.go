@@ -33,7 +33,7 @@ const (
 	LiveSide    LiveKind = "side"    // a side of a round starts, with the state of the device
 	LiveCase    LiveKind = "case"    // a case of a side was measured
 	LiveRound   LiveKind = "round"   // a round ended; Text says why it does not count, if so
-	LiveLooked  LiveKind = "looked"  // the judge made a look, and some cases are still undecided
+	LiveLook    LiveKind = "looked"  // the judge made a look, and some cases are still undecided
 	LiveVerdict LiveKind = "verdict" // the verdict; Text is its sentence
 	LiveEnded   LiveKind = "ended"   // the run ended; Text says why, if it failed
 )
@@ -84,10 +84,10 @@ type liveBatch struct {
 	Events []LiveEvent `json:"events"`
 }
 
-// LiveHeard is a server's response to live events.
-type LiveHeard struct {
-	Heard int64  `json:"heard"` // number of the last event received
-	URL   string `json:"url"`   // page of the run
+// LiveAck is a server's response to live events.
+type LiveAck struct {
+	LastEvent int64  `json:"heard"` // number of the last event received
+	URL       string `json:"url"`   // page of the run
 }
 
 // LiveRun is a run in progress, or one that just ended, as stored by a server.
@@ -101,7 +101,7 @@ type LiveRun struct {
 	Device    string          `json:"device,omitempty"`
 	Pawl      string          `json:"pawl,omitempty"`
 	Began     time.Time       `json:"began"`
-	Heard     time.Time       `json:"heard"` // time of the last event, by the server's clock
+	LastSeen  time.Time       `json:"heard"` // time of the last event, by the server's clock
 	Step      string          `json:"step,omitempty"`
 	Sides     []string        `json:"sides,omitempty"`
 	Cases     int             `json:"cases,omitempty"`
@@ -165,7 +165,7 @@ func DecodeLive(body []byte, now time.Time) ([]LiveEvent, error) {
 }
 
 var liveKinds = map[LiveKind]bool{
-	LiveStep: true, LiveStarted: true, LiveSide: true, LiveCase: true, LiveRound: true, LiveLooked: true, LiveVerdict: true, LiveEnded: true,
+	LiveStep: true, LiveStarted: true, LiveSide: true, LiveCase: true, LiveRound: true, LiveLook: true, LiveVerdict: true, LiveEnded: true,
 }
 
 func (c *checker) live(e *LiveEvent, pointer string) {

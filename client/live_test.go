@@ -95,14 +95,14 @@ const liveRun = "01JC0000000000000000000000"
 func TestLiveGathersBetweenRequests(t *testing.T) {
 	l := newListener(t)
 	live := l.Live(t.Context(), liveRun, time.Second)
-	live.Tell(client.LiveEvent{Kind: client.LiveStep, Text: "building"})
+	live.Send(client.LiveEvent{Kind: client.LiveStep, Text: "building"})
 	<-l.paused
 	for range 1000 { // a server that is left alone: what has no room is dropped, and nobody waits
-		live.Tell(client.LiveEvent{Kind: client.LiveCase, Case: "a\nb", Side: "base", Text: strings.Repeat("é", 400)})
+		live.Send(client.LiveEvent{Kind: client.LiveCase, Case: "a\nb", Side: "base", Text: strings.Repeat("é", 400)})
 	}
 	l.next <- struct{}{}
 	<-l.paused
-	live.Tell(client.LiveEvent{Kind: client.LiveEnded})
+	live.Send(client.LiveEvent{Kind: client.LiveEnded})
 	live.Close()
 	got := l.heard(t)
 	if len(got) != 3 || len(got[0]) != 1 || len(got[1]) != client.MaxLiveEvents || len(got[2]) != 1 || got[2][0] != 1002 {
@@ -118,7 +118,7 @@ func TestLiveAfterARefusal(t *testing.T) {
 	l := newListener(t)
 	l.status = http.StatusServiceUnavailable
 	live := l.Live(t.Context(), liveRun, time.Second)
-	live.Tell(client.LiveEvent{Kind: client.LiveStep})
+	live.Send(client.LiveEvent{Kind: client.LiveStep})
 	<-l.paused
 	l.mu.Lock()
 	l.status = 0
@@ -132,7 +132,7 @@ func TestLiveAfterARefusal(t *testing.T) {
 	l.status = http.StatusForbidden
 	live = l.Live(t.Context(), liveRun, time.Second)
 	for range 3 {
-		live.Tell(client.LiveEvent{Kind: client.LiveStep})
+		live.Send(client.LiveEvent{Kind: client.LiveStep})
 	}
 	live.Close()
 	if got := l.heard(t); len(got) != 1 || len(l.said) != 1 || !strings.Contains(l.said[0], "403") {
@@ -146,7 +146,7 @@ func TestLiveAfterALateAnswer(t *testing.T) {
 	liveLimits(t, 50*time.Millisecond)
 	l.mu.Lock() // the server cannot answer
 	live := l.Live(t.Context(), liveRun, time.Second)
-	live.Tell(client.LiveEvent{Kind: client.LiveStep})
+	live.Send(client.LiveEvent{Kind: client.LiveStep})
 	<-l.paused
 	l.mu.Unlock()
 	live.Close()

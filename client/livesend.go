@@ -13,16 +13,16 @@ import (
 
 // Variables, so that tests on slow machines can change them.
 var (
-	liveTry     = 5 * time.Second // timeout of one request
-	liveGoodbye = 2 * time.Second // timeout for the remaining events when the run is over
+	liveRequestTimeout = 5 * time.Second // timeout of one request
+	liveFlushTimeout   = 2 * time.Second // timeout for the remaining events when the run is over
 )
 
-// liveLate is the number of consecutive timeouts after which a Live stops sending.
-const liveLate = 3
+// maxLiveTimeouts is the number of consecutive timeouts after which a Live stops sending.
+const maxLiveTimeouts = 3
 
-// Live sends the events of a run in progress to a server. It is best effort: it never delays the run, and
+// LiveReporter sends the events of a run in progress to a server. It is best effort: it never delays the run, and
 // drops events that cannot be sent in time.
-type Live struct {
+type LiveReporter struct {
 	client  Client
 	name    string
 	say     func(string)
@@ -38,8 +38,8 @@ type Live struct {
 // Live starts sending events of a run under a name, a ULID. It makes at most one request per interval
 // every. Only the values of the context are used, so that an interrupted run can still report its end. Tell
 // must be called from one goroutine at a time.
-func (c *Client) Live(ctx context.Context, name string, every time.Duration) *Live {
-	l := &Live{client: *c, name: name, every: every, queue: make(chan LiveEvent, MaxLiveEvents), done: make(chan struct{})}
+func (c *Client) Live(ctx context.Context, name string, every time.Duration) *LiveReporter {
+	l := &LiveReporter{client: *c, name: name, every: every, queue: make(chan LiveEvent, MaxLiveEvents), done: make(chan struct{})}
 	l.client.Patience, l.client.Say = time.Nanosecond, nil // a single attempt: more events will follow
 	if l.say = c.Say; l.say == nil {
 		l.say = func(string) {}
@@ -50,8 +50,8 @@ func (c *Client) Live(ctx context.Context, name string, every time.Duration) *Li
 	return l
 }
 
-// Tell queues an event, or drops it if the queue is full. It cuts texts to the lengths that a server accepts.
-func (l *Live) Tell(e LiveEvent) {
+// Send queues an event, or drops it if the queue is full. It cuts texts to the lengths that a server accepts.
+func (l *LiveReporter) Send(e LiveEvent) {
 	l.n++
 	e.N, e.At = l.n, l.client.Now().UTC()
 	e.fit()
@@ -62,16 +62,16 @@ func (l *Live) Tell(e LiveEvent) {
 }
 
 // Close sends the remaining events. It waits at most three seconds.
-func (l *Live) Close() {
+func (l *LiveReporter) Close() {
 	l.closing()
 	select {
 	case <-l.done:
-	case <-time.After(liveGoodbye + time.Second): // the request times out first
+	case <-time.After(liveFlushTimeout + time.Second): // the request times out first
 	}
 }
 
 // run sends the queued events, then pauses before the next request.
-func (l *Live) run(ctx context.Context) {
+func (l *LiveReporter) run(ctx context.Context) {
 	defer close(l.done)
 	var pending []LiveEvent
 	told, late := false, 0
@@ -86,9 +86,9 @@ func (l *Live) run(ctx context.Context) {
 		if len(pending) == 0 {
 			continue
 		}
-		limit := liveTry
+		limit := liveRequestTimeout
 		if last {
-			limit = liveGoodbye
+			limit = liveFlushTimeout
 		}
 		heard, err := l.send(ctx, limit, pending)
 		switch {
@@ -99,11 +99,11 @@ func (l *Live) run(ctx context.Context) {
 				l.say("live: " + line(heard.URL, 500))
 			}
 		case errors.Is(err, context.DeadlineExceeded):
-			if late++; late == liveLate {
+			if late++; late == maxLiveTimeouts {
 				l.say("the server is not told of this run any more: it does not answer")
 				return
 			}
-		case !errors.Is(err, ErrLater): // the server would reject every event
+		case !errors.Is(err, ErrUnavailable): // the server would reject every event
 			l.say("the server is not told of this run while it is under way: " + line(err.Error(), 500))
 			return
 		}
@@ -114,7 +114,7 @@ func (l *Live) run(ctx context.Context) {
 }
 
 // gather takes the queued events, up to the limit of one request.
-func (l *Live) gather(pending []LiveEvent) []LiveEvent {
+func (l *LiveReporter) gather(pending []LiveEvent) []LiveEvent {
 	for len(pending) < MaxLiveEvents {
 		select {
 		case e := <-l.queue:
@@ -126,14 +126,14 @@ func (l *Live) gather(pending []LiveEvent) []LiveEvent {
 	return pending
 }
 
-func (l *Live) send(ctx context.Context, limit time.Duration, events []LiveEvent) (LiveHeard, error) {
+func (l *LiveReporter) send(ctx context.Context, limit time.Duration, events []LiveEvent) (LiveAck, error) {
 	body, err := json.Marshal(liveBatch{SchemaLive, events})
 	if err != nil {
-		return LiveHeard{}, err
+		return LiveAck{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	var heard LiveHeard
+	var heard LiveAck
 	err = l.client.send(ctx, request{
 		method: http.MethodPost, path: "live/" + l.name, digest: digestText(body), size: int64(len(body)), media: "application/json",
 		body: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil },

@@ -14,8 +14,8 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// ErrNothing is wrapped by the error for results that contain nothing to report.
-var ErrNothing = errors.New("nothing to report")
+// ErrNothingToReport is wrapped by the error for results that contain nothing to report.
+var ErrNothingToReport = errors.New("nothing to report")
 
 // ErrIdentical is wrapped by the error for results without a record because no input of a build or a kernel
 // had changed. It is not a failure.
@@ -43,7 +43,7 @@ func NewReport(ctx context.Context, in Input) (*Report, []File, error) {
 	}
 	run, err := measure.Load(record)
 	if errors.Is(err, fs.ErrNotExist) && identical(dir) {
-		return nil, nil, fmt.Errorf("%w: %w", ErrNothing, ErrIdentical)
+		return nil, nil, fmt.Errorf("%w: %w", ErrNothingToReport, ErrIdentical)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a report: %w", err)
@@ -88,14 +88,14 @@ func describe(run *measure.Run, verdict *verdictFile) (*Report, error) {
 		}
 	}
 	if r.Commit.SHA == "" {
-		return nil, fmt.Errorf("%w: run %s does not say which commit it measured: pawl push needs a run of a git repository", ErrNothing, run.ID)
+		return nil, fmt.Errorf("%w: run %s does not say which commit it measured: pawl push needs a run of a git repository", ErrNothingToReport, run.ID)
 	}
 	if verdict != nil {
 		r.Verdict, r.Sentence = verdict.Verdict, line(verdict.Sentence, 1000)
 	}
 	r.Points = points(run, verdict)
 	if len(r.Points) == 0 {
-		return nil, fmt.Errorf("%w: run %s has no case with a round that counts", ErrNothing, run.ID)
+		return nil, fmt.Errorf("%w: run %s has no case with a round that counts", ErrNothingToReport, run.ID)
 	}
 	r.Health = health(run, r.Points)
 	return r, nil

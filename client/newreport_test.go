@@ -95,7 +95,7 @@ func results(t *testing.T, commit string) (string, *measure.Run) {
 func addVerdict(t *testing.T, dir, run string) {
 	t.Helper()
 	key := measure.CaseKey{Benchmark: "attention", Config: "S512", Implementation: measure.Candidate}
-	base := ratchet.Judgement{Name: "attention/S512", CaseKey: key, Verdict: ratchet.Improvement}
+	base := ratchet.Judgment{Name: "attention/S512", CaseKey: key, Verdict: ratchet.Improvement}
 	gain := base
 	gain.Facts = &ratchet.Facts{Base: ratchet.Side{Median: 1100}}
 	doc := struct {
@@ -105,9 +105,9 @@ func addVerdict(t *testing.T, dir, run string) {
 		Moved []string
 		Whys  []string
 	}{
-		ratchet.Result{Schema: ratchet.Schema, Verdict: ratchet.Improvement, Sentence: "8 % faster.\nReally.", Cases: []ratchet.Judgement{base}},
+		ratchet.Result{Schema: ratchet.Schema, Verdict: ratchet.Improvement, Sentence: "8 % faster.\nReally.", Cases: []ratchet.Judgment{base}},
 		run,
-		ratchet.Result{Cases: []ratchet.Judgement{gain}},
+		ratchet.Result{Cases: []ratchet.Judgment{gain}},
 		[]string{"attention/S512"},
 		[]string{"fewer loads"},
 	}
@@ -301,7 +301,7 @@ func TestNewReportRefuses(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)
 		}
-		if want := name == "no commit" || name == "no rounds" || name == "identical"; errors.Is(err, client.ErrNothing) != want {
+		if want := name == "no commit" || name == "no rounds" || name == "identical"; errors.Is(err, client.ErrNothingToReport) != want {
 			t.Errorf("%s: nothing to report? %v", name, err)
 		}
 	}

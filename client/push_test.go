@@ -175,7 +175,7 @@ func TestPushGivesUpInTheEnd(t *testing.T) {
 		return true
 	})
 	_, err := s.Push(t.Context(), s.add(t))
-	if !errors.Is(err, client.ErrLater) || !strings.Contains(err.Error(), "gave up after trying for 5m0s") {
+	if !errors.Is(err, client.ErrUnavailable) || !strings.Contains(err.Error(), "gave up after trying for 5m0s") {
 		t.Errorf("%v", err)
 	}
 	if total := s.at.Sub(now); total > 5*time.Minute || total < 4*time.Minute {
@@ -194,7 +194,7 @@ func TestPushGivesUpInTheEnd(t *testing.T) {
 		return true
 	})
 	_, err = s.Push(t.Context(), s.add(t))
-	if !errors.Is(err, client.ErrLater) || len(s.slept) != 0 || !strings.Contains(err.Error(), "left alone for 1h0m0s") {
+	if !errors.Is(err, client.ErrUnavailable) || len(s.slept) != 0 || !strings.Contains(err.Error(), "left alone for 1h0m0s") {
 		t.Errorf("%v after %v", err, s.slept)
 	}
 }
@@ -212,7 +212,7 @@ func TestPushTakesNoForAnAnswer(t *testing.T) {
 		})
 		_, err := s.Push(t.Context(), s.add(t))
 		problem, ok := errors.AsType[*client.ProblemError](err)
-		if !ok || problem.Status != status || !strings.Contains(err.Error(), "because I say so") || errors.Is(err, client.ErrLater) {
+		if !ok || problem.Status != status || !strings.Contains(err.Error(), "because I say so") || errors.Is(err, client.ErrUnavailable) {
 			t.Errorf("%d: %v", status, err)
 		}
 		if len(s.server.Calls()) != 2 || len(s.slept) != 0 {
@@ -244,7 +244,7 @@ func TestPushOfAnotherBodyIsRefused(t *testing.T) {
 func TestPushSendsAgainWhatWasCollected(t *testing.T) {
 	s := newSender(t)
 	p := s.add(t)
-	once := sync.OnceFunc(func() { s.server.Forget(digestOf("a record")) })
+	once := sync.OnceFunc(func() { s.server.DeleteBlob(digestOf("a record")) })
 	s.server.Before(func(_ http.ResponseWriter, r *http.Request) bool {
 		if strings.HasSuffix(r.URL.Path, "/reports") {
 			once()

@@ -102,7 +102,7 @@ type Range struct {
 }
 
 // Points returns the points of a series, in the order of their commits.
-func (c *Client) Points(ctx context.Context, series int64, r Range) ([]Kept, error) {
+func (c *Client) Points(ctx context.Context, series int64, r Range) ([]StoredPoint, error) {
 	v := url.Values{}
 	for name, t := range map[string]time.Time{"from": r.From, "to": r.To} {
 		if !t.IsZero() {
@@ -114,7 +114,7 @@ func (c *Client) Points(ctx context.Context, series int64, r Range) ([]Kept, err
 			v.Set(name, strconv.Itoa(n))
 		}
 	}
-	var p page[Kept]
+	var p page[StoredPoint]
 	err := c.get(ctx, "series/"+strconv.FormatInt(series, 10)+"/points", v, &p)
 	return p.Items, err
 }

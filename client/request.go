@@ -68,7 +68,7 @@ func (c *Client) send(ctx context.Context, r request, into any) error {
 	until := c.Now().Add(patience)
 	for wait := firstWait; ; wait = min(2*wait, longestWait) {
 		after, err := c.try(ctx, r, address, into)
-		if err == nil || !errors.Is(err, ErrLater) {
+		if err == nil || !errors.Is(err, ErrUnavailable) {
 			return err
 		}
 		// An interrupt may also break the connection. Report the interrupt, not the broken connection. A deadline is
@@ -155,12 +155,12 @@ func (c *Client) try(ctx context.Context, r request, address string, into any) (
 		if said, ok := errors.AsType[*url.Error](err); ok {
 			err = said.Err // without the address, which the user knows
 		}
-		return 0, fmt.Errorf("%w: %w", ErrLater, err)
+		return 0, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
 	if err != nil {
-		return 0, fmt.Errorf("%w: its answer was cut off: %w", ErrLater, err)
+		return 0, fmt.Errorf("%w: its answer was cut off: %w", ErrUnavailable, err)
 	}
 	return c.judge(answer, text, into)
 }
@@ -219,7 +219,7 @@ func (c *Client) judge(answer *http.Response, text []byte, into any) (time.Durat
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests,
 		http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return c.retryAfter(answer.Header.Get("Retry-After")), fmt.Errorf("%w: %w", ErrLater, p)
+		return c.retryAfter(answer.Header.Get("Retry-After")), fmt.Errorf("%w: %w", ErrUnavailable, p)
 	default:
 		return 0, p
 	}

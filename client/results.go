@@ -114,21 +114,21 @@ func gather(dir string, run *measure.Run, verdict *verdictFile) ([]File, error) 
 		return nil, err
 	}
 	files := []File{
-		inMemory(BlobRecord, "current.json.zst", packed(document.Bytes())),
+		inMemory(BlobRecord, "current.json.zst", compress(document.Bytes())),
 		inMemory(BlobSamples, "samples", data),
 	}
 	if verdict != nil {
-		files = append(files, inMemory(BlobVerdict, "verdict.json.zst", packed(verdict.text)))
+		files = append(files, inMemory(BlobVerdict, "verdict.json.zst", compress(verdict.text)))
 		if len(verdict.Whys) > 0 && string(verdict.Whys) != "null" {
-			files = append(files, inMemory(BlobWhy, "whys.json.zst", packed(verdict.Whys)))
+			files = append(files, inMemory(BlobWhy, "whys.json.zst", compress(verdict.Whys)))
 		}
 	}
 	profiles, err := profiles(dir, MaxBlobs-len(files))
 	return distinct(append(files, profiles...)), err
 }
 
-// packed compresses deterministically.
-func packed(text []byte) []byte {
+// compress compresses deterministically.
+func compress(text []byte) []byte {
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
 	if err != nil {
 		panic(err) // impossible: the options are constants

@@ -42,7 +42,7 @@ func scan(body []byte) (objects int, err error) {
 			depth = max(depth-1, 0)
 		case ',':
 			values[depth]++
-			if most := mostValues(depth); array[depth] && values[depth] >= most {
+			if most := maxValues(depth); array[depth] && values[depth] >= most {
 				return 0, &InvalidError{"", fmt.Sprintf("after byte %d: a list has more than %d values", i, most)}
 			}
 		case 'n':
@@ -52,8 +52,8 @@ func scan(body []byte) (objects int, err error) {
 	return objects, nil
 }
 
-// mostValues returns the maximum length of a list at a depth: of the report itself, or inside its parts.
-func mostValues(depth int) int {
+// maxValues returns the maximum length of a list at a depth: of the report itself, or inside its parts.
+func maxValues(depth int) int {
 	if depth <= 2 {
 		return MaxPoints
 	}

@@ -65,9 +65,9 @@ const (
 
 // Prefixes of directories that are not waiting reports.
 const (
-	beginning = ".new-"
-	leaving   = ".done-"
-	refused   = "refused-"
+	newPrefix     = ".new-"
+	donePrefix    = ".done-"
+	refusedPrefix = "refused-"
 )
 
 // Add adds a report and its files to the spool. If a report of the same run is already waiting, Add leaves
@@ -96,7 +96,7 @@ func (s Spool) add(to Destination, r *Report, files []File) (*Spooled, error) {
 	if p, err := s.load(name); err == nil {
 		return p, nil
 	}
-	dir, err := os.MkdirTemp(s.Dir, beginning)
+	dir, err := os.MkdirTemp(s.Dir, newPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (s Spool) add(to Destination, r *Report, files []File) (*Spooled, error) {
 		}
 		return nil, err
 	}
-	if err := disk.SyncFolder(s.Dir); err != nil {
+	if err := disk.SyncDir(s.Dir); err != nil {
 		return nil, err
 	}
 	failpoint.At("spool.placed")
@@ -134,7 +134,7 @@ func fillSpool(dir string, to Destination, body []byte, files []File) error {
 			return err
 		}
 	}
-	return disk.SyncFolder(dir)
+	return disk.SyncDir(dir)
 }
 
 // spoolFile copies a file. It fails if the file has changed since its digest was computed.
@@ -211,9 +211,9 @@ func (s Spool) Pending() ([]*Spooled, error) {
 	var errs []error
 	for _, e := range entries {
 		switch name := e.Name(); {
-		case strings.HasPrefix(name, beginning), strings.HasPrefix(name, leaving):
+		case strings.HasPrefix(name, newPrefix), strings.HasPrefix(name, donePrefix):
 			s.sweep(e)
-		case strings.HasPrefix(name, refused) || !e.IsDir():
+		case strings.HasPrefix(name, refusedPrefix) || !e.IsDir():
 		default:
 			p, err := s.load(name)
 			if err == nil {
@@ -230,7 +230,7 @@ func (s Spool) Pending() ([]*Spooled, error) {
 // a day.
 func (s Spool) sweep(e fs.DirEntry) {
 	info, err := e.Info()
-	if err == nil && (strings.HasPrefix(e.Name(), leaving) || s.Now().Sub(info.ModTime()) > 24*time.Hour) {
+	if err == nil && (strings.HasPrefix(e.Name(), donePrefix) || s.Now().Sub(info.ModTime()) > 24*time.Hour) {
 		_ = os.RemoveAll(filepath.Join(s.Dir, e.Name()))
 	}
 }
@@ -238,7 +238,7 @@ func (s Spool) sweep(e fs.DirEntry) {
 // Done removes a report that the server has acknowledged. It renames the report first and then deletes its
 // files, so that a crash in between leaves nothing that looks like a report.
 func (s Spool) Done(p *Spooled) error {
-	away := filepath.Join(s.Dir, leaving+filepath.Base(p.dir))
+	away := filepath.Join(s.Dir, donePrefix+filepath.Base(p.dir))
 	if err := os.RemoveAll(away); err != nil { // left by a killed process
 		return fmt.Errorf("take the report of run %s out of the spool: %w", p.Run, err)
 	}
@@ -250,13 +250,13 @@ func (s Spool) Done(p *Spooled) error {
 		return fmt.Errorf("take the report of run %s out of the spool: %w", p.Run, err)
 	}
 	failpoint.At("spool.leaving")
-	return errors.Join(disk.SyncFolder(s.Dir), os.RemoveAll(away))
+	return errors.Join(disk.SyncDir(s.Dir), os.RemoveAll(away))
 }
 
-// Refuse sets aside a report that the server will never accept, together with the reason. It returns the
+// Reject sets aside a report that the server will never accept, together with the reason. It returns the
 // new path.
-func (s Spool) Refuse(p *Spooled, why string) (string, error) {
-	aside := filepath.Join(s.Dir, refused+filepath.Base(p.dir))
+func (s Spool) Reject(p *Spooled, why string) (string, error) {
+	aside := filepath.Join(s.Dir, refusedPrefix+filepath.Base(p.dir))
 	if err := os.RemoveAll(aside); err != nil {
 		return "", err
 	}

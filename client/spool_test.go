@@ -110,7 +110,7 @@ func TestSpoolSetsAside(t *testing.T) {
 	s := newSender(t)
 	for range 2 {
 		p := s.add(t)
-		where, err := s.spool.Refuse(p, "409: other contents")
+		where, err := s.spool.Reject(p, "409: other contents")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -52,11 +52,11 @@ func TestLiveGates(t *testing.T) {
 		g := gateOnce(t, dir, len(gates)+1)
 		must(t, json.NewEncoder(file).Encode(g))
 		gates = append(gates, g)
-		t.Logf("gate %d of %d, slowed %v, beside load %v", g.Seed, idleGates+besideLoad, g.Slowed, g.Beside)
+		t.Logf("gate %d of %d, slowed %v, beside load %v", g.Seed, idleGates+besideLoad, g.Slowed, g.Loaded)
 	}
 	must(t, os.WriteFile(filepath.Join(out, "live.md"), []byte(lab.LiveTable(gates, lab.LiveMethods(gates))), 0o644))
 	for _, beside := range []bool{false, true} {
-		some := slices.DeleteFunc(slices.Clone(gates), func(g lab.LiveGate) bool { return g.Beside != beside })
+		some := slices.DeleteFunc(slices.Clone(gates), func(g lab.LiveGate) bool { return g.Loaded != beside })
 		spread, core, lag := lab.LiveNoise(some)
 		t.Logf("beside load %v: differences of rounds spread by %.2f %%, without tails by %.2f %%; lag-1 %.2f", beside, 100*spread, 100*core, lag)
 	}
@@ -90,7 +90,7 @@ func gateOnce(t *testing.T, dir string, number int) lab.LiveGate {
 	if err != nil {
 		t.Fatal(fmt.Errorf("gate %d: %w", number, err))
 	}
-	g.Slowed, g.Beside, g.Seed = slow, beside, number
+	g.Slowed, g.Loaded, g.Seed = slow, beside, number
 	return g
 }
 

@@ -107,7 +107,7 @@ func TestTheCauseOfAChangeIsNamed(t *testing.T) {
 }
 
 // countedIn builds the kernel and looks at it with callgrind, which counts the same on every machine.
-func countedIn(t *testing.T, dir string) diagnose.Seen {
+func countedIn(t *testing.T, dir string) diagnose.Subject {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "make", "harness")
 	cmd.Dir = dir
@@ -129,7 +129,7 @@ func countedIn(t *testing.T, dir string) diagnose.Seen {
 	r.Profile.Code.Functions, err = codeid.Mixes(t.Context(), []string{filepath.Join(dir, "harness")}, []string{l.Kernel})
 	must(t, err)
 	r.Profile.Subject = profile.Subject{Case: "matmul/N256/candidate", Nanoseconds: timeOf(t, target)}
-	seen, err := diagnose.Look(r.Profile, nil)
+	seen, err := diagnose.NewSubject(r.Profile, nil)
 	must(t, err)
 	return seen
 }

@@ -45,28 +45,28 @@ func limits(name, cc, generation string, r row) Arch {
 		carveouts[i] = k * kib
 	}
 	most := carveouts[len(carveouts)-1]
-	step := sure[int]
+	step := certain[int]
 	if r.header == fromHeader13 {
-		step = unsure[int]
+		step = uncertain[int]
 	}
 	a := Arch{
 		Name: name, ComputeCapability: cc, Generation: generation,
-		ThreadsPerBlock:    sure(1024, r.guide),
-		ThreadsPerSM:       sure(r.threads, r.guide),
-		WarpsPerSM:         sure(r.threads/warpSize, r.guide),
-		BlocksPerSM:        sure(r.blocks, r.guide),
-		RegistersPerSM:     sure(64*kib, r.guide),
-		RegistersPerBlock:  sure(64*kib, r.guide),
-		RegistersPerThread: sure(255, r.guide),
+		ThreadsPerBlock:    certain(1024, r.guide),
+		ThreadsPerSM:       certain(r.threads, r.guide),
+		WarpsPerSM:         certain(r.threads/warpSize, r.guide),
+		BlocksPerSM:        certain(r.blocks, r.guide),
+		RegistersPerSM:     certain(64*kib, r.guide),
+		RegistersPerBlock:  certain(64*kib, r.guide),
+		RegistersPerThread: certain(255, r.guide),
 		RegisterStep:       step(256, r.header),
 		Partitions:         step(4, r.header),
-		SharedPerSM:        sure(most, r.guide),
-		SharedPerBlock:     sure(most, r.guide),
-		SharedStatic:       sure(48*kib, r.guide),
-		SharedReserved:     sure(0, r.guide),
+		SharedPerSM:        certain(most, r.guide),
+		SharedPerBlock:     certain(most, r.guide),
+		SharedStatic:       certain(48*kib, r.guide),
+		SharedReserved:     certain(0, r.guide),
 		SharedStep:         step(256, r.header),
-		Carveouts:          sure(carveouts, r.guide),
-		FP32Lanes:          sure(r.lanes, fromThroughput),
+		Carveouts:          certain(carveouts, r.guide),
+		FP32Lanes:          certain(r.lanes, fromThroughput),
 	}
 	if ampere {
 		a.SharedReserved.Value = 1 * kib

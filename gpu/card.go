@@ -19,9 +19,9 @@ type Card struct {
 	FP64Tensor   bool          `json:"fp64_tensor,omitzero"` // whether the FP64 peak is that of the tensor cores
 
 	TFLOPS map[DType]Cell[float64] `json:"tflops"`
-	// Narrow holds the peaks when accumulating in FP16, where they are higher: GeForce cards halve the
+	// FP16AccumTFLOPS holds the peaks when accumulating in FP16, where they are higher: GeForce cards halve the
 	// rate when accumulating in FP32.
-	Narrow map[DType]Cell[float64] `json:"tflops_fp16_accumulate,omitempty"`
+	FP16AccumTFLOPS map[DType]Cell[float64] `json:"tflops_fp16_accumulate,omitempty"`
 
 	drivers []string // how drivers call it, besides "NVIDIA " and the name
 }

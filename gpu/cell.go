@@ -14,13 +14,13 @@ func (c Cell[T]) Known() bool { return c.Source != "" }
 // IsZero reports whether the cell has no figure, so that JSON can omit it.
 func (c Cell[T]) IsZero() bool { return !c.Known() }
 
-func sure[T any](value T, source Source) Cell[T] {
+func certain[T any](value T, source Source) Cell[T] {
 	return Cell[T]{Value: value, Source: source, Certain: true}
 }
 
-// unsure returns a cell on which sources differ, or whose source is secondhand. The value must be the
+// uncertain returns a cell on which sources differ, or whose source is secondhand. The value must be the
 // highest one: a limit that a kernel is checked against must not be below what the hardware can do.
-func unsure[T any](value T, source Source) Cell[T] {
+func uncertain[T any](value T, source Source) Cell[T] {
 	return Cell[T]{Value: value, Source: source}
 }
 

@@ -161,8 +161,8 @@ func peakRows() string {
 func narrowRows() string {
 	rows := [][]string{{"", "FP16", "FP8"}}
 	for _, c := range gpu.Cards() {
-		if len(c.Narrow) > 0 {
-			rows = append(rows, []string{c.Name, number(c.Narrow[gpu.FP16]), number(c.Narrow[gpu.FP8])})
+		if len(c.FP16AccumTFLOPS) > 0 {
+			rows = append(rows, []string{c.Name, number(c.FP16AccumTFLOPS[gpu.FP16]), number(c.FP16AccumTFLOPS[gpu.FP8])})
 		}
 	}
 	return table(rows)

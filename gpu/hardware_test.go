@@ -112,7 +112,7 @@ func TestEveryCellHasASource(t *testing.T) {
 		for _, peak := range c.TFLOPS {
 			sources = append(sources, peak.Source)
 		}
-		for _, peak := range c.Narrow {
+		for _, peak := range c.FP16AccumTFLOPS {
 			sources = append(sources, peak.Source)
 		}
 		for _, s := range sources {

@@ -56,9 +56,9 @@ type Occupancy struct {
 	SharedPerBlock    int `json:"shared_per_block"`    // as allocated, including what the driver reserves
 	SharedPerSM       int `json:"shared_per_sm"`       // shared memory that the SM configures
 
-	Refused []string `json:"refused,omitempty"` // reasons why the kernel cannot be launched
-	Notes   []string `json:"notes,omitempty"`
-	Raises  []Raise  `json:"raises,omitempty"` // alternative ways to raise the occupancy
+	Refused []string          `json:"refused,omitempty"` // reasons why the kernel cannot be launched
+	Notes   []string          `json:"notes,omitempty"`
+	Options []OccupancyOption `json:"raises,omitempty"` // alternative ways to raise the occupancy
 }
 
 // Limit returns the number of blocks for which a resource suffices, or false if it does not limit them.
@@ -77,12 +77,12 @@ func (a Arch) Occupancy(l Launch) (Occupancy, error) {
 		return Occupancy{}, err
 	}
 	o := a.occupy(l)
-	o.Raises = a.raises(o)
+	o.Options = a.occupancyOptions(o)
 	return o, nil
 }
 
-// mostAsked is the largest accepted input, far above any real value.
-const mostAsked = 1 << 30
+// maxLaunchValue is the largest accepted input, far above any real value.
+const maxLaunchValue = 1 << 30
 
 func (a Arch) check(l Launch) error {
 	for _, v := range []struct {
@@ -97,8 +97,8 @@ func (a Arch) check(l Launch) error {
 		{"carve-out", l.Carveout, 0},
 		{"barriers", l.Barriers, 0},
 	} {
-		if v.value < v.least || v.value > mostAsked {
-			return fmt.Errorf("occupancy on %s: %s %d: want %d to %d", a.Name, v.name, v.value, v.least, mostAsked)
+		if v.value < v.least || v.value > maxLaunchValue {
+			return fmt.Errorf("occupancy on %s: %s %d: want %d to %d", a.Name, v.name, v.value, v.least, maxLaunchValue)
 		}
 	}
 	if most := a.SharedPerSM.Value; l.Carveout > most {

@@ -97,7 +97,7 @@ func TestRaisesAreTrue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		arch := anyArch.Draw(t, "arch")
 		o := occupancy(t, arch, anyLaunch(t, arch))
-		for _, r := range o.Raises {
+		for _, r := range o.Options {
 			with := occupancy(t, arch, r.Launch)
 			if with.BlocksPerSM != r.Blocks || with.Occupancy != r.Occupancy {
 				t.Fatalf("%s: when tried %d blocks, %v", r.Text, with.BlocksPerSM, with.Occupancy)
@@ -121,7 +121,7 @@ func TestShortOfRegistersCanBeRaised(t *testing.T) {
 		arch := anyArch.Draw(t, "arch")
 		l := gpu.Launch{Threads: rapid.IntRange(1, 1024).Draw(t, "threads"), Registers: rapid.IntRange(1, 300).Draw(t, "registers")}
 		o := occupancy(t, arch, l)
-		if slices.Equal(o.Limiters, []gpu.Resource{gpu.LimitRegisters}) && len(o.Raises) == 0 {
+		if slices.Equal(o.Limiters, []gpu.Resource{gpu.LimitRegisters}) && len(o.Options) == 0 {
 			t.Fatalf("nothing raises %+v", o)
 		}
 	})

@@ -133,8 +133,8 @@ func TestRefused(t *testing.T) {
 			if tt.why != "" && !slices.Contains(o.Refused, tt.why) {
 				t.Errorf("refused because %q, want %q", o.Refused, tt.why)
 			}
-			if tt.raise != "" && !slices.ContainsFunc(o.Raises, func(r gpu.Raise) bool { return r.Text == tt.raise }) {
-				t.Errorf("raises %+v, want %q", o.Raises, tt.raise)
+			if tt.raise != "" && !slices.ContainsFunc(o.Options, func(r gpu.OccupancyOption) bool { return r.Text == tt.raise }) {
+				t.Errorf("raises %+v, want %q", o.Options, tt.raise)
 			}
 		})
 	}
@@ -172,7 +172,7 @@ func TestRaises(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []string
-			for _, r := range o.Raises {
+			for _, r := range o.Options {
 				got = append(got, r.Text)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {

@@ -5,31 +5,31 @@ import (
 	"slices"
 )
 
-// Raise is one way to raise occupancy: a launch to try, and its result. Everything that Text does not
+// OccupancyOption is one way to raise occupancy: a launch to try, and its result. Everything that Text does not
 // mention stays unchanged.
-type Raise struct {
+type OccupancyOption struct {
 	Text      string  `json:"text"`
 	Launch    Launch  `json:"launch"`
 	Blocks    int     `json:"blocks_per_sm"`
 	Occupancy float64 `json:"occupancy"`
 }
 
-// raises returns the ways to raise occupancy: one more block, as many blocks as the warps allow, and
+// occupancyOptions returns the ways to raise occupancy: one more block, as many blocks as the warps allow, and
 // another block size.
-func (a Arch) raises(o Occupancy) []Raise {
-	var list []Raise
+func (a Arch) occupancyOptions(o Occupancy) []OccupancyOption {
+	var list []OccupancyOption
 	add := func(text string, l Launch) {
 		with := a.occupy(l)
 		better := with.BlocksPerSM > 0 && with.Occupancy > o.Occupancy
-		if !better || slices.ContainsFunc(list, func(r Raise) bool { return r.Launch == l }) {
+		if !better || slices.ContainsFunc(list, func(r OccupancyOption) bool { return r.Launch == l }) {
 			return
 		}
-		list = append(list, Raise{
+		list = append(list, OccupancyOption{
 			Text:   fmt.Sprintf("%s would allow %s", text, blocksText(with.BlocksPerSM, o.Launch.Threads != l.Threads, l.Threads)),
 			Launch: l, Blocks: with.BlocksPerSM, Occupancy: with.Occupancy,
 		})
 	}
-	top := a.roof(o)
+	top := a.maxBlocks(o)
 	for _, target := range []int{o.BlocksPerSM + 1, top} {
 		if target <= o.BlocksPerSM || target > top {
 			continue
@@ -57,8 +57,8 @@ func blocksText(n int, other bool, threads int) string {
 	return text
 }
 
-// roof returns the number of blocks that would fit if registers and shared memory were unlimited.
-func (a Arch) roof(o Occupancy) int {
+// maxBlocks returns the number of blocks that would fit if registers and shared memory were unlimited.
+func (a Arch) maxBlocks(o Occupancy) int {
 	top := o.BlocksPerSM
 	for i, r := range []Resource{LimitBlocks, LimitWarps, LimitBarriers} {
 		if n, ok := o.Limit(r); ok && (i == 0 || n < top) {

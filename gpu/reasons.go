@@ -39,10 +39,10 @@ var reasonNames = []struct {
 	{DisplayClock, "display_clock"},
 }
 
-// Spoiling returns the reasons that invalidate a round, because the hardware and not the code determined
+// Invalidating returns the reasons that invalidate a round, because the hardware and not the code determined
 // its speed. A software power cap is not one of them: power-capped cards always run at the cap, and the
 // code itself draws the power.
-func (r Reasons) Spoiling() Reasons { return r & reasonsSpoiling }
+func (r Reasons) Invalidating() Reasons { return r & reasonsSpoiling }
 
 // Names returns the names of the reasons, lowest bit first. Unknown bits become "bit_N", so that reasons
 // of newer drivers survive storage.

@@ -6,7 +6,7 @@ import "math"
 // twice as fast when accumulating in FP16; which one a kernel uses cannot be seen from outside.
 func (c Card) Peak(d DType) Cell[float64] {
 	peak := c.TFLOPS[d]
-	if narrow := c.Narrow[d]; narrow.Known() && narrow.Value > peak.Value {
+	if narrow := c.FP16AccumTFLOPS[d]; narrow.Known() && narrow.Value > peak.Value {
 		return narrow
 	}
 	return peak

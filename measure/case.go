@@ -102,8 +102,8 @@ const (
 	TimerWall   Timer = "wall"   // a steady clock on the host
 	TimerCPU    Timer = "cpu"    // CPU time of the measuring thread
 
-	// TimerOutside is pawl's own clock outside the process, for cases that are scored by it.
-	TimerOutside Timer = "outside"
+	// TimerExternal is pawl's own clock outside the process, for cases that are scored by it.
+	TimerExternal Timer = "outside"
 )
 
 // Summary holds the statistics reported by a source without raw samples.

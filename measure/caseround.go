@@ -9,10 +9,10 @@ import (
 
 // CaseRound holds the measurements of one case by one process.
 type CaseRound struct {
-	Round   int     `json:"round"`
-	Batch   int     `json:"batch,omitempty"`      // runs averaged in one sample; 0 means 1
-	Turn    int     `json:"turn,omitempty"`       // samples taken before the next side's turn; 0 means all
-	Quantum float64 `json:"quantum_ns,omitempty"` // timer resolution
+	Round          int     `json:"round"`
+	Batch          int     `json:"batch,omitempty"`      // runs averaged in one sample; 0 means 1
+	SamplesPerTurn int     `json:"turn,omitempty"`       // samples taken before the next side's turn; 0 means all
+	Quantum        float64 `json:"quantum_ns,omitempty"` // timer resolution
 	// Unsteady reports that warm-up reached its limit before the kernel settled.
 	Unsteady bool   `json:"unsteady,omitempty"`
 	Error    string `json:"error,omitempty"` // why there are no samples
@@ -21,8 +21,8 @@ type CaseRound struct {
 	Verified int `json:"verified,omitempty"`
 	// Compared is the number of timed runs whose output matched the base's for the same inputs, within
 	// the tolerance.
-	Compared int      `json:"compared,omitempty"`
-	Outside  *Outside `json:"outside,omitempty"`
+	Compared int            `json:"compared,omitempty"`
+	Outside  *OutsideTiming `json:"outside,omitempty"`
 
 	Warmup  Samples `json:"warmup,omitempty"` // runs before the kernel was steady; kept but never counted
 	Samples Samples `json:"samples"`
@@ -54,10 +54,10 @@ func (r CaseRound) append(b []byte) ([]byte, error) {
 		Error    string  `json:"error,omitempty"`
 		Note     string  `json:"note,omitempty"`
 
-		Verified int      `json:"verified,omitempty"`
-		Compared int      `json:"compared,omitempty"`
-		Outside  *Outside `json:"outside,omitempty"`
-	}{r.Round, r.Batch, r.Turn, r.Quantum, r.Unsteady, r.Error, r.Note, r.Verified, r.Compared, r.Outside}
+		Verified int            `json:"verified,omitempty"`
+		Compared int            `json:"compared,omitempty"`
+		Outside  *OutsideTiming `json:"outside,omitempty"`
+	}{r.Round, r.Batch, r.SamplesPerTurn, r.Quantum, r.Unsteady, r.Error, r.Note, r.Verified, r.Compared, r.Outside}
 	head, err := json.Marshal(facts)
 	if err != nil {
 		return nil, fmt.Errorf("write a round: %w", err)
@@ -90,7 +90,7 @@ func decodeCaseRound(d *jsontext.Decoder) (CaseRound, error) {
 		case "batch":
 			return decodeValue(d, &r.Batch)
 		case "turn":
-			return decodeValue(d, &r.Turn)
+			return decodeValue(d, &r.SamplesPerTurn)
 		case "quantum_ns":
 			return decodeValue(d, &r.Quantum)
 		case "unsteady":

@@ -11,9 +11,9 @@ import (
 // asyncSum hashes in the background: hashing takes as long as reading or writing a record, and can use
 // another core.
 type asyncSum struct {
-	chunks chan []byte
-	result chan asyncResult
-	hold   int // number of trailing bytes to return unhashed at the end
+	chunks    chan []byte
+	result    chan asyncResult
+	tailBytes int // number of trailing bytes to return unhashed at the end
 }
 
 type asyncResult struct {
@@ -22,7 +22,7 @@ type asyncResult struct {
 }
 
 func newAsyncSum(hold int) *asyncSum {
-	s := &asyncSum{chunks: make(chan []byte, 16), result: make(chan asyncResult, 1), hold: hold}
+	s := &asyncSum{chunks: make(chan []byte, 16), result: make(chan asyncResult, 1), tailBytes: hold}
 	go s.run()
 	return s
 }
@@ -44,12 +44,12 @@ func (s *asyncSum) run() {
 	sum := sha256.New()
 	var tail []byte
 	for chunk := range s.chunks {
-		if s.hold == 0 {
+		if s.tailBytes == 0 {
 			sum.Write(chunk)
 			continue
 		}
 		tail = append(tail, chunk...)
-		if over := len(tail) - s.hold; over > 0 {
+		if over := len(tail) - s.tailBytes; over > 0 {
 			sum.Write(tail[:over])
 			tail = append(tail[:0], tail[over:]...)
 		}

@@ -156,7 +156,7 @@ func replaceFile(path string, write func(io.Writer) error) (err error) {
 	if err := os.Rename(f.Name(), path); err != nil {
 		return fmt.Errorf("write run record: %w", err)
 	}
-	return disk.SyncFolder(dir)
+	return disk.SyncDir(dir)
 }
 
 func writeTo(f *os.File, path string, write func(io.Writer) error) error {

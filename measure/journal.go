@@ -13,9 +13,9 @@ import (
 // Journal is the record of a run during its measurement. Every method that adds to it returns only when
 // the addition is on disk, so that a crash loses at most the current round.
 type Journal struct {
-	file  *os.File
-	known map[CaseKey]int
-	err   error // first write error; the tail is then unknown, so further writes fail
+	file     *os.File
+	declared map[CaseKey]int
+	err      error // first write error; the tail is then unknown, so further writes fail
 }
 
 // Result holds the measurements of one case by one side of a round.
@@ -54,11 +54,11 @@ func CreateJournal(path string, h Header) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the journal of a run: %w", err)
 	}
-	j := &Journal{file: f, known: map[CaseKey]int{}}
+	j := &Journal{file: f, declared: map[CaseKey]int{}}
 	if err := j.add(openRecord{Record: "open", Schema: SchemaJournal, Run: h}); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	if err := disk.SyncFolder(filepath.Dir(path)); err != nil {
+	if err := disk.SyncDir(filepath.Dir(path)); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return j, nil
@@ -67,12 +67,12 @@ func CreateJournal(path string, h Header) (*Journal, error) {
 // AddCases declares cases; AddRound requires it. Cases that are already declared are skipped, and the
 // rounds of the given cases are ignored.
 func (j *Journal) AddCases(cases []Case) error {
-	rec := casesRecord{Record: "cases", First: len(j.known)}
+	rec := casesRecord{Record: "cases", First: len(j.declared)}
 	for _, c := range cases {
-		if _, ok := j.known[c.CaseKey]; ok {
+		if _, ok := j.declared[c.CaseKey]; ok {
 			continue
 		}
-		j.known[c.CaseKey] = len(j.known)
+		j.declared[c.CaseKey] = len(j.declared)
 		rec.Cases = append(rec.Cases, caseDefinition(c))
 	}
 	if len(rec.Cases) == 0 {
@@ -94,7 +94,7 @@ func (j *Journal) AddRound(r Round, results []Result) error {
 	line := append([]byte(`{"record":"round","round":`), head...)
 	line = append(line, `,"results":[`...)
 	for i, res := range results {
-		n, ok := j.known[res.Case]
+		n, ok := j.declared[res.Case]
 		if !ok {
 			return fmt.Errorf("journal: round %d has a result for %s, which was never declared", r.Index, res.Case)
 		}

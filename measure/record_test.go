@@ -71,7 +71,7 @@ func example() *measure.Run {
 				CaseKey: measure.CaseKey{Benchmark: "attention", Config: "B32", Cache: measure.Cold, Implementation: "candidate"},
 				Params:  map[string]any{"B": 32.0, "dtype": "fp16"}, Unit: "ns", Gate: true, Timer: measure.TimerDevice, Flops: 1e9, Bytes: 1e6,
 				Rounds: []measure.CaseRound{
-					{Round: 0, Batch: 4, Turn: 3, Quantum: 500, Warmup: measure.Samples{300, 250}, Samples: measure.Samples{60416, 60416.001826524734, 59392}, Wall: measure.Samples{70000, 70001, 70002}, CPU: measure.Samples{1, 2, 3}, Clocks: measure.Samples{1500, 1495, 1500}},
+					{Round: 0, Batch: 4, SamplesPerTurn: 3, Quantum: 500, Warmup: measure.Samples{300, 250}, Samples: measure.Samples{60416, 60416.001826524734, 59392}, Wall: measure.Samples{70000, 70001, 70002}, CPU: measure.Samples{1, 2, 3}, Clocks: measure.Samples{1500, 1495, 1500}},
 					{Round: 1, Unsteady: true, Note: "launches were not held back", Samples: measure.Samples{1e-7, 1e22, 3}},
 				},
 			},
@@ -303,7 +303,7 @@ func TestEveryFieldOfARoundIsKept(t *testing.T) {
 		case reflect.Slice:
 			f.Set(reflect.ValueOf(measure.Samples{float64(i + 1), 2.5}))
 		case reflect.Pointer:
-			f.Set(reflect.ValueOf(&measure.Outside{Clock: measure.TimerCPU, Runs: []int{3, 9}, Times: measure.Samples{10, 31}}))
+			f.Set(reflect.ValueOf(&measure.OutsideTiming{Clock: measure.TimerCPU, Runs: []int{3, 9}, Times: measure.Samples{10, 31}}))
 		default:
 			t.Fatalf("field %s is of a kind this test does not know", v.Type().Field(i).Name)
 		}

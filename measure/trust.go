@@ -17,15 +17,15 @@ const (
 	TrustImported Trust = "imported"
 )
 
-// Outside holds readings of a case by pawl's own clock, outside the process that ran it. A process can
+// OutsideTiming holds readings of a case by pawl's own clock, outside the process that ran it. A process can
 // report false samples, but not a false time of its answer.
-type Outside struct {
+type OutsideTiming struct {
 	Clock Timer   `json:"clock"` // wall, or cpu for the CPU time of all processes of the side
 	Runs  []int   `json:"runs"`  // number of back-to-back runs between each request and its answer
 	Times Samples `json:"ns"`    // duration of each of these batches
-	// Beside holds samples that the process itself took just before and after each reading. A machine
+	// Adjacent holds samples that the process itself took just before and after each reading. A machine
 	// changes its speed; samples close in time see the same speed.
-	Beside Samples `json:"beside_ns,omitempty"`
+	Adjacent Samples `json:"beside_ns,omitempty"`
 }
 
 // Definition lists how the definition used for a run differs from the base's. A change may not choose its

@@ -27,11 +27,11 @@ type Baseline struct {
 
 // Baselines is the state that results from applying the entries of a ledger in order.
 type Baselines struct {
-	at map[place]*Baseline // reset baselines stay, with KindReset
+	at map[baselineKey]*Baseline // reset baselines stay, with KindReset
 }
 
-// place identifies a baseline: a case on a testbed.
-type place struct{ name, testbed string }
+// baselineKey identifies a baseline: a case on a testbed.
+type baselineKey struct{ name, testbed string }
 
 // Fold applies entries in order. It returns a *LineError for the first entry that contradicts those
 // before it.
@@ -51,16 +51,16 @@ func (b *Baselines) Apply(e Entry) error {
 		return err
 	}
 	if b.at == nil {
-		b.at = map[place]*Baseline{}
+		b.at = map[baselineKey]*Baseline{}
 	}
-	key := place{e.Case, e.Testbed.Key}
+	key := baselineKey{e.Case, e.Testbed.Key}
 	old := b.at[key]
 	if err := b.allows(e, old); err != nil {
 		return fmt.Errorf("%s of %s on testbed %s: %w", e.Kind, e.Case, e.Testbed.Key, err)
 	}
 	next := &Baseline{Case: e.Case, Testbed: e.Testbed, Commit: e.Commit, Kind: e.Kind, Since: e.Time, Seq: e.Seq}
 	switch {
-	case e.Kind == KindMeasured && old.stands():
+	case e.Kind == KindMeasured && old.active():
 		next = old
 	case e.Kind == KindSetAside:
 		next = old
@@ -82,7 +82,7 @@ func (b *Baselines) Apply(e Entry) error {
 func (b *Baselines) allows(e Entry, old *Baseline) error {
 	switch e.Kind {
 	case KindMeasured:
-		if !old.stands() {
+		if !old.active() {
 			return nil // the first entry of a case creates its baseline
 		}
 		if old.Commit != e.Commit {
@@ -92,21 +92,21 @@ func (b *Baselines) allows(e Entry, old *Baseline) error {
 			return fmt.Errorf("run %s is recorded already, or showed the gain: measure again", e.Session.Run)
 		}
 	case KindMoved:
-		if !old.stands() {
+		if !old.active() {
 			return errors.New("there is no baseline to move: record a first measurement")
 		}
 		if old.Commit == e.Commit {
 			return fmt.Errorf("commit %.12s is the baseline already", e.Commit)
 		}
 	case KindReset:
-		if !old.stands() {
+		if !old.active() {
 			return errors.New("there is no baseline to forget")
 		}
 	case KindCarried:
 		if old != nil {
 			return errors.New("the testbed has had a baseline of its own")
 		}
-		if from := b.at[place{e.Case, e.From}]; !from.stands() || from.Commit != e.Commit {
+		if from := b.at[baselineKey{e.Case, e.From}]; !from.active() || from.Commit != e.Commit {
 			return fmt.Errorf("commit %.12s is not the baseline of testbed %s", e.Commit, e.From)
 		}
 	case KindMigrated:
@@ -114,7 +114,7 @@ func (b *Baselines) allows(e Entry, old *Baseline) error {
 			return errors.New("there is a baseline already, or one was reset: a file from before pawl knows less")
 		}
 	case KindSetAside:
-		if !old.stands() {
+		if !old.active() {
 			return errors.New("there is no baseline whose session could be set aside")
 		}
 		if old.Commit != e.Commit {
@@ -129,12 +129,12 @@ func (b *Baselines) allows(e Entry, old *Baseline) error {
 	return nil
 }
 
-// stands reports whether the baseline exists and was not reset.
-func (b *Baseline) stands() bool { return b != nil && b.Kind != KindReset }
+// active reports whether the baseline exists and was not reset.
+func (b *Baseline) active() bool { return b != nil && b.Kind != KindReset }
 
 // Find returns the baseline of a case on a testbed.
 func (b Baselines) Find(name string, bed Testbed) (Baseline, bool) {
-	if found := b.at[place{name, bed.Key}]; found.stands() {
+	if found := b.at[baselineKey{name, bed.Key}]; found.active() {
 		return found.clone(), true
 	}
 	return Baseline{}, false
@@ -143,15 +143,15 @@ func (b Baselines) Find(name string, bed Testbed) (Baseline, bool) {
 // Recorded reports whether a run is already recorded for the current baseline of a case on a testbed, as
 // one of its sessions or as the run that showed its gain.
 func (b Baselines) Recorded(name string, bed Testbed, run RunRef) bool {
-	found := b.at[place{name, bed.Key}]
-	return found.stands() && slices.ContainsFunc(found.runs, run.Same)
+	found := b.at[baselineKey{name, bed.Key}]
+	return found.active() && slices.ContainsFunc(found.runs, run.Same)
 }
 
 // All returns every baseline, sorted by case and testbed.
 func (b Baselines) All() []Baseline {
 	var list []Baseline
 	for _, found := range b.at {
-		if found.stands() {
+		if found.active() {
 			list = append(list, found.clone())
 		}
 	}
@@ -165,14 +165,14 @@ func (b Baselines) All() []Baseline {
 // most similar testbed of the same device. After a driver update, for example, the commit is still the
 // best known. It is measured again; its numbers are not reused.
 func (b Baselines) Nearest(name string, bed Testbed) (Baseline, bool) {
-	if b.at[place{name, bed.Key}] != nil { // also if it was reset: it was meant to be forgotten
+	if b.at[baselineKey{name, bed.Key}] != nil { // also if it was reset: it was meant to be forgotten
 		return Baseline{}, false
 	}
 	var best *Baseline
 	least := 0
-	for _, key := range slices.SortedFunc(maps.Keys(b.at), func(x, y place) int { return cmp.Compare(x.testbed, y.testbed) }) {
+	for _, key := range slices.SortedFunc(maps.Keys(b.at), func(x, y baselineKey) int { return cmp.Compare(x.testbed, y.testbed) }) {
 		other := b.at[key]
-		if key.name != name || !other.stands() || other.Commit == "" ||
+		if key.name != name || !other.active() || other.Commit == "" ||
 			other.Testbed.Kind != bed.Kind || other.Testbed.Device != bed.Device {
 			continue
 		}

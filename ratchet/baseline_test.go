@@ -326,7 +326,7 @@ func TestDoubtful(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		var runs []string
-		for _, e := range b.Doubtful(test.ledger) {
+		for _, e := range b.SuspectEntries(test.ledger) {
 			runs = append(runs, e.Session.Run.ID)
 		}
 		if got := strings.Join(runs, " "); got != test.want {

@@ -11,7 +11,7 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// Against returns evidence that uses stored sessions as the base of a candidate measured without one. It
+// AsBase returns evidence that uses stored sessions as the base of a candidate measured without one. It
 // is the fallback if the baseline's commit cannot be built and measured again. The evidence is marked as
 // stored, and its unit is the session.
 //
@@ -22,7 +22,7 @@ import (
 //
 // Sessions with a different recipe, definition or method are left out. If too few remain, the evidence
 // says why, and the verdict is inconclusive.
-func (b Baseline) Against(p Policy, candidate Evidence, now Session) Evidence {
+func (b Baseline) AsBase(p Policy, candidate Evidence, now Session) Evidence {
 	alike, unlike := b.Comparable(now)
 	reference, factors := sharedReference(alike, now, p.MinSessions)
 	e := candidate
@@ -64,7 +64,7 @@ func (b Baseline) Comparable(now Session) (alike []Session, unlike string) {
 	var reasons []string
 	count := map[string]int{}
 	for _, s := range slices.Backward(b.Sessions) { // so that the newest reason comes first
-		why := s.unlike(now, recipe)
+		why := s.incomparableReason(now, recipe)
 		if why == "" {
 			alike = append(alike, s)
 			continue
@@ -80,8 +80,8 @@ func (b Baseline) Comparable(now Session) (alike []Session, unlike string) {
 	return alike, strings.Join(reasons, "; ")
 }
 
-// unlike returns why a stored session cannot be compared with the session now, or "" if it can.
-func (s Session) unlike(now Session, recipe string) string {
+// incomparableReason returns why a stored session cannot be compared with the session now, or "" if it can.
+func (s Session) incomparableReason(now Session, recipe string) string {
 	switch {
 	case s.Unit != now.Unit || direction(s.Better) != direction(now.Better):
 		return "counted in another unit or direction"

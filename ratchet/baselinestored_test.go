@@ -80,7 +80,7 @@ func TestAgainstStoredSessions(t *testing.T) {
 			b.Sessions = append(b.Sessions, day(rng, fmt.Sprint(i), 1e6, drift, test.stored...))
 		}
 		candidate, now := today(rng, 1e6*test.effect, test.machine, test.now...)
-		e := b.Against(ratchet.Default(), candidate, now)
+		e := b.AsBase(ratchet.Default(), candidate, now)
 		if !e.Stored || e.Paired || e.Reference != test.reference || len(e.Base) != 8*test.sessions {
 			t.Errorf("%s: stored %v, paired %v, reference %q, %d rounds", name, e.Stored, e.Paired, e.Reference, len(e.Base))
 		}
@@ -100,11 +100,11 @@ func TestSessionsThatDoNotCount(t *testing.T) {
 		b.Sessions = append(b.Sessions, s)
 	}
 	candidate, now := today(rng, 1e6, 1, "sdpa")
-	if e := b.Against(ratchet.Default(), candidate, now); e.Reference != "" || len(e.Base) != 48 {
+	if e := b.AsBase(ratchet.Default(), candidate, now); e.Reference != "" || len(e.Base) != 48 {
 		t.Errorf("corrected by %q, which was another version", e.Reference)
 	}
 	now.Better = measure.Lower // spelled out, the same
-	if e := b.Against(ratchet.Default(), candidate, now); len(e.Base) != 48 {
+	if e := b.AsBase(ratchet.Default(), candidate, now); len(e.Base) != 48 {
 		t.Error("lower is not lower")
 	}
 }
@@ -176,7 +176,7 @@ func TestAgainst_LeavesOutUnlikeSessions(t *testing.T) {
 		for _, rule := range []ratchet.Rule{ratchet.Default().Rule, ratchet.Classic} {
 			p := ratchet.Default()
 			p.Rule = rule
-			e := b.Against(p, candidate, now)
+			e := b.AsBase(p, candidate, now)
 			got := ratchet.Judge(p, []ratchet.Evidence{e}).Cases[0]
 			if len(e.Base) != 8*test.used || !e.HasBase {
 				t.Errorf("%s: %d rounds, want %d", name, len(e.Base), 8*test.used)
@@ -187,7 +187,7 @@ func TestAgainst_LeavesOutUnlikeSessions(t *testing.T) {
 		}
 	}
 	candidate, now := today(rand.New(rand.NewPCG(1, 2)), 1e6, 1)
-	e := ratchet.Baseline{Commit: commitNo(1)}.Against(ratchet.Default(), candidate, now)
+	e := ratchet.Baseline{Commit: commitNo(1)}.AsBase(ratchet.Default(), candidate, now)
 	if got := ratchet.Judge(ratchet.Default(), []ratchet.Evidence{e}).Cases[0]; !strings.Contains(got.Sentence, "0 of 0 stored sessions can be compared") {
 		t.Errorf("a baseline without sessions: %s", got.Sentence)
 	}
@@ -209,7 +209,7 @@ func TestCorrectionUndoesTheMachine(t *testing.T) {
 		for i := range 5 {
 			b.Sessions = append(b.Sessions, exact(fmt.Sprint(i), factor.Draw(t, "machine")))
 		}
-		e := b.Against(ratchet.Default(), ratchet.Evidence{}, now)
+		e := b.AsBase(ratchet.Default(), ratchet.Evidence{}, now)
 		if e.Reference != "sdpa" {
 			t.Fatal("not corrected")
 		}

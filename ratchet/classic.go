@@ -60,7 +60,7 @@ func (c classic) verdict(p Policy) Verdict {
 	switch {
 	case c.change < -p.Slower && !overlap:
 		return Regression
-	case c.change > p.Faster && !overlap && math.Abs(c.delta) >= p.Delta:
+	case c.change > p.MinSpeedup && !overlap && math.Abs(c.delta) >= p.Delta:
 		return Improvement
 	case overlap || math.Abs(c.delta) < p.Delta:
 		return Inconclusive
@@ -70,7 +70,7 @@ func (c classic) verdict(p Policy) Verdict {
 }
 
 func (c classic) move(p Policy) Move {
-	if c.change > p.Moves && !c.base.Overlaps(c.candidate) {
+	if c.change > p.MoveGain && !c.base.Overlaps(c.candidate) {
 		return Moves
 	}
 	return Holds

@@ -66,7 +66,7 @@ func (r *Result) sentence() string {
 	return text
 }
 
-func anyGate(cases []Judgement) bool {
+func anyGate(cases []Judgment) bool {
 	for _, c := range cases {
 		if c.Gate {
 			return true
@@ -76,9 +76,9 @@ func anyGate(cases []Judgement) bool {
 }
 
 // worst returns the gated regression with the largest loss.
-func (r *Result) worst() *Judgement {
-	var worst *Judgement
-	loss := func(j *Judgement) float64 { return math.Abs(math.Log1p(j.Facts.Change)) }
+func (r *Result) worst() *Judgment {
+	var worst *Judgment
+	loss := func(j *Judgment) float64 { return math.Abs(math.Log1p(j.Facts.Change)) }
 	for i := range r.Cases {
 		c := &r.Cases[i]
 		if c.Verdict == Regression && c.Gate && c.Facts != nil && (worst == nil || cmp.Compare(loss(c), loss(worst)) > 0) {

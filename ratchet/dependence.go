@@ -36,12 +36,12 @@ const obvious = 5
 const (
 	largestBlock = 32
 	neededBlock  = 8
-	leastBlocks  = 40
+	minBlocks    = 40
 	sure         = 3
 )
 
 // DependenceRounds is the number of rounds of identical code, over all cases, needed for an estimate.
-const DependenceRounds = neededBlock * leastBlocks
+const DependenceRounds = neededBlock * minBlocks
 
 // NewDependence estimates the dependence from cases with the same code on both sides. Each case is given by
 // the log ratios of its sides, in the order of rounds. Their true mean is 0, so the means of blocks show how
@@ -55,7 +55,7 @@ func NewDependence(cases [][]float64) Dependence {
 		}
 		calm := make([]float64, len(ratios))
 		for i, v := range ratios {
-			calm[i] = max(-farAway, min(v/spread, farAway)) // the judge trims wild rounds too
+			calm[i] = max(-outlierSDs, min(v/spread, outlierSDs)) // the judge trims wild rounds too
 		}
 		scaled = append(scaled, calm)
 	}
@@ -63,7 +63,7 @@ func NewDependence(cases [][]float64) Dependence {
 	depends := false
 	for size := 2; size <= largestBlock; size *= 2 {
 		ratio, blocks := varianceRatio(scaled, size)
-		if blocks < leastBlocks {
+		if blocks < minBlocks {
 			if size <= neededBlock {
 				return nil
 			}

@@ -107,7 +107,7 @@ func TestClaimRounds(t *testing.T) {
 			t.Errorf("%s: looks that can claim spend %v of alpha", test.name, sum)
 		}
 	}
-	first := OfEdition(1)
+	first := ForEdition(1)
 	if first.claimRounds() != 0 || first.dependence().at(32) != 1 {
 		t.Error("the first edition knows of dependence")
 	}
@@ -116,15 +116,15 @@ func TestClaimRounds(t *testing.T) {
 // A candidate that is slow at some starts only does not hide behind the rounds in which it is not; a machine that
 // is slow at times, for both sides, does not look like one.
 func TestHides(t *testing.T) {
-	d := difference{plain: 0.06, wild: 6, slow: 6}
-	if !d.hides(0.03) {
+	d := difference{plain: 0.06, outliers: 6, slow: 6}
+	if !d.masksSlowdown(0.03) {
 		t.Error("six wild rounds, all of the candidate, hide")
 	}
 	d.slow = 3
-	if d.hides(0.03) {
+	if d.masksSlowdown(0.03) {
 		t.Error("three of six wild rounds are the candidate's: that is the machine")
 	}
-	if d = (difference{plain: 0.02, wild: 6, slow: 6}); d.hides(0.03) {
+	if d = (difference{plain: 0.02, outliers: 6, slow: 6}); d.masksSlowdown(0.03) {
 		t.Error("with all rounds it is within the limit")
 	}
 	for _, test := range []struct {

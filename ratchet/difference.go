@@ -14,21 +14,23 @@ type difference struct {
 	mean, se, df float64
 	spread       float64 // standard deviation of the difference of one round
 
-	hidden     float64 // variance hidden by the timer's step, added to that of the standard error
-	widen      float64 // factor on the variance because rounds resemble their neighbors; 0 means 1
-	plain      float64 // mean including wild rounds
-	wild, slow int     // wild rounds, and those among them in which the candidate was slow
+	hidden         float64 // variance hidden by the timer's step, added to that of the standard error
+	varianceFactor float64 // factor on the variance because rounds resemble their neighbors; 0 means 1
+	plain          float64 // mean including wild rounds
+	outliers, slow int     // wild rounds, and those among them in which the candidate was slow
 }
 
 // above returns the one-sided p-value against "at most this much worse". It is small if the candidate is
 // worse than that.
-func (d difference) above(shift float64) float64 { return d.tail((shift - d.mean) / d.off()) }
+func (d difference) above(shift float64) float64 { return d.tail((shift - d.mean) / d.standardError()) }
 
 // below returns the one-sided p-value against "at least this much worse".
-func (d difference) below(shift float64) float64 { return d.tail((d.mean - shift) / d.off()) }
+func (d difference) below(shift float64) float64 { return d.tail((d.mean - shift) / d.standardError()) }
 
-// off returns the total standard error of the mean.
-func (d difference) off() float64 { return math.Sqrt(d.se*d.se*max(d.widen, 1) + d.hidden) }
+// standardError returns the total standard error of the mean.
+func (d difference) standardError() float64 {
+	return math.Sqrt(d.se*d.se*max(d.varianceFactor, 1) + d.hidden)
+}
 
 // tail is never 0: a test cannot rule out chance entirely.
 func (d difference) tail(t float64) float64 {
@@ -38,14 +40,16 @@ func (d difference) tail(t float64) float64 {
 	return max(stats.TCDF(t, d.df), math.SmallestNonzeroFloat64)
 }
 
-func (d difference) known() bool { return d.df > 0 && d.off() > 0 && !math.IsInf(d.off(), 0) }
+func (d difference) known() bool {
+	return d.df > 0 && d.standardError() > 0 && !math.IsInf(d.standardError(), 0)
+}
 
 // interval returns the two-sided confidence interval of the true difference.
 func (d difference) interval(level float64) (stats.Interval, bool) {
 	if !d.known() {
 		return stats.Interval{}, false
 	}
-	half := stats.TQuantile(1-(1-level)/2, d.df) * d.off()
+	half := stats.TQuantile(1-(1-level)/2, d.df) * d.standardError()
 	return stats.Interval{Low: d.mean - half, High: d.mean + half}, true
 }
 
@@ -73,7 +77,7 @@ func (all pairs) difference(p Policy, n int) difference {
 	if err != nil || n < 2 {
 		return difference{n: t.N, mean: t.Mean}
 	}
-	d := difference{n: n, mean: stats.Mean(ratios), df: t.DF(), spread: stats.StdDev(ratios), hidden: t.Hidden, widen: p.dependence().at(n)}
+	d := difference{n: n, mean: stats.Mean(ratios), df: t.DF(), spread: stats.StdDev(ratios), hidden: t.Hidden, varianceFactor: p.dependence().at(n)}
 	d.plain = d.mean
 	if n >= p.FewRounds && p.Edition >= secondEdition {
 		d.trim(ratios, all.quantum/stats.Median(all.left[:n]))
@@ -83,7 +87,7 @@ func (all pairs) difference(p Policy, n int) difference {
 		d.se = max(d.se, math.Sqrt(max(p.FewSpread*p.FewSpread/float64(n)-d.hidden, 0)))
 		d.spread = max(d.spread, p.FewSpread)
 	}
-	d.spread = max(d.spread, leastError)
+	d.spread = max(d.spread, minError)
 	return d
 }
 
@@ -108,46 +112,46 @@ func (p Policy) logRatios(base, candidate []Round) []float64 {
 	return list
 }
 
-// A round is wild if it is further from the median than farAway robust standard deviations, where a standard
-// deviation counts as at least leastSpread. If there are wild rounds, only the middle half of the rounds
+// A round is wild if it is further from the median than outlierSDs robust standard deviations, where a standard
+// deviation counts as at least minSpread. If there are wild rounds, only the middle half of the rounds
 // counts. The values were chosen on recorded and simulated rounds; docs/lab/judge.md lists alternatives.
 const (
-	farAway     = 4
-	leastSpread = 0.0025
-	trimmed     = 0.25
+	outlierSDs = 4
+	minSpread  = 0.0025
+	trimmed    = 0.25
 )
 
 // trim uses the mean of the middle half if there are wild rounds, which would dominate Student's t. step is
 // the timer's step relative to the time.
 func (d *difference) trim(list []float64, step float64) {
 	middle := stats.Median(list)
-	far := farAway * max(stats.RobustSD(list), leastSpread, step)
+	far := outlierSDs * max(stats.RobustSD(list), minSpread, step)
 	for _, v := range list {
 		if math.Abs(v-middle) > far {
-			d.wild++
+			d.outliers++
 			if v > middle {
 				d.slow++
 			}
 		}
 	}
-	if d.wild > 0 {
+	if d.outliers > 0 {
 		t := stats.NewTrimmed(list, trimmed)
 		d.mean, d.df, d.spread = t.Mean, t.DF(), t.SE*math.Sqrt(float64(t.N))
 	}
 }
 
-// Wild returns the number of log ratios that the judge treats as wild.
-func Wild(ratios []float64) int {
+// CountOutliers returns the number of log ratios that the judge treats as wild.
+func CountOutliers(ratios []float64) int {
 	var d difference
 	d.trim(ratios, 0)
-	return d.wild
+	return d.outliers
 }
 
-// hides reports whether the trimmed mean would hide a candidate that is slow in some rounds only: the mean
+// masksSlowdown reports whether the trimmed mean would hide a candidate that is slow in some rounds only: the mean
 // of all rounds is over the limit, and the wild rounds are mostly the candidate's. The machine would hit
 // both sides.
-func (d difference) hides(limit float64) bool {
-	return d.plain >= limit && d.wild > 0 && headsOrMore(d.slow, d.wild) < 0.1
+func (d difference) masksSlowdown(limit float64) bool {
+	return d.plain >= limit && d.outliers > 0 && headsOrMore(d.slow, d.outliers) < 0.1
 }
 
 // headsOrMore returns the chance of at least the given number of heads in throws of a fair coin.
@@ -192,9 +196,9 @@ func (e Evidence) apartDifference(p Policy) difference {
 	return d
 }
 
-// notTheMachine is the largest p-value against "the machine is slower by Apart today" at which sides that
+// maxMachineP is the largest p-value against "the machine is slower by Apart today" at which sides that
 // were not measured together can support a claim.
-const notTheMachine = 0.005
+const maxMachineP = 0.005
 
 // claimApart returns the p-value of a claim between such sides. It combines the p-values against no
 // difference (none) and against a difference that the machine could cause (machine). However quiet the
@@ -204,7 +208,7 @@ func (p Policy) claimApart(e Evidence, none, machine float64) float64 {
 	if p.Edition < secondEdition || e.Reference != "" {
 		return none
 	}
-	return min(max(none, machine*p.Alpha/notTheMachine), 1)
+	return min(max(none, machine*p.Alpha/maxMachineP), 1)
 }
 
 // sessions holds the logarithms of a side, one per session: the mean over its rounds.

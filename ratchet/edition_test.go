@@ -11,8 +11,8 @@ import (
 )
 
 // verdictOf judges one case by an edition, on a testbed with independent rounds.
-func verdictOf(edition int, e ratchet.Evidence) ratchet.Judgement {
-	p := ratchet.OfEdition(edition)
+func verdictOf(edition int, e ratchet.Evidence) ratchet.Judgment {
+	p := ratchet.ForEdition(edition)
 	p.Dependence = ratchet.Dependence{1}
 	return ratchet.Judge(p, []ratchet.Evidence{e}).Cases[0]
 }
@@ -34,8 +34,8 @@ func twoSpeeds(effect float64) ratchet.Evidence {
 			}
 		}
 		rng.Shuffle(4, func(a, b int) { base[a], base[b] = base[b], base[a] })
-		e.Base = append(e.Base, ratchet.NewRound(measure.CaseRound{Round: i, Turn: 4, Quantum: 1, Samples: base}, "one"))
-		e.Candidate = append(e.Candidate, ratchet.NewRound(measure.CaseRound{Round: i, Turn: 4, Quantum: 1, Samples: candidate[:len(candidate)-2*rng.IntN(3)]}, "one"))
+		e.Base = append(e.Base, ratchet.NewRound(measure.CaseRound{Round: i, SamplesPerTurn: 4, Quantum: 1, Samples: base}, "one"))
+		e.Candidate = append(e.Candidate, ratchet.NewRound(measure.CaseRound{Round: i, SamplesPerTurn: 4, Quantum: 1, Samples: candidate[:len(candidate)-2*rng.IntN(3)]}, "one"))
 	}
 	return e
 }
@@ -123,20 +123,20 @@ func TestUnknownTestbed(t *testing.T) {
 // A record is judged as its own edition does.
 func TestEditionOfARecord(t *testing.T) {
 	e := made{name: "k", rounds: 8, effect: 0.06, spread: 0.003}.evidence(rand.New(rand.NewPCG(1, 2)))
-	old := ratchet.Default().For(measure.Plan{Growth: []int{4, 8, 16, 32}})
+	old := ratchet.Default().ForPlan(measure.Plan{Growth: []int{4, 8, 16, 32}})
 	if old.Edition != 1 || old.AlphaShares[0] != 0.05 {
 		t.Errorf("the policy for a record without an edition: %+v", old)
 	}
 	if c := ratchet.Judge(old, []ratchet.Evidence{e}).Cases[0]; c.Verdict != ratchet.Regression {
 		t.Errorf("an old record: %s", c.Sentence)
 	}
-	known := ratchet.Default().For(measure.Plan{Edition: 2, Dependence: []float64{1}})
+	known := ratchet.Default().ForPlan(measure.Plan{Edition: 2, Dependence: []float64{1}})
 	if c := ratchet.Judge(known, []ratchet.Evidence{e}).Cases[0]; c.Verdict != ratchet.Regression {
 		t.Errorf("on a testbed with independent rounds: %s", c.Sentence)
 	}
 	strict := ratchet.Default()
 	strict.Slower = 0.08
-	if got := strict.For(measure.Plan{}).Slower; got != 0.08 {
+	if got := strict.ForPlan(measure.Plan{}).Slower; got != 0.08 {
 		t.Errorf("the limit of the suite became %v", got)
 	}
 }

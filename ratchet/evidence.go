@@ -58,8 +58,8 @@ type Round struct {
 func NewRound(r measure.CaseRound, session string) Round {
 	s := stats.Sort(r.Samples)
 	round := Round{Index: r.Round, Session: session, Sorted: s, Median: s.Median(), Quantum: r.Quantum}
-	if r.Turn > 0 && len(r.Samples) > r.Turn {
-		for turn := range slices.Chunk(r.Samples, r.Turn) {
+	if r.SamplesPerTurn > 0 && len(r.Samples) > r.SamplesPerTurn {
+		for turn := range slices.Chunk(r.Samples, r.SamplesPerTurn) {
 			round.Turns = append(round.Turns, stats.Median(turn))
 		}
 	}

@@ -10,8 +10,8 @@ import (
 )
 
 // judgement returns the public result of a case.
-func (s *studied) judgement(p Policy) Judgement {
-	j := Judgement{
+func (s *caseAnalysis) judgement(p Policy) Judgment {
+	j := Judgment{
 		Name: s.Case.Name(), CaseKey: s.Case, Verdict: s.verdict, Ratchet: s.move, Gate: s.Gate, Quarantine: s.Quarantine, Cause: s.cause,
 	}
 	if s.Quarantine != "" { // its numbers are not trusted
@@ -28,7 +28,7 @@ func (s *studied) judgement(p Policy) Judgement {
 	return j
 }
 
-func (s *studied) facts(p Policy) *Facts {
+func (s *caseAnalysis) facts(p Policy) *Facts {
 	base, candidate := s.Base, s.Candidate
 	if s.Paired {
 		base, candidate = s.pairs()
@@ -54,7 +54,7 @@ func (s *studied) facts(p Policy) *Facts {
 		f.Spread = number(math.Expm1(s.spread))
 	}
 	if s.Paired && s.known() && s.n >= 2 {
-		f.Detectable = number(math.Expm1(s.spread * leastDetectable(s.n)))
+		f.Detectable = number(math.Expm1(s.spread * minDetectable(s.n)))
 	}
 	if cycles, ok := s.inCycles(); ok {
 		change := number(math.Expm1(s.sign() * cycles))
@@ -74,26 +74,26 @@ const (
 // proportional to the spread, and takes longer to compute than the rest of a verdict.
 var detectable sync.Map
 
-func leastDetectable(rounds int) float64 {
+func minDetectable(rounds int) float64 {
 	known, _ := detectable.Load(rounds)
 	if least, ok := known.(float64); ok {
 		return least
 	}
-	least := stats.LeastDetectable(1, rounds, detectAlpha, detectBeta)
+	least := stats.MinDetectable(1, rounds, detectAlpha, detectBeta)
 	detectable.Store(rounds, least)
 	return least
 }
 
-func (s *studied) pairing() Pairing {
+func (s *caseAnalysis) pairing() Pairing {
 	switch {
 	case s.Paired:
-		return Together
+		return SideBySide
 	case s.Stored && s.Reference != "":
-		return Against
+		return StoredReference
 	case s.Stored:
 		return Stored
 	default:
-		return Apart
+		return Unpaired
 	}
 }
 

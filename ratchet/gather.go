@@ -61,11 +61,11 @@ func interleaved(base, candidate []*measure.Run) bool {
 // sides holds the cases of one side by name, in the order of the records.
 type sides struct {
 	names []string
-	cases map[string]*sided
+	cases map[string]*sideCase
 }
 
-// sided is a case with the rounds that count.
-type sided struct {
+// sideCase is a case with the rounds that count.
+type sideCase struct {
 	measure.Case // with its rounds as recorded
 	run          *measure.Run
 	rounds       []Round
@@ -73,7 +73,7 @@ type sided struct {
 }
 
 func collect(runs []*measure.Run, side string) sides {
-	out := sides{cases: map[string]*sided{}}
+	out := sides{cases: map[string]*sideCase{}}
 	for i, run := range runs {
 		dropped := map[int]bool{}
 		for _, r := range run.Rounds {
@@ -86,7 +86,7 @@ func collect(runs []*measure.Run, side string) sides {
 			}
 			s := out.cases[c.Name()]
 			if s == nil {
-				s = &sided{Case: c, run: run}
+				s = &sideCase{Case: c, run: run}
 				s.Rounds = nil
 				out.cases[c.Name()] = s
 				out.names = append(out.names, c.Name())
@@ -110,25 +110,25 @@ func collect(runs []*measure.Run, side string) sides {
 	return out
 }
 
-func evidence(base, candidate *sided, paired bool) Evidence {
+func evidence(base, candidate *sideCase, paired bool) Evidence {
 	e := Evidence{Paired: paired, HasBase: base != nil, HasCandidate: candidate != nil}
 	if base != nil {
 		e.describe(base)
 		e.Case.Implementation = measure.Candidate
-		e.Base, e.BaseError = base.rounds, cmp.Or(base.err, base.doubt(nil))
+		e.Base, e.BaseError = base.rounds, cmp.Or(base.err, base.distrustReason(nil))
 	}
 	if candidate != nil {
 		e.describe(candidate)
-		e.Candidate, e.CandidateError = candidate.rounds, cmp.Or(candidate.err, candidate.doubt(base))
+		e.Candidate, e.CandidateError = candidate.rounds, cmp.Or(candidate.err, candidate.distrustReason(base))
 		e.Redefined, e.Accepted = candidate.redefined(), candidate.run.Accepted != ""
 		e.SecondClock = slices.ContainsFunc(candidate.Rounds, func(r measure.CaseRound) bool { return r.Outside != nil })
 	}
 	return e
 }
 
-// doubt returns why the numbers of a side cannot be trusted, or "" if they can. The base ran with the same
+// distrustReason returns why the numbers of a side cannot be trusted, or "" if they can. The base ran with the same
 // harness, so what both sides show is not caused by the change.
-func (s *sided) doubt(base *sided) string {
+func (s *sideCase) distrustReason(base *sideCase) string {
 	if s.Metric != "" || s.run.Source == measure.Imported {
 		return ""
 	}
@@ -137,17 +137,17 @@ func (s *sided) doubt(base *sided) string {
 		beside = base.Rounds
 	}
 	if s.run.Trust == measure.SelfTimed {
-		return cmp.Or(integrity.Asked(s.Rounds), integrity.Implausible(s.run.Device, s.Case))
+		return cmp.Or(integrity.CheckOutsideClock(s.Rounds), integrity.Implausible(s.run.Device, s.Case))
 	}
 	clocks := ""
 	if s.Implementation == measure.Candidate { // other implementations have no reason to cheat
-		clocks = integrity.Clocks(s.Rounds, beside)
+		clocks = integrity.CheckSampleClock(s.Rounds, beside)
 	}
 	return cmp.Or(clocks, integrity.Implausible(s.run.Device, s.Case))
 }
 
 // redefined returns the parts of the case's definition that differ from the base's.
-func (s *sided) redefined() string {
+func (s *sideCase) redefined() string {
 	d := s.run.Definition
 	if d == nil || len(d.Cases) > 0 && !slices.Contains(d.Cases, s.Name()) {
 		return ""
@@ -155,7 +155,7 @@ func (s *sided) redefined() string {
 	return strings.Join(d.Changed, ", ")
 }
 
-func (e *Evidence) describe(s *sided) {
+func (e *Evidence) describe(s *sideCase) {
 	e.Case, e.Unit, e.Better, e.Timer, e.Gate = s.CaseKey, s.Unit, s.Better, s.Timer, s.Gate && s.Quarantine == ""
 	e.Quarantine = s.Quarantine
 	e.NoSamples = e.NoSamples || s.NoSamples && len(s.rounds) == 0

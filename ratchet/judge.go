@@ -14,15 +14,15 @@ func Judge(p Policy, evidence []Evidence) Result {
 		return judgeClassic(p, evidence)
 	}
 	cases := study(p, evidence)
-	family(cases)
+	adjustForCases(cases)
 	r := Result{Schema: Schema, Policy: p, Counts: map[Verdict]int{}}
 	for _, c := range cases {
 		c.decideFinally(p)
-		c.withhold()
+		c.requireAcceptance()
 		r.Cases = append(r.Cases, c.judgement(p))
 	}
 	r.Suite = judgeSuite(p, evidence)
-	r.excuse(cases)
+	r.allowUndecided(cases)
 	r.conclude()
 	return r
 }
@@ -71,8 +71,8 @@ func MoreRounds(p Policy, questions ...[]Evidence) []string {
 	return names
 }
 
-// studied is a case on the way to its verdict.
-type studied struct {
+// caseAnalysis is a case on the way to its verdict.
+type caseAnalysis struct {
 	Evidence
 	looks
 	limits  limits
@@ -102,10 +102,10 @@ const (
 	tooGood        reason = "too good"
 )
 
-func study(p Policy, evidence []Evidence) []*studied {
-	list := make([]*studied, len(evidence))
+func study(p Policy, evidence []Evidence) []*caseAnalysis {
+	list := make([]*caseAnalysis, len(evidence))
 	for i, e := range evidence {
-		s := &studied{Evidence: e, limits: p.limits(e.Case.Name()), move: Holds, holm: 1}
+		s := &caseAnalysis{Evidence: e, limits: p.limits(e.Case.Name()), move: Holds, holm: 1}
 		s.looks = looks{slower: 1, faster: 1, kept: 1}
 		list[i] = s
 		if s.settle(); s.verdict == "" {
@@ -116,7 +116,7 @@ func study(p Policy, evidence []Evidence) []*studied {
 }
 
 // settle sets the verdicts that need no statistics.
-func (s *studied) settle() {
+func (s *caseAnalysis) settle() {
 	set := func(v Verdict, why reason) { s.verdict, s.why = v, why }
 	switch {
 	case s.Identical:
@@ -137,21 +137,21 @@ func (s *studied) settle() {
 }
 
 // tested reports whether the case has numbers to compare.
-func (s *studied) tested() bool {
+func (s *caseAnalysis) tested() bool {
 	return s.HasBase && s.HasCandidate && !s.Identical && s.CandidateError == "" && s.BaseError == "" && !s.NoSamples && s.Unlike == ""
 }
 
 // worse reports whether the size of the difference is enough for a regression. gained and better do the same
 // for a move of the baseline and an improvement.
-func (s *studied) worse() bool  { return s.mean >= s.limits.slower }
-func (s *studied) gained() bool { return s.mean <= -s.limits.moves }
+func (s *caseAnalysis) worse() bool  { return s.mean >= s.limits.slower }
+func (s *caseAnalysis) gained() bool { return s.mean <= -s.limits.moves }
 
-func (s *studied) better(p Policy) bool {
+func (s *caseAnalysis) better(p Policy) bool {
 	return s.mean <= -s.limits.faster && math.Abs(s.cliff()) >= p.Delta
 }
 
 // cliff is computed only on demand: it is the only value here that reads every sample.
-func (s *studied) cliff() float64 {
+func (s *caseAnalysis) cliff() float64 {
 	if s.delta == 0 {
 		s.delta = s.sign() * all(s.Candidate).Cliff(all(s.Base))
 	}
@@ -160,7 +160,7 @@ func (s *studied) cliff() float64 {
 
 // decidedEarly reports whether a look that is not the last settles the case. Among many cases, an early claim
 // needs the certainty that the last look will require of the most certain one.
-func (s *studied) decidedEarly(p Policy, cases int) bool {
+func (s *caseAnalysis) decidedEarly(p Policy, cases int) bool {
 	if s.rounds < p.MinRounds {
 		return false
 	}
@@ -178,10 +178,10 @@ func (s *studied) decidedEarly(p Policy, cases int) bool {
 	return true
 }
 
-// family adjusts the claims for the number of cases: at an error rate of one in a thousand, a run of a
+// adjustForCases adjusts the claims for the number of cases: at an error rate of one in a thousand, a run of a
 // thousand cases would have one false claim.
-func family(cases []*studied) {
-	var tested []*studied
+func adjustForCases(cases []*caseAnalysis) {
+	var tested []*caseAnalysis
 	var ps []float64
 	for _, c := range cases {
 		if c.tested() {
@@ -194,7 +194,7 @@ func family(cases []*studied) {
 }
 
 // decideFinally sets the verdict when no more rounds will be added.
-func (s *studied) decideFinally(p Policy) {
+func (s *caseAnalysis) decideFinally(p Policy) {
 	if s.verdict != "" {
 		return
 	}
@@ -223,9 +223,9 @@ func (s *studied) decideFinally(p Policy) {
 	}
 }
 
-// withhold makes a good verdict inconclusive if a person must accept it first: the change is measured with
+// requireAcceptance makes a good verdict inconclusive if a person must accept it first: the change is measured with
 // its own definitions, or the gain is too good to be true.
-func (s *studied) withhold() {
+func (s *caseAnalysis) requireAcceptance() {
 	if !s.tested() || s.verdict.Severity() != Yes {
 		return
 	}
@@ -246,7 +246,7 @@ const clockCause = "clock or power"
 // blameClock checks whether a slowdown disappears when counted in cycles. If the sides were paired, the
 // code is still the cause: it drew the power, or ran where the clock is lower. Separate sessions differ in
 // clocks anyway.
-func (s *studied) blameClock() {
+func (s *caseAnalysis) blameClock() {
 	cycles, ok := s.inCycles()
 	if !ok || cycles >= s.mean/3 || cycles >= s.limits.slower {
 		return
@@ -258,7 +258,7 @@ func (s *studied) blameClock() {
 }
 
 // inCycles returns the difference in clock cycles.
-func (s *studied) inCycles() (float64, bool) {
+func (s *caseAnalysis) inCycles() (float64, bool) {
 	sum := func(rounds []Round) (float64, bool) {
 		var logs []float64
 		for _, r := range rounds {

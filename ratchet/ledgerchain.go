@@ -92,7 +92,7 @@ func Inspect(data []byte) ([]Entry, []*LineError) {
 				break
 			}
 		}
-		head = Head{head.Seq + 1, unread} // do not blame the next line for an unreadable one
+		head = Head{head.Seq + 1, unknownHash} // do not blame the next line for an unreadable one
 		if e.Hash != "" {
 			head = Head{e.Seq, e.Hash}
 		}
@@ -100,15 +100,15 @@ func Inspect(data []byte) ([]Entry, []*LineError) {
 	return entries, faults
 }
 
-// Whole reports whether text without a newline is at least a complete line. An interrupted write leaves
+// CompleteLine reports whether text without a newline is at least a complete line. An interrupted write leaves
 // less, because the hash is the last part of a line.
-func Whole(text []byte) bool {
+func CompleteLine(text []byte) bool {
 	at := bytes.Index(text, hashBegin)
 	return at >= 0 && len(text) >= at+hashTail
 }
 
-// unread replaces the hash of a line that has none.
-const unread = "unread"
+// unknownHash replaces the hash of a line that has none.
+const unknownHash = "unread"
 
 // readLine reads a line that follows the head. On error, the entry contains whatever could be read.
 func readLine(line []byte, head Head) (Entry, error) {
@@ -136,7 +136,7 @@ func readLine(line []byte, head Head) (Entry, error) {
 	if e.Seq != head.Seq+1 {
 		return e, fmt.Errorf("it is number %d and follows number %d: lines are missing or out of order", e.Seq, head.Seq)
 	}
-	if e.Prev != head.Hash && head.Hash != unread {
+	if e.Prev != head.Hash && head.Hash != unknownHash {
 		return e, fmt.Errorf("it follows a line with the hash %q, and the line before has %q: that one was replaced, or lines are missing", e.Prev, head.Hash)
 	}
 	return e, e.Check()

@@ -45,9 +45,9 @@ func (e Evidence) look(p Policy, l limits) looks {
 	}
 	shares := p.claimShares()
 	out.slower, out.faster = stats.SpendingP(slower, shares), stats.SpendingP(faster, shares)
-	if !out.hides(l.slower) {
+	if !out.masksSlowdown(l.slower) {
 		narrow := out.difference
-		narrow.widen = 1
+		narrow.varianceFactor = 1
 		out.kept = stats.SpendingP([]float64{narrow.below(l.slower)}, p.BetaShares[last:])
 	}
 	return out
@@ -57,7 +57,7 @@ func (e Evidence) look(p Policy, l limits) looks {
 type limits struct{ slower, faster, moves float64 }
 
 func (p Policy) limits(name string) limits {
-	slower, faster, moves := p.Slower, p.Faster, p.Moves
+	slower, faster, moves := p.Slower, p.MinSpeedup, p.MoveGain
 	benchmark, _, _ := strings.Cut(name, "/")
 	for _, c := range p.Cases {
 		if !measure.MatchCase(c.Match, name, benchmark) {

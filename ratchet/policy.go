@@ -15,11 +15,11 @@ type Policy struct {
 	// that a record is judged by the rules of its time.
 	Edition int `json:"edition"`
 
-	Slower float64 `json:"slower"` // a regression is at least this much slower: 0.03
-	Faster float64 `json:"faster"` // a claimed improvement is at least this much faster: 0.10
-	Moves  float64 `json:"moves"`  // a baseline moves on a confirmed gain of at least this: 0.05
-	Suite  float64 `json:"suite"`  // the geometric mean over all cases may be slower by at most this: 0.01
-	Delta  float64 `json:"delta"`  // minimum Cliff's delta of a claimed improvement: 0.3
+	Slower     float64 `json:"slower"` // a regression is at least this much slower: 0.03
+	MinSpeedup float64 `json:"faster"` // a claimed improvement is at least this much faster: 0.10
+	MoveGain   float64 `json:"moves"`  // a baseline moves on a confirmed gain of at least this: 0.05
+	Suite      float64 `json:"suite"`  // the geometric mean over all cases may be slower by at most this: 0.01
+	Delta      float64 `json:"delta"`  // minimum Cliff's delta of a claimed improvement: 0.3
 
 	Alpha  float64 `json:"alpha"`  // chance of a false regression, per case, over all looks
 	Beta   float64 `json:"beta"`   // chance of a false "maintained" at exactly Slower, over all looks
@@ -79,11 +79,11 @@ const (
 )
 
 // Default returns the default policy.
-func Default() Policy { return OfEdition(secondEdition) }
+func Default() Policy { return ForEdition(secondEdition) }
 
-// OfEdition returns the default policy of an edition. Records from before editions existed have 0, which
+// ForEdition returns the default policy of an edition. Records from before editions existed have 0, which
 // means the first.
-func OfEdition(edition int) Policy {
+func ForEdition(edition int) Policy {
 	p := secondDefault()
 	if edition < secondEdition {
 		p.Edition, p.Undecided = firstEdition, 0
@@ -99,7 +99,7 @@ func OfEdition(edition int) Policy {
 func secondDefault() Policy {
 	return Policy{
 		Rule: Paired, Edition: secondEdition,
-		Slower: 0.03, Faster: 0.10, Moves: 0.05, Suite: 0.01, Delta: 0.3,
+		Slower: 0.03, MinSpeedup: 0.10, MoveGain: 0.05, Suite: 0.01, Delta: 0.3,
 		Alpha: 0.001, Beta: 0.05, Family: 0.01, Undecided: 0.02,
 		Looks:       []int{4, 6, 8, 12, 16, 24, 32, 48, 64},
 		AlphaShares: []float64{0.03, 0.05, 0.12, 0.12, 0.15, 0.18, 0.20, 0.08, 0.07},
@@ -122,7 +122,7 @@ func (p Policy) Check() error {
 	for _, limit := range []struct {
 		name  string
 		value float64
-	}{{"slower", p.Slower}, {"faster", p.Faster}, {"moves", p.Moves}, {"suite", p.Suite}} {
+	}{{"slower", p.Slower}, {"faster", p.MinSpeedup}, {"moves", p.MoveGain}, {"suite", p.Suite}} {
 		note(!(limit.value > 0 && limit.value < 10), "%s %v: want a share above 0, such as 0.03", limit.name, limit.value)
 	}
 	for _, rate := range []struct {
@@ -157,9 +157,9 @@ func (p Policy) lookAt(rounds int) int {
 	return len(p.Looks) - 1
 }
 
-// For returns the policy for judging a record by its own edition, with what was known about its testbed.
-func (p Policy) For(plan measure.Plan) Policy {
-	then := OfEdition(plan.Edition)
+// ForPlan returns the policy for judging a record by its own edition, with what was known about its testbed.
+func (p Policy) ForPlan(plan measure.Plan) Policy {
+	then := ForEdition(plan.Edition)
 	p.Edition, p.Dependence = then.Edition, plan.Dependence
 	p.Looks, p.AlphaShares, p.BetaShares = then.Looks, then.AlphaShares, then.BetaShares
 	if then.Edition == firstEdition {

@@ -14,19 +14,19 @@ type Result struct {
 	Verdict  Verdict         `json:"verdict"`
 	Sentence string          `json:"sentence"`
 	Counts   map[Verdict]int `json:"counts"`
-	Suite    *SuiteJudgement `json:"suite,omitempty"`
+	Suite    *SuiteJudgment  `json:"suite,omitempty"`
 	// Undecided lists the undecided cases with which the run still passes.
-	Undecided []string    `json:"undecided,omitempty"`
-	Cases     []Judgement `json:"cases"`
-	Policy    Policy      `json:"policy"`
-	Warnings  []string    `json:"warnings,omitempty"`
+	Undecided []string   `json:"undecided,omitempty"`
+	Cases     []Judgment `json:"cases"`
+	Policy    Policy     `json:"policy"`
+	Warnings  []string   `json:"warnings,omitempty"`
 }
 
 // Severity returns the severity of the overall verdict: the worst of everything that may fail the change.
 func (r Result) Severity() Severity { return r.Verdict.Severity() }
 
-// Judgement is the verdict on one case, with its evidence.
-type Judgement struct {
+// Judgment is the verdict on one case, with its evidence.
+type Judgment struct {
 	Name string `json:"name"`
 	measure.CaseKey
 	Verdict    Verdict  `json:"verdict"`
@@ -41,7 +41,7 @@ type Judgement struct {
 }
 
 // Fails reports whether the case alone fails the change.
-func (j Judgement) Fails() bool { return j.Gate && j.Verdict.Severity() == No }
+func (j Judgment) Fails() bool { return j.Gate && j.Verdict.Severity() == No }
 
 // Facts holds the numbers behind a verdict. Changes are relative to the value itself: 0.042 means 4.2 %
 // more. The p-values are one-sided, except Wilcoxon and MannWhitney.
@@ -91,8 +91,8 @@ type Pairing string
 
 // The pairings.
 const (
-	Together Pairing = "paired"           // side by side in the same rounds
-	Apart    Pairing = "unpaired"         // not at the same time
-	Stored   Pairing = "stored_baseline"  // against earlier sessions stored in a ledger
-	Against  Pairing = "stored_reference" // like Stored, corrected by a reference measured in both
+	SideBySide      Pairing = "paired"           // side by side in the same rounds
+	Unpaired        Pairing = "unpaired"         // not at the same time
+	Stored          Pairing = "stored_baseline"  // against earlier sessions stored in a ledger
+	StoredReference Pairing = "stored_reference" // like Stored, corrected by a reference measured in both
 )

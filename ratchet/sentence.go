@@ -12,7 +12,7 @@ import (
 
 // sentence explains the verdict for a tired reader: what changed, by how much, how certain it is, and what
 // to do.
-func (s *studied) sentence(f *Facts) string {
+func (s *caseAnalysis) sentence(f *Facts) string {
 	switch s.verdict {
 	case Identical:
 		return "Nothing that a build or a kernel reads differs from the base, so there was nothing to measure."
@@ -44,7 +44,7 @@ func (s *studied) sentence(f *Facts) string {
 	}
 }
 
-func (s *studied) noAnswer(f *Facts) string {
+func (s *caseAnalysis) noAnswer(f *Facts) string {
 	switch s.why {
 	case baseFailed:
 		return "No answer: the base failed: " + firstLine(s.BaseError)
@@ -75,8 +75,8 @@ func (s *studied) noAnswer(f *Facts) string {
 		return text + " The sides were not measured in the same minutes, and the machine may have changed in between: use pawl bench --base or pawl run."
 	}
 	switch n := s.roundsNeeded(); {
-	case s.hides(s.limits.slower):
-		text += fmt.Sprintf(" In %d of these rounds the candidate was far slower than in the others, and the base in %d: look for what it does at some starts only.", s.slow, s.wild-s.slow)
+	case s.masksSlowdown(s.limits.slower):
+		text += fmt.Sprintf(" In %d of these rounds the candidate was far slower than in the others, and the base in %d: look for what it does at some starts only.", s.slow, s.outliers-s.slow)
 	case s.hidden > s.se*s.se:
 		text += fmt.Sprintf(" The timer counts in steps of %s of this time and hides what is smaller: give the case more work, or choose a finer timer (measure.timer).", percent(s.step()))
 	case s.n < s.claimRounds && math.Abs(s.mean) >= s.limits.slower:
@@ -90,13 +90,13 @@ func (s *studied) noAnswer(f *Facts) string {
 }
 
 // step returns the timer's step relative to the time.
-func (s *studied) step() float64 {
+func (s *caseAnalysis) step() float64 {
 	base, candidate := s.pairs()
 	return quantum(base, candidate) / stats.Median(medians(base))
 }
 
 // suspicious says what is required to accept a gain that is too good to be true.
-func (s *studied) suspicious(f *Facts) string {
+func (s *caseAnalysis) suspicious(f *Facts) string {
 	text := fmt.Sprintf("No answer: %s, which is more than %d times. Gains like that are mistakes more often than not.", amount(*f), integrity.TooGood)
 	if !s.SecondClock {
 		text += " It needs a second clock: a harness that answers run requests."
@@ -106,16 +106,16 @@ func (s *studied) suspicious(f *Facts) string {
 
 // roundsNeeded returns the number of rounds that would distinguish the limit from no change, or 0 if it is
 // impractically large.
-func (s *studied) roundsNeeded() int {
+func (s *caseAnalysis) roundsNeeded() int {
 	for n := 2 * max(s.n, 4); n <= 512; n *= 2 {
-		if s.spread*leastDetectable(n) <= s.limits.slower {
+		if s.spread*minDetectable(n) <= s.limits.slower {
 			return n
 		}
 	}
 	return 0
 }
 
-func (s *studied) roundsWords() string {
+func (s *caseAnalysis) roundsWords() string {
 	switch {
 	case s.Paired:
 		return plural(s.rounds, "round") + " side by side"
@@ -204,7 +204,7 @@ func firstLine(s string) string {
 	return s
 }
 
-func (j *SuiteJudgement) sentence() string {
+func (j *SuiteJudgment) sentence() string {
 	text := fmt.Sprintf("All %d cases together: %+.1f %%", j.Cases, 100*j.Change)
 	if j.Interval != nil {
 		text += fmt.Sprintf(" (%+.1f to %+.1f %%)", 100*j.Interval.Low, 100*j.Interval.High)

@@ -2,16 +2,16 @@ package ratchet
 
 import "slices"
 
-// Doubtful returns the entries whose session still counts but may hold times of a build other than the
+// SuspectEntries returns the entries whose session still counts but may hold times of a build other than the
 // commit's own. They were written without a recipe by an older version of pawl, which built a base and a
 // baseline by the recipe of the change. Entries that made a commit the baseline are not included, except
 // carried ones: their session is of the candidate, which every version of pawl built by its own recipe.
-func (b Baselines) Doubtful(entries []Entry) []Entry {
+func (b Baselines) SuspectEntries(entries []Entry) []Entry {
 	var list []Entry
 	for _, e := range entries {
-		found := b.at[place{e.Case, e.Testbed.Key}]
+		found := b.at[baselineKey{e.Case, e.Testbed.Key}]
 		switch {
-		case e.Session == nil || e.Session.Recipe != "" || !found.stands():
+		case e.Session == nil || e.Session.Recipe != "" || !found.active():
 		case e.Seq < found.Seq, e.Seq == found.Seq && e.Kind != KindCarried:
 		case slices.ContainsFunc(found.Sessions, func(s Session) bool { return s.Run.Same(e.Session.Run) }):
 			list = append(list, e)

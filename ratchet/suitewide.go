@@ -9,9 +9,9 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// SuiteJudgement is the verdict on the geometric mean over the cases that both sides have. A slowdown of
+// SuiteJudgment is the verdict on the geometric mean over the cases that both sides have. A slowdown of
 // two percent everywhere is below every case's limit, but must not pass unnoticed.
-type SuiteJudgement struct {
+type SuiteJudgment struct {
 	Verdict  Verdict `json:"verdict"`
 	Sentence string  `json:"sentence"`
 	Cases    int     `json:"cases"`
@@ -22,12 +22,12 @@ type SuiteJudgement struct {
 }
 
 // judgeSuite returns nil if there are fewer than two cases: the verdict of a single case says it all.
-func judgeSuite(p Policy, evidence []Evidence) *SuiteJudgement {
+func judgeSuite(p Policy, evidence []Evidence) *SuiteJudgment {
 	d, cases := suiteDifference(p, evidence)
 	if cases < 2 || !d.known() {
 		return nil
 	}
-	j := &SuiteJudgement{
+	j := &SuiteJudgment{
 		Verdict: Inconclusive, Cases: cases, Rounds: d.df + 1, Change: math.Expm1(d.mean), Slower: suiteP(p, d),
 	}
 	if i, ok := d.interval(0.95); ok {
@@ -37,7 +37,7 @@ func judgeSuite(p Policy, evidence []Evidence) *SuiteJudgement {
 	switch {
 	case j.Slower <= p.Alpha && d.mean >= limit:
 		j.Verdict = Regression
-	case d.below(0) <= p.Alpha && d.mean <= -math.Log1p(p.Faster):
+	case d.below(0) <= p.Alpha && d.mean <= -math.Log1p(p.MinSpeedup):
 		j.Verdict = Improvement
 	case d.below(math.Log1p(p.Slower)) <= p.Beta && d.mean < limit:
 		j.Verdict = Maintained
@@ -56,9 +56,9 @@ func suiteP(p Policy, d difference) float64 {
 	return stats.SpendingP([]float64{p.claim(d, math.Log1p(p.Suite), d.above(0))}, p.claimShares()[p.lookAt(d.n):])
 }
 
-// leastError is the minimum error of a mean. It applies to rounds that are exactly equal, as with a coarse
+// minError is the minimum error of a mean. It applies to rounds that are exactly equal, as with a coarse
 // timer.
-const leastError = 1e-6
+const minError = 1e-6
 
 // suiteDifference returns the mean of the differences of all cases. Cases decided early have fewer rounds,
 // and all cases of a round share what the machine did in it. So each round is treated as a cluster: the
@@ -110,11 +110,11 @@ func suiteDifference(p Policy, evidence []Evidence) (difference, int) {
 		variance += residual[r] * residual[r]
 	}
 	effective := 1 / squares // number of rounds if all were weighted equally
-	se := max(math.Sqrt(variance*effective/(effective-1)), leastError)
+	se := max(math.Sqrt(variance*effective/(effective-1)), minError)
 	if rounds < p.FewRounds {
 		se = max(se, p.FewSpread/math.Sqrt(effective))
 	}
-	return difference{n: rounds, mean: mean, se: se, df: effective - 1, spread: se * math.Sqrt(effective), widen: p.dependence().at(rounds)}, len(cases)
+	return difference{n: rounds, mean: mean, se: se, df: effective - 1, spread: se * math.Sqrt(effective), varianceFactor: p.dependence().at(rounds)}, len(cases)
 }
 
 func derived(k measure.CaseKey) bool { return k.Metric != "" && k.Metric != measure.MetricTime }

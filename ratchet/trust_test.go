@@ -48,9 +48,9 @@ func TestGatherDoubts(t *testing.T) {
 	side := func(name string, says, takes float64) measure.Case {
 		c := measure.Case{CaseKey: measure.CaseKey{Benchmark: "k", Implementation: name}, Unit: "ns", Gate: true, Flops: 1e6}
 		for i := range 4 {
-			o := &measure.Outside{Clock: measure.TimerCPU, Runs: []int{2, 9, 5, 14}}
+			o := &measure.OutsideTiming{Clock: measure.TimerCPU, Runs: []int{2, 9, 5, 14}}
 			for _, k := range o.Runs {
-				o.Times, o.Beside = append(o.Times, 1e5+takes*float64(k)), append(o.Beside, says)
+				o.Times, o.Adjacent = append(o.Times, 1e5+takes*float64(k)), append(o.Adjacent, says)
 			}
 			c.Rounds = append(c.Rounds, measure.CaseRound{Round: i, Samples: measure.Samples{says, says, says}, Outside: o})
 		}

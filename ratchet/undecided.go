@@ -6,10 +6,10 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// excuse lets a run pass with a few undecided cases. Of a thousand cases some always stay undecided, and a
+// allowUndecided lets a run pass with a few undecided cases. Of a thousand cases some always stay undecided, and a
 // gate that failed because of them would always fail. There must be few of them, and each must be
 // excusable.
-func (r *Result) excuse(cases []*studied) {
+func (r *Result) allowUndecided(cases []*caseAnalysis) {
 	gated := 0
 	var names []string
 	for _, c := range cases {
@@ -20,7 +20,7 @@ func (r *Result) excuse(cases []*studied) {
 		if c.verdict != Inconclusive {
 			continue
 		}
-		if !c.excusable() {
+		if !c.mayStayUndecided() {
 			return
 		}
 		names = append(names, c.Case.Name())
@@ -30,9 +30,9 @@ func (r *Result) excuse(cases []*studied) {
 	}
 }
 
-// excusable reports whether a case may stay undecided. A case that looks slower may not, nor may one that
+// mayStayUndecided reports whether a case may stay undecided. A case that looks slower may not, nor may one that
 // is noisier than its base: a change could hide in its own noise.
-func (s *studied) excusable() bool {
+func (s *caseAnalysis) mayStayUndecided() bool {
 	return s.Paired && (s.why == tooNoisy || s.why == manyCases) && s.mean < s.limits.slower && !s.noisier()
 }
 
@@ -40,7 +40,7 @@ func (s *studied) excusable() bool {
 const muchNoisier = 2
 
 // noisier reports whether the candidate is noisier than the base, in its rounds or in its wild rounds.
-func (s *studied) noisier() bool {
+func (s *caseAnalysis) noisier() bool {
 	spread := func(rounds []Round) float64 {
 		logs := make([]float64, len(rounds))
 		for i, r := range rounds {
@@ -49,5 +49,5 @@ func (s *studied) noisier() bool {
 		return stats.RobustSD(logs)
 	}
 	base, candidate := s.pairs()
-	return spread(candidate) > muchNoisier*max(spread(base), leastSpread) || s.wild > 0 && headsOrMore(s.slow, s.wild) < 0.1
+	return spread(candidate) > muchNoisier*max(spread(base), minSpread) || s.outliers > 0 && headsOrMore(s.slow, s.outliers) < 0.1
 }

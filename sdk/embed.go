@@ -23,10 +23,10 @@ var Oracle []byte
 //go:embed python/pawl_harness.py
 var Python []byte
 
-// Newer returns the version of the embedded file, and the command that writes it, if the harness uses
+// Outdated returns the version of the embedded file, and the command that writes it, if the harness uses
 // another version. says is the name and version that the harness reports in the protocol, "pawl.h 1.0.0".
 // Both results are empty if the versions are equal, or if the harness uses something else.
-func Newer(says string) (now, command string) {
+func Outdated(says string) (now, command string) {
 	name, was, _ := strings.Cut(says, " ")
 	var file []byte
 	switch name {

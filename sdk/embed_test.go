@@ -16,12 +16,12 @@ func TestNewer(t *testing.T) {
 		"my own 1.0.0":            "",
 		"":                        "",
 	} {
-		now, command := sdk.Newer(says)
+		now, command := sdk.Outdated(says)
 		if command != want || (now == "") != (want == "") {
 			t.Errorf("%q: %q by %q, want %q", says, now, command, want)
 		}
 		name, _, _ := strings.Cut(says, " ")
-		if again, _ := sdk.Newer(name + " " + now); now != "" && again != "" {
+		if again, _ := sdk.Outdated(name + " " + now); now != "" && again != "" {
 			t.Errorf("%s %s is not the newest: %s", name, now, again)
 		}
 	}

@@ -8,15 +8,15 @@ func Autocorrelation(x []float64, lag int) float64 {
 	if lag >= len(x) {
 		return 0
 	}
-	c := centred(x)
+	c := centered(x)
 	if whole := c.product(0); whole > 0 {
 		return c.product(lag) / whole
 	}
 	return 0
 }
 
-// longestLag limits the work on long series.
-const longestLag = 2000
+// maxLag limits the work on long series.
+const maxLag = 2000
 
 // EffectiveSize returns the number of independent values that would estimate the mean as well as the
 // series does. It adds autocorrelations in pairs of neighboring lags until a pair is no longer
@@ -26,13 +26,13 @@ const longestLag = 2000
 // the length: an alternating series does not count as more.
 func EffectiveSize(x []float64) float64 {
 	n := float64(len(x))
-	c := centred(x)
+	c := centered(x)
 	whole := c.product(0)
 	if !(whole > 0) {
 		return n
 	}
 	time := -1.0 // number of values worth one independent value
-	for lag := 0; lag+1 < min(len(x), longestLag); lag += 2 {
+	for lag := 0; lag+1 < min(len(x), maxLag); lag += 2 {
 		pair := (c.product(lag) + c.product(lag+1)) / whole
 		if pair <= 0 {
 			break
@@ -45,7 +45,7 @@ func EffectiveSize(x []float64) float64 {
 // series holds values in the order they were taken, minus their mean.
 type series []float64
 
-func centred(x []float64) series {
+func centered(x []float64) series {
 	mean, _ := moments(x)
 	c := make(series, len(x))
 	for i, v := range x {

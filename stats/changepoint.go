@@ -61,9 +61,9 @@ func (f ChangeFinder) withDefaults() ChangeFinder {
 	return f
 }
 
-// generous returns the largest p-value of a candidate, chosen as in Otava. Candidates close to each
+// candidateP returns the largest p-value of a candidate, chosen as in Otava. Candidates close to each
 // other weaken each other; they are judged again once the wrong ones are removed.
-func (f ChangeFinder) generous() float64 {
+func (f ChangeFinder) candidateP() float64 {
 	switch {
 	case f.MaxP < 0.05:
 		return f.MaxP * 10
@@ -126,7 +126,7 @@ func (f ChangeFinder) divide(window []float64) []int {
 			}
 		}
 		s := segments[i]
-		if s.at == 0 || f.compare(window, s.from, s.at, s.to).P > f.generous() {
+		if s.at == 0 || f.compare(window, s.from, s.at, s.to).P > f.candidateP() {
 			slices.Sort(found)
 			return found
 		}
@@ -158,9 +158,9 @@ func (f ChangeFinder) confirm(series []float64, candidates []int) []ChangePoint 
 		judge(i)
 	}
 	for len(points) > 0 {
-		weakest := most(points, func(p ChangePoint) float64 { return p.P })
+		weakest := argMax(points, func(p ChangePoint) float64 { return p.P })
 		if points[weakest].P < f.MaxP {
-			weakest = most(points, func(p ChangePoint) float64 { return -p.Magnitude() })
+			weakest = argMax(points, func(p ChangePoint) float64 { return -p.Magnitude() })
 			if points[weakest].Magnitude() > f.MinMagnitude {
 				break
 			}
@@ -177,8 +177,8 @@ func (f ChangeFinder) confirm(series []float64, candidates []int) []ChangePoint 
 	return points
 }
 
-// most returns the index of the first point with the largest measure.
-func most(points []ChangePoint, measure func(ChangePoint) float64) int {
+// argMax returns the index of the first point with the largest measure.
+func argMax(points []ChangePoint, measure func(ChangePoint) float64) int {
 	best := 0
 	for i, p := range points {
 		if cmp.Compare(measure(p), measure(points[best])) > 0 {

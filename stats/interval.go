@@ -9,8 +9,8 @@ type Interval struct {
 // Width returns the length of the interval.
 func (i Interval) Width() float64 { return i.High - i.Low }
 
-// Holds reports whether v lies in the interval, ends included.
-func (i Interval) Holds(v float64) bool { return i.Low <= v && v <= i.High }
+// Contains reports whether v lies in the interval, ends included.
+func (i Interval) Contains(v float64) bool { return i.Low <= v && v <= i.High }
 
 // Overlaps reports whether the intervals share a value, ends included.
 func (i Interval) Overlaps(o Interval) bool { return i.Low <= o.High && o.Low <= i.High }

@@ -28,13 +28,13 @@ func (s Sorted) MedianInterval(level, quantum float64) Interval {
 // Ranks count from 1. Ties need no special treatment: equal values occupy several ranks.
 func (s Sorted) medianQuantile(p float64) float64 {
 	n := len(s)
-	upper := lawRank(n, n/2+1, p)
+	upper := rankQuantile(n, n/2+1, p)
 	if n%2 == 1 {
 		return s[upper-1]
 	}
 	// The median is the mean of the two middle values. It lies between them, and its quantile lies
 	// between theirs.
-	lower := lawRank(n, n/2, p)
+	lower := rankQuantile(n, n/2, p)
 	lo, hi := s[lower-1], s[upper-1]
 	pair := newMiddlePair(s, lower)
 	if lo == hi || pair.atMost(lo) >= p {
@@ -82,7 +82,7 @@ func (m *middlePair) atMost(v float64) float64 {
 	n := len(m.x)
 	k := sort.Search(n, func(i int) bool { return m.x[i] > v })
 	if k != m.k {
-		m.k, m.below = k, lawOfRank(n, n/2, k)
+		m.k, m.below = k, rankCDF(n, n/2, k)
 	}
 	sum := m.below
 	for i, j := k, k; i > 0; i-- {
@@ -116,14 +116,14 @@ func (m *middlePair) upperAbove(j int) float64 {
 	return m.high[j]
 }
 
-// lawOfRank returns the probability that the r-th smallest of a resample of n values has a rank of at
+// rankCDF returns the probability that the r-th smallest of a resample of n values has a rank of at
 // most k. This happens if at least r of n draws fall on the first k ranks.
-func lawOfRank(n, r, k int) float64 {
+func rankCDF(n, r, k int) float64 {
 	return betaInc(float64(r), float64(n-r+1), float64(k)/float64(n))
 }
 
-// lawRank returns the smallest rank that the r-th smallest of a resample stays at or below with
+// rankQuantile returns the smallest rank that the r-th smallest of a resample stays at or below with
 // probability p.
-func lawRank(n, r int, p float64) int {
-	return min(1+sort.Search(n, func(i int) bool { return lawOfRank(n, r, i+1) >= p }), n)
+func rankQuantile(n, r int, p float64) int {
+	return min(1+sort.Search(n, func(i int) bool { return rankCDF(n, r, i+1) >= p }), n)
 }

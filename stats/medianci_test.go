@@ -54,7 +54,7 @@ func TestMedianIntervalProperties(t *testing.T) {
 		// is another one after turning around.
 		level := 0.5 + float64(rapid.IntRange(0, 480).Draw(t, "level"))/1000 + 1e-4/math.Pi
 		i := stats.MedianInterval(x, level, quantum)
-		if !i.Holds(stats.Median(x)) {
+		if !i.Contains(stats.Median(x)) {
 			t.Fatalf("%v does not hold the median %v", i, stats.Median(x))
 		}
 		if i.Width() < quantum-1e-12*i.High {

@@ -33,16 +33,16 @@ func Modes(x []float64, quantum float64) []Mode {
 	return d.modes()
 }
 
-// standsOut is the number of standard errors by which the root of a peak's density must exceed the root
+// minPeakProminence is the number of standard errors by which the root of a peak's density must exceed the root
 // of its valley's. The root has the same standard error everywhere. The value is measured, not derived.
 // It was tested on sets of 100 samples. A second mode appears in fewer than one in a thousand from a
 // normal distribution, rounded or not. From a lognormal with a long tail (sigma 0.8) it is one in a hundred.
 // Two equal peaks six standard deviations apart are found in 99 of a hundred sets; a peak with a tenth
 // of the samples, ten standard deviations away, in 96.
-const standsOut = 2.5
+const minPeakProminence = 2.5
 
-// far is the distance, in kernel widths, beyond which a sample no longer counts.
-const far = 4
+// kernelReach is the distance, in kernel widths, beyond which a sample no longer counts.
+const kernelReach = 4
 
 // density is a kernel density estimate of the samples.
 type density struct {
@@ -59,7 +59,7 @@ func newDensity(s Sorted, quantum float64) density {
 	}
 	width := max(0.9*spread*math.Pow(float64(len(s)), -0.2), 0.6*quantum)
 	low, high := s[0], s[len(s)-1]
-	if !(width > 1e-12*max(math.Abs(low), math.Abs(high))) || math.IsInf(high-low+4*far*width, 1) {
+	if !(width > 1e-12*max(math.Abs(low), math.Abs(high))) || math.IsInf(high-low+4*kernelReach*width, 1) {
 		width = 0
 	}
 	return density{s, width}
@@ -74,7 +74,7 @@ func (d density) modes() []Mode {
 	peaks, valleys := d.extrema()
 	// The root of a density estimated from n samples has a variance of R/(4 n width), with
 	// R = 1/(2 sqrt(pi)) for a Gaussian kernel. A peak and a valley have twice that.
-	least := standsOut * math.Sqrt(2/(2*math.Sqrt(math.Pi))/(4*float64(len(d.s))*d.width))
+	least := minPeakProminence * math.Sqrt(2/(2*math.Sqrt(math.Pi))/(4*float64(len(d.s))*d.width))
 	for len(valleys) > 0 {
 		weakest, by := 0, math.Inf(1)
 		for i, v := range valleys {
@@ -125,18 +125,18 @@ func (d density) curve() iter.Seq[point] {
 	return func(yield func(point) bool) {
 		for rest := d.s; len(rest) > 0; {
 			end := 1
-			for end < len(rest) && rest[end]-rest[end-1] <= 2*far*d.width {
+			for end < len(rest) && rest[end]-rest[end-1] <= 2*kernelReach*d.width {
 				end++
 			}
 			group := rest[:end]
 			rest = rest[end:]
-			from := group[0] - far*d.width
-			steps := int(math.Ceil((group[end-1] - group[0] + 2*far*d.width) / (d.width / 4)))
+			from := group[0] - kernelReach*d.width
+			steps := int(math.Ceil((group[end-1] - group[0] + 2*kernelReach*d.width) / (d.width / 4)))
 			for i := range steps + 1 {
 				at := from + float64(i)*d.width/4
 				root := 0.0
 				if i > 0 && i < steps {
-					for len(group) > 0 && group[0] < at-far*d.width {
+					for len(group) > 0 && group[0] < at-kernelReach*d.width {
 						group = group[1:]
 					}
 					root = math.Sqrt(kernelSum(group, at, d.width) / (float64(len(d.s)) * d.width))
@@ -154,7 +154,7 @@ func kernelSum(s Sorted, at, width float64) float64 {
 	var sum float64
 	for _, v := range s {
 		z := (v - at) / width
-		if z > far {
+		if z > kernelReach {
 			break
 		}
 		sum += normalDensity(z)

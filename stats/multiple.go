@@ -12,7 +12,7 @@ func Holm(ps []float64) []float64 {
 	adjusted := make([]float64, len(ps))
 	var largest float64
 	for done, i := range ascending(ps) {
-		largest = max(largest, float64(len(ps)-done)*chance(ps[i]))
+		largest = max(largest, float64(len(ps)-done)*clampP(ps[i]))
 		adjusted[i] = min(largest, 1)
 	}
 	return adjusted
@@ -25,7 +25,7 @@ func BenjaminiHochberg(ps []float64) []float64 {
 	adjusted := make([]float64, len(ps))
 	smallest := 1.0
 	for rank, i := range slices.Backward(ascending(ps)) {
-		smallest = min(smallest, float64(len(ps))/float64(rank+1)*chance(ps[i]))
+		smallest = min(smallest, float64(len(ps))/float64(rank+1)*clampP(ps[i]))
 		adjusted[i] = smallest
 	}
 	return adjusted
@@ -37,12 +37,12 @@ func ascending(ps []float64) []int {
 	for i := range places {
 		places[i] = i
 	}
-	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(chance(ps[a]), chance(ps[b])) })
+	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(clampP(ps[a]), clampP(ps[b])) })
 	return places
 }
 
-// chance returns p clamped to [0, 1]; NaN counts as 1, no evidence.
-func chance(p float64) float64 {
+// clampP returns p clamped to [0, 1]; NaN counts as 1, no evidence.
+func clampP(p float64) float64 {
 	if math.IsNaN(p) {
 		return 1
 	}

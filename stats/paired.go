@@ -21,8 +21,8 @@ type Paired struct {
 	Hidden float64
 }
 
-// finestStep is the smallest step of any timer, relative to the measured time.
-const finestStep = 1e-9
+// minRelativeStep is the smallest step of any timer, relative to the measured time.
+const minRelativeStep = 1e-9
 
 // NewPaired compares the medians of rounds; base and candidate must be in the same order. Quantum is
 // the timer's step in their unit, the larger of the two sides, 0 if unknown.
@@ -43,7 +43,7 @@ func NewPaired(base, candidate []float64, quantum float64) (Paired, error) {
 		}
 		for side, median := range [2]float64{b, c} {
 			logs[side][i] = math.Log(median)
-			step := max(quantum/median, finestStep)
+			step := max(quantum/median, minRelativeStep)
 			rounding[side] += step * step / 12 / float64(n)
 		}
 		d[i] = logs[1][i] - logs[0][i]
@@ -56,13 +56,13 @@ func NewPaired(base, candidate []float64, quantum float64) (Paired, error) {
 	}
 	seen := StdDev(d)
 	common := max(
-		hidden(rounding[0]+rounding[1], seen),
-		hidden(rounding[0], StdDev(logs[0]))+hidden(rounding[1], StdDev(logs[1])),
+		sharedRoundingVariance(rounding[0]+rounding[1], seen),
+		sharedRoundingVariance(rounding[0], StdDev(logs[0]))+sharedRoundingVariance(rounding[1], StdDev(logs[1])),
 	)
 	return Paired{N: n, Mean: Mean(d), Seen: seen, SD: math.Sqrt(seen*seen + float64(n)*common), Hidden: common}, nil
 }
 
-// hidden returns how much of the rounding variance is common to all rounds, given the spread of their
+// sharedRoundingVariance returns how much of the rounding variance is common to all rounds, given the spread of their
 // readings. That part does not average out with more rounds.
 //
 // A reading rounded to steps of q is off by up to q/2: a variance of q^2/12. Where rounds vary by much
@@ -75,7 +75,9 @@ func NewPaired(base, candidate []float64, quantum float64) (Paired, error) {
 // stuck. So hidden is applied to each side and to the difference. With it, the test keeps its false
 // alarm rate on simulated timers. Without it, or with a weaker form (only the difference, or a variance
 // of q^2/12 instead of q^2/4), the rate is up to a hundred times the nominal one.
-func hidden(rounding, spread float64) float64 { return max(rounding-spread*spread/3, 0) }
+func sharedRoundingVariance(rounding, spread float64) float64 {
+	return max(rounding-spread*spread/3, 0)
+}
 
 // DF returns the number of degrees of freedom.
 func (p Paired) DF() float64 { return float64(p.N - 1) }

@@ -104,7 +104,7 @@ func TestPairedProperties(t *testing.T) {
 			t.Fatalf("at the lower bound of level %v, P is %v", level, got)
 		}
 		i, wider := p.Interval(level), p.Interval(level+(1-level)/2)
-		if !i.Holds(p.Mean) || wider.Low > i.Low || wider.High < i.High {
+		if !i.Contains(p.Mean) || wider.Low > i.Low || wider.High < i.High {
 			t.Fatalf("%v at %v, %v at a higher level, around %v", i, level, wider, p.Mean)
 		}
 		swapped := paired(t, y, x, quantum)

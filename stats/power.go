@@ -12,10 +12,10 @@ func Power(shift, sd float64, n int, alpha float64) float64 {
 	return 1 - noncentralTCDF(-TQuantile(alpha, df), df, shift/sd*math.Sqrt(float64(n)))
 }
 
-// LeastDetectable returns the smallest shift of the mean that a one-sided test detects on n paired
+// MinDetectable returns the smallest shift of the mean that a one-sided test detects on n paired
 // differences of standard deviation sd. The false alarm rate is alpha, the miss rate beta. It returns NaN
 // for fewer than two pairs.
-func LeastDetectable(sd float64, n int, alpha, beta float64) float64 {
+func MinDetectable(sd float64, n int, alpha, beta float64) float64 {
 	if n < 2 || !(alpha > 0 && alpha < 1 && beta > 0 && beta < 1) {
 		return math.NaN()
 	}

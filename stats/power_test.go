@@ -17,7 +17,7 @@ func TestLeastDetectableAgainstTables(t *testing.T) {
 		alpha, beta float64
 		n           int
 	}{{0.05, 0.05, 45}, {0.025, 0.05, 54}, {0.025, 0.2, 34}, {0.05, 0.2, 27}} {
-		enough, short := stats.LeastDetectable(1, tt.n, tt.alpha, tt.beta), stats.LeastDetectable(1, tt.n-1, tt.alpha, tt.beta)
+		enough, short := stats.MinDetectable(1, tt.n, tt.alpha, tt.beta), stats.MinDetectable(1, tt.n-1, tt.alpha, tt.beta)
 		if enough > 0.5 || short <= 0.5 {
 			t.Errorf("alpha %v, beta %v: %d pairs find %v, %d find %v", tt.alpha, tt.beta, tt.n, enough, tt.n-1, short)
 		}
@@ -30,7 +30,7 @@ func TestLeastDetectableIsFound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, n := range []int{2, 4, 8, 32} {
 		const sd = 0.02
-		shift := stats.LeastDetectable(sd, n, 0.01, 0.05)
+		shift := stats.MinDetectable(sd, n, 0.01, 0.05)
 		critical := stats.TQuantile(1-0.01, float64(n-1))
 		found, alarms := 0, 0
 		for range tries {
@@ -61,17 +61,17 @@ func TestLeastDetectableProperties(t *testing.T) {
 		n := rapid.IntRange(2, 200).Draw(t, "n")
 		alpha := rapid.Float64Range(0.0005, 0.2).Draw(t, "alpha")
 		beta := rapid.Float64Range(0.01, 0.5).Draw(t, "beta")
-		least := stats.LeastDetectable(1, n, alpha, beta)
+		least := stats.MinDetectable(1, n, alpha, beta)
 		if math.IsNaN(least) || least <= 0 {
 			t.Fatalf("least %v", least)
 		}
-		if more := stats.LeastDetectable(1, n+1, alpha, beta); !(more < least) {
+		if more := stats.MinDetectable(1, n+1, alpha, beta); !(more < least) {
 			t.Fatalf("one pair more makes it %v from %v", more, least)
 		}
-		if strict := stats.LeastDetectable(1, n, alpha/2, beta/2); !(strict > least) {
+		if strict := stats.MinDetectable(1, n, alpha/2, beta/2); !(strict > least) {
 			t.Fatalf("a stricter test finds %v, a looser %v", strict, least)
 		}
-		if wide := stats.LeastDetectable(3, n, alpha, beta); math.Abs(wide-3*least) > 1e-9*wide {
+		if wide := stats.MinDetectable(3, n, alpha, beta); math.Abs(wide-3*least) > 1e-9*wide {
 			t.Fatalf("it does not grow with the spread: %v, %v", least, wide)
 		}
 	})

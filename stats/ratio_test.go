@@ -61,7 +61,7 @@ func TestMedianRatioCovers(t *testing.T) {
 		held := 0
 		for range tries {
 			base, candidate := rounded(normals(rng, 60, 60, 1), q), rounded(normals(rng, 90, 61.8, 1), q)
-			if stats.MedianRatio(base, candidate, 0.95, q).Holds(1.03) {
+			if stats.MedianRatio(base, candidate, 0.95, q).Contains(1.03) {
 				held++
 			}
 		}

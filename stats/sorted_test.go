@@ -70,7 +70,7 @@ func TestInterval(t *testing.T) {
 			t.Errorf("%v and %v overlap: %v", a, tt.other, got)
 		}
 	}
-	if !a.Holds(1) || !a.Holds(3) || a.Holds(3.01) || a.Width() != 2 {
-		t.Errorf("%v holds 1 %v, 3 %v, 3.01 %v, width %v", a, a.Holds(1), a.Holds(3), a.Holds(3.01), a.Width())
+	if !a.Contains(1) || !a.Contains(3) || a.Contains(3.01) || a.Width() != 2 {
+		t.Errorf("%v holds 1 %v, 3 %v, 3.01 %v, width %v", a, a.Contains(1), a.Contains(3), a.Contains(3.01), a.Width())
 	}
 }

@@ -73,7 +73,7 @@ func SpendingP(ps, shares []float64) float64 {
 	smallest := 1.0
 	for i, p := range ps[:min(len(ps), len(shares))] {
 		if shares[i] > 0 {
-			smallest = min(smallest, chance(p)/shares[i])
+			smallest = min(smallest, clampP(p)/shares[i])
 		}
 	}
 	return smallest

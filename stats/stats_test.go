@@ -44,7 +44,7 @@ func TestReferenceValues(t *testing.T) {
 func TestNothingIsNaN(t *testing.T) {
 	for name, v := range map[string]float64{
 		"median": stats.Median(nil), "mean": stats.Mean(nil), "sd of one": stats.StdDev([]float64{1}),
-		"mad": stats.MAD(nil), "least detectable": stats.LeastDetectable(1, 1, 0.001, 0.05),
+		"mad": stats.MAD(nil), "least detectable": stats.MinDetectable(1, 1, 0.001, 0.05),
 	} {
 		if !math.IsNaN(v) {
 			t.Errorf("%s of nothing is %v, want NaN", name, v)

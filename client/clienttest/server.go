@@ -88,8 +88,8 @@ func (s *Server) Blobs() []string {
 	return list
 }
 
-// Forget deletes a blob, as garbage collection would.
-func (s *Server) Forget(digest string) {
+// DeleteBlob deletes a blob, as garbage collection would.
+func (s *Server) DeleteBlob(digest string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.blobs, digest)

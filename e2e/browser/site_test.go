@@ -162,7 +162,7 @@ func (s *site) ingestAll(t *testing.T, reports iter.Seq[*client.Report]) {
 
 func (s *site) look(t *testing.T) {
 	t.Helper()
-	if _, err := alert.Look(t.Context(), s.store, s.project.ID); err != nil {
+	if _, err := alert.Scan(t.Context(), s.store, s.project.ID); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -27,7 +27,7 @@ func (w *world) baselines() []string {
 
 func mustOpen(w *world) *ledger.Ledger {
 	w.Helper()
-	l, err := ledger.Open(w.Context(), ledger.Where{Dir: w.dir, Branch: ledger.DefaultBranch, Remote: "origin"})
+	l, err := ledger.Open(w.Context(), ledger.Location{Dir: w.dir, Branch: ledger.DefaultBranch, Remote: "origin"})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -15,18 +15,18 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// accountant watches a run and records how much time it spends in each stage.
-type accountant struct {
+// stageTimer watches a run and records how much time it spends in each stage.
+type stageTimer struct {
 	mu    sync.Mutex
 	clock *cost.Clock
 	now   func() time.Time
 }
 
-func newAccountant(now func() time.Time) *accountant {
-	return &accountant{clock: cost.Start(now()), now: now}
+func newAccountant(now func() time.Time) *stageTimer {
+	return &stageTimer{clock: cost.Start(now()), now: now}
 }
 
-func (a *accountant) event(e runner.Event) {
+func (a *stageTimer) event(e runner.Event) {
 	if stage := stageOf(e); stage != "" {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -58,8 +58,8 @@ func stageOf(e runner.Event) string {
 	}
 }
 
-// account writes the time and cost of the run to account.json, beside the record.
-func (f *runFlags) account(ctx context.Context, a *accountant, s *suite.Suite, out runner.Outcome, err error) error {
+// writeAccount writes the time and cost of the run to account.json, beside the record.
+func (f *runFlags) writeAccount(ctx context.Context, a *stageTimer, s *suite.Suite, out runner.Outcome, err error) error {
 	if err != nil && exitCode(ctx, err) == exitUsage {
 		return nil // nothing ran
 	}

@@ -17,7 +17,7 @@ import (
 // folder, against the merge base.
 func runBare(ctx context.Context, g *globals) error {
 	bench := benchFlags{globals: g, wait: 30 * time.Minute}
-	survey, err := look()
+	survey, err := surveyFolder()
 	if err != nil {
 		return err
 	}
@@ -26,24 +26,24 @@ func runBare(ctx context.Context, g *globals) error {
 	if exists(discover.SuiteFile) {
 		s, path, err = loadSuite("")
 	} else {
-		s, err = g.found(survey)
+		s, err = g.suiteInMemory(survey)
 	}
 	if err != nil {
 		return err
 	}
-	bench.base = g.mergeBase(ctx, needed(s, survey))
+	bench.base = g.mergeBase(ctx, requiredFiles(s, survey))
 	return bench.measure(ctx, s, path)
 }
 
-// found builds a suite in memory from the only harness or benchmark in the folder.
-func (g *globals) found(survey discover.Survey) (*suite.Suite, error) {
+// suiteInMemory builds a suite in memory from the only harness or benchmark in the folder.
+func (g *globals) suiteInMemory(survey discover.Survey) (*suite.Suite, error) {
 	chosen, err := survey.Choose("")
 	if err == nil && chosen.Level == discover.Kernel {
 		err = errors.New("there are kernels here, and nothing that measures them")
 	}
 	if err != nil {
 		fmt.Fprint(g.Err, survey.Explain())
-		return nil, unmeasured(err)
+		return nil, withNextStep(err)
 	}
 	data, err := discover.Compose(folderName(), chosen, nil)
 	if err != nil {
@@ -53,8 +53,8 @@ func (g *globals) found(survey discover.Survey) (*suite.Suite, error) {
 	return suite.Parse(discover.SuiteFile, data)
 }
 
-// unmeasured adds the next step to an error that says why there is nothing to measure.
-func unmeasured(err error) error {
+// withNextStep adds the next step to an error that says why there is nothing to measure.
+func withNextStep(err error) error {
 	hint := "pawl init writes a suite and says what is missing"
 	if e, ok := errors.AsType[*discover.AmbiguousError](err); ok {
 		hint = "pawl init " + e.Sources[0] + " takes the first"
@@ -91,9 +91,9 @@ func (g *globals) findBase(ctx context.Context, needed []string) (string, error)
 	return commit, nil
 }
 
-// needed returns the files that an older commit must contain to be measured: the harness, and
+// requiredFiles returns the files that an older commit must contain to be measured: the harness, and
 // the SDK file if it lies beside it.
-func needed(s *suite.Suite, survey discover.Survey) []string {
+func requiredFiles(s *suite.Suite, survey discover.Survey) []string {
 	chosen, err := survey.Choose("")
 	candidate, _ := s.Implementation(suite.Candidate)
 	if err != nil || chosen.Level != discover.Harness || candidate.Harness.Format != "pawl" {

@@ -76,9 +76,9 @@ another machine; nothing else does, but for what accept and reset record with a 
 	return cmd
 }
 
-// whereOf returns where a suite keeps its ledger.
-func whereOf(b suite.Baseline, dir string) ledger.Where {
-	w := ledger.Where{
+// ledgerLocation returns where a suite keeps its ledger.
+func ledgerLocation(b suite.Baseline, dir string) ledger.Location {
+	w := ledger.Location{
 		Dir: dir, Committer: ledger.Identity{Name: "pawl", Email: "pawl@localhost"},
 		Wait: func(most time.Duration) time.Duration { return time.Duration(rand.Int64N(int64(most) + 1)) },
 	}
@@ -98,7 +98,7 @@ func (f *baselineFlags) open(ctx context.Context) (*suite.Suite, string, *ledger
 		return nil, "", nil, err
 	}
 	dir := filepath.Dir(path)
-	l, err := ledger.Open(ctx, whereOf(s.Baseline, dir))
+	l, err := ledger.Open(ctx, ledgerLocation(s.Baseline, dir))
 	return s, dir, l, err
 }
 
@@ -127,14 +127,14 @@ func (f *baselineFlags) show(ctx context.Context) error {
 	rows := [][]string{{"case", "commit", "value", "sessions", "since", "how", "testbed"}}
 	for _, b := range all {
 		rows = append(rows, []string{
-			b.Case, short(b.Commit), value(b), fmt.Sprint(len(b.Sessions)), b.Since.Format(time.DateOnly), string(b.Kind), b.Testbed.Device,
+			b.Case, short(b.Commit), lastMedian(b), fmt.Sprint(len(b.Sessions)), b.Since.Format(time.DateOnly), string(b.Kind), b.Testbed.Device,
 		})
 	}
 	return report.Table(f.Out, f.style(), []bool{false, false, true, true, false, false, false}, rows)
 }
 
-// value returns the median of a baseline's last session.
-func value(b ratchet.Baseline) string {
+// lastMedian returns the median of a baseline's last session.
+func lastMedian(b ratchet.Baseline) string {
 	if len(b.Sessions) == 0 {
 		return "-"
 	}

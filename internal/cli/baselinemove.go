@@ -61,19 +61,19 @@ func (m *baselineMove) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	k := runner.Keeping{Policy: runner.Policy(s), Time: time.Now()}
+	k := runner.LedgerUpdate{Policy: runner.Policy(s), Time: time.Now()}
 	if k.Run, k.Confirmed, err = loadResults(m.results); err != nil {
 		return err
 	}
 	for _, run := range []*measure.Run{k.Run, k.Confirmed} {
-		if err := belongs(run, commit, s.Digest); err != nil {
-			return codeError{exitNo, fmt.Errorf("%s does not belong here: %w", m.results, err)}
+		if err := checkRecordOrigin(run, commit, s.Digest); err != nil {
+			return exitError{exitFailed, fmt.Errorf("%s does not belong here: %w", m.results, err)}
 		}
 	}
-	if err := k.Refused(); err != nil {
-		return codeError{exitNoAnswer, err}
+	if err := k.Check(); err != nil {
+		return exitError{exitNoAnswer, err}
 	}
-	l, err := ledger.Open(ctx, publicWhere(s.Baseline, dir))
+	l, err := ledger.Open(ctx, sharedLedgerLocation(s.Baseline, dir))
 	if err != nil {
 		return err
 	}
@@ -81,13 +81,13 @@ func (m *baselineMove) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return m.tell(kept, state)
+	return m.print(kept, state)
 }
 
-// publicWhere returns where the shared ledger is. A ledger kept as a file in the tree is extended on
+// sharedLedgerLocation returns where the shared ledger is. A ledger kept as a file in the tree is extended on
 // the main branch of the remote, because this checkout is temporary.
-func publicWhere(b suite.Baseline, dir string) ledger.Where {
-	w := whereOf(b, dir)
+func sharedLedgerLocation(b suite.Baseline, dir string) ledger.Location {
+	w := ledgerLocation(b, dir)
 	if b.Keep == "file" {
 		w.File, w.Branch, w.Remote = cmp.Or(b.File, ledger.DefaultFile), b.Main, cmp.Or(b.Remote, "origin")
 	}
@@ -98,7 +98,7 @@ func publicWhere(b suite.Baseline, dir string) ledger.Where {
 // branch, and a workflow that a pull request can start.
 func (m *baselineMove) mainCommit(ctx context.Context, dir, branch string) (string, error) {
 	refuse := func(format string, args ...any) error {
-		return codeError{exitNo, fmt.Errorf("no baseline is written: "+format, args...)}
+		return exitError{exitFailed, fmt.Errorf("no baseline is written: "+format, args...)}
 	}
 	if event := m.Getenv("GITHUB_EVENT_NAME"); event != "" {
 		switch event {
@@ -129,8 +129,8 @@ func (m *baselineMove) mainCommit(ctx context.Context, dir, branch string) (stri
 	return head, nil
 }
 
-// belongs returns an error if a record was not measured with this commit and its suite.
-func belongs(run *measure.Run, commit, digest string) error {
+// checkRecordOrigin returns an error if a record was not measured with this commit and its suite.
+func checkRecordOrigin(run *measure.Run, commit, digest string) error {
 	if run == nil {
 		return nil
 	}
@@ -151,7 +151,7 @@ func belongs(run *measure.Run, commit, digest string) error {
 }
 
 // keep writes the entries, or with --dry-run only returns them.
-func (m *baselineMove) keep(ctx context.Context, l *ledger.Ledger, k runner.Keeping) (kept []ratchet.Entry, state loop.State, err error) {
+func (m *baselineMove) keep(ctx context.Context, l *ledger.Ledger, k runner.LedgerUpdate) (kept []ratchet.Entry, state loop.State, err error) {
 	decide := func(s ledger.State) (list []ratchet.Entry, err error) {
 		list, state, err = k.Entries(s.Baselines)
 		return list, err
@@ -168,16 +168,16 @@ func (m *baselineMove) keep(ctx context.Context, l *ledger.Ledger, k runner.Keep
 	return kept, state, err
 }
 
-// tell prints what was written, or why nothing was.
-func (m *baselineMove) tell(kept []ratchet.Entry, state loop.State) error {
+// print prints what was written, or why nothing was.
+func (m *baselineMove) print(kept []ratchet.Entry, state loop.State) error {
 	if m.dryRun && !m.json {
 		fmt.Fprintln(m.Out, "nothing is written (--dry-run); it would be:")
 	}
-	if err := m.wrote(kept, nil); err != nil {
+	if err := m.printEntries(kept, nil); err != nil {
 		return err
 	}
 	if state.Stopped != nil {
-		return codeError{exitNoAnswer, fmt.Errorf("nothing is kept: %s", state.Stopped.Why)}
+		return exitError{exitNoAnswer, fmt.Errorf("nothing is kept: %s", state.Stopped.Why)}
 	}
 	if len(kept) == 0 && !m.json {
 		fmt.Fprintln(m.Out, "nothing to write: no baseline moved, and what there is was measured often enough")

@@ -88,7 +88,7 @@ func (v *baselineVerify) run(ctx context.Context) error {
 		err = v.say(doc)
 	}
 	if !doc.OK() {
-		return codeError{exitNo, errors.Join(err, fmt.Errorf("the ledger was changed by other hands: %w", errSaid))}
+		return exitError{exitFailed, errors.Join(err, fmt.Errorf("the ledger was changed by other hands: %w", errReported))}
 	}
 	return err
 }
@@ -105,7 +105,7 @@ func (v *baselineVerify) say(doc verifyDocument) error {
 			"  and the suite has changed since their commits. They are not compared with. To set them aside:\n"+
 			"  pawl baseline verify --set-aside REASON\n", report.Plural(n, "session"), namesOf(doc.Doubtful))
 	}
-	if err := v.wrote(doc.SetAside, nil); err != nil {
+	if err := v.printEntries(doc.SetAside, nil); err != nil {
 		return err
 	}
 	if doc.OK() {
@@ -145,11 +145,11 @@ func newRecipeHistory(ctx context.Context, dir string, files []string) *recipeHi
 // doubtful returns the doubtful entries of commits whose suite has changed since. If the suite is
 // unchanged, each build used the recipe of its own commit.
 func (h *recipeHistory) doubtful(ctx context.Context, s ledger.State) []ratchet.Entry {
-	return slices.DeleteFunc(s.Baselines.Doubtful(s.Entries), func(e ratchet.Entry) bool { return !h.since(ctx, e.Commit) })
+	return slices.DeleteFunc(s.Baselines.SuspectEntries(s.Entries), func(e ratchet.Entry) bool { return !h.changedSince(ctx, e.Commit) })
 }
 
-// since reports whether the suite has changed after commit. It is true if git cannot tell.
-func (h *recipeHistory) since(ctx context.Context, commit string) bool {
+// changedSince reports whether the suite has changed after commit. It is true if git cannot tell.
+func (h *recipeHistory) changedSince(ctx context.Context, commit string) bool {
 	if changed, ok := h.changed[commit]; ok {
 		return changed
 	}

@@ -64,7 +64,7 @@ func (f *baselineFlags) accept(ctx context.Context) error {
 		}
 		return list, nil
 	})
-	return f.wrote(kept, err)
+	return f.printEntries(kept, err)
 }
 
 func (f *baselineFlags) reset(ctx context.Context) error {
@@ -89,7 +89,7 @@ func (f *baselineFlags) reset(ctx context.Context) error {
 		}
 		return list, nil
 	})
-	return f.wrote(kept, err)
+	return f.printEntries(kept, err)
 }
 
 // migrate imports an older baseline file for the device of this machine.
@@ -129,7 +129,7 @@ func (f *baselineFlags) migrate(ctx context.Context, file string) error {
 		return usageError{err}
 	}
 	kept, err := l.Append(ctx, func(ledger.State) ([]ratchet.Entry, error) { return entries, nil })
-	return f.wrote(kept, err)
+	return f.printEntries(kept, err)
 }
 
 // benchmarkName returns the name of the only benchmark of a suite, or else the name of the suite.
@@ -140,7 +140,7 @@ func benchmarkName(s *suite.Suite) string {
 	return s.Name
 }
 
-func (f *baselineFlags) wrote(kept []ratchet.Entry, err error) error {
+func (f *baselineFlags) printEntries(kept []ratchet.Entry, err error) error {
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ import (
 // benchFlags are the flags of pawl bench.
 type benchFlags struct {
 	*globals
-	given   *pflag.FlagSet // nil without a command line
+	flags   *pflag.FlagSet // nil without a command line
 	suite   string
 	cases   string
 	base    string
@@ -60,7 +60,7 @@ in the same rounds, in a balanced random order.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
 	fl := cmd.Flags()
-	f.shared(fl)
+	f.addMeasureFlags(fl)
 	f.liveFlag(fl)
 	fl.StringVar(&f.cases, "case", "", "measure only cases whose name, or benchmark, matches this `glob`")
 	fl.StringVar(&f.base, "base", "", "measure this `commit` beside the working tree")
@@ -71,9 +71,9 @@ in the same rounds, in a balanced random order.`,
 	return cmd
 }
 
-// shared registers the flags of every command that measures a suite.
-func (f *benchFlags) shared(fl *pflag.FlagSet) {
-	f.given = fl
+// addMeasureFlags registers the flags of every command that measures a suite.
+func (f *benchFlags) addMeasureFlags(fl *pflag.FlagSet) {
+	f.flags = fl
 	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
 	fl.IntVar(&f.samples, "samples", 0, "`samples` a round (default: the suite's, 100)")
 	fl.DurationVar(&f.budget, "budget", 0, "stop before this much `time` was spent on the device")
@@ -95,9 +95,9 @@ func (f *benchFlags) run(ctx context.Context) error {
 	return f.measure(ctx, s, path)
 }
 
-// has reports whether the user set a flag. A default value cannot stand for unset, because the user
+// isSet reports whether the user set a flag. A default value cannot stand for unset, because the user
 // may pass any value.
-func (f *benchFlags) has(flag string) bool { return f.given != nil && f.given.Changed(flag) }
+func (f *benchFlags) isSet(flag string) bool { return f.flags != nil && f.flags.Changed(flag) }
 
 // checkNumbers rejects flag values that are out of range.
 func (f *benchFlags) checkNumbers() error {
@@ -106,8 +106,8 @@ func (f *benchFlags) checkNumbers() error {
 		least int64
 		value int64
 	}{{"rounds", 1, int64(f.rounds)}, {"samples", 1, int64(f.samples)}, {"budget", 1, int64(f.budget)}, {"wait", 0, int64(f.wait)}} {
-		if f.has(n.flag) && n.value < n.least {
-			return fmt.Errorf("--%s %s: take %s", n.flag, f.given.Lookup(n.flag).Value, [...]string{"0 or more", "more than 0"}[n.least])
+		if f.isSet(n.flag) && n.value < n.least {
+			return fmt.Errorf("--%s %s: take %s", n.flag, f.flags.Lookup(n.flag).Value, [...]string{"0 or more", "more than 0"}[n.least])
 		}
 	}
 	switch measure.Trust(f.trust) {
@@ -136,7 +136,7 @@ func (f *benchFlags) measure(ctx context.Context, s *suite.Suite, path string) e
 		return errors.Join(err, showErr)
 	}
 	if res.Outcome.State == measure.Throttled {
-		return codeError{exitNoAnswer, fmt.Errorf("%s: %s", res.Outcome.State, res.Outcome.Reason)}
+		return exitError{exitNoAnswer, fmt.Errorf("%s: %s", res.Outcome.State, res.Outcome.Reason)}
 	}
 	return failedCases(run)
 }
@@ -145,7 +145,7 @@ func (f *benchFlags) measure(ctx context.Context, s *suite.Suite, path string) e
 // if nothing was saved.
 func (f *benchFlags) record(ctx context.Context, o runner.Options) (*measure.Run, runner.Result, error) {
 	progress := newProgress(f.globals, f.json)
-	live := f.tellLive(ctx, o)
+	live := f.startLive(ctx, o)
 	o.Emit = func(e runner.Event) {
 		live.event(e)
 		progress.event(e)
@@ -153,15 +153,15 @@ func (f *benchFlags) record(ctx context.Context, o runner.Options) (*measure.Run
 	res, err := runner.Run(ctx, o)
 	live.end(verdictDocument{}, err)
 	progress.close()
-	if err = ended(ctx, res, err); res.Path == "" {
+	if err = interruptedError(ctx, res, err); res.Path == "" {
 		return nil, res, err
 	}
 	run, loadErr := measure.Load(res.Path)
 	return run, res, errors.Join(err, loadErr)
 }
 
-// ended replaces the error of an interrupted run by one that says how much of the run was kept.
-func ended(ctx context.Context, res runner.Result, err error) error {
+// interruptedError replaces the error of an interrupted run by one that says how much of the run was kept.
+func interruptedError(ctx context.Context, res runner.Result, err error) error {
 	switch {
 	case err == nil || !errors.Is(context.Cause(ctx), errInterrupted):
 		return err
@@ -182,7 +182,7 @@ func (f *benchFlags) options(s *suite.Suite, path string) runner.Options {
 		out = filepath.Join(dir, "results", "current.json")
 	}
 	seed := f.seed
-	if !f.has("seed") {
+	if !f.isSet("seed") {
 		seed = randomSeed()
 	}
 	return runner.Options{

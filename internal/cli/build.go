@@ -55,7 +55,7 @@ var archFlag = lazyregexp.New(`^(sm_[0-9]{2,3}[af]?)?$`)
 
 func (f *buildFlags) run(ctx context.Context) error {
 	if f.clean {
-		return f.empty(ctx)
+		return f.cleanCache(ctx)
 	}
 	if !archFlag.MatchString(f.arch) {
 		return usageError{fmt.Errorf("--arch %q: take an architecture such as sm_89", f.arch)}
@@ -74,8 +74,8 @@ func (f *buildFlags) run(ctx context.Context) error {
 	return errors.Join(err, f.show(builds, err))
 }
 
-// empty clears the cache after printing how much it holds.
-func (f *buildFlags) empty(ctx context.Context) error {
+// cleanCache clears the cache after printing how much it holds.
+func (f *buildFlags) cleanCache(ctx context.Context) error {
 	cache, err := build.DefaultCache()
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (f *buildFlags) show(builds []runner.Build, failed error) error {
 		if c := b.Ccache; c.Hits+c.Misses > 0 {
 			how += fmt.Sprintf(", ccache had %d of %d", c.Hits, c.Hits+c.Misses)
 		}
-		fmt.Fprintf(f.Out, "%-*s  %s: %s\n", width, b.Side, line(b.What), how)
+		fmt.Fprintf(f.Out, "%-*s  %s: %s\n", width, b.Side, firstLine(b.What), how)
 		for _, o := range b.Outputs {
 			fmt.Fprintf(f.Out, "%*s  %s\n", width, "", style.Faint(o.Path+"  "+o.Digest[:min(len(o.Digest), len("sha256:")+12)]))
 		}
@@ -135,8 +135,8 @@ func (f *buildFlags) show(builds []runner.Build, failed error) error {
 	return nil
 }
 
-// line returns the first line of a text, marked if there are more.
-func line(text string) string {
+// firstLine returns the first line of a text, marked if there are more.
+func firstLine(text string) string {
 	first, _, more := strings.Cut(text, "\n")
 	if more {
 		first += " ..."

@@ -53,13 +53,13 @@ pawl checklist --addr 127.0.0.1:8123 there.`,
 }
 
 func (f *checklistFlags) run(ctx context.Context) error {
-	if err := onLoopback(f.addr); err != nil {
+	if err := requireLoopback(f.addr); err != nil {
 		return err
 	}
 	if f.time < 0 {
 		return usageError{fmt.Errorf("--for %v: want a time from now on", f.time)}
 	}
-	if _, err := f.work(ctx); err != nil { // report an error here rather than on the page
+	if _, err := f.pageState(ctx); err != nil { // report an error here rather than on the page
 		return err
 	}
 	if f.time > 0 {
@@ -81,9 +81,9 @@ func (f *checklistFlags) run(ctx context.Context) error {
 	return f.serve(ctx, listener)
 }
 
-// onLoopback requires an address that only this machine can reach, because the page has no
+// requireLoopback requires an address that only this machine can reach, because the page has no
 // authentication.
-func onLoopback(addr string) error {
+func requireLoopback(addr string) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return usageError{fmt.Errorf("--addr %.60q: want an address and a port, such as 127.0.0.1:8123", addr)}
@@ -100,7 +100,7 @@ func onLoopback(addr string) error {
 // serve answers requests until the context ends, which is the normal end of the command.
 func (f *checklistFlags) serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
-		Handler:           page.Checklist{Look: f.work, Version: journalVersion}.Handler(),
+		Handler:           page.Checklist{Look: f.pageState, Version: journalVersion}.Handler(),
 		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16,
 		BaseContext: func(net.Listener) context.Context { return ctx }, // open pages end with the context
 	}
@@ -143,15 +143,15 @@ func journalVersion() string {
 	return b.String()
 }
 
-// work returns the state of the work in this folder, as pages show it. A journal that was tampered
+// pageState returns the state of the work in this folder, as pages show it. A journal that was tampered
 // with is shown as far as it can be read, and marked.
-func (g *globals) work(ctx context.Context) (page.State, error) {
+func (g *globals) pageState(ctx context.Context) (page.State, error) {
 	state := page.State{Now: g.now()}
 	w, root, err := g.openJournal()
 	broken, isBroken := errors.AsType[*journal.BrokenError](err)
 	switch {
 	case err == nil:
-		st := g.gateStateOf(ctx, w, root, g.present(ctx, w, root))
+		st := g.gateStateOf(ctx, w, root, g.currentState(ctx, w, root))
 		state.Session, state.Set, state.Status, state.Next = w.Session(), st.set, st.status, gates.Next(st.status)
 		return state, nil
 	case !errors.Is(err, journal.ErrNoSession) && !isBroken:
@@ -162,7 +162,7 @@ func (g *globals) work(ctx context.Context) (page.State, error) {
 		return state, usageError{wrong}
 	}
 	if !isBroken {
-		state.Next = withoutSession(root)
+		state.Next = firstStep(root)
 		return state, nil
 	}
 	state.Session, _ = journal.ReadFile(broken.Path) // the readable part of it

@@ -75,13 +75,13 @@ when the check failed; 3 when GitHub refuses.`,
 // gateWorkflow is the path to which pawl init --github writes the gate.
 const gateWorkflow = ".github/workflows/pawl-gate.yml"
 
-// commentMemory limits the memory that publishing may use. Untrusted results can be as large as the
+// commentMemoryLimit limits the memory that publishing may use. Untrusted results can be as large as the
 // limits allow, and the runner has other work.
-const commentMemory = 160 << 20
+const commentMemoryLimit = 160 << 20
 
 func (f *commentFlags) main(ctx context.Context) error {
 	if f.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(commentMemory)
+		debug.SetMemoryLimit(commentMemoryLimit)
 	}
 	modes := 0
 	for _, named := range []bool{f.results != "", f.run != 0, f.start, f.untouched} {
@@ -96,24 +96,24 @@ func (f *commentFlags) main(ctx context.Context) error {
 	if err == nil {
 		err = p.publish(ctx)
 	}
-	if nothing, ok := errors.AsType[nothingError](err); ok {
-		err = p.tell(published{Skipped: nothing.Error()})
+	if nothing, ok := errors.AsType[skippedError](err); ok {
+		err = p.print(published{Skipped: nothing.Error()})
 	}
 	if err != nil {
-		return harmlessError{err}
+		return logSafeError{err}
 	}
 	return nil
 }
 
-// nothingError says why nothing is published. It is not a failure.
-type nothingError struct{ error }
+// skippedError says why nothing is published. It is not a failure.
+type skippedError struct{ error }
 
-func nothing(format string, args ...any) error { return nothingError{fmt.Errorf(format, args...)} }
+func skipped(format string, args ...any) error { return skippedError{fmt.Errorf(format, args...)} }
 
 // publisher is one invocation of pawl comment.
 type publisher struct {
 	*commentFlags
-	forge place
+	forge githubAPI
 	event event
 	repo  forge.Repo
 	base  *suite.Suite // suite of this checkout; nil if the base has none yet
@@ -133,7 +133,7 @@ func (p *publisher) publish(ctx context.Context) error {
 	case p.start, t.running:
 		return p.post(ctx, t, comment.Notice{Check: comment.Started(p.name, t.sha, url, p.now)})
 	case p.untouched:
-		check := comment.Untouched(p.name, t.sha)
+		check := comment.Unaffected(p.name, t.sha)
 		check.URL = url
 		return p.post(ctx, t, comment.Notice{Check: check, Summary: check.Summary})
 	}
@@ -141,15 +141,15 @@ func (p *publisher) publish(ctx context.Context) error {
 		SHA: t.sha, Suite: p.name, Fork: t.fork, Now: p.now,
 		Links: comment.Links{Run: url, Help: docsFolder + commentPage},
 	}
-	if err := p.fill(ctx, &t, &in); err != nil {
+	if err := p.readResults(ctx, &t, &in); err != nil {
 		return err
 	}
 	in.Gate.Quiet = in.Gate.Quiet || p.quiet
 	if !p.offline {
-		in.Cost = lastSum(ctx, p.forge, p.now)
+		in.Cost = latestCostSummary(ctx, p.forge, p.now)
 	}
 	n := comment.New(in)
 	n.Check.URL = url
-	n.Section.Quiet = n.Section.Quiet || t.silent
+	n.Section.Quiet = n.Section.Quiet || t.noNewReport
 	return p.post(ctx, t, n)
 }

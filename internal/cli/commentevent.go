@@ -46,8 +46,8 @@ func (p eventPull) fork() bool {
 	return p.Head.Repo == nil || p.Base.Repo == nil || p.Head.Repo.ID != p.Base.Repo.ID
 }
 
-// eventMost bounds the event file in bytes. It is larger than any that GitHub writes.
-const eventMost = 32 << 20
+// maxEventBytes bounds the event file in bytes. It is larger than any that GitHub writes.
+const maxEventBytes = 32 << 20
 
 // readEvent reads the event file. Outside GitHub Actions path is empty, and so is the event.
 func readEvent(name, path string) (event, error) {
@@ -60,7 +60,7 @@ func readEvent(name, path string) (event, error) {
 		return e, fmt.Errorf("read the event (GITHUB_EVENT_PATH): %w", err)
 	}
 	defer f.Close()
-	if err := json.NewDecoder(io.LimitReader(f, eventMost)).Decode(&e); err != nil {
+	if err := json.NewDecoder(io.LimitReader(f, maxEventBytes)).Decode(&e); err != nil {
 		return e, fmt.Errorf("read the event (GITHUB_EVENT_PATH): %w", err)
 	}
 	return e, nil

@@ -27,10 +27,10 @@ func (p *publisher) judge(ctx context.Context, t target, c untrusted.Claim, in *
 		return nil
 	}
 	var err error
-	if terms.Definition, err = p.redefined(ctx, t, c.Run); err != nil {
+	if terms.Definition, err = p.suiteDifference(ctx, t, c.Run); err != nil {
 		return err
 	}
-	run, whole, err := c.Hold(terms)
+	run, whole, err := c.ApplyTerms(terms)
 	if err != nil {
 		in.ToolFailed = err.Error() + "."
 		return nil //nolint:nilerr // reported on the pull request
@@ -40,10 +40,10 @@ func (p *publisher) judge(ctx context.Context, t target, c untrusted.Claim, in *
 	return nil
 }
 
-// redefined returns how the suite of the change differs from that of the base. It reads the suite from
+// suiteDifference returns how the suite of the change differs from that of the base. It reads the suite from
 // the forge, because the change itself produced the record.
-func (p *publisher) redefined(ctx context.Context, t target, run *measure.Run) (*measure.Definition, error) {
-	folder, file := p.inRepository(ctx)
+func (p *publisher) suiteDifference(ctx context.Context, t target, run *measure.Run) (*measure.Definition, error) {
+	folder, file := p.suitePath(ctx)
 	if p.offline {
 		if run.Suite.Digest == p.base.Digest {
 			return nil, nil
@@ -64,15 +64,15 @@ func (p *publisher) redefined(ctx context.Context, t target, run *measure.Run) (
 	if err != nil { // it extends other files, or is invalid
 		return &measure.Definition{Changed: []string{file}}, nil //nolint:nilerr // it counts as another suite
 	}
-	r := is.Redefines(p.base)
+	r := is.RedefinitionOf(p.base)
 	if len(r.Changed) == 0 {
 		return nil, nil
 	}
 	return &measure.Definition{Changed: r.Changed, Cases: r.Cases}, nil
 }
 
-// inRepository returns the folder and file name of the suite in its repository.
-func (p *publisher) inRepository(ctx context.Context) (folder, file string) {
+// suitePath returns the folder and file name of the suite in its repository.
+func (p *publisher) suitePath(ctx context.Context) (folder, file string) {
 	file = filepath.Base(p.path)
 	abs, err := filepath.Abs(p.path)
 	if err != nil {

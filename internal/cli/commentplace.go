@@ -16,8 +16,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/kernel/discover"
 )
 
-// place is the part of the GitHub API that publishing uses.
-type place interface {
+// githubAPI is the part of the GitHub API that publishing uses.
+type githubAPI interface {
 	Pull(ctx context.Context, number int) (forge.Pull, error)
 	PullsOf(ctx context.Context, head forge.Head) ([]forge.Pull, error)
 	Run(ctx context.Context, id int64) (forge.Run, error)

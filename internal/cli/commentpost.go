@@ -37,7 +37,7 @@ func (p *publisher) post(ctx context.Context, t target, n comment.Notice) error 
 	}
 	if p.dryRun {
 		done.Report = n.Section.Body
-		return p.tell(done)
+		return p.print(done)
 	}
 	var err error
 	if done.CheckURL, err = p.forge.SetCheck(ctx, n.Check); err != nil {
@@ -51,11 +51,11 @@ func (p *publisher) post(ctx context.Context, t target, n comment.Notice) error 
 	if err := p.summarise(n.Summary); err != nil {
 		return err
 	}
-	if err := p.tell(done); err != nil {
+	if err := p.print(done); err != nil {
 		return err
 	}
 	if p.fail && n.Check.Conclusion == forge.Failure {
-		return codeError{exitNo, fmt.Errorf("the check failed: %s", report.Plain(n.Check.Title))}
+		return exitError{exitFailed, fmt.Errorf("the check failed: %s", report.Sanitize(n.Check.Title))}
 	}
 	return nil
 }
@@ -77,8 +77,8 @@ func (p *publisher) summarise(text string) error {
 	return f.Close()
 }
 
-// tell prints what was published.
-func (p *publisher) tell(done published) error {
+// print prints what was published.
+func (p *publisher) print(done published) error {
 	if p.json {
 		var b bytes.Buffer
 		e := json.NewEncoder(&b)
@@ -117,15 +117,15 @@ func (p *publisher) tell(done published) error {
 func logText(s string) string {
 	var lines []string
 	for line := range strings.Lines(s) {
-		lines = append(lines, report.Plain(line))
+		lines = append(lines, report.Sanitize(line))
 	}
-	return commands.Replace(strings.Join(lines, "\n  "))
+	return runnerCommandEscaper.Replace(strings.Join(lines, "\n  "))
 }
 
-var commands = strings.NewReplacer("::", ": :", "##[", "## [")
+var runnerCommandEscaper = strings.NewReplacer("::", ": :", "##[", "## [")
 
-// harmlessError wraps an error so that its text is safe for a workflow log.
-type harmlessError struct{ error }
+// logSafeError wraps an error so that its text is safe for a workflow log.
+type logSafeError struct{ error }
 
-func (e harmlessError) Error() string { return logText(e.error.Error()) }
-func (e harmlessError) Unwrap() error { return e.error }
+func (e logSafeError) Error() string { return logText(e.error.Error()) }
+func (e logSafeError) Unwrap() error { return e.error }

@@ -24,16 +24,16 @@ import (
 // resultsArtifact is the name of the artifact in which the gate uploads results.
 const resultsArtifact = "pawl-results"
 
-// fill reads and judges the results. Results that cannot be used are reported in the notice; they are
+// readResults reads and judges the results. Results that cannot be used are reported in the notice; they are
 // not an error of publishing.
-func (p *publisher) fill(ctx context.Context, t *target, in *comment.Input) error {
+func (p *publisher) readResults(ctx context.Context, t *target, in *comment.Input) error {
 	if p.base == nil {
 		in.Gate = suite.Gate{Mode: suite.Advise}
 		in.ToolFailed = "The base has no suite yet, so there is nothing to judge by. Changes are judged from the next one on."
 		return nil
 	}
 	in.Gate = p.base.Gate
-	in.Folder, in.File = p.inRepository(ctx)
+	in.Folder, in.File = p.suitePath(ctx)
 	dir, err := os.MkdirTemp("", "pawl-comment-")
 	if err != nil {
 		return fmt.Errorf("make a place for results: %w", err)
@@ -43,12 +43,12 @@ func (p *publisher) fill(ctx context.Context, t *target, in *comment.Input) erro
 	var c untrusted.Claim
 	if err == nil && in.ToolFailed == "" {
 		if c, err = untrusted.Read(dir); err == nil {
-			in.Account = accountIn(dir)
+			in.Account = readClaimedAccount(dir)
 		}
 	}
 	switch {
-	case errors.Is(err, archive.ErrPoisoned):
-		in.ToolFailed = "The results are refused: " + report.Plain(err.Error()) + "."
+	case errors.Is(err, archive.ErrRejected):
+		in.ToolFailed = "The results are refused: " + report.Sanitize(err.Error()) + "."
 		return nil
 	case err != nil || in.ToolFailed != "":
 		return err
@@ -59,8 +59,8 @@ func (p *publisher) fill(ctx context.Context, t *target, in *comment.Input) erro
 		}
 	}
 	in.Claimed, in.Stages = c.Verdict, stagesOfClaim(c)
-	if c.Run == nil || c.Code == exitNo && c.Stopped != nil && c.Stopped.Side == measure.Candidate {
-		endedEarly(c, in)
+	if c.Run == nil || c.Code == exitFailed && c.Stopped != nil && c.Stopped.Side == measure.Candidate {
+		describeUnfinishedRun(c, in)
 		return nil
 	}
 	return p.judge(ctx, *t, c, in)
@@ -83,8 +83,8 @@ func (p *publisher) fetch(ctx context.Context, t *target, dir string, in *commen
 	}
 	list = slices.DeleteFunc(list, func(a forge.Artifact) bool { return a.Name != resultsArtifact || a.Expired })
 	if len(list) == 0 {
-		t.silent = true
-		in.ToolFailed = fmt.Sprintf("The run left no results: it touches no kernel of the suite, or ended before it measured (it ended with %q).", report.Plain(t.ended))
+		t.noNewReport = true
+		in.ToolFailed = fmt.Sprintf("The run left no results: it touches no kernel of the suite, or ended before it measured (it ended with %q).", report.Sanitize(t.conclusion))
 		return nil
 	}
 	a := slices.MaxFunc(list, func(a, b forge.Artifact) int { return cmp.Compare(a.ID, b.ID) }) // the newest artifact is from the last attempt
@@ -97,10 +97,10 @@ func (p *publisher) fetch(ctx context.Context, t *target, dir string, in *commen
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
-	if a.Size > untrusted.ArchiveMost {
-		return fmt.Errorf("%w: the artifact has %d bytes", archive.ErrPoisoned, a.Size)
+	if a.Size > untrusted.MaxArchiveBytes {
+		return fmt.Errorf("%w: the artifact has %d bytes", archive.ErrRejected, a.Size)
 	}
-	if err := p.forge.Download(ctx, a, file, untrusted.ArchiveMost); err != nil {
+	if err := p.forge.Download(ctx, a, file, untrusted.MaxArchiveBytes); err != nil {
 		return err
 	}
 	info, err := file.Stat()
@@ -111,8 +111,8 @@ func (p *publisher) fetch(ctx context.Context, t *target, dir string, in *commen
 	return err
 }
 
-// accountIn returns the cost as reported by the machine that measured; nil if there is no valid account.
-func accountIn(dir string) *cost.Account {
+// readClaimedAccount returns the cost as reported by the machine that measured; nil if there is no valid account.
+func readClaimedAccount(dir string) *cost.RunCost {
 	f, err := os.Open(filepath.Join(dir, untrusted.Account))
 	if err != nil {
 		return nil
@@ -136,15 +136,15 @@ func stagesOfClaim(c untrusted.Claim) []report.Stage {
 	return list
 }
 
-// endedEarly describes a run that left nothing to judge. All of it is claimed by the machine that
+// describeUnfinishedRun describes a run that left nothing to judge. All of it is claimed by the machine that
 // measured. Such a claim may count against the change; in its favor, only that there was nothing to
 // measure.
-func endedEarly(c untrusted.Claim, in *comment.Input) {
+func describeUnfinishedRun(c untrusted.Claim, in *comment.Input) {
 	in.Claimed = ""
 	switch {
-	case c.Code == exitYes && c.Verdict == ratchet.Identical:
+	case c.Code == exitOK && c.Verdict == ratchet.Identical:
 		in.Claimed = ratchet.Identical
-	case c.Code == exitNo:
+	case c.Code == exitFailed:
 		in.Claimed = ratchet.Broken
 	case c.Code == exitNoAnswer:
 		in.Claimed = ratchet.Inconclusive
@@ -154,7 +154,7 @@ func endedEarly(c untrusted.Claim, in *comment.Input) {
 		in.ToolFailed = fmt.Sprintf("pawl run ended with exit code %d and left no record.", c.Code)
 		if c.Stopped != nil {
 			first, _, _ := strings.Cut(c.Stopped.Why, "\n")
-			in.ToolFailed += " It says: " + report.Plain(first)
+			in.ToolFailed += " It says: " + report.Sanitize(first)
 		}
 	}
 }

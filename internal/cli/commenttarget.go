@@ -15,18 +15,18 @@ import (
 
 // target is the commit or pull request to publish to. All of it comes from GitHub, not from the results.
 type target struct {
-	pull    *forge.Pull // nil for a merge group or a manual run
-	sha     string      // commit of the head
-	heads   []string    // commits that count as the head in a record
-	bases   []string    // commits that count as its base; see isBase
-	byHand  bool        // a user with write access chose the base
-	fork    bool
-	stale   bool  // the pull request has a newer head or is closed, so its report is not updated
-	running bool  // the run has not ended
-	run     int64 // run whose artifact holds the results; 0 for a folder
-	runURL  string
-	silent  bool // nothing here is worth a new report
-	ended   string
+	pull        *forge.Pull // nil for a merge group or a manual run
+	sha         string      // commit of the head
+	heads       []string    // commits that count as the head in a record
+	bases       []string    // commits that count as its base; see isBase
+	manual      bool        // a user with write access chose the base
+	fork        bool
+	stale       bool  // the pull request has a newer head or is closed, so its report is not updated
+	running     bool  // the run has not ended
+	run         int64 // run whose artifact holds the results; 0 for a folder
+	runURL      string
+	noNewReport bool // nothing here is worth a new report
+	conclusion  string
 }
 
 // target finds what to publish to: by the flags first, then by the event.
@@ -34,21 +34,21 @@ func (p *publisher) target(ctx context.Context) (target, error) {
 	named := p.results != "" || p.start || p.untouched
 	switch e := p.event; {
 	case p.run != 0:
-		return p.ofRun(ctx, p.run)
+		return p.targetOfRun(ctx, p.run)
 	case !named && e.name == "workflow_run" && e.WorkflowRun != nil:
-		return p.ofRun(ctx, e.WorkflowRun.ID)
+		return p.targetOfRun(ctx, e.WorkflowRun.ID)
 	case !named && e.name == "issue_comment":
-		return p.ofComment(ctx)
+		return p.targetOfComment(ctx)
 	case !named:
 		return target{}, usageError{errors.New("what is to be published? Name --results DIR, --from-run ID, --start or --untouched")}
 	case p.pull != 0:
-		return p.ofPull(ctx, p.pull)
+		return p.targetOfPull(ctx, p.pull)
 	case e.PullRequest != nil:
-		return p.ofEvent(ctx, *e.PullRequest)
+		return p.targetOfEvent(ctx, *e.PullRequest)
 	case e.MergeGroup != nil:
 		return target{sha: e.MergeGroup.Head, heads: []string{e.MergeGroup.Head}, bases: []string{e.MergeGroup.Base}, runURL: p.ownRun()}, nil
 	default:
-		return p.ofCommit()
+		return p.targetOfCommit()
 	}
 }
 
@@ -61,8 +61,8 @@ func (p *publisher) ownRun() string {
 	return fmt.Sprintf("%s/%s/actions/runs/%s", strings.TrimRight(server, "/"), p.repo, id)
 }
 
-// ofCommit returns a commit without a pull request: a run that was started manually.
-func (p *publisher) ofCommit() (target, error) {
+// targetOfCommit returns a commit without a pull request: a run that was started manually.
+func (p *publisher) targetOfCommit() (target, error) {
 	sha := p.sha
 	if sha == "" {
 		sha = p.Getenv("GITHUB_SHA")
@@ -70,11 +70,11 @@ func (p *publisher) ofCommit() (target, error) {
 	if sha == "" {
 		return target{}, usageError{errors.New("of which commit? Name it with --sha, or the pull request with --pull")}
 	}
-	return target{sha: sha, heads: []string{sha}, byHand: true, runURL: p.ownRun()}, nil
+	return target{sha: sha, heads: []string{sha}, manual: true, runURL: p.ownRun()}, nil
 }
 
-// ofPull returns the pull request that the user named.
-func (p *publisher) ofPull(ctx context.Context, number int) (target, error) {
+// targetOfPull returns the pull request that the user named.
+func (p *publisher) targetOfPull(ctx context.Context, number int) (target, error) {
 	pull, err := p.forge.Pull(ctx, number)
 	if err != nil {
 		return target{}, err
@@ -86,9 +86,9 @@ func (p *publisher) ofPull(ctx context.Context, number int) (target, error) {
 	return t, nil
 }
 
-// ofEvent returns the pull request that the workflow runs for. The measured commit is the head in the
+// targetOfEvent returns the pull request that the workflow runs for. The measured commit is the head in the
 // event; the pull request may have a newer one by now.
-func (p *publisher) ofEvent(ctx context.Context, e eventPull) (target, error) {
+func (p *publisher) targetOfEvent(ctx context.Context, e eventPull) (target, error) {
 	t := target{sha: e.Head.SHA, heads: []string{e.Head.SHA}, bases: []string{e.Base.SHA}, fork: e.fork(), runURL: p.ownRun()}
 	if p.event.name == "pull_request" {
 		if merge := p.Getenv("GITHUB_SHA"); merge != "" { // merge commit of head and base, made by GitHub
@@ -107,51 +107,51 @@ func (p *publisher) ofEvent(ctx context.Context, e eventPull) (target, error) {
 	return t, nil
 }
 
-// ofRun returns the only open pull request whose head is the head of a run of the gate.
-func (p *publisher) ofRun(ctx context.Context, id int64) (target, error) {
+// targetOfRun returns the only open pull request whose head is the head of a run of the gate.
+func (p *publisher) targetOfRun(ctx context.Context, id int64) (target, error) {
 	run, err := p.forge.Run(ctx, id)
 	if err != nil {
 		return target{}, err
 	}
 	switch {
 	case run.Workflow != p.workflow:
-		return target{}, codeError{exitUsage, fmt.Errorf("run %d is of %q, and only runs of %s are published: --workflow names another gate", id, run.Workflow, p.workflow)}
+		return target{}, exitError{exitUsage, fmt.Errorf("run %d is of %q, and only runs of %s are published: --workflow names another gate", id, run.Workflow, p.workflow)}
 	case run.Event != "pull_request":
-		return target{}, nothing("run %d was started by %s: it publishes its results itself", id, run.Event)
+		return target{}, skipped("run %d was started by %s: it publishes its results itself", id, run.Event)
 	}
 	pulls, err := p.forge.PullsOf(ctx, run.Head)
 	if err != nil {
 		return target{}, err
 	}
 	if len(pulls) != 1 {
-		return target{}, nothing("%d open pull requests have the head of run %d (branch %q at %.12s): there has to be exactly one", len(pulls), id, run.Head.Branch, run.Head.SHA)
+		return target{}, skipped("%d open pull requests have the head of run %d (branch %q at %.12s): there has to be exactly one", len(pulls), id, run.Head.Branch, run.Head.SHA)
 	}
-	return p.ofPullRun(pulls[0], run), nil
+	return p.targetOfPullRun(pulls[0], run), nil
 }
 
-func (p *publisher) ofPullRun(pull forge.Pull, run forge.Run) target {
+func (p *publisher) targetOfPullRun(pull forge.Pull, run forge.Run) target {
 	return target{
 		pull: &pull, sha: pull.HeadSHA, heads: []string{pull.HeadSHA}, bases: []string{pull.BaseSHA},
-		fork: pull.Fork || run.Fork, running: run.Status != "completed", run: run.ID, runURL: run.URL, ended: run.Conclusion,
+		fork: pull.Fork || run.Fork, running: run.Status != "completed", run: run.ID, runURL: run.URL, conclusion: run.Conclusion,
 	}
 }
 
-// ofComment returns the pull request of a new comment that accepts a regression. The results of its last
+// targetOfComment returns the pull request of a new comment that accepts a regression. The results of its last
 // run are published again.
-func (p *publisher) ofComment(ctx context.Context) (target, error) {
+func (p *publisher) targetOfComment(ctx context.Context) (target, error) {
 	e := p.event
 	if e.Issue == nil || e.Issue.Pull == nil || e.Comment == nil || e.Action != "created" {
-		return target{}, nothing("this comment is on no pull request, or not a new one")
+		return target{}, skipped("this comment is on no pull request, or not a new one")
 	}
 	if _, _, ok := comment.ParseAccept(e.Comment.Body); !ok {
-		return target{}, nothing("this comment accepts nothing: the line is %s", comment.AcceptLine("SHA"))
+		return target{}, skipped("this comment accepts nothing: the line is %s", comment.AcceptLine("SHA"))
 	}
 	pull, err := p.forge.Pull(ctx, e.Issue.Number)
 	if err != nil {
 		return target{}, err
 	}
 	if !pull.Open {
-		return target{}, nothing("pull request %d is closed", pull.Number)
+		return target{}, skipped("pull request %d is closed", pull.Number)
 	}
 	runs, err := p.forge.Runs(ctx, github.RunQuery{Workflow: p.workflow, HeadSHA: pull.HeadSHA})
 	if err != nil {
@@ -162,16 +162,16 @@ func (p *publisher) ofComment(ctx context.Context) (target, error) {
 		return r.Workflow == p.workflow && r.Event == "pull_request" && r.Head == head && r.Status == "completed"
 	})
 	if i < 0 {
-		return target{}, nothing("no run of %s has ended for %.12s yet: the acceptance counts when one does", p.workflow, pull.HeadSHA)
+		return target{}, skipped("no run of %s has ended for %.12s yet: the acceptance counts when one does", p.workflow, pull.HeadSHA)
 	}
-	return p.ofPullRun(pull, runs[i]), nil
+	return p.targetOfPullRun(pull, runs[i]), nil
 }
 
 // isBase returns a function that reports whether the head may be compared with a commit: the base, or
 // the merge base of the change.
 func (p *publisher) isBase(ctx context.Context, t target) func(string) bool {
 	return func(commit string) bool {
-		if t.byHand || commit != "" && slices.Contains(t.bases, commit) {
+		if t.manual || commit != "" && slices.Contains(t.bases, commit) {
 			return commit != ""
 		}
 		if commit == "" || len(t.bases) == 0 || p.offline {

@@ -69,7 +69,7 @@ func (f *compareFlags) run(ctx context.Context, args []string) error {
 	if differs := ratchet.Mismatch(slices.Concat(base, candidate)); len(differs) > 0 {
 		return usageError{fmt.Errorf("these were not measured on the same testbed, and are not compared\n  %s", strings.Join(differs, "\n  "))}
 	}
-	policy, err := f.chosen()
+	policy, err := f.chosenPolicy()
 	if err != nil {
 		return usageError{err}
 	}
@@ -77,7 +77,7 @@ func (f *compareFlags) run(ctx context.Context, args []string) error {
 	side := measure.Candidate
 	if len(base) == 1 && len(candidate) == 1 && base[0] == candidate[0] {
 		side, in = measure.Base, report.Input{Run: base[0]}
-		policy = policy.For(base[0].Plan)
+		policy = policy.ForPlan(base[0].Plan)
 	}
 	evidence := ratchet.Gather(base, candidate, side, measure.Candidate)
 	for i := range evidence {
@@ -88,7 +88,7 @@ func (f *compareFlags) run(ctx context.Context, args []string) error {
 	}
 	result := ratchet.Judge(policy, evidence)
 	in.Result = &result
-	f.seen.compared(candidate, result)
+	f.journalFacts.recordComparison(candidate, result)
 	return f.show(report.NewDocument(in), result)
 }
 
@@ -133,8 +133,8 @@ func (f *compareFlags) loadAll(ctx context.Context, paths []string) ([]*measure.
 	return runs, nil
 }
 
-// chosen returns the policy: the suite's if one is named, or else the default, with the rule of --policy.
-func (f *compareFlags) chosen() (ratchet.Policy, error) {
+// chosenPolicy returns the policy: the suite's if one is named, or else the default, with the rule of --policy.
+func (f *compareFlags) chosenPolicy() (ratchet.Policy, error) {
 	p := ratchet.Default()
 	if f.suite != "" {
 		s, _, err := loadSuite(f.suite)
@@ -173,11 +173,11 @@ func writeJSON(w interface{ Write([]byte) (int, error) }, v any) error {
 
 // verdictError returns an error with the exit code of a verdict that was already shown.
 func verdictError(v ratchet.Verdict) error {
-	code := map[ratchet.Severity]int{ratchet.Yes: exitYes, ratchet.NoAnswer: exitNoAnswer, ratchet.No: exitNo}[v.Severity()]
-	if code == exitYes {
+	code := map[ratchet.Severity]int{ratchet.Yes: exitOK, ratchet.NoAnswer: exitNoAnswer, ratchet.No: exitFailed}[v.Severity()]
+	if code == exitOK {
 		return nil
 	}
-	return codeError{code, fmt.Errorf("%s: %w", v, errSaid)}
+	return exitError{code, fmt.Errorf("%s: %w", v, errReported)}
 }
 
 // spreadFiles lets --a and --b take all files up to the next flag, as after shell expansion of a

@@ -58,12 +58,12 @@ func (f *costFlags) run(ctx context.Context, dirs []string) error {
 		return usageError{errors.New("--github takes no folders")}
 	}
 	var (
-		list []cost.Account
+		list []cost.RunCost
 		bad  []error
 		err  error
 	)
 	if f.github {
-		list, bad, err = f.remote(ctx)
+		list, bad, err = f.fetchAccounts(ctx)
 	} else {
 		if len(dirs) == 0 {
 			dirs = []string{"."}
@@ -74,12 +74,12 @@ func (f *costFlags) run(ctx context.Context, dirs []string) error {
 		return err
 	}
 	for _, e := range bad {
-		fmt.Fprintln(f.Err, report.Plain(e.Error()))
+		fmt.Fprintln(f.Err, report.Sanitize(e.Error()))
 	}
 	if len(list) == 0 {
-		return codeError{exitNoAnswer, errors.New("there is no account of any run: pawl run writes account.json beside its record, the workflows upload it as pawl-account")}
+		return exitError{exitNoAnswer, errors.New("there is no account of any run: pawl run writes account.json beside its record, the workflows upload it as pawl-account")}
 	}
-	sum := cost.Add(list, time.Now())
+	sum := cost.Summarize(list, time.Now())
 	doc := costDocument{sum, sum.PerRun(), sum.PerCaught()}
 	if f.out != "" {
 		if err := writeFile(f.out, func(w io.Writer) error { return writeJSON(w, doc) }); err != nil {
@@ -99,20 +99,20 @@ type costDocument struct {
 	PerCaught float64 `json:"dollars_per_caught,omitempty"`
 }
 
-// accountsMost bounds the number of files and folders that are visited.
-const accountsMost = 100_000
+// maxAccountFiles bounds the number of files and folders that are visited.
+const maxAccountFiles = 100_000
 
 // accountsBelow reads the accounts in folders. An unreadable one is returned in bad and left out; the
 // others still add up.
-func accountsBelow(dirs []string) (list []cost.Account, bad []error, err error) {
+func accountsBelow(dirs []string) (list []cost.RunCost, bad []error, err error) {
 	seen := 0
 	for _, dir := range dirs {
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return err
 			}
-			if seen++; seen > accountsMost {
-				return fmt.Errorf("more than %d files below %s: name the folders that hold results", accountsMost, dir)
+			if seen++; seen > maxAccountFiles {
+				return fmt.Errorf("more than %d files below %s: name the folders that hold results", maxAccountFiles, dir)
 			}
 			if d.Name() != cost.FileName || !d.Type().IsRegular() {
 				return nil
@@ -135,10 +135,10 @@ func accountsBelow(dirs []string) (list []cost.Account, bad []error, err error) 
 	return list, bad, nil
 }
 
-func readAccount(path string) (cost.Account, error) {
+func readAccount(path string) (cost.RunCost, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return cost.Account{}, err
+		return cost.RunCost{}, err
 	}
 	defer file.Close()
 	return cost.Read(file)
@@ -150,7 +150,9 @@ func writeCost(w io.Writer, s cost.Summary) error {
 	line := func(label, format string, args ...any) {
 		fmt.Fprintf(&b, "%-8s %s\n", label, fmt.Sprintf(format, args...))
 	}
-	span := func(seconds float64) string { return report.Span(time.Duration(seconds * float64(time.Second))) }
+	span := func(seconds float64) string {
+		return report.FormatDuration(time.Duration(seconds * float64(time.Second)))
+	}
 	line("runs", "%d from %s to %s, %s in all", s.Runs, s.First.Format(time.DateOnly), s.Last.Format(time.DateOnly), span(s.Seconds))
 	if len(s.Stages) > 0 && s.Seconds > 0 {
 		var parts []string

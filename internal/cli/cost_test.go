@@ -43,7 +43,7 @@ func TestCostOfARepository(t *testing.T) {
 	leave := func(repo int64, branch string, v ratchet.Verdict, dollars float64) {
 		id := server.AddRun(forge.Run{Event: "pull_request", Head: forge.Head{Repo: repo, Branch: branch, SHA: strings.Repeat("a", 40)}, Status: "completed", Conclusion: "success"})
 		began = began.Add(time.Minute)
-		data, err := json.Marshal(cost.Account{
+		data, err := json.Marshal(cost.RunCost{
 			Schema: cost.Schema, Time: began, Seconds: 60, PricePerHour: 60 * dollars, Dollars: dollars, Verdict: v, Branch: "not-what-it-says",
 		})
 		if err != nil {

@@ -17,13 +17,13 @@ import (
 	"github.com/goatnote-inc/pawl/internal/judge/cost"
 )
 
-// accountsFetched is how many accounts are added up. Each takes two requests, and a repository's
+// maxFetchedAccounts is how many accounts are added up. Each takes two requests, and a repository's
 // token allows a thousand an hour.
-const accountsFetched = 100
+const maxFetchedAccounts = 100
 
-// remote fetches the accounts of a repository's own runs. Whether a run is from a fork, and its
+// fetchAccounts fetches the accounts of a repository's own runs. Whether a run is from a fork, and its
 // branch, come from the forge.
-func (f *costFlags) remote(ctx context.Context) (list []cost.Account, bad []error, err error) {
+func (f *costFlags) fetchAccounts(ctx context.Context) (list []cost.RunCost, bad []error, err error) {
 	c, err := f.client()
 	if err != nil {
 		return nil, nil, err
@@ -34,7 +34,7 @@ func (f *costFlags) remote(ctx context.Context) (list []cost.Account, bad []erro
 	}
 	found = slices.DeleteFunc(found, func(a forge.Artifact) bool { return a.Expired })
 	slices.SortStableFunc(found, func(a, b forge.Artifact) int { return b.Created.Compare(a.Created) })
-	for _, artifact := range found[:min(len(found), accountsFetched)] {
+	for _, artifact := range found[:min(len(found), maxFetchedAccounts)] {
 		run, err := c.Run(ctx, artifact.Run)
 		if errors.Is(err, github.ErrGone) {
 			continue
@@ -67,19 +67,19 @@ func (f *costFlags) client() (*github.Client, error) {
 	return f.atGitHub(repo, map[string]string{"actions": "read"}, nil)
 }
 
-// shelf lists and downloads artifacts of workflow runs.
-type shelf interface {
+// artifactStore lists and downloads artifacts of workflow runs.
+type artifactStore interface {
 	ArtifactsNamed(ctx context.Context, name string) ([]forge.Artifact, error)
 	Run(ctx context.Context, id int64) (forge.Run, error)
 	Download(ctx context.Context, a forge.Artifact, w io.Writer, limit int64) error
 }
 
-func fetchAccount(ctx context.Context, c shelf, artifact forge.Artifact) (cost.Account, error) {
+func fetchAccount(ctx context.Context, c artifactStore, artifact forge.Artifact) (cost.RunCost, error) {
 	return fetchFile(ctx, c, artifact, cost.FileName, cost.Read)
 }
 
 // fetchFile reads one file of an artifact. Its content is untrusted: the job wrote it.
-func fetchFile[T any](ctx context.Context, c shelf, artifact forge.Artifact, name string, read func(io.Reader) (T, error)) (found T, err error) {
+func fetchFile[T any](ctx context.Context, c artifactStore, artifact forge.Artifact, name string, read func(io.Reader) (T, error)) (found T, err error) {
 	var packed bytes.Buffer
 	if err := c.Download(ctx, artifact, &packed, 2*cost.FileLimit); err != nil {
 		return found, err
@@ -95,7 +95,7 @@ func fetchFile[T any](ctx context.Context, c shelf, artifact forge.Artifact, nam
 	}
 	defer root.Close()
 	limits := archive.Limits{
-		Want: []archive.Want{{Name: name, Most: cost.FileLimit}}, Entries: 16, Directory: 16 << 10, Total: cost.FileLimit,
+		Want: []archive.WantedFile{{Name: name, Most: cost.FileLimit}}, Entries: 16, Directory: 16 << 10, Total: cost.FileLimit,
 	}
 	if _, err := archive.Unpack(bytes.NewReader(packed.Bytes()), int64(packed.Len()), root, limits); err != nil {
 		return found, err
@@ -110,19 +110,19 @@ func fetchFile[T any](ctx context.Context, c shelf, artifact forge.Artifact, nam
 
 // How long a report waits for the nightly summary, and the maximum age of a summary.
 const (
-	sumWait = 5 * time.Second
-	sumAge  = 7 * 24 * time.Hour
+	summaryTimeout = 5 * time.Second
+	maxSummaryAge  = 7 * 24 * time.Hour
 )
 
-// lastSum returns the summary of the last nightly job; nil if there is none. It is optional in a report.
-func lastSum(ctx context.Context, c shelf, now time.Time) *cost.Summary {
-	ctx, cancel := context.WithTimeout(ctx, sumWait)
+// latestCostSummary returns the summary of the last nightly job; nil if there is none. It is optional in a report.
+func latestCostSummary(ctx context.Context, c artifactStore, now time.Time) *cost.Summary {
+	ctx, cancel := context.WithTimeout(ctx, summaryTimeout)
 	defer cancel()
 	found, err := c.ArtifactsNamed(ctx, cost.SummaryArtifact)
 	if err != nil {
 		return nil
 	}
-	found = slices.DeleteFunc(found, func(a forge.Artifact) bool { return a.Expired || now.Sub(a.Created) > sumAge })
+	found = slices.DeleteFunc(found, func(a forge.Artifact) bool { return a.Expired || now.Sub(a.Created) > maxSummaryAge })
 	if len(found) == 0 {
 		return nil
 	}

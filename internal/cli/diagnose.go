@@ -64,7 +64,7 @@ func (f *diagnoseFlags) run(ctx context.Context, files []string) error {
 	}
 	var profiles []*profile.Profile
 	for _, file := range files {
-		p, err := anyProfile(ctx, file)
+		p, err := readAnyProfile(ctx, file)
 		if err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func (f *diagnoseFlags) run(ctx context.Context, files []string) error {
 	if f.listing {
 		return f.list(files, profiles)
 	}
-	var seen []diagnose.Seen
+	var seen []diagnose.Subject
 	for i, p := range profiles {
 		s, err := f.choose(files[i], p)
 		if err != nil {
@@ -81,15 +81,15 @@ func (f *diagnoseFlags) run(ctx context.Context, files []string) error {
 		}
 		seen = append(seen, s)
 	}
-	after, before := seen[len(seen)-1], (*diagnose.Seen)(nil)
+	after, before := seen[len(seen)-1], (*diagnose.Subject)(nil)
 	if len(seen) == 2 {
 		before = &seen[0]
 	}
 	d, difference, err := rules.Explain(before, after)
 	if err != nil {
-		return codeError{exitNoAnswer, fmt.Errorf("compare %s with %s: %w", files[0], files[1], err)}
+		return exitError{exitNoAnswer, fmt.Errorf("compare %s with %s: %w", files[0], files[1], err)}
 	}
-	f.seen.diagnosed("", after, d)
+	f.journalFacts.recordDiagnosis("", after, d)
 	answer := newAnswer(d, after)
 	answer.Difference = difference
 	if before != nil && before.Launch.Kernel != after.Launch.Kernel {
@@ -111,7 +111,7 @@ type diagnosisAnswer struct {
 	Notes      []string             `json:"notes,omitempty"`
 }
 
-func newAnswer(d diagnose.Diagnosis, s diagnose.Seen) diagnosisAnswer {
+func newAnswer(d diagnose.Diagnosis, s diagnose.Subject) diagnosisAnswer {
 	return diagnosisAnswer{Case: s.Profile.Subject.Case, Tool: s.Profile.Tool, Diagnosis: d}
 }
 
@@ -145,8 +145,8 @@ func ruleFile(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, diagnose.MaxRuleFile+1))
 }
 
-// anyProfile reads a profile in any supported format.
-func anyProfile(ctx context.Context, file string) (*profile.Profile, error) {
+// readAnyProfile reads a profile in any supported format.
+func readAnyProfile(ctx context.Context, file string) (*profile.Profile, error) {
 	if strings.HasSuffix(file, ".ncu-rep") {
 		if _, err := os.Stat(file); err != nil {
 			return nil, usageError{fmt.Errorf("read profile: %w", err)}
@@ -166,11 +166,11 @@ func anyProfile(ctx context.Context, file string) (*profile.Profile, error) {
 }
 
 // choose selects the launch to diagnose and the card it ran on.
-func (f *diagnoseFlags) choose(file string, p *profile.Profile) (diagnose.Seen, error) {
+func (f *diagnoseFlags) choose(file string, p *profile.Profile) (diagnose.Subject, error) {
 	if f.kernel != "" {
 		re, err := regexp.Compile(f.kernel)
 		if err != nil {
-			return diagnose.Seen{}, fmt.Errorf("--kernel: %w", err)
+			return diagnose.Subject{}, fmt.Errorf("--kernel: %w", err)
 		}
 		all := p.Launches
 		p.Launches = nil
@@ -180,14 +180,14 @@ func (f *diagnoseFlags) choose(file string, p *profile.Profile) (diagnose.Seen, 
 			}
 		}
 		if len(p.Launches) == 0 {
-			return diagnose.Seen{}, fmt.Errorf("%s: none of its %d launches matches --kernel %q; --list shows them", file, len(all), f.kernel)
+			return diagnose.Subject{}, fmt.Errorf("%s: none of its %d launches matches --kernel %q; --list shows them", file, len(all), f.kernel)
 		}
 	}
 	card, err := f.card()
 	if err != nil {
-		return diagnose.Seen{}, err
+		return diagnose.Subject{}, err
 	}
-	s, err := diagnose.Look(p, card)
+	s, err := diagnose.NewSubject(p, card)
 	if err != nil {
 		return s, fmt.Errorf("%s: %w", file, err)
 	}

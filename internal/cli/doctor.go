@@ -62,7 +62,7 @@ slowdown is not found.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
 	fl := cmd.Flags()
-	f.given = fl
+	f.flags = fl
 	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
 	fl.BoolVar(&f.json, "json", false, "the answer as JSON on stdout, events as JSON lines on stderr")
 	fl.BoolVar(&f.noise, "noise", false, "measure the suite against itself")
@@ -94,7 +94,7 @@ func (f *doctorFlags) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.seen.examined(found)
+	f.journalFacts.recordDoctor(found)
 	if !f.json {
 		if err := writeFindings(f.Out, f.style(), found); err != nil {
 			return err
@@ -118,7 +118,7 @@ func (f *doctorFlags) run(ctx context.Context) error {
 // check rejects invalid combinations of flags.
 func (f *doctorFlags) check() error {
 	err := f.checkNumbers()
-	f.given.Visit(func(flag *pflag.Flag) {
+	f.flags.Visit(func(flag *pflag.Flag) {
 		if !f.noise && !f.gate && slices.Contains([]string{"rounds", "samples", "case", "budget", "seed", "wait"}, flag.Name) {
 			err = fmt.Errorf("--%s says how to measure: add --noise or --gate", flag.Name)
 		}
@@ -159,7 +159,7 @@ func (f *doctorFlags) measureNoise(ctx context.Context, path string, found docto
 		kept, runErr = runner.KeepNoise(run) // on an error, only this run is reported
 	}
 	n := doctor.NewNoise(run, runner.Policy(s), kept)
-	doc := &noiseDocument{Record: res.Path, Noise: n, Words: n.Words(), Help: n.Help(found)}
+	doc := &noiseDocument{Record: res.Path, Noise: n, Words: n.Words(), Help: n.Advice(found)}
 	if !f.json {
 		err = writeNoise(f.Out, f.style(), run, doc)
 	}
@@ -178,7 +178,7 @@ func (f *doctorFlags) measureItself(ctx context.Context, o runner.Options) (*mea
 	}
 	run, res, err := f.record(ctx, o)
 	if _, broken := errors.AsType[*trial.SideError](err); broken && ctx.Err() == nil {
-		err = codeError{exitCannot, err} // no change is judged here: a side that breaks cannot be measured
+		err = exitError{exitCannot, err} // no change is judged here: a side that breaks cannot be measured
 	}
 	return run, res, err
 }
@@ -218,7 +218,7 @@ func (f *doctorFlags) answer(found doctor.Report, n *noiseDocument, g *gateDocum
 		}
 	}
 	if !found.Usable() {
-		return codeError{exitCannot, errSaid}
+		return exitError{exitCannot, errReported}
 	}
 	return gateAnswer(g)
 }

@@ -63,11 +63,11 @@ func (f *doctorFlags) writeGate(d *gateDocument) error {
 // gateAnswer returns the exit code of the gate's self-test.
 func gateAnswer(d *gateDocument) error {
 	switch {
-	case d == nil || d.Passes && d.Fails:
+	case d == nil || d.SameCodePasses && d.SlowdownFails:
 		return nil
-	case !d.Passes:
-		return codeError{exitNo, fmt.Errorf("the gate calls the same code a regression: %w", errSaid)}
+	case !d.SameCodePasses:
+		return exitError{exitFailed, fmt.Errorf("the gate calls the same code a regression: %w", errReported)}
 	default:
-		return codeError{exitNoAnswer, fmt.Errorf("the gate cannot find a slowdown here: %w", errors.Join(errSaid))}
+		return exitError{exitNoAnswer, fmt.Errorf("the gate cannot find a slowdown here: %w", errors.Join(errReported))}
 	}
 }

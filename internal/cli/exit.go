@@ -17,8 +17,8 @@ import (
 // The exit codes, the same for every command. docs/reference/exit-codes.md explains them;
 // a test keeps both in sync.
 const (
-	exitYes         = 0 // maintained, improved, all checks passed
-	exitNo          = 1 // a regression, a wrong or broken candidate, a failed check
+	exitOK          = 0 // maintained, improved, all checks passed
+	exitFailed      = 1 // a regression, a wrong or broken candidate, a failed check
 	exitNoAnswer    = 2 // inconclusive, nothing to test, the base does not work
 	exitCannot      = 3 // the tool or its environment cannot do it
 	exitUsage       = 4 // the user's input is wrong
@@ -27,8 +27,8 @@ const (
 
 var (
 	errInterrupted = errors.New("interrupted")
-	// errSaid is wrapped by errors that were already shown to the user.
-	errSaid = errors.New("already said")
+	// errReported is wrapped by errors that were already shown to the user.
+	errReported = errors.New("already said")
 )
 
 // usageError is an error in the user's input.
@@ -36,13 +36,13 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// codeError is an error with its own exit code.
-type codeError struct {
+// exitError is an error with its own exit code.
+type exitError struct {
 	code int
 	error
 }
 
-func (e codeError) Unwrap() error { return e.error }
+func (e exitError) Unwrap() error { return e.error }
 
 // failedCases returns the error for a run with failed cases. A failed candidate is a broken change;
 // if another side failed, there is nothing to compare with.
@@ -55,25 +55,25 @@ func failedCases(run *measure.Run) error {
 	var text strings.Builder
 	for i, f := range failed {
 		if f.Implementation == suite.Candidate {
-			code = exitNo
+			code = exitFailed
 		}
 		if i > 0 {
 			text.WriteString("\n  ")
 		}
 		fmt.Fprintf(&text, "%s failed on %s: %s: %s", f.Implementation, report.Plural(len(f.Cases), "case"), f.Cases[0], f.Error)
 		if f.Implementation == suite.Base {
-			text.WriteString("\n  " + runner.OnlyTracked)
+			text.WriteString("\n  " + runner.HintUntrackedFiles)
 		}
 	}
-	return codeError{code, errors.New(text.String())}
+	return exitError{code, errors.New(text.String())}
 }
 
 // exitCode is the only place that maps an error to an exit code.
 func exitCode(ctx context.Context, err error) int {
 	if err == nil {
-		return exitYes
+		return exitOK
 	}
-	if e, ok := errors.AsType[codeError](err); ok {
+	if e, ok := errors.AsType[exitError](err); ok {
 		return e.code
 	}
 	if errors.Is(context.Cause(ctx), errInterrupted) {
@@ -92,7 +92,7 @@ func exitCode(ctx context.Context, err error) int {
 	}
 	if e, ok := errors.AsType[*trial.SideError](err); ok {
 		if e.Side == suite.Candidate {
-			return exitNo
+			return exitFailed
 		}
 		return exitNoAnswer
 	}

@@ -79,7 +79,7 @@ func TestNoiseText(t *testing.T) {
 	n := doctor.NewNoise(run, ratchet.Default(), nil)
 	found := doctor.Report{Findings: someFindings}
 	var b strings.Builder
-	err := writeNoise(&b, report.Style{}, run, &noiseDocument{Record: "results/noise.json", Noise: n, Words: n.Words(), Help: n.Help(found)})
+	err := writeNoise(&b, report.Style{}, run, &noiseDocument{Record: "results/noise.json", Noise: n, Words: n.Words(), Help: n.Advice(found)})
 	if err != nil {
 		t.Fatal(err)
 	}

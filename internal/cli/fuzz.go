@@ -52,7 +52,7 @@ Exit code: 0 all passed, 1 one failed, 2 nothing to test.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
 	fl := cmd.Flags()
-	f.given = fl
+	f.flags = fl
 	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
 	fl.StringVar(&f.cases, "case", "", "only benchmarks, or configs, that match this `glob`")
 	fl.BoolVar(&f.replay, "replay", false, "try only what failed before")
@@ -97,7 +97,7 @@ func (f *fuzzFlags) run(ctx context.Context) error {
 		return f.printFuzzPlan(progress.planned)
 	}
 	answer := f.answer(reports, o.Seed, progress)
-	f.seen.checked(answer, s.Benchmarks)
+	f.journalFacts.recordFuzz(answer, s.Benchmarks)
 	tested := answer.Passed+answer.Failed > 0
 	if err = f.fuzzEnded(ctx, answer, err); err != nil && !tested {
 		return err
@@ -110,14 +110,14 @@ func (f *fuzzFlags) run(ctx context.Context) error {
 
 func (f *fuzzFlags) checkFuzz() error {
 	for flag, value := range map[string]int64{"points": int64(f.points), "time": int64(f.time)} {
-		if f.has(flag) && value <= 0 {
-			return fmt.Errorf("--%s %s: take more than 0", flag, f.given.Lookup(flag).Value)
+		if f.isSet(flag) && value <= 0 {
+			return fmt.Errorf("--%s %s: take more than 0", flag, f.flags.Lookup(flag).Value)
 		}
 	}
 	if f.replay && (f.params != "" || f.points > 0) {
 		return errors.New("--replay tries what failed before: it goes with neither --params nor --points")
 	}
-	if f.has("inputs") && f.params == "" {
+	if f.isSet("inputs") && f.params == "" {
 		return errors.New("--inputs is for the config that --params names; the suite says which kinds are tried otherwise")
 	}
 	if kinds := correctness.Distributions(); !slices.Contains(kinds, f.inputs) {
@@ -135,11 +135,11 @@ func (f *fuzzFlags) checkFuzz() error {
 func (f *fuzzFlags) fuzzEnded(ctx context.Context, a fuzzAnswer, err error) error {
 	switch {
 	case errors.Is(context.Cause(ctx), errInterrupted):
-		return codeError{exitInterrupted, fmt.Errorf("%w after %d points; failures are kept", errInterrupted, a.Passed+a.Failed)}
+		return exitError{exitInterrupted, fmt.Errorf("%w after %d points; failures are kept", errInterrupted, a.Passed+a.Failed)}
 	case a.Failed > 0:
-		return codeError{exitNo, errors.Join(err, fmt.Errorf("%w: %d points failed", errSaid, a.Failed))}
+		return exitError{exitFailed, errors.Join(err, fmt.Errorf("%w: %d points failed", errReported, a.Failed))}
 	case errors.Is(err, runner.ErrNothingToTest):
-		return codeError{exitNoAnswer, err}
+		return exitError{exitNoAnswer, err}
 	default:
 		return err
 	}

@@ -26,7 +26,7 @@ type fuzzProgress struct {
 
 func newFuzzProgress(g *globals, asJSON bool, now func() time.Time) *fuzzProgress {
 	return &fuzzProgress{
-		progress: &progress{IO: g.IO, style: g.errStyle(), json: asJSON, seen: g.seen}, now: now, shrunk: map[string][]float64{},
+		progress: &progress{IO: g.IO, style: g.errStyle(), json: asJSON, seen: g.journalFacts}, now: now, shrunk: map[string][]float64{},
 	}
 }
 

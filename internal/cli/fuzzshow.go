@@ -111,11 +111,11 @@ func (f *fuzzFlags) headline(r fuzzBenchmark) string {
 	}
 	switch r.Repeated {
 	case correctness.Bitwise:
-		parts = append(parts, fmt.Sprintf("the same bits when repeated (%s)", report.Plural(r.Twice, "point")))
+		parts = append(parts, fmt.Sprintf("the same bits when repeated (%s)", report.Plural(r.RunTwice, "point")))
 	case correctness.Bounded:
-		parts = append(parts, fmt.Sprintf("within the tolerance when repeated (%s)", report.Plural(r.Twice, "point")))
+		parts = append(parts, fmt.Sprintf("within the tolerance when repeated (%s)", report.Plural(r.RunTwice, "point")))
 	}
-	return strings.Join(append(parts, report.Span(r.Took)), ", ")
+	return strings.Join(append(parts, report.FormatDuration(r.Took)), ", ")
 }
 
 // rows returns the configs with their worst error, or with --all every point.
@@ -212,5 +212,5 @@ func describePlan(p runner.FuzzPlanned) string {
 	case p.Replayed > 0:
 		text += fmt.Sprintf(" after %s that failed before", report.Plural(p.Replayed, "point"))
 	}
-	return text + fmt.Sprintf(", by their size about %s", report.Span(time.Duration(p.Seconds*float64(time.Second)).Round(time.Second)))
+	return text + fmt.Sprintf(", by their size about %s", report.FormatDuration(time.Duration(p.Seconds*float64(time.Second)).Round(time.Second)))
 }

@@ -48,7 +48,7 @@ func showGates(ctx context.Context, g *globals, asJSON bool) error {
 	case err != nil:
 		return err
 	default:
-		st = g.gateStateOf(ctx, w, root, g.present(ctx, w, root))
+		st = g.gateStateOf(ctx, w, root, g.currentState(ctx, w, root))
 	}
 	if st.note != "" {
 		fmt.Fprintln(g.Err, "note: "+st.note)
@@ -69,7 +69,7 @@ func showGates(ctx context.Context, g *globals, asJSON bool) error {
 	}
 	for _, s := range st.status {
 		if s.Answer == gates.Failed {
-			return codeError{exitNo, fmt.Errorf("%w: a gate stops", errSaid)}
+			return exitError{exitFailed, fmt.Errorf("%w: a gate stops", errReported)}
 		}
 	}
 	return nil
@@ -135,7 +135,7 @@ func writeGate(b *strings.Builder, style report.Style, branch string, s gates.St
 		word = style.Good(word)
 	case gates.Overridden:
 		word = style.Warn(word)
-		text += fmt.Sprintf(" %s went on: %s", report.Plain(s.By), report.Plain(s.Reason))
+		text += fmt.Sprintf(" %s went on: %s", report.Sanitize(s.By), report.Sanitize(s.Reason))
 	case gates.Open:
 	case gates.Idle:
 		text = style.Faint(s.Gate.Title)

@@ -29,7 +29,7 @@ func (g *globals) atGitHub(repo forge.Repo, may map[string]string, log func(form
 	case app != nil:
 		token = app.Source()
 	case g.Getenv("GITHUB_TOKEN") == "":
-		return nil, codeError{exitCannot, errNoToken}
+		return nil, exitError{exitCannot, errNoToken}
 	}
 	c, err := github.New(github.Config{BaseURL: g.Getenv("GITHUB_API_URL"), Repo: repo, Token: token, Now: g.Now, Sleep: g.Sleep, Log: log})
 	if err != nil {

@@ -32,11 +32,11 @@ knows. No GPU is needed.`,
 		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: slices.Concat(gpu.CardNames(), gpu.ArchNames()),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			found, err := gpuAsked(cmd.Context(), args)
+			found, err := requestedHardware(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
-			g.seen.hardware(found)
+			g.journalFacts.recordHardware(found)
 			if asJSON {
 				e := json.NewEncoder(g.Out)
 				e.SetIndent("", "  ")
@@ -51,33 +51,33 @@ knows. No GPU is needed.`,
 
 // hardware is what pawl gpu shows: cards with their architectures, or a single architecture.
 type hardware struct {
-	here  *here // set only if no name was given
+	local *localGPU // set only if no name was given
 	cards []gpu.Card
 	archs []gpu.Arch // architectures of the cards, without duplicates; never empty
 }
 
-// here is the GPU of this machine that a run would use.
-type here struct {
+// localGPU is the GPU of this machine that a run would use.
+type localGPU struct {
 	identity *gpu.Identity // nil if there is none
-	none     string        // why there is none
+	whyNone  string        // why there is none
 }
 
-func gpuAsked(ctx context.Context, args []string) (hardware, error) {
+func requestedHardware(ctx context.Context, args []string) (hardware, error) {
 	if len(args) > 0 {
-		return lookUp(args[0])
+		return findHardware(args[0])
 	}
 	h, err := deviceHere(ctx)
 	if err != nil {
 		return hardware{}, err
 	}
 	if h.identity == nil {
-		return hardware{here: &h, cards: gpu.Cards(), archs: gpu.Archs()}, nil
+		return hardware{local: &h, cards: gpu.Cards(), archs: gpu.Archs()}, nil
 	}
 	arch, err := gpu.FindArch(h.identity.ComputeCapability)
 	if err != nil {
 		return hardware{}, fmt.Errorf("%s: %w", h.identity.Name, err)
 	}
-	found := hardware{here: &h, archs: []gpu.Arch{arch}}
+	found := hardware{local: &h, archs: []gpu.Arch{arch}}
 	if card, ok := gpu.CardOf(*h.identity); ok {
 		found.cards = []gpu.Card{card}
 	}
@@ -85,10 +85,10 @@ func gpuAsked(ctx context.Context, args []string) (hardware, error) {
 }
 
 // deviceHere finds the GPU of this machine. A machine without one is not an error.
-func deviceHere(ctx context.Context) (here, error) {
+func deviceHere(ctx context.Context) (localGPU, error) {
 	inventory, err := device.List(ctx, device.Options{})
 	if err != nil {
-		return here{}, err
+		return localGPU{}, err
 	}
 	dev, err := inventory.Select(gpu.NVIDIA, "")
 	if err != nil {
@@ -96,14 +96,14 @@ func deviceHere(ctx context.Context) (here, error) {
 		if none == "" {
 			none = "CUDA_VISIBLE_DEVICES hides it"
 		}
-		return here{none: "there is no NVIDIA GPU here: " + none}, nil
+		return localGPU{whyNone: "there is no NVIDIA GPU here: " + none}, nil
 	}
 	identity := dev.Identity()
-	return here{identity: &identity}, nil
+	return localGPU{identity: &identity}, nil
 }
 
-// lookUp finds an architecture, a card, or several cards whose names start with name.
-func lookUp(name string) (hardware, error) {
+// findHardware finds an architecture, a card, or several cards whose names start with name.
+func findHardware(name string) (hardware, error) {
 	if arch, err := gpu.FindArch(name); err == nil {
 		return hardware{archs: []gpu.Arch{arch}}, nil
 	}

@@ -27,8 +27,8 @@ type cardDocument struct {
 
 func (h hardware) document() gpuDocument {
 	doc := gpuDocument{Archs: h.archs, Sources: map[gpu.Source]string{}}
-	if h.here != nil {
-		doc.Device, doc.None = h.here.identity, h.here.none
+	if h.local != nil {
+		doc.Device, doc.None = h.local.identity, h.local.whyNone
 	}
 	for _, c := range h.cards {
 		ridge := map[gpu.DType]float64{}
@@ -45,8 +45,8 @@ func (h hardware) document() gpuDocument {
 
 func (h hardware) write(w io.Writer, style report.Style) error {
 	var b strings.Builder
-	if h.here != nil {
-		b.WriteString(h.here.say(len(h.cards)) + "\n\n")
+	if h.local != nil {
+		b.WriteString(h.local.say(len(h.cards)) + "\n\n")
 	}
 	var err error
 	switch {
@@ -71,10 +71,10 @@ func (h hardware) write(w io.Writer, style report.Style) error {
 }
 
 // say describes the GPU of this machine, and what the tables below do not show.
-func (h here) say(cards int) string {
+func (h localGPU) say(cards int) string {
 	switch {
 	case h.identity == nil:
-		return h.none + "\n\nThe cards that pawl knows:"
+		return h.whyNone + "\n\nThe cards that pawl knows:"
 	case h.identity.Parent != "":
 		return h.identity.Name + ", a MIG slice: it has a share of its card's SMs and memory, so no peaks are shown."
 	case cards == 0:
@@ -94,9 +94,9 @@ func writeCards(w io.Writer, style report.Style, cards []gpu.Card) error {
 	}
 	rows := [][]string{head}
 	for _, c := range cards {
-		row := []string{c.Name, c.Arch, shown(c.SMs), shown(c.L2MB), shown(c.MemoryGB), shown(c.BandwidthGBs)}
+		row := []string{c.Name, c.Arch, formatCell(c.SMs), formatCell(c.L2MB), formatCell(c.MemoryGB), formatCell(c.BandwidthGBs)}
 		for _, d := range columns {
-			row = append(row, shown(c.TFLOPS[d]))
+			row = append(row, formatCell(c.TFLOPS[d]))
 		}
 		rows = append(rows, row)
 	}
@@ -115,11 +115,11 @@ func writeCard(w io.Writer, style report.Style, c gpu.Card) error {
 			rows = append(rows, []string{name, value, unit, string(source)})
 		}
 	}
-	add("SMs", shown(c.SMs), "", c.SMs.Source)
-	add("L2 cache", shown(c.L2MB), "MB", c.L2MB.Source)
-	add("boost clock", shown(c.BoostMHz), "MHz", c.BoostMHz.Source)
-	add("memory", shown(c.MemoryGB), "GB", c.MemoryGB.Source)
-	add("bandwidth", shown(c.BandwidthGBs), "GB/s", c.BandwidthGBs.Source)
+	add("SMs", formatCell(c.SMs), "", c.SMs.Source)
+	add("L2 cache", formatCell(c.L2MB), "MB", c.L2MB.Source)
+	add("boost clock", formatCell(c.BoostMHz), "MHz", c.BoostMHz.Source)
+	add("memory", formatCell(c.MemoryGB), "GB", c.MemoryGB.Source)
+	add("bandwidth", formatCell(c.BandwidthGBs), "GB/s", c.BandwidthGBs.Source)
 	if err := report.Table(w, style, []bool{false, true, false, false}, rows); err != nil {
 		return err
 	}
@@ -128,13 +128,13 @@ func writeCard(w io.Writer, style report.Style, c gpu.Card) error {
 	for _, d := range gpu.DTypes() {
 		if peak := c.TFLOPS[d]; peak.Known() {
 			note := ""
-			if narrow := c.Narrow[d]; narrow.Known() {
-				note = shown(narrow) + " when it accumulates in FP16"
+			if narrow := c.FP16AccumTFLOPS[d]; narrow.Known() {
+				note = formatCell(narrow) + " when it accumulates in FP16"
 			}
 			if d == gpu.FP64 && c.FP64Tensor {
 				note = "on tensor cores"
 			}
-			rows = append(rows, []string{string(d), shown(peak), fmt.Sprintf("%.4g", c.Ridge(d)), string(peak.Source), note})
+			rows = append(rows, []string{string(d), formatCell(peak), fmt.Sprintf("%.4g", c.Ridge(d)), string(peak.Source), note})
 		}
 	}
 	if err := report.Table(w, style, []bool{false, true, true, false, false}, rows); err != nil {
@@ -151,9 +151,9 @@ func writeArch(w io.Writer, style report.Style, a gpu.Arch) error {
 		if !c.Known() {
 			return
 		}
-		value := shown(c)
+		value := formatCell(c)
 		if size && c.Value > 0 && c.Value%1024 == 0 {
-			value = shown(gpu.Cell[string]{Value: strconv.Itoa(c.Value/1024) + " KB", Source: c.Source, Certain: c.Certain})
+			value = formatCell(gpu.Cell[string]{Value: strconv.Itoa(c.Value/1024) + " KB", Source: c.Source, Certain: c.Certain})
 		}
 		rows = append(rows, []string{name, value, string(c.Source)})
 	}
@@ -174,7 +174,7 @@ func writeArch(w io.Writer, style report.Style, a gpu.Arch) error {
 	for _, s := range a.Carveouts.Value {
 		steps = append(steps, strconv.Itoa(s/1024))
 	}
-	carveouts := shown(gpu.Cell[string]{Value: strings.Join(steps, " ") + " KB", Source: a.Carveouts.Source, Certain: a.Carveouts.Certain})
+	carveouts := formatCell(gpu.Cell[string]{Value: strings.Join(steps, " ") + " KB", Source: a.Carveouts.Source, Certain: a.Carveouts.Certain})
 	rows = append(rows, []string{"carve-outs", carveouts, string(a.Carveouts.Source)})
 	add("barriers", a.Barriers, false)
 	add("FP32 results in a clock", a.FP32Lanes, false)
@@ -199,7 +199,7 @@ func (h hardware) sources() []gpu.Source {
 		}
 		for _, d := range gpu.DTypes() {
 			add(c.TFLOPS[d].Source)
-			add(c.Narrow[d].Source)
+			add(c.FP16AccumTFLOPS[d].Source)
 		}
 	}
 	for _, a := range h.archs {
@@ -211,8 +211,8 @@ func (h hardware) sources() []gpu.Source {
 	return list
 }
 
-// shown formats a figure, with a question mark if it is uncertain; empty if it is unknown.
-func shown[T any](c gpu.Cell[T]) string {
+// formatCell formats a figure, with a question mark if it is uncertain; empty if it is unknown.
+func formatCell[T any](c gpu.Cell[T]) string {
 	switch {
 	case !c.Known():
 		return ""

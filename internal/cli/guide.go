@@ -59,7 +59,7 @@ func (f *guideFlags) run(ctx context.Context) error {
 	if f.tree != "" || f.symptoms != "" {
 		return f.pictures()
 	}
-	state, err := f.work(ctx)
+	state, err := f.pageState(ctx)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (f *guideFlags) pictures() error {
 func (f *guideFlags) device(ctx context.Context, s *journal.Session) (*page.Device, error) {
 	switch {
 	case f.gpu != "":
-		found, err := lookUp(f.gpu)
+		found, err := findHardware(f.gpu)
 		if err != nil {
 			return nil, err
 		}
@@ -114,14 +114,14 @@ func (f *guideFlags) device(ctx context.Context, s *journal.Session) (*page.Devi
 		return deviceOf(found), nil
 	case s != nil && (s.Device != "" || s.GPU != ""):
 		for _, name := range []string{s.Device, s.GPU} {
-			if found, err := lookUp(name); err == nil && name != "" && len(found.cards) <= 1 {
+			if found, err := findHardware(name); err == nil && name != "" && len(found.cards) <= 1 {
 				return deviceOf(found), nil
 			}
 		}
 		return nil, nil //nolint:nilnil // pawl has no limits for a CPU
 	}
-	found, err := gpuAsked(ctx, nil)
-	if err != nil || found.here.identity == nil {
+	found, err := requestedHardware(ctx, nil)
+	if err != nil || found.local.identity == nil {
 		return nil, nil //nolint:nilerr,nilnil // the guide is useful without a device
 	}
 	return deviceOf(found), nil

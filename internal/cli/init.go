@@ -80,9 +80,9 @@ each client where it finds pawl mcp. Files that are there are kept, and what to 
 
 func (f *initFlags) run(ctx context.Context, source string) error {
 	if exists(discover.SuiteFile) && !f.force {
-		return inTheWay(discover.SuiteFile)
+		return existsError(discover.SuiteFile)
 	}
-	survey, err := look()
+	survey, err := surveyFolder()
 	if err != nil {
 		return err
 	}
@@ -94,11 +94,11 @@ func (f *initFlags) run(ctx context.Context, source string) error {
 	}
 	chosen, err := survey.Choose(source)
 	if err != nil {
-		return errors.Join(f.print(initDoc{Seen: seen(survey)}), unchosen(err))
+		return errors.Join(f.print(initDoc{Seen: seen(survey)}), withChoiceHint(err))
 	}
 	res, err := f.setup(ctx).Run(ctx, chosen)
 	if e, ok := errors.AsType[*discover.ExistsError](err); ok {
-		return inTheWay(e.Path)
+		return existsError(e.Path)
 	}
 	if err != nil {
 		return err
@@ -111,14 +111,14 @@ func (f *initFlags) run(ctx context.Context, source string) error {
 		return err
 	}
 	if res.Problem != nil {
-		return codeError{exitCannot, fmt.Errorf("%s is written, but does not run yet: %w\n  mend that, then pawl bench; pawl doctor says what this machine lacks", discover.SuiteFile, res.Problem)}
+		return exitError{exitCannot, fmt.Errorf("%s is written, but does not run yet: %w\n  mend that, then pawl bench; pawl doctor says what this machine lacks", discover.SuiteFile, res.Problem)}
 	}
 	return nil
 }
 
 func (f *initFlags) setup(ctx context.Context) discover.Setup {
 	return discover.Setup{
-		Dir: ".", Name: folderName(), Force: f.force, Hello: greeting(ctx),
+		Dir: ".", Name: folderName(), Force: f.force, Hello: helloMessage(ctx),
 		Build: func(ctx context.Context, b suite.Build) error {
 			_, err := build.Run(ctx, build.Recipe{Command: b.Command, Dir: ".", Outputs: b.Outputs, Timeout: b.Timeout}, nil)
 			return err
@@ -131,22 +131,22 @@ func (f *initFlags) setup(ctx context.Context) discover.Setup {
 	}
 }
 
-func inTheWay(path string) error {
+func existsError(path string) error {
 	return usageError{fmt.Errorf("%s is there already\n  pawl init --force writes pawl.yaml anew; no other file is ever written over", path)}
 }
 
-// look surveys this folder. It does not follow links that lead out of it.
-func look() (discover.Survey, error) {
+// surveyFolder surveys this folder. It does not follow links that lead out of it.
+func surveyFolder() (discover.Survey, error) {
 	root, err := os.OpenRoot(".")
 	if err != nil {
 		return discover.Survey{}, fmt.Errorf("look into this folder: %w", err)
 	}
 	defer root.Close()
-	return discover.Look(root.FS())
+	return discover.Scan(root.FS())
 }
 
-// unchosen adds the next step if there is not exactly one thing to measure.
-func unchosen(err error) error {
+// withChoiceHint adds the next step if there is not exactly one thing to measure.
+func withChoiceHint(err error) error {
 	hint := "write a harness first: docs/how-to shows one of ten lines; or look elsewhere with -C FOLDER"
 	if e, ok := errors.AsType[*discover.AmbiguousError](err); ok {
 		hint = "name the one to take: pawl init " + e.Sources[0]
@@ -154,8 +154,8 @@ func unchosen(err error) error {
 	return usageError{fmt.Errorf("%w\n  %s", err, hint)}
 }
 
-// greeting returns the hello message for a harness, with the device that bench would use.
-func greeting(ctx context.Context) harness.Hello {
+// helloMessage returns the hello message for a harness, with the device that bench would use.
+func helloMessage(ctx context.Context) harness.Hello {
 	hello := harness.Hello{Pawl: Version(), Device: harness.HelloDevice{Kind: gpu.CPU}}
 	inv, err := device.List(ctx, device.Options{})
 	if err != nil {

@@ -36,7 +36,7 @@ type agentFile struct {
 func (f *initFlags) runAgents(ctx context.Context) error {
 	repo, err := build.Open(ctx, ".")
 	if err != nil {
-		return codeError{exitCannot, fmt.Errorf("what agents read stands at the top of a git repository: %w\n  git init", err)}
+		return exitError{exitCannot, fmt.Errorf("what agents read stands at the top of a git repository: %w\n  git init", err)}
 	}
 	folder, err := suiteFolder(repo.Root)
 	if err != nil {

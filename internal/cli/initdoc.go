@@ -47,7 +47,7 @@ func seen(s discover.Survey) []seenDoc {
 	return list
 }
 
-func (f *initFlags) describe(s discover.Survey, x discover.Sighting, res discover.Result) initDoc {
+func (f *initFlags) describe(s discover.Survey, x discover.Finding, res discover.Result) initDoc {
 	doc := initDoc{
 		Seen: seen(s), Source: x.Source, Suite: discover.SuiteFile, Wrote: res.Wrote, Runs: res.Problem == nil,
 		name: res.Suite.Name, plain: x.Level == discover.Tool, todo: x.Level == discover.Kernel,

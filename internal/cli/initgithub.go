@@ -53,7 +53,7 @@ func (g *githubFlags) check(fl *pflag.FlagSet) error {
 func (f *initFlags) runGitHub(ctx context.Context, source string) error {
 	repo, err := build.Open(ctx, ".")
 	if err != nil {
-		return codeError{exitCannot, fmt.Errorf("workflows stand at the top of a git repository: %w\n  git init", err)}
+		return exitError{exitCannot, fmt.Errorf("workflows stand at the top of a git repository: %w\n  git init", err)}
 	}
 	folders, err := suiteFolders(ctx, repo.Root)
 	if err != nil {
@@ -73,7 +73,7 @@ func (f *initFlags) runGitHub(ctx context.Context, source string) error {
 	}
 	defer root.Close()
 	w := &githubWriter{root: root, force: f.force, upgrade: f.github.upgrade}
-	if err := w.refuseTarget(); err != nil {
+	if err := w.checkPullRequestTarget(); err != nil {
 		return err
 	}
 	s, err := f.githubSettings(ctx, w, repo.Root, folders)
@@ -90,7 +90,7 @@ func (f *initFlags) runGitHub(ctx context.Context, source string) error {
 func suiteFolders(ctx context.Context, root string) ([]string, error) {
 	out, err := gitOutput(ctx, root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", discover.SuiteFile, "*/"+discover.SuiteFile)
 	if err != nil {
-		return nil, codeError{exitCannot, fmt.Errorf("look for suites in %s: %w", root, err)}
+		return nil, exitError{exitCannot, fmt.Errorf("look for suites in %s: %w", root, err)}
 	}
 	var list []string
 	for name := range strings.SplitSeq(out, "\x00") {
@@ -136,7 +136,7 @@ func (f *initFlags) githubSettings(ctx context.Context, w *githubWriter, root st
 	case f.github.upgrade:
 		s = workflow.Merge(asked, st.Settings, fresh)
 	default:
-		s = asked.Filled(fresh)
+		s = asked.WithDefaults(fresh)
 	}
 	if len(s.Folders) > maxSuites {
 		return s, usageError{fmt.Errorf("the repository has %d suites: name those to gate, the main one first\n  pawl init --github --suite %s", len(s.Folders), strings.Join(s.Folders[:2], ","))}
@@ -170,8 +170,8 @@ func (w *githubWriter) installed() (workflow.Stamp, bool) {
 	return workflow.ReadStamp(w.read(gateFile))
 }
 
-// refuseTarget returns an error for a workflow on pull_request_target, which would make the gate worthless.
-func (w *githubWriter) refuseTarget() error {
+// checkPullRequestTarget returns an error for a workflow on pull_request_target, which would make the gate worthless.
+func (w *githubWriter) checkPullRequestTarget() error {
 	for name, text := range workflowFiles(w.root) {
 		for _, p := range workflow.Check(name, text) {
 			if p.Rule == "pull-request-target" {
@@ -182,8 +182,8 @@ func (w *githubWriter) refuseTarget() error {
 	return nil
 }
 
-// put writes a file and creates its parent folders.
-func (w *githubWriter) put(name string, text []byte) error {
+// writeFile writes a file and creates its parent folders.
+func (w *githubWriter) writeFile(name string, text []byte) error {
 	name = filepath.FromSlash(name)
 	if err := w.root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
@@ -246,12 +246,12 @@ func (w *githubWriter) apply(c workflow.Change) error {
 	switch c.Deed {
 	case workflow.Same:
 	case workflow.Keep:
-		done.New = c.Path + workflow.Beside
-		if err := w.put(done.New, c.Text); err != nil {
+		done.New = c.Path + workflow.NewSuffix
+		if err := w.writeFile(done.New, c.Text); err != nil {
 			return err
 		}
 	default:
-		if err := w.put(c.Path, c.Text); err != nil {
+		if err := w.writeFile(c.Path, c.Text); err != nil {
 			return err
 		}
 	}
@@ -278,11 +278,11 @@ func (w *githubWriter) extendSuite(name, branch string, now time.Time) (*suite.S
 	if added == nil {
 		return loaded, nil
 	}
-	if err := w.put(name, text); err != nil {
+	if err := w.writeFile(name, text); err != nil {
 		return nil, err
 	}
 	if loaded, err = suite.Load(full); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s cannot be read with what was added to it, so it is as it was: %w", name, err), w.put(name, before))
+		return nil, errors.Join(fmt.Errorf("%s cannot be read with what was added to it, so it is as it was: %w", name, err), w.writeFile(name, before))
 	}
 	w.changes = append(w.changes, githubChange{Path: name, Deed: "extended", Why: "with " + strings.Join(added, " and ")})
 	return loaded, nil
@@ -320,7 +320,7 @@ func workflowFiles(root *os.Root) map[string][]byte {
 		if ext := path.Ext(name); ext != ".yml" && ext != ".yaml" || !e.Type().IsRegular() {
 			continue
 		}
-		if text, err := root.ReadFile(name); err == nil && workflow.Mentions(text) {
+		if text, err := root.ReadFile(name); err == nil && workflow.UsesPawl(text) {
 			list[name] = text
 		}
 	}

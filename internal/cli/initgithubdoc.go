@@ -17,10 +17,10 @@ type githubDoc struct {
 }
 
 type githubChange struct {
-	Path string        `json:"path"`
-	Deed workflow.Deed `json:"deed"`
-	Why  string        `json:"why,omitempty"`
-	New  string        `json:"new,omitempty"` // path of the new text, if the existing file was kept
+	Path string          `json:"path"`
+	Deed workflow.Action `json:"deed"`
+	Why  string          `json:"why,omitempty"`
+	New  string          `json:"new,omitempty"` // path of the new text, if the existing file was kept
 }
 
 func (w *githubWriter) document(s workflow.Settings) githubDoc {

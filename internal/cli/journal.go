@@ -13,9 +13,9 @@ import (
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 )
 
-// onlyLook lists commands that change nothing and measure nothing, including their subcommands. They
+// unjournaledCommands lists commands that change nothing and measure nothing, including their subcommands. They
 // leave no entry. The commands of pawl session write their own entries.
-var onlyLook = []string{
+var unjournaledCommands = []string{
 	"help", "completion", "__complete", "__completeNoDesc", "version", "schema", "report", "cost", "sdk", "lab", "wake",
 	"session", "next", "gates", "learn", "guide", "checklist", "mcp",
 	"lesson list", "lesson show", "lesson match",
@@ -28,7 +28,7 @@ func journalAll(g *globals, c *cobra.Command) {
 		journalAll(g, sub)
 	}
 	run := c.RunE
-	if run == nil || looks(commandName(c)) {
+	if run == nil || isUnjournaled(commandName(c)) {
 		return
 	}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -37,18 +37,18 @@ func journalAll(g *globals, c *cobra.Command) {
 			return run(cmd, args)
 		}
 		ctx := cmd.Context()
-		if err := g.stopped(ctx, e.writer, e.root, e.did); err != nil {
+		if err := g.checkGates(ctx, e.writer, e.root, e.did); err != nil {
 			return err
 		}
-		g.seen = newWitness(g, e)
+		g.journalFacts = newJournalFacts(g, e)
 		err := run(cmd, args)
 		e.close(ctx, g, err)
 		return err
 	}
 }
 
-func looks(command string) bool {
-	return slices.ContainsFunc(onlyLook, func(name string) bool { return command == name || strings.HasPrefix(command, name+" ") })
+func isUnjournaled(command string) bool {
+	return slices.ContainsFunc(unjournaledCommands, func(name string) bool { return command == name || strings.HasPrefix(command, name+" ") })
 }
 
 // commandName returns the name of a command without the program, such as "baseline show". pawl without
@@ -81,7 +81,7 @@ func (g *globals) openEntry(cmd *cobra.Command) *entry {
 		return nil
 	}
 	e := &entry{writer: w, root: root, began: g.now()}
-	e.source = lookAtSource(w, root, g.now())
+	e.source = readSourceState(w, root, g.now())
 	if e.source.trouble != nil {
 		g.say("note: the journal does not know what changed: " + e.source.trouble.Error())
 	}
@@ -95,10 +95,10 @@ func (g *globals) openEntry(cmd *cobra.Command) *entry {
 func (e *entry) close(ctx context.Context, g *globals, err error) {
 	e.did.Seconds = max(0, g.now().Sub(e.began).Seconds())
 	e.did.Exit = exitCode(ctx, err)
-	if err != nil && e.did.Exit != exitYes {
+	if err != nil && e.did.Exit != exitOK {
 		e.did.Error = firstLines(err.Error(), 6)
 	}
-	g.seen.fill(ctx, &e.did, err)
+	g.journalFacts.fill(ctx, &e.did, err)
 	trouble := e.writer.Append(journal.Entry{Actor: e.actor(ctx, g), Kind: journal.KindDid, Did: &e.did})
 	if trouble == nil && e.did.Measures() {
 		trouble = e.writer.Keep(e.source.now)

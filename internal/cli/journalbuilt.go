@@ -12,13 +12,13 @@ import (
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 )
 
-// building lists the commands that build the candidate.
-var building = []string{"build", "bench", "run", "fuzz", "preflight", "profile", "tune"}
+// buildingCommands lists the commands that build the candidate.
+var buildingCommands = []string{"build", "bench", "run", "fuzz", "preflight", "profile", "tune"}
 
-// builtBy returns the result of building the candidate, derived from how a command ended. It is nil if
+// buildResult returns the result of building the candidate, derived from how a command ended. It is nil if
 // the candidate was not built.
-func builtBy(command string, built bool, err error) *journal.Built {
-	if !slices.Contains(building, command) {
+func buildResult(command string, built bool, err error) *journal.Built {
+	if !slices.Contains(buildingCommands, command) {
 		return nil
 	}
 	if side, ok := errors.AsType[*trial.SideError](err); ok && side.Side != suite.Candidate {
@@ -29,7 +29,7 @@ func builtBy(command string, built bool, err error) *journal.Built {
 	}
 	failed, ok := errors.AsType[*build.Error](err)
 	if !ok {
-		if class := loadClass(err); class != "" { // it builds but does not load
+		if class := loadFailureClass(err); class != "" { // it builds but does not load
 			return &journal.Built{Class: class, Text: firstLines(err.Error(), 3)}
 		}
 		return builtOK(built)
@@ -41,7 +41,7 @@ func builtBy(command string, built bool, err error) *journal.Built {
 			b.Where = fmt.Sprintf("%s:%d", d.File, d.Line)
 		}
 	}
-	b.Class = classOf(b.Text, failed.Output)
+	b.Class = buildFailureClass(b.Text, failed.Output)
 	return b
 }
 
@@ -52,8 +52,8 @@ func builtOK(built bool) *journal.Built {
 	return &journal.Built{OK: true}
 }
 
-// mistakes maps the output of tools to classes of build failures. The first match counts.
-var mistakes = []struct {
+// buildFailureClasses maps the output of tools to classes of build failures. The first match counts.
+var buildFailureClasses = []struct {
 	class   string
 	pattern *lazyregexp.Regexp
 }{
@@ -64,11 +64,11 @@ var mistakes = []struct {
 	{journal.Toolchain, lazyregexp.New(`(?i)command not found|unsupported (?:gpu architecture|GNU version|Microsoft|clang version)|not found in PATH|is not a supported|nvcc fatal|no cuda toolset|could not find (?:cuda|compiler)|No CMAKE_|internal compiler error`)},
 }
 
-// classOf returns the class of a build failure. The texts are tried in order: the first message, then
+// buildFailureClass returns the class of a build failure. The texts are tried in order: the first message, then
 // the whole output.
-func classOf(texts ...string) string {
+func buildFailureClass(texts ...string) string {
 	for _, text := range texts {
-		for _, m := range mistakes {
+		for _, m := range buildFailureClasses {
 			if m.pattern.MatchString(text) {
 				return m.class
 			}
@@ -77,14 +77,14 @@ func classOf(texts ...string) string {
 	return journal.OtherMistake
 }
 
-var notLoaded = lazyregexp.New(`(?i)error while loading shared libraries|undefined symbol:|symbol lookup error|ImportError|cannot open shared object|version .* not found \(required by|no kernel image is available`)
+var loadFailure = lazyregexp.New(`(?i)error while loading shared libraries|undefined symbol:|symbol lookup error|ImportError|cannot open shared object|version .* not found \(required by|no kernel image is available`)
 
-// loadClass returns the class of a failure to load something that was built; empty for any other error.
-func loadClass(err error) string {
-	if err == nil || !notLoaded.MatchString(err.Error()) {
+// loadFailureClass returns the class of a failure to load something that was built; empty for any other error.
+func loadFailureClass(err error) string {
+	if err == nil || !loadFailure.MatchString(err.Error()) {
 		return ""
 	}
-	if class := classOf(err.Error()); class == journal.Instantiation || class == journal.UndefinedSymbol {
+	if class := buildFailureClass(err.Error()); class == journal.Instantiation || class == journal.UndefinedSymbol {
 		return class
 	}
 	return journal.ABI

@@ -19,8 +19,8 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// examined records what the doctor found.
-func (s *witness) examined(r doctor.Report) {
+// recordDoctor records what the doctor found.
+func (s *journalFacts) recordDoctor(r doctor.Report) {
 	e := &journal.Environment{OK: r.Usable()}
 	for _, f := range r.Findings {
 		if f.State == doctor.Missing {
@@ -30,8 +30,8 @@ func (s *witness) examined(r doctor.Report) {
 	s.add(func(d *journal.Did) { d.Environment = e })
 }
 
-// preflighted records what the kernel needs and what the device allows.
-func (s *witness) preflighted(r preflight.Report) {
+// recordPreflight records what the kernel needs and what the device allows.
+func (s *journalFacts) recordPreflight(r preflight.Report) {
 	l := &journal.Limits{Device: cmp.Or(r.Target.Card, r.Target.Arch), Fits: true}
 	for _, g := range r.Gates {
 		switch g.Name { //nolint:exhaustive // the others have no limit to record
@@ -52,9 +52,9 @@ func (s *witness) preflighted(r preflight.Report) {
 	s.add(func(d *journal.Did) { d.Limits = l })
 }
 
-// hardware records the limits of a device that was looked up. It records nothing for several devices.
-func (s *witness) hardware(h hardware) {
-	if len(h.archs) != 1 || h.here == nil && len(h.cards) > 1 {
+// recordHardware records the limits of a device that was looked up. It records nothing for several devices.
+func (s *journalFacts) recordHardware(h hardware) {
+	if len(h.archs) != 1 || h.local == nil && len(h.cards) > 1 {
 		return
 	}
 	l := &journal.Limits{Device: h.archs[0].Name, SharedLimit: float64(h.archs[0].SharedPerBlock.Value), Fits: true}
@@ -64,8 +64,8 @@ func (s *witness) hardware(h hardware) {
 	s.add(func(d *journal.Did) { d.Limits = l })
 }
 
-// occupied records whether a block fits.
-func (s *witness) occupied(a gpu.Arch, o gpu.Occupancy) {
+// recordOccupancy records whether a block fits.
+func (s *journalFacts) recordOccupancy(a gpu.Arch, o gpu.Occupancy) {
 	s.add(func(d *journal.Did) {
 		d.Limits = &journal.Limits{
 			Device: a.Name, SharedMemory: float64(o.Launch.DynamicShared + o.Launch.StaticShared), SharedLimit: float64(a.SharedPerBlock.Value),
@@ -74,8 +74,8 @@ func (s *witness) occupied(a gpu.Arch, o gpu.Occupancy) {
 	})
 }
 
-// checked records the result of a search for wrong results.
-func (s *witness) checked(a fuzzAnswer, benchmarks []suite.Benchmark) {
+// recordFuzz records the result of a search for wrong results.
+func (s *journalFacts) recordFuzz(a fuzzAnswer, benchmarks []suite.Benchmark) {
 	c := &journal.Checked{Points: a.Passed + a.Failed, Failed: a.Failed}
 	smallest, bad := math.Inf(1), math.Inf(1)
 	for _, b := range a.Benchmarks {
@@ -91,7 +91,7 @@ func (s *witness) checked(a fuzzAnswer, benchmarks []suite.Benchmark) {
 			if size == smallest && wrong {
 				c.SmallestOK = false
 			}
-			seeResult(c, r)
+			addResultError(c, r)
 			if wrong && size < bad {
 				bad, c.FirstBad = size, b.Benchmark+"/"+suite.ConfigName(r.Params)
 				c.Tiles = tilesOf(r.Params, edgesOf(benchmarks, b.Benchmark))
@@ -112,8 +112,8 @@ func (s *witness) checked(a fuzzAnswer, benchmarks []suite.Benchmark) {
 	}
 }
 
-// seeResult records the largest error of a result, and whether it is not finite.
-func seeResult(c *journal.Checked, r correctness.Result) {
+// addResultError records the largest error of a result, and whether it is not finite.
+func addResultError(c *journal.Checked, r correctness.Result) {
 	for _, x := range r.Comparisons {
 		c.Worst = max(c.Worst, x.MaxAbs)
 		c.NotFinite = c.NotFinite || !x.OK && (x.Failed == correctness.RuleNaN || x.Failed == correctness.RuleInfinity)
@@ -168,8 +168,8 @@ func tilesOf(p suite.Params, edges map[string]int) float64 {
 	return most
 }
 
-// diagnosed records what a profile shows.
-func (s *witness) diagnosed(name string, seen diagnose.Seen, d diagnose.Diagnosis) {
+// recordDiagnosis records what a profile shows.
+func (s *journalFacts) recordDiagnosis(name string, seen diagnose.Subject, d diagnose.Diagnosis) {
 	p := &journal.Profiled{
 		Case: cmp.Or(name, seen.Profile.Subject.Case), Tool: seen.Profile.Tool.Name, Kernel: d.Kernel, Bottleneck: string(d.Bottleneck),
 		Facts: map[string]float64{},
@@ -199,8 +199,8 @@ func (s *witness) diagnosed(name string, seen diagnose.Seen, d diagnose.Diagnosi
 	})
 }
 
-// tuned records the result of a search.
-func (s *witness) tuned(r *tune.Report) {
+// recordTuning records the result of a search.
+func (s *journalFacts) recordTuning(r *tune.Report) {
 	t := &journal.Tuned{Case: r.Header.Case, Evaluations: len(r.Evaluations)}
 	t.Point = pointValues(r.Best.Point)
 	if p := r.Proof; p != nil && p.Winner >= 0 && p.Winner < len(p.Finalists) {
@@ -225,8 +225,8 @@ func pointValues(point map[string]any) map[string]string {
 	return out
 }
 
-// compared records the verdicts of existing records. It is not a measurement, so it has no times.
-func (s *witness) compared(runs []*measure.Run, judged ratchet.Result) {
+// recordComparison records the verdicts of existing records. It is not a measurement, so it has no times.
+func (s *journalFacts) recordComparison(runs []*measure.Run, judged ratchet.Result) {
 	m := &journal.Measured{Verdict: string(judged.Verdict)}
 	if n := len(runs); n > 0 {
 		m.Run, m.Digest, m.Trust = runs[n-1].ID, runs[n-1].Digest, string(runs[n-1].Trust)
@@ -236,6 +236,6 @@ func (s *witness) compared(runs []*measure.Run, judged ratchet.Result) {
 			m.Cases = append(m.Cases, journal.MeasuredCase{Case: j.Name})
 		}
 	}
-	judge(m, judged)
+	addVerdicts(m, judged)
 	s.add(func(d *journal.Did) { d.Measured = m })
 }

@@ -30,7 +30,7 @@ func TestClassOf(t *testing.T) {
 		{"kernel.cu(12): error: expected a \";\"", journal.OtherMistake},
 		{"", journal.OtherMistake},
 	} {
-		if got := classOf(c.text); got != c.want {
+		if got := buildFailureClass(c.text); got != c.want {
 			t.Errorf("%q is called %q, not %q", c.text, got, c.want)
 		}
 	}
@@ -60,7 +60,7 @@ func TestBuiltBy(t *testing.T) {
 			&journal.Built{Class: journal.ABI, Text: "measure: candidate: ./kernel: symbol lookup error: undefined symbol: _ZN2at4_ops5zeros4callE"},
 		},
 	} {
-		if d := cmp.Diff(c.want, builtBy(c.command, c.built, c.err)); d != "" {
+		if d := cmp.Diff(c.want, buildResult(c.command, c.built, c.err)); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
 	}

@@ -17,9 +17,9 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// measuredBy returns the content of a record for the journal: times, and wrong results found while
+// measuredFromRecord returns the content of a record for the journal: times, and wrong results found while
 // measuring.
-func measuredBy(ctx context.Context, file string, e *entry) (*journal.Measured, *journal.Checked, error) {
+func measuredFromRecord(ctx context.Context, file string, e *entry) (*journal.Measured, *journal.Checked, error) {
 	run, err := measure.Load(file)
 	if err != nil {
 		return nil, nil, err
@@ -35,10 +35,10 @@ func measuredBy(ctx context.Context, file string, e *entry) (*journal.Measured, 
 		policy = runner.Policy(s)
 	}
 	one := []*measure.Run{run}
-	judged := ratchet.Judge(policy.For(run.Plan), ratchet.Gather(one, one, measure.Base, measure.Candidate))
+	judged := ratchet.Judge(policy.ForPlan(run.Plan), ratchet.Gather(one, one, measure.Base, measure.Candidate))
 	m.Verdict = string(judged.Verdict)
-	judge(m, judged)
-	m.BaseBefore = baseIsKept(ctx, run, e)
+	addVerdicts(m, judged)
+	m.BaseBefore = baseIsLastMeasured(ctx, run, e)
 	return m, wrongCases(run, m.Cases), nil
 }
 
@@ -159,8 +159,8 @@ func dropped(run *measure.Run, index int) bool {
 	return slices.ContainsFunc(run.Rounds, func(r measure.Round) bool { return r.Index == index && r.Dropped != "" })
 }
 
-// judge adds verdicts and gains to the cases.
-func judge(m *journal.Measured, judged ratchet.Result) {
+// addVerdicts adds verdicts and gains to the cases.
+func addVerdicts(m *journal.Measured, judged ratchet.Result) {
 	for _, j := range judged.Cases {
 		at := slices.IndexFunc(m.Cases, func(c journal.MeasuredCase) bool { return c.Case == j.Name })
 		if at < 0 {
@@ -178,9 +178,9 @@ func judge(m *journal.Measured, judged ratchet.Result) {
 	}
 }
 
-// baseIsKept reports whether the base of a run is the source that was measured before. If so, the gain
+// baseIsLastMeasured reports whether the base of a run is the source that was measured before. If so, the gain
 // is that of the change alone.
-func baseIsKept(ctx context.Context, run *measure.Run, e *entry) bool {
+func baseIsLastMeasured(ctx context.Context, run *measure.Run, e *entry) bool {
 	kept, ok := e.writer.Kept()
 	if !ok || len(kept.Files) == 0 {
 		return false

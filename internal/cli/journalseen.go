@@ -13,24 +13,24 @@ import (
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 )
 
-// witness collects facts for the journal while a command runs. It is nil outside a session; event, and
+// journalFacts collects facts for the journal while a command runs. It is nil outside a session; event, and
 // the methods that record facts, then do nothing.
-type witness struct {
-	g       *globals
-	entry   *entry
-	mu      sync.Mutex
-	facts   journal.Did // facts recorded so far
-	record  string      // path of the last saved record
-	built   bool        // the candidate was built
-	held    time.Time   // since when the device is held; zero if it is not
-	device  time.Duration
-	staging []string // why steps before measuring stopped the run
+type journalFacts struct {
+	g               *globals
+	entry           *entry
+	mu              sync.Mutex
+	facts           journal.Did // facts recorded so far
+	record          string      // path of the last saved record
+	built           bool        // the candidate was built
+	deviceHeldSince time.Time   // since when the device is held; zero if it is not
+	device          time.Duration
+	stops           []string // why steps before measuring stopped the run
 }
 
-func newWitness(g *globals, e *entry) *witness { return &witness{g: g, entry: e} }
+func newJournalFacts(g *globals, e *entry) *journalFacts { return &journalFacts{g: g, entry: e} }
 
 // event updates the facts from an event of a run.
-func (s *witness) event(e runner.Event) {
+func (s *journalFacts) event(e runner.Event) {
 	if s == nil {
 		return
 	}
@@ -41,29 +41,29 @@ func (s *witness) event(e runner.Event) {
 	case runner.Built:
 		s.built = s.built || e.Side == suite.Candidate
 	case runner.Ready, runner.Profiling, runner.Fuzzing, runner.TuneEvaluated:
-		if s.held.IsZero() {
-			s.held = now
+		if s.deviceHeldSince.IsZero() {
+			s.deviceHeldSince = now
 		}
 	case runner.Saved:
 		s.record = e.Path
 		s.release(now)
 	case runner.Staged:
 		if e.Answer == loop.Stop {
-			s.staging = append(s.staging, string(e.Step)+": "+e.Line)
+			s.stops = append(s.stops, string(e.Step)+": "+e.Line)
 		}
 	}
 }
 
 // release adds the time for which the device was held.
-func (s *witness) release(now time.Time) {
-	if !s.held.IsZero() {
-		s.device += max(0, now.Sub(s.held))
-		s.held = time.Time{}
+func (s *journalFacts) release(now time.Time) {
+	if !s.deviceHeldSince.IsZero() {
+		s.device += max(0, now.Sub(s.deviceHeldSince))
+		s.deviceHeldSince = time.Time{}
 	}
 }
 
 // add records facts.
-func (s *witness) add(put func(*journal.Did)) {
+func (s *journalFacts) add(put func(*journal.Did)) {
 	if s == nil {
 		return
 	}
@@ -73,15 +73,15 @@ func (s *witness) add(put func(*journal.Did)) {
 }
 
 // fill completes the entry of a command that has ended.
-func (s *witness) fill(ctx context.Context, d *journal.Did, err error) {
+func (s *journalFacts) fill(ctx context.Context, d *journal.Did, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.release(s.g.now())
 	d.Environment, d.Limits, d.Checked, d.Profiled, d.Tuned = s.facts.Environment, s.facts.Limits, s.facts.Checked, s.facts.Profiled, s.facts.Tuned
 	d.Measured = s.facts.Measured
-	d.Built = builtBy(d.Command, s.built, err)
+	d.Built = buildResult(d.Command, s.built, err)
 	if d.Measured == nil && s.record != "" && (d.Command == "bench" || d.Command == "run") {
-		m, wrong, trouble := measuredBy(ctx, s.record, s.entry)
+		m, wrong, trouble := measuredFromRecord(ctx, s.record, s.entry)
 		if trouble != nil {
 			s.g.say("note: the journal does not have what was measured: " + trouble.Error())
 		}
@@ -93,15 +93,15 @@ func (s *witness) fill(ctx context.Context, d *journal.Did, err error) {
 		d.Dollars = d.Device / 3600 * price
 	}
 	if d.Checked == nil {
-		d.Checked = checkedBy(s.staging)
+		d.Checked = checkedBy(s.stops)
 	}
-	if errors.Is(err, errSaid) && d.Error != "" {
+	if errors.Is(err, errReported) && d.Error != "" {
 		d.Error = "" // it is an answer, not an error
 	}
 }
 
 // price returns the price of the device per hour: from the suite, or else as of the start of the session.
-func (s *witness) price() float64 {
+func (s *journalFacts) price() float64 {
 	if st := s.entry.source.suite; st != nil && st.Device.PricePerHour > 0 {
 		return st.Device.PricePerHour
 	}

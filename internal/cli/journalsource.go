@@ -71,8 +71,8 @@ func (s sourceState) did() journal.Did {
 	return journal.Did{Source: s.now.Digest(), Definition: s.definition, Changes: s.changes}
 }
 
-// lookAtSource returns the state of the source in the folder of a suite.
-func lookAtSource(w *journal.Writer, root string, now time.Time) sourceState {
+// readSourceState returns the state of the source in the folder of a suite.
+func readSourceState(w *journal.Writer, root string, now time.Time) sourceState {
 	var st sourceState
 	session := w.Session()
 	file := filepath.Join(root, path.Base(filepath.ToSlash(session.Suite)))
@@ -126,8 +126,8 @@ func topOf(root string) string {
 
 // Limits of the search for sources. The folder of a suite is small, or build.inputs names what matters.
 const (
-	mostKernelFiles = 2000
-	mostLookedAt    = 20_000
+	maxKernelFiles  = 2000
+	maxVisitedFiles = 20_000
 )
 
 // kernelFiles returns the source files of a kernel, as paths from the top: the sources in the folder
@@ -145,12 +145,12 @@ func kernelFiles(s *suite.Suite, top, root string) []string {
 	}
 	inside = filepath.ToSlash(inside)
 	for _, glob := range slices.Concat(s.Definition, ownFiles(s)) {
-		k.not = append(k.not, path.Join(inside, glob))
+		k.excluded = append(k.excluded, path.Join(inside, glob))
 	}
 	var named []string
 	for _, i := range s.Implementations {
 		for _, out := range i.Build.Outputs {
-			k.not = append(k.not, path.Join(inside, out))
+			k.excluded = append(k.excluded, path.Join(inside, out))
 		}
 		if i.Name == suite.Candidate {
 			named = slices.Concat(i.Build.Sources, i.Build.Inputs)
@@ -178,10 +178,10 @@ func ownFiles(s *suite.Suite) []string {
 }
 
 type kernelWalk struct {
-	top   string
-	not   []string // globs to leave out
-	found map[string]bool
-	seen  int
+	top      string
+	excluded []string // globs to leave out
+	found    map[string]bool
+	seen     int
 }
 
 // walk adds a source file, or the sources below a folder.
@@ -189,11 +189,11 @@ func (k *kernelWalk) walk(from string) {
 	_ = filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
 		k.seen++
 		switch {
-		case k.seen > mostLookedAt || len(k.found) >= mostKernelFiles:
+		case k.seen > maxVisitedFiles || len(k.found) >= maxKernelFiles:
 			return fs.SkipAll
 		case err != nil:
 			return nil //nolint:nilerr // an unreadable file cannot be built from either
-		case d.IsDir() && name != from && notSources(d.Name()):
+		case d.IsDir() && name != from && isGeneratedFolder(d.Name()):
 			return fs.SkipDir
 		case d.IsDir() || !isSource(d.Name()):
 			return nil
@@ -203,15 +203,15 @@ func (k *kernelWalk) walk(from string) {
 			return nil //nolint:nilerr // outside the repository
 		}
 		rel = filepath.ToSlash(rel)
-		if !slices.ContainsFunc(k.not, func(glob string) bool { return affected.Match(glob, rel) }) {
+		if !slices.ContainsFunc(k.excluded, func(glob string) bool { return affected.Match(glob, rel) }) {
 			k.found[rel] = true
 		}
 		return nil
 	})
 }
 
-// notSources reports whether a folder holds generated files.
-func notSources(name string) bool {
+// isGeneratedFolder reports whether a folder holds generated files.
+func isGeneratedFolder(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "build") || strings.HasPrefix(name, "cmake-build") ||
 		slices.Contains([]string{"results", "tuning", "node_modules", "__pycache__", "CMakeFiles", "venv", "dist"}, name)
 }

@@ -19,7 +19,7 @@ func TestLabJudge(t *testing.T) {
 	out := t.TempDir()
 	var stdout, stderr bytes.Buffer
 	code := Main(t.Context(), []string{"lab", "judge", "--corpus", "a", "--json", "--out", out}, &IO{Out: &stdout, Err: &stderr, Getenv: os.Getenv})
-	if code != exitYes {
+	if code != exitOK {
 		t.Fatalf("exit code %d\n%s", code, stderr.String())
 	}
 	var report lab.Report

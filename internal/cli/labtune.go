@@ -78,7 +78,7 @@ func (f *labTuneFlags) run(ctx context.Context) error {
 		return err
 	}
 	if n := report.Broken(); n > 0 {
-		return codeError{exitNo, fmt.Errorf("%d of %d promises do not hold", n, len(report.Claims))}
+		return exitError{exitFailed, fmt.Errorf("%d of %d promises do not hold", n, len(report.Claims))}
 	}
 	return nil
 }

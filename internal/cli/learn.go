@@ -65,7 +65,7 @@ Exit code: 0, also where there is no session yet.`,
 }
 
 func (f *learnReportFlags) run() error {
-	story, err := f.story()
+	story, err := f.sessionReport()
 	if err != nil {
 		return err
 	}
@@ -90,9 +90,9 @@ func (f *learnReportFlags) run() error {
 	return story.Terminal(f.Out, f.style())
 }
 
-// story returns the story of all sessions in this folder.
-func (g *globals) story() (*learn.Story, error) {
-	tales, problems, err := g.tales()
+// sessionReport returns the story of all sessions in this folder.
+func (g *globals) sessionReport() (*learn.Story, error) {
+	tales, problems, err := g.sessionSummaries()
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (g *globals) story() (*learn.Story, error) {
 	return story, nil
 }
 
-func (g *globals) tales() (tales []learn.Tale, problems []string, err error) {
+func (g *globals) sessionSummaries() (tales []learn.Tale, problems []string, err error) {
 	return learn.Tales(journal.Folder{Root: ".", Now: g.now}, g.now())
 }
 

@@ -48,8 +48,8 @@ Exit code: 0 if every figure that is asked for holds, 1 if one does not.`,
 
 // Limits of the flags. Larger values would take too long.
 const (
-	labWorldsMost   = 10_000
-	labSessionsMost = 1_000
+	maxLabWorlds   = 10_000
+	maxLabSessions = 1_000
 )
 
 func (f *learnLabFlags) run(ctx context.Context) error {
@@ -77,19 +77,19 @@ func (f *learnLabFlags) run(ctx context.Context) error {
 		return err
 	}
 	if n := lab.Broken(); n > 0 {
-		return codeError{exitNo, fmt.Errorf("%d of %d figures that are asked for do not hold", n, len(lab.Promises))}
+		return exitError{exitFailed, fmt.Errorf("%d of %d figures that are asked for do not hold", n, len(lab.Promises))}
 	}
 	return nil
 }
 
 func (f *learnLabFlags) check() error {
-	if f.Worlds < 1 || f.Worlds > labWorldsMost {
-		return fmt.Errorf("--worlds %d: 1 to %d", f.Worlds, labWorldsMost)
+	if f.Worlds < 1 || f.Worlds > maxLabWorlds {
+		return fmt.Errorf("--worlds %d: 1 to %d", f.Worlds, maxLabWorlds)
 	}
 	last := -1
 	for _, n := range f.Sessions {
-		if n <= last || n > labSessionsMost {
-			return fmt.Errorf("--sessions: numbers that rise, up to %d", labSessionsMost)
+		if n <= last || n > maxLabSessions {
+			return fmt.Errorf("--sessions: numbers that rise, up to %d", maxLabSessions)
 		}
 		last = n
 	}

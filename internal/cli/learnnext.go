@@ -54,7 +54,7 @@ func (f *learnNextFlags) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	tales, problems, err := f.tales()
+	tales, problems, err := f.sessionSummaries()
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (f *learnNextFlags) run(ctx context.Context) error {
 		problems = append(problems, err.Error())
 	}
 	for _, p := range problems {
-		f.say("not read: " + report.Plain(p))
+		f.say("not read: " + report.Sanitize(p))
 	}
 	for i := range tales {
 		book.Learn(lesson.Outcomes(tales[i].ID, tales[i].Attempts()))
@@ -77,7 +77,7 @@ func (f *learnNextFlags) run(ctx context.Context) error {
 		return err
 	}
 	if len(advice.Fixes) == 0 {
-		return codeError{exitNoAnswer, errors.New("neither a finding nor a lesson names a fix: pawl diagnose FILE --all shows what the profile has")}
+		return exitError{exitNoAnswer, errors.New("neither a finding nor a lesson names a fix: pawl diagnose FILE --all shows what the profile has")}
 	}
 	return nil
 }
@@ -114,11 +114,11 @@ func (f *learnNextFlags) subject(ctx context.Context) (learn.Subject, error) {
 }
 
 func (f *learnNextFlags) ofFile(ctx context.Context, s *learn.Subject) error {
-	p, err := anyProfile(ctx, f.profile)
+	p, err := readAnyProfile(ctx, f.profile)
 	if err != nil {
 		return err
 	}
-	seen, err := diagnose.Look(p, nil)
+	seen, err := diagnose.NewSubject(p, nil)
 	if err != nil {
 		return usageError{fmt.Errorf("--profile %s: %w", f.profile, err)}
 	}
@@ -138,20 +138,20 @@ func ofSession(session *journal.Session, s *learn.Subject) error {
 			return nil
 		}
 	}
-	return codeError{exitNoAnswer, errors.New("nothing was profiled in this session, and without a profile every fix is a guess: pawl profile, or --profile FILE")}
+	return exitError{exitNoAnswer, errors.New("nothing was profiled in this session, and without a profile every fix is a guess: pawl profile, or --profile FILE")}
 }
 
-// mostAdvised is how many fixes a terminal shows.
-const mostAdvised = 8
+// maxShownFixes is how many fixes a terminal shows.
+const maxShownFixes = 8
 
 func writeAdvice(g *globals, a learn.Advice) error {
 	style := g.style()
 	head := "limited by " + a.Class
 	if a.Kernel != "" {
-		head = report.Plain(a.Kernel) + ", " + head
+		head = report.Sanitize(a.Kernel) + ", " + head
 	}
 	if a.GPU != "" {
-		head += " on " + report.Plain(a.GPU)
+		head += " on " + report.Sanitize(a.GPU)
 	}
 	if _, err := fmt.Fprintln(g.Out, style.Bold(head)); err != nil {
 		return err
@@ -161,15 +161,15 @@ func writeAdvice(g *globals, a learn.Advice) error {
 		basis = "nothing was tried and noted yet: this is only what rules and lessons say"
 	}
 	fmt.Fprintln(g.Out, style.Faint(basis))
-	for i, fix := range a.Fixes[:min(len(a.Fixes), mostAdvised)] {
-		fmt.Fprintf(g.Out, "\n%d. %s  %s\n", i+1, style.Bold(report.Plain(fix.Fix)), report.Plain(fix.Do))
+	for i, fix := range a.Fixes[:min(len(a.Fixes), maxShownFixes)] {
+		fmt.Fprintf(g.Out, "\n%d. %s  %s\n", i+1, style.Bold(report.Sanitize(fix.Fix)), report.Sanitize(fix.Do))
 		fmt.Fprintf(g.Out, "   %s, the best of these with %.0f %%; %s\n", expectedText(fix), 100*fix.Best, seenText(fix))
 		if fix.Watch != "" {
-			fmt.Fprintln(g.Out, style.Faint("   watch: "+report.Plain(fix.Watch)))
+			fmt.Fprintln(g.Out, style.Faint("   watch: "+report.Sanitize(fix.Watch)))
 		}
 	}
 	if len(a.Fixes) > 0 {
-		fmt.Fprintf(g.Out, "\nNote what you try, so that its outcome is learned from: pawl session note --fix %s\n", report.Plain(a.Fixes[0].Fix))
+		fmt.Fprintf(g.Out, "\nNote what you try, so that its outcome is learned from: pawl session note --fix %s\n", report.Sanitize(a.Fixes[0].Fix))
 	}
 	return nil
 }
@@ -206,7 +206,7 @@ func seenText(fix learn.Advised) string {
 		text = fmt.Sprintf("tried %s", report.Plural(fix.Seen, "time"))
 	}
 	if n := len(fix.Lessons); n > 0 {
-		text += "; " + report.Plural(n, "lesson") + ": " + report.Plain(strings.Join(fix.Lessons, ", "))
+		text += "; " + report.Plural(n, "lesson") + ": " + report.Sanitize(strings.Join(fix.Lessons, ", "))
 	}
 	return text
 }

@@ -77,8 +77,8 @@ known. Exit code: 0 where one speaks, 2 where none does.`,
 	return cmd
 }
 
-// book reads the lessons and their outcomes. What cannot be read is reported and left out.
-func (f *lessonFlags) book() (*lesson.Book, string) {
+// loadLessons reads the lessons and their outcomes. What cannot be read is reported and left out.
+func (f *lessonFlags) loadLessons() (*lesson.Book, string) {
 	w, root, err := f.openJournal()
 	if err != nil && !errors.Is(err, journal.ErrNoSession) {
 		fmt.Fprintln(f.Err, "note: "+logText(err.Error()))
@@ -150,7 +150,7 @@ func (f *lessonFlags) list(ctx context.Context) error {
 	if f.class != "" && !slices.Contains(lesson.Classes(), f.class) {
 		return usageError{fmt.Errorf("--class %q: there are %s", f.class, strings.Join(lesson.Classes(), ", "))}
 	}
-	b, root := f.book()
+	b, root := f.loadLessons()
 	facts, from, err := f.facts.gather(ctx, f.globals, root)
 	if err != nil {
 		return err
@@ -185,7 +185,7 @@ func (f *lessonFlags) writeList(all []lesson.Standing, from []string) error {
 		}
 		rows := [][]string{{"lesson", "state", "weight", "seen", "class", "what it says"}}
 		for _, s := range part {
-			rows = append(rows, []string{report.Plain(s.Name), stateWord(s), fmt.Sprintf("%.2f", s.Weight), fmt.Sprint(s.Seen), s.Class, report.Plain(s.Title)})
+			rows = append(rows, []string{report.Sanitize(s.Name), stateWord(s), fmt.Sprintf("%.2f", s.Weight), fmt.Sprint(s.Seen), s.Class, report.Sanitize(s.Title)})
 		}
 		if err := report.Table(f.Out, style, []bool{false, false, true, true, false, false}, rows); err != nil {
 			return err
@@ -210,7 +210,7 @@ func stateWord(s lesson.Standing) string {
 }
 
 func (f *lessonFlags) match(ctx context.Context) error {
-	b, root := f.book()
+	b, root := f.loadLessons()
 	facts, from, err := f.facts.gather(ctx, f.globals, root)
 	if err != nil {
 		return err
@@ -221,7 +221,7 @@ func (f *lessonFlags) match(ctx context.Context) error {
 	speaking := b.Speaking(facts)
 	none := error(nil)
 	if len(speaking) == 0 {
-		none = codeError{exitNoAnswer, fmt.Errorf("no lesson speaks of %s: %w", logText(strings.Join(from, ", ")), errSaid)}
+		none = exitError{exitNoAnswer, fmt.Errorf("no lesson speaks of %s: %w", logText(strings.Join(from, ", ")), errReported)}
 	}
 	if f.json {
 		return errors.Join(writeJSON(f.Out, lessonList[lesson.Standing]{append([]lesson.Standing{}, speaking...), facts, from}), none)
@@ -242,7 +242,7 @@ func (f *lessonFlags) match(ctx context.Context) error {
 // writeMatch prints a lesson: its title, why it matches, the cause and the fix.
 func (f *lessonFlags) writeMatch(s lesson.Standing, facts lesson.Facts) {
 	style := f.style()
-	fmt.Fprintf(f.Out, "%s  %s\n", style.Bold(report.Plain(s.Title)), style.Faint(fmt.Sprintf("%s, %s, weight %.2f", report.Plain(s.Name), stateWord(s), s.Weight)))
+	fmt.Fprintf(f.Out, "%s  %s\n", style.Bold(report.Sanitize(s.Title)), style.Faint(fmt.Sprintf("%s, %s, weight %.2f", report.Sanitize(s.Name), stateWord(s), s.Weight)))
 	var because []string
 	for _, name := range s.Asks() {
 		because = append(because, fmt.Sprintf("%s is %.4g", name, facts.Numbers[name]))

@@ -62,7 +62,7 @@ func (f *lessonFlags) addLesson(ctx context.Context, args []string) error {
 	}
 	l.State = lesson.Proposed
 	if l.Author == "" {
-		l.Author = whoWords(f.actor(ctx, root))
+		l.Author = authorText(f.actor(ctx, root))
 	}
 	if l.Written.IsZero() {
 		l.Written = f.now().UTC().Truncate(time.Second)
@@ -174,10 +174,10 @@ func (f *lessonFlags) editLesson(ctx context.Context) (*lesson.Lesson, error) {
 	return l, os.RemoveAll(dir)
 }
 
-// whoWords formats an actor as an author.
-func whoWords(a journal.Actor) string {
+// authorText formats an actor as an author.
+func authorText(a journal.Actor) string {
 	if a.Kind == journal.Person {
-		return report.Plain(a.Name)
+		return report.Sanitize(a.Name)
 	}
-	return report.Plain(strings.TrimSpace(string(a.Kind) + " " + a.Name))
+	return report.Sanitize(strings.TrimSpace(string(a.Kind) + " " + a.Name))
 }

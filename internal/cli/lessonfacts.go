@@ -61,11 +61,11 @@ func (l *lessonFacts) gather(ctx context.Context, g *globals, root string) (less
 		from = append(from, l.record)
 	}
 	if l.profile != "" {
-		p, err := anyProfile(ctx, l.profile)
+		p, err := readAnyProfile(ctx, l.profile)
 		if err != nil {
 			return facts, nil, err
 		}
-		seen, err := diagnose.Look(p, nil)
+		seen, err := diagnose.NewSubject(p, nil)
 		if err != nil {
 			return facts, nil, usageError{fmt.Errorf("--for %s: %w", l.profile, err)}
 		}
@@ -91,7 +91,7 @@ func (l *lessonFacts) gather(ctx context.Context, g *globals, root string) (less
 }
 
 // archOf returns the architecture that a launch ran on; empty if the profile does not say.
-func archOf(seen diagnose.Seen) string {
+func archOf(seen diagnose.Subject) string {
 	if _, host := seen.Facts["host_instructions"]; host {
 		return string(gpu.CPU)
 	}
@@ -106,8 +106,8 @@ func archOf(seen diagnose.Seen) string {
 	return arch.Name
 }
 
-// largestRecord is the maximum size, in bytes, of a record that is read implicitly for its facts.
-const largestRecord = 16 << 20
+// maxRecordBytes is the maximum size, in bytes, of a record that is read implicitly for its facts.
+const maxRecordBytes = 16 << 20
 
 // ofSession adds the facts that the gates have about the session, its last profile and its last record.
 func (l *lessonFacts) ofSession(ctx context.Context, g *globals, root string, facts *lesson.Facts) {
@@ -125,7 +125,7 @@ func (l *lessonFacts) ofSession(ctx context.Context, g *globals, root string, fa
 	}
 	if record != "" && filepath.IsLocal(record) {
 		path := filepath.Join(root, record)
-		if info, err := os.Stat(path); err == nil && info.Size() <= largestRecord {
+		if info, err := os.Stat(path); err == nil && info.Size() <= maxRecordBytes {
 			if run, err := measure.Load(path); err == nil {
 				l.ofRun(run, facts)
 			}
@@ -135,7 +135,7 @@ func (l *lessonFacts) ofSession(ctx context.Context, g *globals, root string, fa
 		maps.Copy(facts.Numbers, profiled.Facts)
 		facts.Kernel += " " + profiled.Kernel
 	}
-	now := gates.Now{Time: g.now(), Did: g.present(ctx, l.writer, root), Configs: configsOf(root, s.Benchmark)}
+	now := gates.Now{Time: g.now(), Did: g.currentState(ctx, l.writer, root), Configs: configsOf(root, s.Benchmark)}
 	maps.Copy(facts.Numbers, gates.LearnNow(s, now).Numbers)
 }
 

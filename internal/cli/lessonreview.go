@@ -36,16 +36,16 @@ func (f *lessonFlags) review(ctx context.Context, name string) error {
 	case reason == "" || len(reason) > 1000:
 		return usageError{errors.New("--because wants a reason of one to a thousand characters: whoever reads the lesson asks for it")}
 	}
-	b, root := f.book()
+	b, root := f.loadLessons()
 	s, err := b.Find(name)
 	if err != nil {
 		return usageError{err}
 	}
 	who := f.actor(ctx, root)
-	if err := f.onlyPerson(who, "reviews a lesson"); err != nil {
+	if err := f.requirePerson(who, "reviews a lesson"); err != nil {
 		return err
 	}
-	r := lesson.Review{Lesson: s.Name, State: lesson.Confirmed, Reason: reason, By: whoWords(who), Time: f.now().UTC().Truncate(time.Second)}
+	r := lesson.Review{Lesson: s.Name, State: lesson.Confirmed, Reason: reason, By: authorText(who), Time: f.now().UTC().Truncate(time.Second)}
 	if r.By == "" {
 		return usageError{errors.New("a review has the name of whoever gives it: git config user.name says none")}
 	}
@@ -66,13 +66,13 @@ func (f *lessonFlags) review(ctx context.Context, name string) error {
 	return err
 }
 
-// onlyPerson refuses agents, CI and scripts.
-func (f *lessonFlags) onlyPerson(who journal.Actor, does string) error {
+// requirePerson refuses agents, CI and scripts.
+func (f *lessonFlags) requirePerson(who journal.Actor, does string) error {
 	if who.Kind != journal.Person {
-		return codeError{exitNo, fmt.Errorf("only a person %s, and this is %s: ask the person you work for", does, whoWords(who))}
+		return exitError{exitFailed, fmt.Errorf("only a person %s, and this is %s: ask the person you work for", does, authorText(who))}
 	}
 	if in, ok := f.In.(*os.File); !ok || !term.IsTerminal(int(in.Fd())) {
-		return codeError{exitNo, fmt.Errorf("only a person at a terminal %s, and the input of this command is none", does)}
+		return exitError{exitFailed, fmt.Errorf("only a person at a terminal %s, and the input of this command is none", does)}
 	}
 	return nil
 }

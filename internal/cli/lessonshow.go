@@ -10,7 +10,7 @@ import (
 )
 
 func (f *lessonFlags) show(name string) error {
-	b, _ := f.book()
+	b, _ := f.loadLessons()
 	s, err := b.Find(name)
 	if err != nil {
 		return usageError{err}
@@ -19,8 +19,8 @@ func (f *lessonFlags) show(name string) error {
 		return writeJSON(f.Out, s)
 	}
 	style := f.style()
-	fmt.Fprintln(f.Out, style.Bold(report.Plain(s.Title)))
-	fmt.Fprintln(f.Out, style.Faint(report.Plain(s.Name)))
+	fmt.Fprintln(f.Out, style.Bold(report.Sanitize(s.Title)))
+	fmt.Fprintln(f.Out, style.Faint(report.Sanitize(s.Name)))
 	f.field("state", fmt.Sprintf("%s, weight %.2f: %s", stateWord(s), s.Weight, s.Why))
 	f.field("symptom", s.Symptom)
 	f.field("class", s.Class)
@@ -87,7 +87,7 @@ func (f *lessonFlags) width() int {
 func folded(text string, most int) []string {
 	lines, line := []string{}, ""
 	for word := range strings.FieldsSeq(text) {
-		if word = report.Plain(word); word == "" {
+		if word = report.Sanitize(word); word == "" {
 			continue
 		}
 		if line != "" && len(line)+1+len(word) > most {

@@ -11,15 +11,15 @@ import (
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 )
 
-// live draws the state of a run at the bottom of a terminal and keeps overwriting it. Lines that
+// liveDisplay draws the state of a run at the bottom of a terminal and keeps overwriting it. Lines that
 // should stay scroll away above it.
-type live struct {
+type liveDisplay struct {
 	out    io.Writer
 	screen func() (width, height int)
 	now    func() time.Time
 
 	mu      sync.Mutex
-	picture picture
+	picture progressView
 	drawn   []string // lines on the screen
 	last    time.Time
 	closed  bool
@@ -31,14 +31,14 @@ type live struct {
 // redraw is the minimum time between two drawings; faster changes are not visible.
 const redraw = 100 * time.Millisecond
 
-func newLive(out io.Writer, screen func() (int, int), now func() time.Time) *live {
-	l := &live{out: out, screen: screen, now: now, stop: make(chan struct{}), done: make(chan struct{})}
+func newLive(out io.Writer, screen func() (int, int), now func() time.Time) *liveDisplay {
+	l := &liveDisplay{out: out, screen: screen, now: now, stop: make(chan struct{}), done: make(chan struct{})}
 	go l.tick()
 	return l
 }
 
 // tick updates the times in the picture while no events arrive.
-func (l *live) tick() {
+func (l *liveDisplay) tick() {
 	defer close(l.done)
 	t := time.NewTicker(time.Second)
 	defer t.Stop()
@@ -55,7 +55,7 @@ func (l *live) tick() {
 }
 
 // event updates the picture and, if keep is not empty, prints that line above it.
-func (l *live) event(e runner.Event, keep string) {
+func (l *liveDisplay) event(e runner.Event, keep string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.picture.event(e, l.now())
@@ -65,14 +65,14 @@ func (l *live) event(e runner.Event, keep string) {
 }
 
 // note prints a line above the picture.
-func (l *live) note(text string) {
+func (l *liveDisplay) note(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.draw(text)
 }
 
 // draw replaces the picture in one write, so that it never appears half drawn.
-func (l *live) draw(keep string) {
+func (l *liveDisplay) draw(keep string) {
 	width, height := l.screen()
 	var b strings.Builder
 	b.WriteString(l.erase(width))
@@ -91,7 +91,7 @@ func (l *live) draw(keep string) {
 
 // erase returns the codes that move back to the start of the picture and clear it. A narrower window
 // has wrapped its lines, and a pressed key may have echoed at the cursor.
-func (l *live) erase(width int) string {
+func (l *liveDisplay) erase(width int) string {
 	rows := 0
 	for _, line := range l.drawn {
 		rows += 1 + (utf8.RuneCountInString(line)-1)/max(width, 1)
@@ -105,7 +105,7 @@ func (l *live) erase(width int) string {
 
 // close removes the picture, because the table that follows shows the same. A run calls it before its
 // report, and again at the end, because not every run reaches the report.
-func (l *live) close() {
+func (l *liveDisplay) close() {
 	l.once.Do(func() { close(l.stop) })
 	<-l.done
 	l.mu.Lock()

@@ -58,7 +58,7 @@ func onScreen(t *testing.T, written string, width int) string {
 
 // standing is a live picture whose clock stands still, so that it draws only
 // when it is told something worth keeping.
-func standing(out *bytes.Buffer, width *int) *live {
+func standing(out *bytes.Buffer, width *int) *liveDisplay {
 	return newLive(out, func() (int, int) { return *width, 24 }, func() time.Time { return noon })
 }
 

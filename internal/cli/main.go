@@ -31,14 +31,14 @@ type IO struct {
 	Now   func() time.Time
 	Sleep func(ctx context.Context, d time.Duration) error
 
-	mu   sync.Mutex
-	over func(string) // prints a line while a picture is drawn on Err; nil to print it directly
+	mu         sync.Mutex
+	printAbove func(string) // prints a line while a picture is drawn on Err; nil to print it directly
 }
 
 // say prints a line to Err, above the picture if one is drawn.
 func (io *IO) say(text string) {
 	io.mu.Lock()
-	over := io.over
+	over := io.printAbove
 	io.mu.Unlock()
 	if over != nil {
 		over(text)
@@ -47,16 +47,16 @@ func (io *IO) say(text string) {
 	fmt.Fprintln(io.Err, text)
 }
 
-func (io *IO) setOver(over func(string)) {
+func (io *IO) setPrintAbove(over func(string)) {
 	io.mu.Lock()
 	defer io.mu.Unlock()
-	io.over = over
+	io.printAbove = over
 }
 
 // Main runs one command and returns the exit code.
 func Main(ctx context.Context, args []string, io *IO) int {
 	signal.Ignore(syscall.SIGPIPE) // a closed reader is a failed write, not the end of a run
-	ctx, stop := interruptible(ctx, io)
+	ctx, stop := cancelOnSignal(ctx, io)
 	defer stop()
 	g := &globals{IO: io, args: args}
 	root := newRoot(g)
@@ -65,7 +65,7 @@ func Main(ctx context.Context, args []string, io *IO) int {
 	root.SetOut(io.Out)
 	root.SetErr(io.Err)
 	err := root.ExecuteContext(ctx)
-	if err != nil && !errors.Is(err, errSaid) && !readerLeft(err) {
+	if err != nil && !errors.Is(err, errReported) && !isBrokenPipe(err) {
 		fmt.Fprintln(io.Err, g.errStyle().Bad("pawl: ")+err.Error())
 		if page := docsFor(err); page != "" {
 			fmt.Fprintln(io.Err, g.errStyle().Faint("  docs: "+page))
@@ -74,16 +74,16 @@ func Main(ctx context.Context, args []string, io *IO) int {
 	return exitCode(ctx, err)
 }
 
-// readerLeft reports whether the reader of stdout, such as head or a pager, has exited. That is not
+// isBrokenPipe reports whether the reader of stdout, such as head or a pager, has exited. That is not
 // worth an error message.
-func readerLeft(err error) bool {
+func isBrokenPipe(err error) bool {
 	f, ok := errors.AsType[*fs.PathError](err)
 	return ok && f.Path == os.Stdout.Name() && errors.Is(f.Err, syscall.EPIPE)
 }
 
-// interruptible cancels the context at the first SIGINT, SIGTERM or SIGHUP, which leaves time to keep
+// cancelOnSignal cancels the context at the first SIGINT, SIGTERM or SIGHUP, which leaves time to keep
 // finished work. The second signal kills the process.
-func interruptible(parent context.Context, io *IO) (context.Context, func()) {
+func cancelOnSignal(parent context.Context, io *IO) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -120,7 +120,7 @@ measures it against the merge base.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		Version:           Version(),
-		PersistentPreRunE: func(*cobra.Command, []string) error { return g.enter() },
+		PersistentPreRunE: func(*cobra.Command, []string) error { return g.changeDir() },
 		RunE:              func(cmd *cobra.Command, _ []string) error { return runBare(cmd.Context(), g) },
 	}
 	root.Args = func(c *cobra.Command, args []string) error {
@@ -193,14 +193,14 @@ var commandGroups = []struct {
 // globals holds the flags and state that every command shares.
 type globals struct {
 	*IO
-	dir     string
-	noColor bool
-	args    []string // the command line
-	seen    *witness // collects facts for the journal; nil if no session is open
+	dir          string
+	noColor      bool
+	args         []string      // the command line
+	journalFacts *journalFacts // collects facts for the journal; nil if no session is open
 }
 
-// enter changes to the folder of -C, so that all paths are relative to it.
-func (g *globals) enter() error {
+// changeDir changes to the folder of -C, so that all paths are relative to it.
+func (g *globals) changeDir() error {
 	if g.dir == "" {
 		return nil
 	}

@@ -133,7 +133,7 @@ func (f *mcpFlags) serveHTTP(ctx context.Context, s *mcp.Server) error {
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.http)
 	if err != nil {
-		return codeError{exitCannot, fmt.Errorf("listen on %s: %w", f.http, err)}
+		return exitError{exitCannot, fmt.Errorf("listen on %s: %w", f.http, err)}
 	}
 	fmt.Fprintf(f.Err, "serving http://%s\n", l.Addr())
 	if o.Token == "" {

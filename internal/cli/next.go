@@ -57,14 +57,14 @@ func (f *nextFlags) run(ctx context.Context) error {
 	w, root, err := f.openJournal()
 	if errors.Is(err, journal.ErrNoSession) {
 		if f.given("override") {
-			return codeError{exitNo, errors.New("there is nothing to override: no session is open here, and outside of one nothing is refused")}
+			return exitError{exitFailed, errors.New("there is nothing to override: no session is open here, and outside of one nothing is refused")}
 		}
-		return f.show(withoutSession(root))
+		return f.show(firstStep(root))
 	}
 	if err != nil {
 		return err
 	}
-	st := f.gateStateOf(ctx, w, root, f.present(ctx, w, root))
+	st := f.gateStateOf(ctx, w, root, f.currentState(ctx, w, root))
 	if st.note != "" {
 		fmt.Fprintln(f.Err, "note: "+st.note)
 	}
@@ -72,7 +72,7 @@ func (f *nextFlags) run(ctx context.Context) error {
 		if err := f.goOn(ctx, st, root); err != nil {
 			return err
 		}
-		st = f.gateStateOf(ctx, w, root, f.present(ctx, w, root))
+		st = f.gateStateOf(ctx, w, root, f.currentState(ctx, w, root))
 	}
 	return f.show(gates.Next(st.status))
 }
@@ -108,14 +108,14 @@ func (f *nextFlags) goOn(ctx context.Context, st gateState, root string) error {
 	}
 	who := f.actor(ctx, root)
 	if who.Kind != journal.Person {
-		return codeError{exitNo, fmt.Errorf("only a person goes on past a stop, and this is %s: do what the gate asks for, or ask the person you work for", actorWords(who))}
+		return exitError{exitFailed, fmt.Errorf("only a person goes on past a stop, and this is %s: do what the gate asks for, or ask the person you work for", refusedActorText(who))}
 	}
 	if in, ok := f.In.(*os.File); !ok || !term.IsTerminal(int(in.Fd())) {
-		return codeError{exitNo, errors.New("only a person at a terminal goes on past a stop, and the input of this command is none")}
+		return exitError{exitFailed, errors.New("only a person at a terminal goes on past a stop, and the input of this command is none")}
 	}
-	gate := presentStop(st)
+	gate := currentStop(st)
 	if gate == "" {
-		return codeError{exitNo, errors.New("there is nothing to override: no gate stops anything now")}
+		return exitError{exitFailed, errors.New("there is nothing to override: no gate stops anything now")}
 	}
 	entry := journal.Entry{Actor: who, Kind: journal.KindOverrode, Overrode: &journal.Overrode{Gate: gate, Reason: reason}}
 	if err := st.writer.Append(entry); err != nil {
@@ -125,9 +125,9 @@ func (f *nextFlags) goOn(ctx context.Context, st gateState, root string) error {
 	return nil
 }
 
-// presentStop returns the gate that an override applies to: the one that refused last, if it still
+// currentStop returns the gate that an override applies to: the one that refused last, if it still
 // would, or else the next one. It is empty if no gate stops anything.
-func presentStop(st gateState) string {
+func currentStop(st gateState) string {
 	holds := func(id string) bool {
 		return slices.ContainsFunc(st.status, func(s gates.Status) bool {
 			return s.Gate.ID == id && (s.Answer == gates.Failed || s.Answer == gates.Open)
@@ -148,15 +148,15 @@ func presentStop(st gateState) string {
 	return ""
 }
 
-func actorWords(a journal.Actor) string {
+func refusedActorText(a journal.Actor) string {
 	if a.Kind == journal.CI {
 		return "CI"
 	}
-	return "the agent " + report.Plain(a.Name)
+	return "the agent " + report.Sanitize(a.Name)
 }
 
-// withoutSession returns the first step to take, based on the files in the folder.
-func withoutSession(root string) gates.Step {
+// firstStep returns the first step to take, based on the files in the folder.
+func firstStep(root string) gates.Step {
 	there := func(names ...string) bool {
 		_, err := os.Stat(filepath.Join(append([]string{root}, names...)...))
 		return !errors.Is(err, fs.ErrNotExist)

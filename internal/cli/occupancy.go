@@ -68,7 +68,7 @@ func (f *occupancyFlags) run(ctx context.Context) error {
 	if err != nil {
 		return usageError{err}
 	}
-	f.seen.occupied(arch, o)
+	f.journalFacts.recordOccupancy(arch, o)
 	if f.json {
 		e := json.NewEncoder(f.Out)
 		e.SetIndent("", "  ")
@@ -77,7 +77,7 @@ func (f *occupancyFlags) run(ctx context.Context) error {
 		err = f.write(arch, o)
 	}
 	if err == nil && o.BlocksPerSM == 0 {
-		err = codeError{exitNo, fmt.Errorf("%w: the kernel cannot be launched", errSaid)}
+		err = exitError{exitFailed, fmt.Errorf("%w: the kernel cannot be launched", errReported)}
 	}
 	return err
 }
@@ -86,7 +86,7 @@ func (f *occupancyFlags) run(ctx context.Context) error {
 // the GPU in this machine.
 func (f *occupancyFlags) architecture(ctx context.Context) (gpu.Arch, error) {
 	if f.arch != "" {
-		found, err := lookUp(f.arch)
+		found, err := findHardware(f.arch)
 		if err != nil {
 			return gpu.Arch{}, err
 		}
@@ -100,7 +100,7 @@ func (f *occupancyFlags) architecture(ctx context.Context) (gpu.Arch, error) {
 		return gpu.Arch{}, err
 	}
 	if here.identity == nil {
-		return gpu.Arch{}, usageError{fmt.Errorf("for which GPU? %s; --arch names another, as in --arch sm_89", here.none)}
+		return gpu.Arch{}, usageError{fmt.Errorf("for which GPU? %s; --arch names another, as in --arch sm_89", here.whyNone)}
 	}
 	arch, err := gpu.FindArch(here.identity.ComputeCapability)
 	if err != nil {
@@ -125,10 +125,10 @@ func (f *occupancyFlags) write(a gpu.Arch, o gpu.Occupancy) error {
 	if err := report.Table(&b, style, []bool{false, true, false, true, true, false}, f.rows(a, o)); err != nil {
 		return err
 	}
-	if len(o.Raises) > 0 {
+	if len(o.Options) > 0 {
 		b.WriteString("\nwhat would raise it, all else being equal\n")
 	}
-	for _, r := range o.Raises {
+	for _, r := range o.Options {
 		fmt.Fprintf(&b, "  %s, occupancy %s\n", r.Text, report.Percent(r.Occupancy))
 	}
 	for _, note := range o.Notes {

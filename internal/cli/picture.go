@@ -17,10 +17,10 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// picture is the visible state of a run at one moment. Events update it, and lines draws it. It uses
+// progressView is the visible state of a run at one moment. Events update it, and lines draws it. It uses
 // no clock and no terminal of its own.
-type picture struct {
-	doing    string // current step outside of rounds; empty during rounds
+type progressView struct {
+	step     string // current step outside of rounds; empty during rounds
 	sides    []string
 	cases    []string // in the order of the record
 	units    map[string]string
@@ -28,37 +28,37 @@ type picture struct {
 	round    trial.RoundStarted
 	side     string
 	state    gpu.State
-	began    time.Time  // start of the current round
-	measured int        // cases measured in the current round, over all sides
-	seconds  []float64  // durations of finished rounds
-	search   *searching // nil if no search runs
+	began    time.Time   // start of the current round
+	measured int         // cases measured in the current round, over all sides
+	seconds  []float64   // durations of finished rounds
+	search   *searchView // nil if no search runs
 }
 
-// mostRows is the maximum number of rows in the picture; the table at the end shows all cases.
-const mostRows = 10
+// maxRows is the maximum number of rows in the picture; the table at the end shows all cases.
+const maxRows = 10
 
-func (p *picture) event(e runner.Event, now time.Time) {
+func (p *progressView) event(e runner.Event, now time.Time) {
 	switch e := e.(type) {
 	case runner.TuneReady:
-		p.search, p.doing = &searching{}, ""
+		p.search, p.step = &searchView{}, ""
 		p.search.event(e, now)
 	case runner.TuneEvaluated:
 		if p.search != nil {
 			p.search.event(e, now)
 		}
 	case runner.Building:
-		p.doing = fmt.Sprintf("building %s: %s", e.Side, e.Command)
+		p.step = fmt.Sprintf("building %s: %s", e.Side, e.Command)
 	case runner.Waiting:
-		p.doing = waiting(e)
+		p.step = waiting(e)
 	case runner.Built:
-		p.doing = "starting the harness"
+		p.step = "starting the harness"
 	case runner.Ready:
-		p.sides, p.state, p.doing, p.search = e.Sides, e.State, "calibrating", nil
+		p.sides, p.state, p.step, p.search = e.Sides, e.State, "calibrating", nil
 	case runner.Listed:
 		p.list(e.Cases)
 	case runner.Calibrated:
 		if e.When == "close" {
-			p.doing = "writing the record"
+			p.step = "writing the record"
 		}
 	case runner.Measuring:
 		p.trial(e.Event, now)
@@ -66,7 +66,7 @@ func (p *picture) event(e runner.Event, now time.Time) {
 }
 
 // list adds the cases in the order in which they are shown.
-func (p *picture) list(cases []measure.Case) {
+func (p *progressView) list(cases []measure.Case) {
 	if p.units == nil {
 		p.units, p.medians = map[string]string{}, map[string]map[string][]float64{}
 	}
@@ -78,10 +78,10 @@ func (p *picture) list(cases []measure.Case) {
 	}
 }
 
-func (p *picture) trial(e trial.Event, now time.Time) {
+func (p *progressView) trial(e trial.Event, now time.Time) {
 	switch e := e.(type) {
 	case trial.RoundStarted:
-		p.round, p.began, p.measured, p.doing = e, now, 0, ""
+		p.round, p.began, p.measured, p.step = e, now, 0, ""
 	case trial.SideStarted:
 		p.side, p.state = e.Side, e.State
 	case trial.CaseMeasured:
@@ -98,10 +98,10 @@ func (p *picture) trial(e trial.Event, now time.Time) {
 }
 
 // lines draws the picture within the width and height of the terminal.
-func (p *picture) lines(now time.Time, width, height int) []string {
+func (p *progressView) lines(now time.Time, width, height int) []string {
 	switch {
-	case p.doing != "":
-		return []string{cut(p.doing+" ...", width)}
+	case p.step != "":
+		return []string{cut(p.step+" ...", width)}
 	case p.search != nil:
 		return p.search.lines(now, width, height)
 	case p.round.Number == 0:
@@ -109,7 +109,7 @@ func (p *picture) lines(now time.Time, width, height int) []string {
 	}
 	lines := []string{cut(p.bar(now, width), width)}
 	rows := p.rows(width - 2)
-	room := min(mostRows, height-2) // rows below the bar and above the cursor
+	room := min(maxRows, height-2) // rows below the bar and above the cursor
 	if more := len(rows) - room; more > 0 {
 		room = max(room-1, 0)
 		rows = append(rows[:room], fmt.Sprintf("and %d more", len(rows)-room))
@@ -121,7 +121,7 @@ func (p *picture) lines(now time.Time, width, height int) []string {
 }
 
 // bar returns the progress of the run: rounds, share done, time left, device.
-func (p *picture) bar(now time.Time, width int) string {
+func (p *progressView) bar(now time.Time, width int) string {
 	inRound := min(float64(p.measured)/float64(len(p.round.Order)*max(p.round.Cases, 1)), 1)
 	done := min((float64(p.round.Number-1)+inRound)/float64(max(p.round.Of, 1)), 1)
 	cells := 20
@@ -135,7 +135,7 @@ func (p *picture) bar(now time.Time, width int) string {
 		fmt.Sprintf("%3.0f %%", done*100),
 	}
 	if left, known := p.left(now, inRound); known {
-		parts = append(parts, report.Span(left)+" left")
+		parts = append(parts, report.FormatDuration(left)+" left")
 	}
 	if slices.Contains(p.sides, p.side) { // not while the sides alternate
 		parts = append(parts, p.side)
@@ -148,7 +148,7 @@ func (p *picture) bar(now time.Time, width int) string {
 
 // left estimates the remaining time from the finished rounds, or, during the first, from the cases
 // measured so far.
-func (p *picture) left(now time.Time, inRound float64) (time.Duration, bool) {
+func (p *progressView) left(now time.Time, inRound float64) (time.Duration, bool) {
 	elapsed := now.Sub(p.began).Seconds()
 	var round float64
 	switch {
@@ -165,7 +165,7 @@ func (p *picture) left(now time.Time, inRound float64) (time.Duration, bool) {
 
 // rows returns the cases so far. If they are too wide, the least informative parts are left out first:
 // the spreads, then the times of all sides but the first.
-func (p *picture) rows(width int) []string {
+func (p *progressView) rows(width int) []string {
 	for detail := 2; ; detail-- {
 		var cells [][]string
 		for _, name := range p.cases {
@@ -182,7 +182,7 @@ func (p *picture) rows(width int) []string {
 
 // row returns a case so far: the median of each side with its spread over rounds, and the change from
 // the base.
-func (p *picture) row(name string, detail int) []string {
+func (p *progressView) row(name string, detail int) []string {
 	cells := []string{name}
 	for i, side := range p.sides {
 		if i > 0 && detail == 0 {
@@ -203,7 +203,7 @@ func (p *picture) row(name string, detail int) []string {
 }
 
 // change returns the ratio of the candidate to the base, averaged over rounds.
-func (p *picture) change(name string) string {
+func (p *progressView) change(name string) string {
 	base, candidate := p.medians[name][suite.Base], p.medians[name][suite.Candidate]
 	var logs []float64
 	for i := range min(len(base), len(candidate)) {

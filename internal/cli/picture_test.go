@@ -20,11 +20,11 @@ var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // scene is a picture that events of a run have made.
 type scene struct {
-	picture
+	progressView
 	now time.Time
 }
 
-func (s *scene) event(e runner.Event) { s.picture.event(e, s.now) }
+func (s *scene) event(e runner.Event) { s.progressView.event(e, s.now) }
 
 func (s *scene) ready(sides []string, unit string, names ...string) {
 	var cases []measure.Case
@@ -172,7 +172,7 @@ func TestPictureFits(t *testing.T) {
 		}
 		width, height := rapid.IntRange(1, 200).Draw(t, "width"), rapid.IntRange(1, 60).Draw(t, "height")
 		lines := s.lines(s.now, width, height)
-		if len(lines) > max(height-1, 1) || len(lines) > mostRows+1 {
+		if len(lines) > max(height-1, 1) || len(lines) > maxRows+1 {
 			t.Fatalf("%d lines on %d", len(lines), height)
 		}
 		for _, line := range lines {

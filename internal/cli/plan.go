@@ -36,9 +36,9 @@ func (f *benchFlags) printPlan(p runner.Plan) error {
 		line("build", "%s (once a side)", c)
 	}
 	line("rounds", "%s, %d samples each after warm-up, seed %d", roundsASide(p.Rounds), p.Samples, p.Seed)
-	line("time", "%s on the device (from %s)", between(p.Least.Seconds, p.Most.Seconds, seconds), p.Basis)
+	line("time", "%s on the device (from %s)", between(p.MinCost.Seconds, p.Most.Seconds, seconds), p.Basis)
 	if p.Most.Dollars > 0 {
-		line("cost", "%s", between(p.Least.Dollars, p.Most.Dollars, report.Dollars))
+		line("cost", "%s", between(p.MinCost.Dollars, p.Most.Dollars, report.Dollars))
 	} else {
 		line("cost", "unknown: set device.price_per_hour in the suite")
 	}
@@ -46,7 +46,7 @@ func (f *benchFlags) printPlan(p runner.Plan) error {
 	return err
 }
 
-func seconds(s float64) string { return report.Span(time.Duration(s * float64(time.Second))) }
+func seconds(s float64) string { return report.FormatDuration(time.Duration(s * float64(time.Second))) }
 
 func between(least, most float64, format func(float64) string) string {
 	if format(least) == format(most) {

@@ -67,7 +67,7 @@ func (f *preflightFlags) run(ctx context.Context) error {
 		return err
 	}
 	o := preflight.Options{Suite: s, Dir: filepath.Dir(file), Case: f.cases}
-	if err := f.aim(ctx, &o); err != nil {
+	if err := f.setTarget(ctx, &o); err != nil {
 		return err
 	}
 	results := filepath.Join(o.Dir, "results")
@@ -90,12 +90,12 @@ func (f *preflightFlags) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.seen.preflighted(report)
+	f.journalFacts.recordPreflight(report)
 	return f.show(report)
 }
 
-// aim sets the target GPU: the one named, or the one that the suite would use.
-func (f *preflightFlags) aim(ctx context.Context, o *preflight.Options) (err error) {
+// setTarget sets the target GPU: the one named, or the one that the suite would use.
+func (f *preflightFlags) setTarget(ctx context.Context, o *preflight.Options) (err error) {
 	switch {
 	case f.arch != "":
 		o.Target, err = preflight.TargetArch(f.arch)
@@ -134,7 +134,7 @@ func (f *preflightFlags) show(r preflight.Report) error {
 		err = writePreflight(f.Out, f.style(), r)
 	}
 	if err == nil && r.Worst() == preflight.Stop {
-		err = codeError{exitNo, fmt.Errorf("%w: a gate stops", errSaid)}
+		err = exitError{exitFailed, fmt.Errorf("%w: a gate stops", errReported)}
 	}
 	return err
 }

@@ -27,13 +27,13 @@ func writePreflight(w io.Writer, style report.Style, r preflight.Report) error {
 		worst := preflight.Report{Gates: gates}.Worst()
 		fmt.Fprintf(&b, "%-14s %s%s", name, stateStyle(style, worst), strings.Repeat(" ", 8-len(worst)))
 		if worst == preflight.Pass {
-			b.WriteString(greenLine(gates) + "\n")
+			b.WriteString(passLine(gates) + "\n")
 			continue
 		}
 		if worst == preflight.Stop {
 			stopped = append(stopped, string(name))
 		}
-		writeNotGreen(&b, style, gates, worst)
+		writeNotPassed(&b, style, gates, worst)
 	}
 	if len(r.Gates) == 0 {
 		b.WriteString("nothing to look at: the suite says nothing of its kernels, and the build has no device code\n")
@@ -62,10 +62,10 @@ func stateStyle(style report.Style, s preflight.State) string {
 	}
 }
 
-// greenLine returns the result that is closest to its limit.
-func greenLine(gates []preflight.Gate) string {
+// passLine returns the result that is closest to its limit.
+func passLine(gates []preflight.Gate) string {
 	nearest := slices.MaxFunc(gates, func(a, b preflight.Gate) int {
-		x, y := nearness(a), nearness(b)
+		x, y := limitUse(a), limitUse(b)
 		switch {
 		case x < y:
 			return -1
@@ -85,8 +85,8 @@ func greenLine(gates []preflight.Gate) string {
 	return text
 }
 
-// nearness returns how much of its limit a number uses. For occupancy and duration, higher is better.
-func nearness(g preflight.Gate) float64 {
+// limitUse returns how much of its limit a number uses. For occupancy and duration, higher is better.
+func limitUse(g preflight.Gate) float64 {
 	switch {
 	case g.Name == preflight.Occupancy, g.Name == preflight.Duration:
 		return -g.Number
@@ -100,7 +100,7 @@ func nearness(g preflight.Gate) float64 {
 // shownFindings is how many findings of a gate are shown before the rest is only counted.
 const shownFindings = 8
 
-func writeNotGreen(b *strings.Builder, style report.Style, gates []preflight.Gate, worst preflight.State) {
+func writeNotPassed(b *strings.Builder, style report.Style, gates []preflight.Gate, worst preflight.State) {
 	var found []preflight.Gate
 	for _, state := range []preflight.State{preflight.Stop, preflight.Warn, preflight.Unknown} {
 		for _, g := range gates {
@@ -110,7 +110,7 @@ func writeNotGreen(b *strings.Builder, style report.Style, gates []preflight.Gat
 		}
 	}
 	if len(found) == 1 && found[0].Fix == "" && worst == preflight.Unknown {
-		b.WriteString(greenLine(found) + "\n")
+		b.WriteString(passLine(found) + "\n")
 		return
 	}
 	if passed := len(gates) - len(found); passed > 0 {

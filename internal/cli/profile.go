@@ -51,7 +51,7 @@ ratios, never for a verdict.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args[0]) },
 	}
 	fl := cmd.Flags()
-	f.given = fl
+	f.flags = fl
 	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
 	fl.StringVar(&f.base, "base", "", "profile this `commit` too, and say what changed")
 	fl.StringVar(&f.tool, "tool", "", "`profiler` to use: ncu, nsys, perf, callgrind or opencl (default: the best that works here)")
@@ -109,7 +109,7 @@ func (f *profileFlags) checkTool() error {
 	for _, x := range []struct {
 		flag, value string
 		known       []string
-	}{{"tool", f.tool, append([]string{tool.Auto}, tool.Names...)}, {"set", f.set, []string{tool.SetFull, tool.SetCheap}}} {
+	}{{"tool", f.tool, append([]string{tool.Auto}, tool.ToolNames...)}, {"set", f.set, []string{tool.SetFull, tool.SetCheap}}} {
 		if x.value != "" && !slices.Contains(x.known, x.value) {
 			return fmt.Errorf("--%s %q: take one of %s", x.flag, x.value, strings.Join(x.known, ", "))
 		}
@@ -118,7 +118,7 @@ func (f *profileFlags) checkTool() error {
 }
 
 // profileError returns an error if no case could be diagnosed.
-func profileError(whys []runner.Why) error {
+func profileError(whys []runner.Explanation) error {
 	var errs []error
 	for _, w := range whys {
 		if w.Diagnosis != nil {
@@ -130,18 +130,18 @@ func profileError(whys []runner.Why) error {
 }
 
 // showWhys prints the diagnoses and draws a picture of each case.
-func (f *profileFlags) showWhys(whys []runner.Why) error {
+func (f *profileFlags) showWhys(whys []runner.Explanation) error {
 	var errs []error
 	var answers []diagnosisAnswer
-	looked := slices.ContainsFunc(whys, func(w runner.Why) bool { return w.Diagnosis != nil })
+	looked := slices.ContainsFunc(whys, func(w runner.Explanation) bool { return w.Diagnosis != nil })
 	for _, w := range whys {
 		if w.Diagnosis == nil {
 			if looked && !f.json && w.Err != nil { // otherwise the command returns it as its error
-				f.say("note: " + report.Plain(w.Err.Error()))
+				f.say("note: " + report.Sanitize(w.Err.Error()))
 			}
 			continue
 		}
-		drawn, err := drawWhy(whyOf(w))
+		drawn, err := drawWhy(reportWhy(w))
 		errs = append(errs, err)
 		a := newAnswer(*w.Diagnosis, *w.After)
 		a.Difference, a.Files, a.Notes = w.Difference, drawn.Files, w.Notes
@@ -149,7 +149,7 @@ func (f *profileFlags) showWhys(whys []runner.Why) error {
 			a.Notes = append(a.Notes, w.Err.Error())
 		}
 		answers = append(answers, a)
-		f.seen.diagnosed(w.Case, *w.After, *w.Diagnosis)
+		f.journalFacts.recordDiagnosis(w.Case, *w.After, *w.Diagnosis)
 	}
 	if f.json {
 		switch len(answers) {
@@ -186,7 +186,7 @@ func drawWhy(w report.Why) (report.Why, error) {
 	return w, err
 }
 
-// whyOf converts a result of profiling for a report.
-func whyOf(w runner.Why) report.Why {
+// reportWhy converts a result of profiling for a report.
+func reportWhy(w runner.Explanation) report.Why {
 	return report.Why{Case: w.Case, Before: w.Before, After: w.After, Diagnosis: w.Diagnosis, Difference: w.Difference, Files: w.Files}
 }

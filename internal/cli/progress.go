@@ -17,23 +17,23 @@ type progress struct {
 	*IO
 	style report.Style
 	json  bool
-	live  *live    // nil if nothing can be drawn
-	seen  *witness // nil if no session is open
+	live  *liveDisplay  // nil if nothing can be drawn
+	seen  *journalFacts // nil if no session is open
 	mu    sync.Mutex
 }
 
 func newProgress(g *globals, asJSON bool) *progress {
-	p := &progress{IO: g.IO, style: g.errStyle(), json: asJSON, seen: g.seen}
+	p := &progress{IO: g.IO, style: g.errStyle(), json: asJSON, seen: g.journalFacts}
 	if g.ErrScreen != nil && !g.dumb() && !asJSON {
 		p.live = newLive(g.Err, g.ErrScreen, time.Now)
 	}
-	g.setOver(p.note)
+	g.setPrintAbove(p.note)
 	return p
 }
 
 // close removes the picture, so that later output starts on a clean line.
 func (p *progress) close() {
-	p.setOver(nil)
+	p.setPrintAbove(nil)
 	if p.live != nil {
 		p.live.close()
 	}

@@ -148,7 +148,7 @@ func (f *pushFlags) add(ctx context.Context, spool client.Spool, args []string) 
 func (f *pushFlags) waiting(spool client.Spool) []*client.Spooled {
 	all, damaged := spool.Pending()
 	if damaged != nil {
-		f.say(report.Plain(damaged.Error()))
+		f.say(report.Sanitize(damaged.Error()))
 	}
 	var list []*client.Spooled
 	for _, p := range all {
@@ -160,14 +160,14 @@ func (f *pushFlags) waiting(spool client.Spool) []*client.Spooled {
 		f.say(fmt.Sprintf("also in the spool: %s for other servers or projects", report.Plural(n, "report")))
 	}
 	if len(list) == 0 && damaged == nil {
-		f.say(fmt.Sprintf("nothing waits in %s for %s at %s", spool.Dir, report.Plain(f.project), report.Plain(f.server)))
+		f.say(fmt.Sprintf("nothing waits in %s for %s at %s", spool.Dir, report.Sanitize(f.project), report.Sanitize(f.server)))
 	}
 	return list
 }
 
 // client returns a client for the server, with the credentials from the environment.
 func (f *pushFlags) client() *client.Client {
-	c := &client.Client{URL: f.server, Project: f.project, Agent: "pawl/" + Version(), Now: f.now(), Sleep: f.Sleep, Patience: max(f.wait, time.Nanosecond), Say: func(s string) { f.say("  " + report.Plain(s)) }}
+	c := &client.Client{URL: f.server, Project: f.project, Agent: "pawl/" + Version(), Now: f.now(), Sleep: f.Sleep, Patience: max(f.wait, time.Nanosecond), Say: func(s string) { f.say("  " + report.Sanitize(s)) }}
 	if c.Sleep == nil {
 		c.Sleep = sleep
 	}

@@ -126,7 +126,7 @@ func TestPushResume(t *testing.T) {
 		clienttest.Refuse(w, http.StatusConflict, client.ProblemError{Detail: "other contents"})
 		return true
 	})
-	if code := p.push(t, "--resume"); code != exitNo || len(p.server.Reports()) != 2 || strings.Count(p.out.String(), "kept: run") != 2 {
+	if code := p.push(t, "--resume"); code != exitFailed || len(p.server.Reports()) != 2 || strings.Count(p.out.String(), "kept: run") != 2 {
 		t.Errorf("exit %d, %d reports: %s", code, len(p.server.Reports()), p.told())
 	}
 	if code := p.push(t, "--resume"); code != 0 || !strings.Contains(p.err.String(), "nothing waits") {

@@ -47,9 +47,9 @@ func (f *benchFlags) livePush() *pushFlags {
 	return &pushFlags{globals: f.globals, server: f.Getenv("PAWL_SERVER"), project: f.Getenv("PAWL_PROJECT")}
 }
 
-// liveTeller sends short messages about a run to a server. A nil liveTeller sends nothing.
-type liveTeller struct {
-	*client.Live
+// liveReporter sends short messages about a run to a server. A nil liveReporter sends nothing.
+type liveReporter struct {
+	*client.LiveReporter
 	mu    sync.Mutex
 	about client.LiveEvent
 	cases map[string]measure.Case // by name
@@ -59,8 +59,8 @@ type liveTeller struct {
 
 type liveKey struct{ name, side string }
 
-// tellLive starts live updates of a run, if enabled. Their failures do not affect the run.
-func (f *benchFlags) tellLive(ctx context.Context, o runner.Options) *liveTeller {
+// startLive starts live updates of a run, if enabled. Their failures do not affect the run.
+func (f *benchFlags) startLive(ctx context.Context, o runner.Options) *liveReporter {
 	push := f.livePush()
 	switch {
 	case !f.live && f.Getenv("PAWL_LIVE") != "1":
@@ -74,21 +74,21 @@ func (f *benchFlags) tellLive(ctx context.Context, o runner.Options) *liveTeller
 	if f.Getenv("PAWL_TOKEN") == "" && f.Getenv("GITHUB_ACTIONS") == "true" {
 		every = liveEveryJob
 	}
-	t := &liveTeller{
-		Live:  c.Live(ctx, runner.NewID(push.now()()), every),
-		about: client.LiveEvent{Suite: o.Suite.Name, Branch: cmp.Or(f.Getenv("GITHUB_HEAD_REF"), f.Getenv("GITHUB_REF_NAME")), Pawl: Version()},
-		cases: map[string]measure.Case{}, sides: map[liveKey][]float64{}, fresh: map[liveKey]float64{},
+	t := &liveReporter{
+		LiveReporter: c.Live(ctx, runner.NewID(push.now()()), every),
+		about:        client.LiveEvent{Suite: o.Suite.Name, Branch: cmp.Or(f.Getenv("GITHUB_HEAD_REF"), f.Getenv("GITHUB_REF_NAME")), Pawl: Version()},
+		cases:        map[string]measure.Case{}, sides: map[liveKey][]float64{}, fresh: map[liveKey]float64{},
 	}
 	t.step("getting ready")
 	return t
 }
 
-func (t *liveTeller) step(format string, args ...any) {
-	t.Tell(client.LiveEvent{Kind: client.LiveStep, Text: fmt.Sprintf(format, args...)})
+func (t *liveReporter) step(format string, args ...any) {
+	t.Send(client.LiveEvent{Kind: client.LiveStep, Text: fmt.Sprintf(format, args...)})
 }
 
 // event sends the events that users want to see.
-func (t *liveTeller) event(e runner.Event) {
+func (t *liveReporter) event(e runner.Event) {
 	if t == nil {
 		return
 	}
@@ -115,18 +115,18 @@ func (t *liveTeller) event(e runner.Event) {
 		started.Sides, started.Cases, started.Planned = e.Sides, e.Cases, e.Rounds
 		clear(t.sides)
 		clear(t.fresh)
-		t.Tell(started)
+		t.Send(started)
 	case runner.Measuring:
 		t.measuring(e.Event)
 	}
 }
 
-func (t *liveTeller) measuring(e trial.Event) {
+func (t *liveReporter) measuring(e trial.Event) {
 	switch e := e.(type) {
 	case trial.RoundStarted:
 		clear(t.fresh)
 	case trial.SideStarted:
-		t.Tell(client.LiveEvent{Kind: client.LiveSide, Side: e.Side, Round: e.Round + 1, Now: liveState(e.State)})
+		t.Send(client.LiveEvent{Kind: client.LiveSide, Side: e.Side, Round: e.Round + 1, Now: liveState(e.State)})
 	case trial.CaseMeasured:
 		name := e.Result.Case.Name()
 		told := client.LiveEvent{Kind: client.LiveCase, Side: e.Side, Case: name, Unit: t.cases[name].Unit, Better: t.cases[name].Better, Text: e.Result.Round.Error}
@@ -137,28 +137,28 @@ func (t *liveTeller) measuring(e trial.Event) {
 			told.Value = stats.Median(append(slices.Clip(t.sides[key]), told.Median))
 			t.fresh[key] = told.Median
 		}
-		t.Tell(told)
+		t.Send(told)
 	case trial.RoundDone:
 		if e.Round.Dropped == "" {
 			for key, median := range t.fresh {
 				t.sides[key] = append(t.sides[key], median)
 			}
 		}
-		t.Tell(client.LiveEvent{Kind: client.LiveRound, Round: e.Number, Of: e.Of, Text: e.Round.Dropped})
+		t.Send(client.LiveEvent{Kind: client.LiveRound, Round: e.Number, Of: e.Of, Text: e.Round.Dropped})
 	case trial.Looked:
-		t.Tell(client.LiveEvent{Kind: client.LiveLooked, Round: e.Rounds, Undecided: len(e.Undecided)})
+		t.Send(client.LiveEvent{Kind: client.LiveLook, Round: e.Rounds, Undecided: len(e.Undecided)})
 	}
 }
 
 // end sends the outcome and closes the connection.
-func (t *liveTeller) end(v verdictDocument, err error) {
+func (t *liveReporter) end(v verdictDocument, err error) {
 	if t == nil {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if v.Verdict != "" && err == nil {
-		t.Tell(client.LiveEvent{Kind: client.LiveVerdict, Verdict: v.Verdict, Text: v.Sentence})
+		t.Send(client.LiveEvent{Kind: client.LiveVerdict, Verdict: v.Verdict, Text: v.Sentence})
 	}
 	ended := client.LiveEvent{Kind: client.LiveEnded, State: string(measure.Complete)}
 	switch {
@@ -168,7 +168,7 @@ func (t *liveTeller) end(v verdictDocument, err error) {
 		ended.State = string(measure.Failed)
 		ended.Text, _, _ = strings.Cut(err.Error(), "\n")
 	}
-	t.Tell(ended)
+	t.Send(ended)
 	t.Close()
 }
 

@@ -55,7 +55,7 @@ func liveFlags(env map[string]string) (*benchFlags, *bytes.Buffer) {
 func TestARunTellsHowItGoes(t *testing.T) {
 	address, told := liveServer(t)
 	f, _ := liveFlags(map[string]string{"PAWL_SERVER": address, "PAWL_PROJECT": "kernels", "PAWL_TOKEN": "secret", "PAWL_LIVE": "1", "GITHUB_HEAD_REF": "faster"})
-	live := f.tellLive(t.Context(), runner.Options{Suite: &suite.Suite{Name: "attention"}})
+	live := f.startLive(t.Context(), runner.Options{Suite: &suite.Suite{Name: "attention"}})
 	key := measure.CaseKey{Benchmark: "b", Config: "N1", Implementation: measure.Candidate}
 	measured := func(round int, samples ...float64) {
 		live.event(runner.Measuring{Event: trial.RoundStarted{Number: round}})
@@ -98,24 +98,24 @@ func TestARunTellsHowItGoes(t *testing.T) {
 // Telling is off unless it is asked for, and a server that is not there costs nothing.
 func TestARunTellsNobody(t *testing.T) {
 	f, _ := liveFlags(map[string]string{"PAWL_SERVER": "http://127.0.0.1:1", "PAWL_PROJECT": "kernels"})
-	if live := f.tellLive(t.Context(), runner.Options{Suite: &suite.Suite{}}); live != nil {
+	if live := f.startLive(t.Context(), runner.Options{Suite: &suite.Suite{}}); live != nil {
 		t.Error("a server is told that nobody asked to be")
 	}
 	f.live = true
 	if err := f.checkLive(); err != nil {
 		t.Error(err)
 	}
-	live := f.tellLive(t.Context(), runner.Options{Suite: &suite.Suite{}})
+	live := f.startLive(t.Context(), runner.Options{Suite: &suite.Suite{}})
 	for range 10_000 {
 		live.event(runner.Building{Side: "candidate"})
 	}
 	live.end(verdictDocument{}, context.Canceled)
-	var nobody *liveTeller
+	var nobody *liveReporter
 	nobody.event(runner.Building{})
 	nobody.end(verdictDocument{}, nil)
 
 	f, said := liveFlags(map[string]string{"PAWL_LIVE": "1"})
-	if f.tellLive(t.Context(), runner.Options{Suite: &suite.Suite{}}) != nil || !strings.Contains(said.String(), "name no server") {
+	if f.startLive(t.Context(), runner.Options{Suite: &suite.Suite{}}) != nil || !strings.Contains(said.String(), "name no server") {
 		t.Errorf("said %q", said)
 	}
 	f.live = true

@@ -53,8 +53,8 @@ func (f *pushFlags) report(ctx context.Context, args []string) (*client.Report, 
 	}
 	r, files, err := client.NewReport(ctx, in)
 	switch {
-	case errors.Is(err, client.ErrNothing):
-		return nil, nil, codeError{exitNoAnswer, err}
+	case errors.Is(err, client.ErrNothingToReport):
+		return nil, nil, exitError{exitNoAnswer, err}
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil, usageError{errors.Join(err, errors.New("  pawl run or pawl bench writes results; pawl push FOLDER names others"))}
 	}

@@ -49,8 +49,8 @@ func (f *pushFlags) sendAll(ctx context.Context, spool client.Spool, list []*cli
 			}
 			doc.Receipts = append(doc.Receipts, receipt)
 			f.showReceipt(receipt)
-		case final(err):
-			where, aside := spool.Refuse(p, err.Error())
+		case isPermanent(err):
+			where, aside := spool.Reject(p, err.Error())
 			if aside != nil {
 				return errors.Join(err, aside)
 			}
@@ -68,11 +68,11 @@ func (f *pushFlags) sendAll(ctx context.Context, spool client.Spool, list []*cli
 	return f.outcome(doc, stopped)
 }
 
-// final reports whether the server will always refuse the report. A client without permission may get it
+// isPermanent reports whether the server will always refuse the report. A client without permission may get it
 // later.
-func final(err error) bool {
+func isPermanent(err error) bool {
 	problem, ok := errors.AsType[*client.ProblemError](err)
-	if !ok || errors.Is(err, client.ErrLater) {
+	if !ok || errors.Is(err, client.ErrUnavailable) {
 		return false
 	}
 	switch problem.Status {
@@ -87,10 +87,10 @@ func final(err error) bool {
 func (f *pushFlags) outcome(doc pushDocument, stopped error) error {
 	var text []string
 	for _, r := range doc.Refused {
-		text = append(text, report.Plain(r.Error)+"\n  it is set aside in "+r.Where)
+		text = append(text, report.Sanitize(r.Error)+"\n  it is set aside in "+r.Where)
 	}
 	if stopped != nil {
-		text = append(text, report.Plain(stopped.Error())+f.advice(stopped)+
+		text = append(text, report.Sanitize(stopped.Error())+f.advice(stopped)+
 			fmt.Sprintf("\n  %s in %s; pawl push --resume sends what waits", waits(len(doc.Waiting)), doc.Waiting[0].Where))
 	}
 	if len(text) == 0 {
@@ -99,14 +99,14 @@ func (f *pushFlags) outcome(doc pushDocument, stopped error) error {
 	err := errors.New(strings.Join(text, "\n"))
 	switch {
 	case len(doc.Refused) > 0:
-		return codeError{exitNo, err}
+		return exitError{exitFailed, err}
 	case errors.Is(stopped, context.Canceled):
 		return err // exitCode handles the interrupt
 	default:
 		if e, ok := errors.AsType[usageError](stopped); ok {
 			return usageError{errors.Join(e.error, err)}
 		}
-		return codeError{exitCannot, err}
+		return exitError{exitCannot, err}
 	}
 }
 
@@ -132,7 +132,7 @@ func (f *pushFlags) advice(err error) string {
 	case http.StatusForbidden:
 		return "\n  the key may not send reports: it needs the scope report, or report:main for the default branch"
 	case http.StatusNotFound:
-		return fmt.Sprintf("\n  there is no project %s on that server, or the key is of another", report.Plain(f.project))
+		return fmt.Sprintf("\n  there is no project %s on that server, or the key is of another", report.Sanitize(f.project))
 	default:
 		return ""
 	}
@@ -146,25 +146,25 @@ func (f *pushFlags) showReceipt(r client.Receipt) {
 	if r.Again {
 		verb = "kept already"
 	}
-	fmt.Fprintf(f.Out, "%s: run %s, %s, lane %s\n", verb, report.Plain(r.Run), report.Plural(r.Points, "point"), report.Plain(string(r.Lane)))
+	fmt.Fprintf(f.Out, "%s: run %s, %s, lane %s\n", verb, report.Sanitize(r.Run), report.Plural(r.Points, "point"), report.Sanitize(string(r.Lane)))
 	if r.URL != "" {
-		fmt.Fprintln(f.Out, report.Plain(r.URL))
+		fmt.Fprintln(f.Out, report.Sanitize(r.URL))
 	}
 }
 
 // describe prints what will be sent, and its size.
 func (f *pushFlags) describe(r *client.Report, files []client.File) {
-	at := cmp.Or(report.Plain(r.Branch), "no branch")
+	at := cmp.Or(report.Sanitize(r.Branch), "no branch")
 	if r.Pull > 0 {
 		at = fmt.Sprintf("pull request %d", r.Pull)
 	}
 	if r.Dirty {
 		at += ", with uncommitted changes"
 	}
-	f.say(fmt.Sprintf("run %s of %s: %s at %.12s (%s), %s before it", r.Run, report.Plain(r.Suite), report.Plural(len(r.Points), "point"), r.Commit.SHA, at, report.Plural(len(r.History), "commit")))
+	f.say(fmt.Sprintf("run %s of %s: %s at %.12s (%s), %s before it", r.Run, report.Sanitize(r.Suite), report.Plural(len(r.Points), "point"), r.Commit.SHA, at, report.Plural(len(r.History), "commit")))
 	total := int64(0)
 	for _, file := range files {
-		f.say(fmt.Sprintf("  %-8s %9s  %s", file.Kind, bytesText(file.Size), report.Plain(file.Name)))
+		f.say(fmt.Sprintf("  %-8s %9s  %s", file.Kind, bytesText(file.Size), report.Sanitize(file.Name)))
 		total += file.Size
 	}
 	if body, err := client.Encode(r); err == nil {
@@ -173,7 +173,7 @@ func (f *pushFlags) describe(r *client.Report, files []client.File) {
 	}
 	where := "nowhere: --server and --project name a pawl server"
 	if f.server != "" && f.project != "" {
-		where = fmt.Sprintf("%s at %s, without what is there", report.Plain(f.project), report.Plain(f.server))
+		where = fmt.Sprintf("%s at %s, without what is there", report.Sanitize(f.project), report.Sanitize(f.server))
 	}
 	f.say(fmt.Sprintf("%s in all, to %s", bytesText(total), where))
 }

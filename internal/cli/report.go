@@ -78,7 +78,7 @@ func (f *reportFlags) run(path string) error {
 		return usageError{err}
 	}
 	in.Now = time.Now()
-	if in.Whys, err = whysBeside(in); err != nil {
+	if in.Whys, err = explanationsFromProfiles(in); err != nil {
 		return err
 	}
 	doc := report.NewDocument(in)
@@ -117,8 +117,8 @@ func (f *reportFlags) writer() (func(*globals, io.Writer, *report.Document) erro
 	}
 }
 
-// verdictMost bounds the size in bytes of a verdict that is read into memory.
-const verdictMost = 256 << 20
+// maxVerdictBytes bounds the size in bytes of a verdict that is read into memory.
+const maxVerdictBytes = 256 << 20
 
 // reportInput reads the file at path: a record, or a verdict and the record beside it.
 func reportInput(path string) (report.Input, error) {
@@ -144,14 +144,14 @@ func reportInput(path string) (report.Input, error) {
 	}
 	if measured(run, measure.Base) && measured(run, measure.Candidate) {
 		same := []*measure.Run{run}
-		result := ratchet.Judge(ratchet.Default().For(run.Plan), ratchet.Gather(same, same, measure.Base, measure.Candidate))
+		result := ratchet.Judge(ratchet.Default().ForPlan(run.Plan), ratchet.Gather(same, same, measure.Base, measure.Candidate))
 		in.Result = &result
 	}
 	return in, nil
 }
 
-// whysBeside explains why cases changed, from the profiles beside the record.
-func whysBeside(in report.Input) ([]report.Why, error) {
+// explanationsFromProfiles explains why cases changed, from the profiles beside the record.
+func explanationsFromProfiles(in report.Input) ([]report.Why, error) {
 	if in.Run == nil || in.Result == nil || in.Paths.Record == "" {
 		return nil, nil
 	}
@@ -199,12 +199,12 @@ func readVerdict(path string) (*storedVerdict, error) {
 	if !bytes.Contains(head[:n], []byte(`"`+ratchet.Schema+`"`)) {
 		return nil, nil
 	}
-	data, err := io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(head[:n]), file), verdictMost+1))
+	data, err := io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(head[:n]), file), maxVerdictBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("read verdict %s: %w", path, err)
 	}
-	if len(data) > verdictMost {
-		return nil, fmt.Errorf("read verdict %s: it is larger than %d MB", path, verdictMost>>20)
+	if len(data) > maxVerdictBytes {
+		return nil, fmt.Errorf("read verdict %s: it is larger than %d MB", path, maxVerdictBytes>>20)
 	}
 	var v storedVerdict
 	if err := json.Unmarshal(data, &v); err != nil {

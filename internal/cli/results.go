@@ -10,20 +10,20 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// sentFiles are files from another machine, copied to a private folder. The caller that opens them must
+// receivedFiles are files from another machine, copied to a private folder. The caller that opens them must
 // close them.
-type sentFiles struct {
+type receivedFiles struct {
 	dir  string // private copy
 	from string // original folder, for messages
 }
 
-// openSent copies the wanted files out of a folder, each up to its size limit.
-func openSent(from string, want ...archive.Want) (*sentFiles, error) {
+// openReceived copies the wanted files out of a folder, each up to its size limit.
+func openReceived(from string, want ...archive.WantedFile) (*receivedFiles, error) {
 	dir, err := os.MkdirTemp("", "pawl-results-")
 	if err != nil {
 		return nil, fmt.Errorf("make a place for results: %w", err)
 	}
-	s := &sentFiles{dir, from}
+	s := &receivedFiles{dir, from}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, errors.Join(err, s.close())
@@ -43,26 +43,26 @@ func openSent(from string, want ...archive.Want) (*sentFiles, error) {
 	return s, nil
 }
 
-func (s *sentFiles) close() error { return os.RemoveAll(s.dir) }
+func (s *receivedFiles) close() error { return os.RemoveAll(s.dir) }
 
 // refuse adds the original folder to an error about its files.
-func (s *sentFiles) refuse(err error) error {
-	return codeError{exitNo, fmt.Errorf("%s: %w", s.from, err)}
+func (s *receivedFiles) refuse(err error) error {
+	return exitError{exitFailed, fmt.Errorf("%s: %w", s.from, err)}
 }
 
 // recordFiles returns the possible names of a record: plain or compressed.
-func recordFiles(name string) []archive.Want {
+func recordFiles(name string) []archive.WantedFile {
 	most := int64(0)
 	for _, w := range untrusted.Limits().Want {
 		most = max(most, w.Most)
 	}
-	return []archive.Want{{Name: name, Most: most}, {Name: name + ".zst", Most: most}}
+	return []archive.WantedFile{{Name: name, Most: most}, {Name: name + ".zst", Most: most}}
 }
 
 // loadResults reads the records of a run on another machine: that of the run, and that of the fresh
 // rounds that confirm gains; nil if there are none.
 func loadResults(from string) (run, confirmed *measure.Run, err error) {
-	s, err := openSent(from, append(recordFiles("current.json"), recordFiles("confirm.json")...)...)
+	s, err := openReceived(from, append(recordFiles("current.json"), recordFiles("confirm.json")...)...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -71,7 +71,7 @@ func loadResults(from string) (run, confirmed *measure.Run, err error) {
 		return nil, nil, s.refuse(err)
 	}
 	if run == nil {
-		return nil, nil, codeError{exitNoAnswer, fmt.Errorf("%s holds no current.json: nothing was measured there", from)}
+		return nil, nil, exitError{exitNoAnswer, fmt.Errorf("%s holds no current.json: nothing was measured there", from)}
 	}
 	if confirmed, err = untrusted.ReadRecord(s.dir, "confirm.json"); err != nil {
 		return nil, nil, s.refuse(err)

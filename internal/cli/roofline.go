@@ -83,7 +83,7 @@ func (f *rooflineFlags) run(globs []string) error {
 		if len(globs) > 0 {
 			of = fmt.Sprintf(" that matches %q", globs)
 		}
-		return codeError{exitNoAnswer, fmt.Errorf("there is no case to draw in %s%s\n  %s", strings.Join(used, " and "), of,
+		return exitError{exitNoAnswer, fmt.Errorf("there is no case to draw in %s%s\n  %s", strings.Join(used, " and "), of,
 			"a case needs flops and bytes in the suite, or a profile (pawl profile CASE), and a time")}
 	}
 	var b bytes.Buffer // buffered, so that a failed picture leaves the old file unchanged

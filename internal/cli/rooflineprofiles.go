@@ -15,8 +15,8 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// profilesMost is the maximum number of profiles that are used from a folder.
-const profilesMost = 500
+// maxProfiles is the maximum number of profiles that are used from a folder.
+const maxProfiles = 500
 
 // keptProfiles holds the profiles of a folder, by case.
 type keptProfiles struct {
@@ -32,7 +32,7 @@ func (k *keptProfiles) has(name string) bool {
 // note records an error. A few are enough to show what is wrong.
 func (k *keptProfiles) note(err error) {
 	if len(k.notes) < 3 {
-		k.notes = append(k.notes, report.Plain(err.Error()))
+		k.notes = append(k.notes, report.Sanitize(err.Error()))
 	}
 }
 
@@ -49,7 +49,7 @@ func readProfiles(folder string, run *measure.Run, wanted func(name, benchmark s
 	}
 	old := 0
 	for _, e := range entries {
-		if filepath.Ext(e.Name()) != ".json" || kept.files == profilesMost {
+		if filepath.Ext(e.Name()) != ".json" || kept.files == maxProfiles {
 			continue
 		}
 		p, err := readProfile(filepath.Join(folder, e.Name()))
@@ -61,7 +61,7 @@ func readProfiles(folder string, run *measure.Run, wanted func(name, benchmark s
 		if p.Subject.Case == "" || !wanted(p.Subject.Case, benchmark) {
 			continue
 		}
-		if run != nil && !ofRun(p.Subject, run) {
+		if run != nil && !matchesRun(p.Subject, run) {
 			old++
 			continue
 		}
@@ -88,8 +88,8 @@ func readProfile(path string) (*profile.Profile, error) {
 	return p, nil
 }
 
-// ofRun reports whether a profile belongs to what the run measured, as far as both say.
-func ofRun(s profile.Subject, run *measure.Run) bool {
+// matchesRun reports whether a profile belongs to what the run measured, as far as both say.
+func matchesRun(s profile.Subject, run *measure.Run) bool {
 	if s.Device.Name != "" && run.Device.Name != "" && s.Device.Name != run.Device.Name {
 		return false
 	}
@@ -104,7 +104,7 @@ func ofRun(s profile.Subject, run *measure.Run) bool {
 // add assigns a profile to its case and side. It ignores references, which have no place in the picture
 // of a change.
 func (k *keptProfiles) add(p *profile.Profile) bool {
-	seen, err := diagnose.Look(p, nil)
+	seen, err := diagnose.NewSubject(p, nil)
 	if err != nil {
 		k.note(err)
 		return false

@@ -63,7 +63,7 @@ missing case; 2 no answer, or the base does not work.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
 	fl := cmd.Flags()
-	f.shared(fl)
+	f.addMeasureFlags(fl)
 	f.liveFlag(fl)
 	fl.StringVar(&f.cases, "case", "", "judge only cases whose name, or benchmark, matches this `glob`")
 	fl.StringVar(&f.base, "base", "", "`commit` to judge against (default: the merge base with the main branch)")
@@ -89,7 +89,7 @@ func (f *runFlags) run(ctx context.Context) error {
 	}
 	if f.base == "" {
 		if f.base, err = f.findBase(ctx, nil); err != nil {
-			return codeError{exitNoAnswer, fmt.Errorf("nothing to judge against: %w\n  --base REF names a commit; pawl bench measures without one", err)}
+			return exitError{exitNoAnswer, fmt.Errorf("nothing to judge against: %w\n  --base REF names a commit; pawl bench measures without one", err)}
 		}
 	}
 	o := f.options(s, path)
@@ -108,7 +108,7 @@ func (f *runFlags) run(ctx context.Context) error {
 		return f.printPlan(plan)
 	}
 	progress := newProgress(f.globals, f.json)
-	accountant, live := newAccountant(time.Now), f.tellLive(ctx, o)
+	accountant, live := newAccountant(time.Now), f.startLive(ctx, o)
 	gate.Emit = func(e runner.Event) {
 		accountant.event(e)
 		live.event(e)
@@ -123,8 +123,8 @@ func (f *runFlags) run(ctx context.Context) error {
 	out, err := runner.RunGate(ctx, gate)
 	live.end(newVerdict(out), err)
 	progress.close()
-	shown = errors.Join(shown, f.account(ctx, accountant, s, out, err))
-	if err = ended(ctx, out.Result, err); err != nil {
+	shown = errors.Join(shown, f.writeAccount(ctx, accountant, s, out, err))
+	if err = interruptedError(ctx, out.Result, err); err != nil {
 		return err
 	}
 	return errors.Join(shown, verdictError(out.State.Verdict()))
@@ -149,7 +149,7 @@ func (f *runFlags) gate(ctx context.Context, s *suite.Suite, o runner.Options) (
 	if s.Baseline.Keep == "none" {
 		return gate, nil
 	}
-	where := whereOf(s.Baseline, o.Dir)
+	where := ledgerLocation(s.Baseline, o.Dir)
 	where.Fetched = f.noKeep
 	l, err := ledger.Open(ctx, where)
 	if err != nil {
@@ -161,8 +161,8 @@ func (f *runFlags) gate(ctx context.Context, s *suite.Suite, o runner.Options) (
 		return gate, err
 	}
 	gate.Plan.Main = f.main
-	if !f.has("main") {
-		gate.Plan.Main = repo.Onto(ctx, s.Baseline.Main)
+	if !f.isSet("main") {
+		gate.Plan.Main = repo.AtTipOf(ctx, s.Baseline.Main)
 	}
 	return gate, nil
 }

@@ -115,7 +115,7 @@ func sessionError(err error) error {
 // brokenAnswer gives the error of a changed journal the exit code of a failed check.
 func brokenAnswer(err error) error {
 	if _, ok := errors.AsType[*journal.BrokenError](err); ok {
-		return codeError{exitNo, fmt.Errorf("the journal is not as it was written: %w\n  git log shows who changed it; pawl session list still names the others", err)}
+		return exitError{exitFailed, fmt.Errorf("the journal is not as it was written: %w\n  git log shows who changed it; pawl session list still names the others", err)}
 	}
 	return err
 }
@@ -163,10 +163,10 @@ func (f *sessionEnd) run(cmd *cobra.Command, text string) error {
 	if err != nil {
 		return sessionError(err)
 	}
-	what := f.present(ctx, w, root)
+	what := f.currentState(ctx, w, root)
 	what.Command, what.Args = "session end", argsOf(cmd, f.args)
 	if outcome == "" || outcome == journal.Reached || outcome == journal.Better { // giving up is always allowed
-		if err := f.stopped(ctx, w, root, what); err != nil {
+		if err := f.checkGates(ctx, w, root, what); err != nil {
 			return err
 		}
 	}
@@ -210,13 +210,13 @@ func (f *sessionEnd) show(ctx context.Context, s *journal.Session, note string) 
 		}{sum, filepath.ToSlash(s.Path), note})
 	}
 	style := f.style()
-	fmt.Fprintf(f.Out, "%s: %s, %s\n", style.Bold("session "+s.ID+" has ended"), outcomeWords(*s.Ended), spentWords(sum))
+	fmt.Fprintf(f.Out, "%s: %s, %s\n", style.Bold("session "+s.ID+" has ended"), outcomeText(*s.Ended), spentText(sum))
 	fmt.Fprintf(f.Out, "journal: %s\n", s.Path)
 	if s.Ended.Lesson != "" {
-		fmt.Fprintf(f.Out, "lesson:  .pawl/lessons/%s.md, drafted from its best attempt: read it and put it right\n", report.Plain(s.Ended.Lesson))
+		fmt.Fprintf(f.Out, "lesson:  .pawl/lessons/%s.md, drafted from its best attempt: read it and put it right\n", report.Sanitize(s.Ended.Lesson))
 	}
 	if note != "" {
-		fmt.Fprintln(f.Err, style.Warn("note: ")+report.Plain(note))
+		fmt.Fprintln(f.Err, style.Warn("note: ")+report.Sanitize(note))
 	}
 	if _, err := gitOutput(ctx, ".", "check-ignore", "-q", s.Path); err == nil {
 		fmt.Fprintln(f.Err, style.Warn("note: ")+"git ignores the journal: write !/.pawl/sessions/ into .gitignore to keep it with the change")

@@ -61,7 +61,7 @@ func sessionStatus(cmd *cobra.Command, g *globals, asJSON bool) error {
 		return sessionError(err)
 	}
 	s, now := w.Session(), g.now()
-	what := g.present(cmd.Context(), w, root)
+	what := g.currentState(cmd.Context(), w, root)
 	st := g.gateStateOf(cmd.Context(), w, root, what)
 	sum := journal.Sum(s, now)
 	doc := statusDocument{
@@ -72,21 +72,21 @@ func sessionStatus(cmd *cobra.Command, g *globals, asJSON bool) error {
 		return writeJSON(g.Out, doc)
 	}
 	style := g.style()
-	fmt.Fprintf(g.Out, "%s: %s\n", style.Bold("session "+s.ID), spentWords(sum))
+	fmt.Fprintf(g.Out, "%s: %s\n", style.Bold("session "+s.ID), spentText(sum))
 	for _, line := range startedLines(s.Started) {
 		if line != "" {
-			fmt.Fprintln(g.Out, "  "+report.Plain(line))
+			fmt.Fprintln(g.Out, "  "+report.Sanitize(line))
 		}
 	}
 	fmt.Fprintf(g.Out, "  %s, %s; the last %s ago\n", report.Plural(sum.Entries, "entry"), report.Plural(sum.Attempts, "attempt"), minutesText(now.Sub(s.Last()).Minutes()))
 	if b := s.Budget; b != nil {
-		fmt.Fprintln(g.Out, "  "+budgetWords(*b, sum))
+		fmt.Fprintln(g.Out, "  "+budgetText(*b, sum))
 	}
 	if len(what.Changes) > 0 {
-		fmt.Fprintln(g.Out, "  changed since the last measurement: "+changesWords(what.Changes))
+		fmt.Fprintln(g.Out, "  changed since the last measurement: "+changesText(what.Changes))
 	}
 	if hosts := doc.Hosts; len(hosts) > 0 && hosts[len(hosts)-1] != what.Host {
-		fmt.Fprintln(g.Out, "  "+style.Warn("this is another host than "+report.Plain(hosts[len(hosts)-1]))+": look at it before long work")
+		fmt.Fprintln(g.Out, "  "+style.Warn("this is another host than "+report.Sanitize(hosts[len(hosts)-1]))+": look at it before long work")
 	}
 	return (&nextFlags{globals: g}).show(doc.Step)
 }
@@ -102,7 +102,7 @@ func hostsOf(s *journal.Session) []string {
 	return list
 }
 
-func budgetWords(b journal.Budget, s journal.Summary) string {
+func budgetText(b journal.Budget, s journal.Summary) string {
 	var parts []string
 	if b.Seconds > 0 {
 		parts = append(parts, fmt.Sprintf("%s of %s on the device", secondsText(s.Device), secondsText(b.Seconds)))
@@ -146,13 +146,13 @@ func sessionList(g *globals, asJSON bool) error {
 		case s.Broken != "":
 			outcome = "not as it was written"
 		case s.Ended != nil:
-			outcome = outcomeWords(*s.Ended)
+			outcome = outcomeText(*s.Ended)
 		}
 		device := ""
 		if s.Device > 0 {
 			device = secondsText(s.Device)
 		}
-		rows = append(rows, []string{s.ID, actorText(s.By), cmp.Or(report.Plain(s.Benchmark), "all"), minutesText(s.Minutes), device, fmt.Sprint(s.Attempts), outcome})
+		rows = append(rows, []string{s.ID, actorText(s.By), cmp.Or(report.Sanitize(s.Benchmark), "all"), minutesText(s.Minutes), device, fmt.Sprint(s.Attempts), outcome})
 	}
 	return report.Table(g.Out, g.style(), []bool{false, false, false, true, true, true, false}, rows)
 }
@@ -213,11 +213,11 @@ func sessionTimeline(w io.Writer, s *journal.Session, g *globals) error {
 	style := g.style()
 	sum := journal.Sum(s, g.now())
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s, %s\n", style.Bold("session "+s.ID), s.Began.Format("2006-01-02 15:04 MST"), spentWords(sum))
+	fmt.Fprintf(&b, "%s  %s, %s\n", style.Bold("session "+s.ID), s.Began.Format("2006-01-02 15:04 MST"), spentText(sum))
 	var by journal.Actor
 	for _, e := range s.Entries {
-		what, lines := happened(e)
-		what = report.Plain(what)
+		what, lines := describeEntry(e)
+		what = report.Sanitize(what)
 		took := ""
 		switch {
 		case e.Refused != nil:
@@ -236,7 +236,7 @@ func sessionTimeline(w io.Writer, s *journal.Session, g *globals) error {
 		}
 		fmt.Fprintf(&b, "%8s  %s%s%s\n", sinceText(s, e), what, took, who)
 		for _, line := range lines {
-			if line = report.Plain(line); line != "" {
+			if line = report.Sanitize(line); line != "" {
 				fmt.Fprintf(&b, "%8s    %s\n", "", line)
 			}
 		}
@@ -255,16 +255,16 @@ func sinceText(s *journal.Session, e journal.Entry) string {
 func sessionMarkdown(w io.Writer, s *journal.Session, g *globals) error {
 	sum := journal.Sum(s, g.now())
 	var b strings.Builder
-	fmt.Fprintf(&b, "## Session %s\n\n%s, %s", s.ID, s.Began.Format("2006-01-02 15:04 MST"), spentWords(sum))
+	fmt.Fprintf(&b, "## Session %s\n\n%s, %s", s.ID, s.Began.Format("2006-01-02 15:04 MST"), spentText(sum))
 	if s.Ended != nil {
-		b.WriteString(": " + outcomeWords(*s.Ended))
+		b.WriteString(": " + outcomeText(*s.Ended))
 	}
 	b.WriteString("\n\n| time | by | what | came of it |\n| --- | --- | --- | --- |\n")
 	for _, e := range s.Entries {
-		what, lines := happened(e)
+		what, lines := describeEntry(e)
 		var told []string
 		for _, line := range lines {
-			if line = report.Plain(line); line != "" {
+			if line = report.Sanitize(line); line != "" {
 				told = append(told, report.MarkdownText(line))
 			}
 		}
@@ -336,7 +336,7 @@ func sessionVerify(g *globals, id string, asJSON bool) error {
 		err = writeVerified(g, list, bad)
 	}
 	if err == nil && bad > 0 {
-		return codeError{exitNo, fmt.Errorf("%w: %d of %d journals are not as they were written", errSaid, bad, len(list))}
+		return exitError{exitFailed, fmt.Errorf("%w: %d of %d journals are not as they were written", errReported, bad, len(list))}
 	}
 	return err
 }
@@ -344,7 +344,7 @@ func sessionVerify(g *globals, id string, asJSON bool) error {
 func writeVerified(g *globals, list []verified, bad int) error {
 	for _, v := range list {
 		if !v.Intact {
-			fmt.Fprintf(g.Out, "%s %s:%d: %s\n", g.style().Bad("broken"), v.Path, v.Line, report.Plain(v.Why))
+			fmt.Fprintf(g.Out, "%s %s:%d: %s\n", g.style().Bad("broken"), v.Path, v.Line, report.Sanitize(v.Why))
 		}
 	}
 	_, err := fmt.Fprintf(g.Out, "%s, %d intact\n", report.Plural(len(list), "journal"), len(list)-bad)

@@ -70,7 +70,7 @@ func (f *sessionStart) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	started, err := f.started(ctx, s, path)
+	started, err := f.firstEntry(ctx, s, path)
 	if err != nil {
 		return err
 	}
@@ -103,8 +103,8 @@ func (f *sessionStart) check() error {
 	return nil
 }
 
-// started returns the first entry of a session.
-func (f *sessionStart) started(ctx context.Context, s *suite.Suite, path string) (journal.Started, error) {
+// firstEntry returns the first entry of a session.
+func (f *sessionStart) firstEntry(ctx context.Context, s *suite.Suite, path string) (journal.Started, error) {
 	st := journal.Started{
 		Goal: strings.TrimSpace(f.goal), Benchmark: f.benchmark, Suite: fromTop(filepath.Dir(path), path), Reference: f.reference,
 		Target: f.target, Planned: f.plan.Minutes(), Commit: headOf(ctx, filepath.Dir(path)), Price: s.Device.PricePerHour,
@@ -222,7 +222,7 @@ func (f *sessionStart) show(s *journal.Session) error {
 		about += " against " + s.Reference
 	}
 	if s.Device != "" {
-		about += " on " + report.Plain(s.Device)
+		about += " on " + report.Sanitize(s.Device)
 	}
 	fmt.Fprintf(f.Out, "%s: %s\n", style.Bold("session "+s.ID), about)
 	if fc := s.Forecast; fc != nil && fc.Basis > 0 {

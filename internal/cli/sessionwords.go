@@ -86,20 +86,20 @@ func forecastOf(past []model.Past) *journal.Forecast {
 	return &journal.Forecast{Minutes: journal.Range(o.Minutes), Speedup: journal.Range(o.Speedup), Basis: o.Basis}
 }
 
-func outcomeWords(e journal.Ended) string {
+func outcomeText(e journal.Ended) string {
 	words := map[journal.Result]string{
 		journal.Reached: "the target is reached", journal.Better: "faster than before", journal.Stopped: "stopped at a gate",
 		journal.Lost: "lost", journal.Nothing: "nothing is faster",
 	}
-	text := cmp.Or(words[e.Outcome], report.Plain(string(e.Outcome)))
+	text := cmp.Or(words[e.Outcome], report.Sanitize(string(e.Outcome)))
 	if e.Speedup > 0 {
 		text += fmt.Sprintf(", %.2fx", e.Speedup)
 	}
 	return text
 }
 
-// spentWords formats the time and money that a session took.
-func spentWords(s journal.Summary) string {
+// spentText formats the time and money that a session took.
+func spentText(s journal.Summary) string {
 	text := minutesText(s.Minutes)
 	if s.Device > 0 {
 		text += ", " + secondsText(s.Device) + " on the device"
@@ -128,25 +128,25 @@ func secondsText(s float64) string {
 	return minutesText(s / 60)
 }
 
-// changeWords formats a change for a reader.
-func changeWords(c journal.Change) string {
-	name := report.Plain(c.Name)
+// changeText formats a change for a reader.
+func changeText(c journal.Change) string {
+	name := report.Sanitize(c.Name)
 	switch {
 	case c.What == journal.Flag && c.Before == "":
-		return "flag " + report.Plain(c.After) + " added"
+		return "flag " + report.Sanitize(c.After) + " added"
 	case c.What == journal.Flag && c.After == "":
-		return "flag " + report.Plain(c.Before) + " gone"
+		return "flag " + report.Sanitize(c.Before) + " gone"
 	case c.Before != "" || c.After != "":
-		return fmt.Sprintf("%s %s to %s", name, cmp.Or(report.Plain(c.Before), "(none)"), cmp.Or(report.Plain(c.After), "(none)"))
+		return fmt.Sprintf("%s %s to %s", name, cmp.Or(report.Sanitize(c.Before), "(none)"), cmp.Or(report.Sanitize(c.After), "(none)"))
 	default:
 		return fmt.Sprintf("%s (+%d -%d)", name, c.Added, c.Gone)
 	}
 }
 
-func changesWords(list []journal.Change) string {
+func changesText(list []journal.Change) string {
 	var words []string
 	for _, c := range list[:min(len(list), 4)] {
-		words = append(words, changeWords(c))
+		words = append(words, changeText(c))
 	}
 	if more := len(list) - len(words); more > 0 {
 		words = append(words, fmt.Sprintf("%d more", more))
@@ -157,21 +157,21 @@ func changesWords(list []journal.Change) string {
 func actorText(a journal.Actor) string {
 	switch a.Kind {
 	case journal.Person:
-		return cmp.Or(report.Plain(a.Name), "a person")
+		return cmp.Or(report.Sanitize(a.Name), "a person")
 	case journal.CI:
-		return strings.TrimSpace("CI " + report.Plain(a.Name))
+		return strings.TrimSpace("CI " + report.Sanitize(a.Name))
 	default:
-		return "agent " + cmp.Or(report.Plain(a.Name), "unknown")
+		return "agent " + cmp.Or(report.Sanitize(a.Name), "unknown")
 	}
 }
 
-// happened describes an entry: what was done, and the result in lines.
-func happened(e journal.Entry) (what string, lines []string) {
+// describeEntry describes an entry: what was done, and the result in lines.
+func describeEntry(e journal.Entry) (what string, lines []string) {
 	switch {
 	case e.Started != nil:
 		return "start", startedLines(*e.Started)
 	case e.Did != nil:
-		return commandLine(e.Did.Command, e.Did.Args), didLines(e.Did)
+		return commandLine(e.Did.Command, e.Did.Args), commandResultLines(e.Did)
 	case e.Refused != nil:
 		return "stop: " + commandLine(e.Refused.Command, e.Refused.Args), []string{"gate " + e.Refused.Gate + ": " + e.Refused.Why, "instead: " + e.Refused.Instead}
 	case e.Noted != nil:
@@ -185,7 +185,7 @@ func happened(e journal.Entry) (what string, lines []string) {
 	case e.Overrode != nil:
 		return "override of " + e.Overrode.Gate, []string{"because: " + e.Overrode.Reason}
 	case e.Ended != nil:
-		lines := []string{outcomeWords(*e.Ended), e.Ended.Text}
+		lines := []string{outcomeText(*e.Ended), e.Ended.Text}
 		if e.Ended.Lesson != "" {
 			lines = append(lines, "lesson "+e.Ended.Lesson)
 		}
@@ -196,7 +196,7 @@ func happened(e journal.Entry) (what string, lines []string) {
 }
 
 func commandLine(command string, args []string) string {
-	return strings.TrimSpace(command + " " + report.Plain(strings.Join(args, " ")))
+	return strings.TrimSpace(command + " " + report.Sanitize(strings.Join(args, " ")))
 }
 
 func startedLines(s journal.Started) []string {
@@ -217,12 +217,12 @@ func startedLines(s journal.Started) []string {
 	return append(lines, about)
 }
 
-// didLines describes the result of a command.
-func didLines(d *journal.Did) []string {
+// commandResultLines describes the result of a command.
+func commandResultLines(d *journal.Did) []string {
 	var lines []string
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	if len(d.Changes) > 0 {
-		say("changed: %s", changesWords(d.Changes))
+		say("changed: %s", changesText(d.Changes))
 	}
 	if e := d.Environment; e != nil && !e.OK {
 		say("environment: %s", strings.Join(e.Problems, "; "))
@@ -251,15 +251,15 @@ func didLines(d *journal.Did) []string {
 		say("%s is %s bound: %s", p.Case, p.Bottleneck, cmp.Or(strings.Join(rules, ", "), "no finding"))
 	}
 	if t := d.Tuned; t != nil {
-		say("%s tried, %s", report.Plural(t.Evaluations, "point"), tunedWords(t))
+		say("%s tried, %s", report.Plural(t.Evaluations, "point"), tunedText(t))
 	}
-	if d.Exit != exitYes && len(lines) == 0 || d.Exit >= exitCannot {
+	if d.Exit != exitOK && len(lines) == 0 || d.Exit >= exitCannot {
 		say("exit %d %s", d.Exit, firstLines(d.Error, 1))
 	}
 	return lines
 }
 
-func tunedWords(t *journal.Tuned) string {
+func tunedText(t *journal.Tuned) string {
 	if t.Speedup == 0 {
 		return "no gain is proved"
 	}

@@ -69,10 +69,10 @@ func (f *setupFlags) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if len(plan.Commands) == 0 || !f.agreed() {
+	if len(plan.Commands) == 0 || !f.confirm() {
 		return f.answer(plan, nil)
 	}
-	ran, err := f.carryOut(ctx, plan)
+	ran, err := f.runCommands(ctx, plan)
 	if err != nil {
 		return errors.Join(err, f.document(plan, ran))
 	}
@@ -82,8 +82,8 @@ func (f *setupFlags) run(ctx context.Context) error {
 	return f.answer(plan, ran)
 }
 
-// agreed reports whether the user allows the commands that were shown to run.
-func (f *setupFlags) agreed() bool {
+// confirm reports whether the user allows the commands that were shown to run.
+func (f *setupFlags) confirm() bool {
 	if f.yes {
 		return true
 	}
@@ -97,8 +97,8 @@ func (f *setupFlags) agreed() bool {
 	return word == "y" || word == "yes"
 }
 
-// carryOut runs the commands of the plan and returns those that were started.
-func (f *setupFlags) carryOut(ctx context.Context, plan setup.Plan) ([]setup.Command, error) {
+// runCommands runs the commands of the plan and returns those that were started.
+func (f *setupFlags) runCommands(ctx context.Context, plan setup.Plan) ([]setup.Command, error) {
 	var ran []setup.Command
 	err := setup.Run(ctx, plan.Commands, setup.Streams{In: f.In, Out: f.Err, Err: f.Err}, func(c setup.Command) {
 		fmt.Fprintln(f.Err, f.errStyle().Bold("$ "+c.Line))
@@ -136,14 +136,14 @@ func (f *setupFlags) answer(plan setup.Plan, ran []setup.Command) error {
 		return nil
 	}
 	if f.json || len(ran) > 0 {
-		return codeError{exitCannot, errSaid}
+		return exitError{exitCannot, errReported}
 	}
-	return codeError{exitCannot, errors.New(firstMissing(plan))}
+	return exitError{exitCannot, errors.New(firstMissing(plan))}
 }
 
 func firstMissing(plan setup.Plan) string {
 	for _, i := range plan.Items {
-		if i.Required && i.State != setup.Here {
+		if i.Required && i.State != setup.Present {
 			text := fmt.Sprintf("%s is %s, and the suite does not run without it", i.Name, i.State)
 			if len(plan.Commands) > 0 {
 				text += "\n  pawl setup --yes runs the commands above"
@@ -161,7 +161,7 @@ func planConclusion(style report.Style, plan setup.Plan) string {
 	text := style.Good("ready: ") + "everything is here that the suite needs"
 	left := 0
 	for _, i := range plan.Items {
-		if i.State != setup.Here {
+		if i.State != setup.Present {
 			left++
 		}
 	}
@@ -183,20 +183,20 @@ func writePlan(w io.Writer, style report.Style, plan setup.Plan) error {
 	for _, i := range plan.Items {
 		colour := style.Good
 		switch {
-		case i.State == setup.Here:
+		case i.State == setup.Present:
 		case i.Required:
 			colour = style.Bad
 		default:
 			colour = style.Warn
 		}
 		text := i.Why
-		if i.State == setup.Here {
+		if i.State == setup.Present {
 			text = strings.TrimSpace(strings.Join([]string{i.At, i.Version}, " "))
 		} else if !i.Required {
 			text += " (optional)"
 		}
 		fmt.Fprintf(&b, "%s%s  %-*s  %s\n", colour(string(i.State)), strings.Repeat(" ", state-len(i.State)), name, printableLine(i.Name), printableLine(text))
-		if i.State == setup.Here {
+		if i.State == setup.Present {
 			continue
 		}
 		for _, c := range i.Fix {

@@ -63,7 +63,7 @@ func (p *setupPlace) run(t *testing.T, change func(*setupFlags)) int {
 	}
 	change(&f)
 	err := f.run(t.Context())
-	if err != nil && !errors.Is(err, errSaid) {
+	if err != nil && !errors.Is(err, errReported) {
 		p.err.WriteString("pawl: " + err.Error() + "\n")
 	}
 	return exitCode(t.Context(), err)

@@ -33,7 +33,7 @@ func (g *globals) gateStateOf(ctx context.Context, w *journal.Writer, root strin
 	now := gates.Now{Time: g.now(), Did: what, Configs: configsOf(root, s.Benchmark)}
 	st.facts = gates.LearnNow(s, now)
 	if ok, built := st.facts.Numbers["build_ok"]; built && ok == 0 { // it matters only then, and running git is slow
-		now.Committed = committed(ctx, root)
+		now.Committed = workTreeClean(ctx, root)
 		st.facts = gates.LearnNow(s, now)
 	}
 	st.status = st.set.Look(st.facts, s.Entries)
@@ -90,15 +90,15 @@ func configsOf(root, benchmark string) []string {
 	return slices.Compact(names)
 }
 
-// committed reports whether all tracked files are unchanged since the last commit.
-func committed(ctx context.Context, root string) bool {
+// workTreeClean reports whether all tracked files are unchanged since the last commit.
+func workTreeClean(ctx context.Context, root string) bool {
 	out, err := gitOutput(ctx, root, "status", "--porcelain", "--untracked-files=no", "--", ".")
 	return err == nil && strings.TrimSpace(out) == ""
 }
 
-// stopped checks whether a command may run in the session. what holds the command with its arguments and
+// checkGates checks whether a command may run in the session. what holds the command with its arguments and
 // the state of the source. A refusal is recorded in the journal and returned as an error.
-func (g *globals) stopped(ctx context.Context, w *journal.Writer, root string, what journal.Did) error {
+func (g *globals) checkGates(ctx context.Context, w *journal.Writer, root string, what journal.Did) error {
 	if !canBeStopped(what) {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (g *globals) stopped(ctx context.Context, w *journal.Writer, root string, w
 	if err != nil {
 		fmt.Fprintf(g.Err, "note: the refusal is not in the journal: %v\n", err)
 	}
-	return codeError{exitNo, fmt.Errorf("stopped at the gate %s: %s\n  why: %s\n  next: %s\n  a person may go on past it: pawl next --override REASON", by.Gate.ID, by.Sentence, by.Gate.Why, instead)}
+	return exitError{exitFailed, fmt.Errorf("stopped at the gate %s: %s\n  why: %s\n  next: %s\n  a person may go on past it: pawl next --override REASON", by.Gate.ID, by.Sentence, by.Gate.Why, instead)}
 }
 
 // canBeStopped returns false for commands that only show something, such as a plan, a help page or a

@@ -38,9 +38,9 @@ func (g *globals) actor(ctx context.Context, root string) journal.Actor {
 	})
 }
 
-// present returns the current host and the state of the kernel's source.
-func (g *globals) present(_ context.Context, w *journal.Writer, root string) journal.Did {
-	d := lookAtSource(w, root, g.now()).did()
+// currentState returns the current host and the state of the kernel's source.
+func (g *globals) currentState(_ context.Context, w *journal.Writer, root string) journal.Did {
+	d := readSourceState(w, root, g.now()).did()
 	d.Host = g.hostName()
 	return d
 }

@@ -47,7 +47,7 @@ and a list of digests. The same record gives the same bytes.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
 	fl := cmd.Flags()
-	f.shared(fl)
+	f.addMeasureFlags(fl)
 	fl.StringVar(&f.cases, "case", "", "measure only configs whose name, or benchmark, matches this `glob`")
 	fl.IntVar(&f.rounds, "rounds", 0, "this many `rounds` (default: the least from 8 on that balances the order)")
 	fl.StringVarP(&f.dir, "out", "o", "", "`folder` of the artifact (default results/sweep-ID); the archive is beside it")
@@ -62,7 +62,7 @@ func (f *sweepFlags) run(ctx context.Context) error {
 		return usageError{err}
 	}
 	if f.from != "" {
-		return f.again()
+		return f.analyzeExisting()
 	}
 	s, path, err := loadSuite(f.suite)
 	if err != nil {
@@ -91,7 +91,7 @@ func (f *sweepFlags) balanced(s *suite.Suite) int {
 	const least, most = 8, 16
 	block := trial.Block(len(s.Implementations))
 	switch {
-	case f.has("rounds"):
+	case f.isSet("rounds"):
 		if f.rounds%block != 0 {
 			f.say(fmt.Sprintf("note: the order of %d implementations is balanced after every %d rounds, not after %d", len(s.Implementations), block, f.rounds))
 		}
@@ -106,7 +106,7 @@ func (f *sweepFlags) balanced(s *suite.Suite) int {
 func (f *sweepFlags) measureAll(ctx context.Context, o runner.Options) error {
 	o.ID = runner.NewID(o.Now())
 	f.dir = cmp.Or(f.dir, filepath.Join(o.Dir, "results", "sweep-"+o.ID))
-	if err := f.vacant(false); err != nil {
+	if err := f.checkOutputFolder(false); err != nil {
 		return err
 	}
 	o.Out = filepath.Join(f.dir, "current.json")
@@ -124,15 +124,15 @@ func (f *sweepFlags) measureAll(ctx context.Context, o runner.Options) error {
 		return errors.Join(failed, shown)
 	}
 	if res.Outcome.State == measure.Throttled {
-		return codeError{exitNoAnswer, fmt.Errorf("%s: %s", res.Outcome.State, res.Outcome.Reason)}
+		return exitError{exitNoAnswer, fmt.Errorf("%s: %s", res.Outcome.State, res.Outcome.Reason)}
 	}
 	return nil
 }
 
-// again creates the artifact from an existing record.
-func (f *sweepFlags) again() error {
+// analyzeExisting creates the artifact from an existing record.
+func (f *sweepFlags) analyzeExisting() error {
 	for _, flag := range []string{"suite", "case", "rounds", "samples", "budget", "seed", "wait", "dry-run"} {
-		if f.has(flag) {
+		if f.isSet(flag) {
 			return usageError{fmt.Errorf("--from measures nothing, so --%s means nothing beside it", flag)}
 		}
 	}
@@ -141,10 +141,10 @@ func (f *sweepFlags) again() error {
 		return usageError{err}
 	}
 	f.dir = cmp.Or(f.dir, filepath.Join("results", artifact.Name(run)))
-	if err := f.vacant(within(f.dir, f.from)); err != nil {
+	if err := f.checkOutputFolder(isInFolder(f.dir, f.from)); err != nil {
 		return err
 	}
-	record, err := artifact.TakeRecord(f.dir, f.from, run)
+	record, err := artifact.CopyRecord(f.dir, f.from, run)
 	if err != nil {
 		return err
 	}
@@ -154,9 +154,9 @@ func (f *sweepFlags) again() error {
 	return f.publish(run, record)
 }
 
-// vacant refuses a folder in which something could be overwritten. A folder that holds the record but no
+// checkOutputFolder refuses a folder in which something could be overwritten. A folder that holds the record but no
 // manifest is allowed: an interrupted sweep left it.
-func (f *sweepFlags) vacant(holdsRecord bool) error {
+func (f *sweepFlags) checkOutputFolder(holdsRecord bool) error {
 	if f.overwrite {
 		return nil
 	}
@@ -172,8 +172,8 @@ func (f *sweepFlags) vacant(holdsRecord bool) error {
 	return nil
 }
 
-// within reports whether a file lies directly in a folder.
-func within(dir, file string) bool {
+// isInFolder reports whether a file lies directly in a folder.
+func isInFolder(dir, file string) bool {
 	a, errA := filepath.Abs(dir)
 	b, errB := filepath.Abs(filepath.Dir(file))
 	return errA == nil && errB == nil && a == b
@@ -181,9 +181,9 @@ func within(dir, file string) bool {
 
 // publish analyzes the record in the folder, writes the artifact beside it and prints it.
 func (f *sweepFlags) publish(run *measure.Run, record string) error {
-	r, err := sweep.Analyse(run)
+	r, err := sweep.Analyze(run)
 	if errors.Is(err, sweep.ErrNothingToCompare) {
-		return codeError{exitNoAnswer, err}
+		return exitError{exitNoAnswer, err}
 	}
 	if err != nil {
 		return err

@@ -14,15 +14,15 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// touchedFlags are the flags of pawl touched.
-type touchedFlags struct {
+// affectedFlags are the flags of pawl touched.
+type affectedFlags struct {
 	*globals
 	suite, base string
 	json        bool
 }
 
 func newTouched(g *globals) *cobra.Command {
-	f := touchedFlags{globals: g}
+	f := affectedFlags{globals: g}
 	cmd := &cobra.Command{
 		Use:   "touched",
 		Short: "Does the change touch a kernel of the suite, so that it has to be measured?",
@@ -45,8 +45,8 @@ Exit code: 0 whatever the answer; 3 or 4 when it cannot tell: then measure.`,
 	return cmd
 }
 
-// touchedAnswer is the JSON output of pawl touched.
-type touchedAnswer struct {
+// affectedAnswer is the JSON output of pawl touched.
+type affectedAnswer struct {
 	Measure bool          `json:"measure"`
 	Suite   string        `json:"suite"`
 	Base    string        `json:"base"`
@@ -59,7 +59,7 @@ type touchedFile struct {
 	Why  string `json:"why"`
 }
 
-func (f *touchedFlags) run(ctx context.Context) error {
+func (f *affectedFlags) run(ctx context.Context) error {
 	s, path, err := loadSuite(f.suite)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (f *touchedFlags) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	answer := touchedAnswer{Suite: s.Name, Files: []touchedFile{}}
+	answer := affectedAnswer{Suite: s.Name, Files: []touchedFile{}}
 	if f.base == "" {
 		answer.Base, _, err = repo.MergeBase(ctx)
 	} else {
@@ -94,7 +94,7 @@ func (f *touchedFlags) run(ctx context.Context) error {
 	}
 	answer.Changed = len(files)
 	rules := affected.Of(s, filepath.ToSlash(folder))
-	touching, err := rules.Touching(ctx, files, repo.Mentions)
+	touching, err := rules.Affecting(ctx, files, repo.Mentions)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (f *touchedFlags) run(ctx context.Context) error {
 }
 
 // output sets the output of the workflow step. It contains no untrusted text.
-func (f *touchedFlags) output(measure bool) error {
+func (f *affectedFlags) output(measure bool) error {
 	path := f.Getenv("GITHUB_OUTPUT")
 	if path == "" {
 		return nil
@@ -122,7 +122,7 @@ func (f *touchedFlags) output(measure bool) error {
 // touchedShown is the maximum number of files that are printed.
 const touchedShown = 20
 
-func (f *touchedFlags) show(a touchedAnswer) error {
+func (f *affectedFlags) show(a affectedAnswer) error {
 	if f.json {
 		return writeJSON(f.Out, a)
 	}

@@ -30,8 +30,8 @@ type tuneFlags struct {
 	noisy   bool
 }
 
-// usualBudget is the default time of a search without --budget or --evals.
-const usualBudget = 20 * time.Minute
+// defaultTuneBudget is the default time of a search without --budget or --evals.
+const defaultTuneBudget = 20 * time.Minute
 
 func newTune(g *globals) *cobra.Command {
 	f := tuneFlags{benchFlags: benchFlags{globals: g}}
@@ -62,8 +62,8 @@ Exit code: 0 a gain is proven, or that the defaults are best; 1 the defaults do 
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args) },
 	}
 	fl := cmd.Flags()
-	f.given = fl
-	fl.DurationVar(&f.budget, "budget", usualBudget, "`time` for the search and its proof; without end where only --evals is given")
+	f.flags = fl
+	fl.DurationVar(&f.budget, "budget", defaultTuneBudget, "`time` for the search and its proof; without end where only --evals is given")
 	fl.IntVar(&f.evals, "evals", 0, "evaluate at most this many `points`, those of a resumed journal included")
 	fl.StringVar(&f.strategy, "strategy", "auto", "`name` of how to search: "+strings.Join(search.Names(), ", "))
 	fl.BoolVar(&f.resume, "resume", false, "go on with the journal of an earlier search")
@@ -118,7 +118,7 @@ func (f *tuneFlags) check(args []string) error {
 		flag  string
 		value int
 	}{{"evals", f.evals}, {"repeats", f.repeats}, {"jobs", f.jobs}} {
-		if f.has(n.flag) && n.value < 1 {
+		if f.isSet(n.flag) && n.value < 1 {
 			return fmt.Errorf("--%s %d: take more than 0", n.flag, n.value)
 		}
 	}
@@ -132,13 +132,13 @@ func (f *tuneFlags) check(args []string) error {
 		return fmt.Errorf("--replay searches a recorded space, so there is no case %q", args[0])
 	case f.replay != "":
 		for _, flag := range live {
-			if f.has(flag) {
+			if f.isSet(flag) {
 				return fmt.Errorf("--replay builds and measures nothing, so --%s means nothing beside it", flag)
 			}
 		}
 	default:
 		for _, flag := range recorded {
-			if f.has(flag) {
+			if f.isSet(flag) {
 				return fmt.Errorf("--%s is for --replay", flag)
 			}
 		}

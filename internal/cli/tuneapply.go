@@ -88,7 +88,7 @@ func (f *tuneApply) run(ctx context.Context) error {
 		}
 	}
 	if len(a.Values) == 0 {
-		return codeError{exitNoAnswer, fmt.Errorf("nothing to change: %s has the values that won as its defaults already", path)}
+		return exitError{exitNoAnswer, fmt.Errorf("nothing to change: %s has the values that won as its defaults already", path)}
 	}
 	after, err := suite.SetDefaults(before, benchmarkOf(s, a.Case), a.Values)
 	if err != nil {
@@ -112,12 +112,12 @@ func (f *tuneApply) say(a applied, r *tune.Report) error {
 	if f.json {
 		return writeJSON(f.Out, a)
 	}
-	fmt.Fprintf(f.Out, "%s\n\n%s\n", report.Plain(r.Proof.Sentence), a.Diff)
+	fmt.Fprintf(f.Out, "%s\n\n%s\n", report.Sanitize(r.Proof.Sentence), a.Diff)
 	switch {
 	case f.dryRun:
 		fmt.Fprintln(f.Out, "nothing is changed (--dry-run)")
 	case a.Pull != "":
-		fmt.Fprintln(f.Out, "opened "+report.Plain(a.Pull))
+		fmt.Fprintln(f.Out, "opened "+report.Sanitize(a.Pull))
 	default:
 		fmt.Fprintf(f.Out, "wrote %s; pawl run --force-measure measures the change\n", a.File)
 	}
@@ -169,16 +169,16 @@ func (f *tuneApply) found(ctx context.Context, s *suite.Suite, dir string) (*tun
 		return nil, err
 	}
 	if r.Proof == nil {
-		return nil, codeError{exitNoAnswer, fmt.Errorf("nothing is proven (%s): what won a search looks better than it is", report.Plain(cmp.Or(r.Unproven, "no proof was made")))}
+		return nil, exitError{exitNoAnswer, fmt.Errorf("nothing is proven (%s): what won a search looks better than it is", report.Sanitize(cmp.Or(r.Unproven, "no proof was made")))}
 	}
 	if r.Proof, err = runner.JudgeProof(s, r.Header.Case, r.Proof, run); err != nil {
-		return nil, codeError{exitNo, fmt.Errorf("%s does not fit the suite: %w", from, err)}
+		return nil, exitError{exitFailed, fmt.Errorf("%s does not fit the suite: %w", from, err)}
 	}
 	switch p := r.Proof; {
 	case p.Winner < 0 || p.Answer != tune.Faster:
-		return nil, codeError{exitNoAnswer, fmt.Errorf("nothing is changed: %s", report.Plain(p.Sentence))}
-	case len(p.Loses) > 0:
-		return nil, codeError{exitNoAnswer, fmt.Errorf("nothing is changed: with these defaults other configs get slower: %s\n  suggestions.md tells how to choose by config", report.Plain(strings.Join(p.Loses, ", ")))}
+		return nil, exitError{exitNoAnswer, fmt.Errorf("nothing is changed: %s", report.Sanitize(p.Sentence))}
+	case len(p.SlowerCases) > 0:
+		return nil, exitError{exitNoAnswer, fmt.Errorf("nothing is changed: with these defaults other configs get slower: %s\n  suggestions.md tells how to choose by config", report.Sanitize(strings.Join(p.SlowerCases, ", ")))}
 	}
 	r.Created = time.Now().UTC()
 	return r, nil

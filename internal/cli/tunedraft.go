@@ -15,8 +15,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune"
 )
 
-// bodyMost limits the text of a pull request, in bytes. GitHub accepts 65,536 characters.
-const bodyMost = 60_000
+// maxBodyBytes limits the text of a pull request, in bytes. GitHub accepts 65,536 characters.
+const maxBodyBytes = 60_000
 
 // openDraft commits the change to its own branch and opens a draft pull request, or updates the one that
 // is open. The text is generated again from the measurements.
@@ -42,9 +42,9 @@ func (f *tuneApply) openDraft(ctx context.Context, s *suite.Suite, r *tune.Repor
 	if err != nil {
 		return "", err
 	}
-	branch, title := "pawl/tune-"+slug(a.Case), fmt.Sprintf("perf: Tune %s, %.2f times as fast", report.Plain(a.Case), a.Speedup)
+	branch, title := "pawl/tune-"+slug(a.Case), fmt.Sprintf("perf: Tune %s, %.2f times as fast", report.Sanitize(a.Case), a.Speedup)
 	_, err = c.Commit(ctx, forge.Change{
-		Branch: branch, From: head, Message: title + "\n\n" + report.Plain(r.Proof.Sentence) + "\n", Files: map[string][]byte{file: content},
+		Branch: branch, From: head, Message: title + "\n\n" + report.Sanitize(r.Proof.Sentence) + "\n", Files: map[string][]byte{file: content},
 	})
 	if err != nil {
 		return "", err
@@ -87,13 +87,13 @@ func slug(name string) string {
 // draftBody returns the findings, as far as they fit into a pull request.
 func draftBody(r *tune.Report, a applied) string {
 	var text bytes.Buffer
-	fmt.Fprintf(&text, "%s\n\n```diff\n%s```\n\n", report.MarkdownText(report.Plain(r.Proof.Sentence)), strings.ReplaceAll(a.Diff, "```", "'''"))
+	fmt.Fprintf(&text, "%s\n\n```diff\n%s```\n\n", report.MarkdownText(report.Sanitize(r.Proof.Sentence)), strings.ReplaceAll(a.Diff, "```", "'''"))
 	text.WriteString("Judged again from the samples of the proof. Merge it when the check is green: it measures the change as any other.\n\n")
 	if len(r.Evaluations) == 0 {
 		return text.String()
 	}
 	var all bytes.Buffer
-	if err := tune.NewSuggestions(r).Markdown(&all); err == nil && text.Len()+all.Len() < bodyMost {
+	if err := tune.NewSuggestions(r).Markdown(&all); err == nil && text.Len()+all.Len() < maxBodyBytes {
 		text.Write(all.Bytes())
 	}
 	return text.String()

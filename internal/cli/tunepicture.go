@@ -12,8 +12,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune"
 )
 
-// searching is the visible state of a search at one moment.
-type searching struct {
+// searchView is the visible state of a search at one moment.
+type searchView struct {
 	ready    runner.TuneReady
 	last     runner.TuneEvaluated
 	began    time.Time // time of the last event
@@ -22,10 +22,10 @@ type searching struct {
 }
 
 // event updates the state from an event.
-func (s *searching) event(e runner.Event, now time.Time) {
+func (s *searchView) event(e runner.Event, now time.Time) {
 	switch e := e.(type) {
 	case runner.TuneReady:
-		*s = searching{ready: e, began: now, failures: map[tune.Status]int{}}
+		*s = searchView{ready: e, began: now, failures: map[tune.Status]int{}}
 	case runner.TuneEvaluated:
 		s.last, s.began = e, now
 		s.best = append(s.best, e.Best.Value)
@@ -36,11 +36,11 @@ func (s *searching) event(e runner.Event, now time.Time) {
 }
 
 // lines draws the search: its progress, the best so far, the failures.
-func (s *searching) lines(now time.Time, width, height int) []string {
+func (s *searchView) lines(now time.Time, width, height int) []string {
 	if s.last.Done == 0 {
 		return []string{cut("building and measuring the defaults ...", width)}
 	}
-	lines := []string{s.bar(now, width), "  " + s.found(), "  best     " + pointText(s.last.Best.Point)}
+	lines := []string{s.bar(now, width), "  " + s.bestLine(), "  best     " + pointText(s.last.Best.Point)}
 	if text := s.failed(); text != "" {
 		lines = append(lines, "  "+text)
 	}
@@ -51,7 +51,7 @@ func (s *searching) lines(now time.Time, width, height int) []string {
 }
 
 // bar returns the progress: by evaluations or by time, whichever is further along.
-func (s *searching) bar(now time.Time, width int) string {
+func (s *searchView) bar(now time.Time, width int) string {
 	e, since := s.last, now.Sub(s.began)
 	done, parts := 0.0, []string{report.Plural(e.Done, "evaluation")}
 	if e.Of > 0 {
@@ -68,13 +68,13 @@ func (s *searching) bar(now time.Time, width int) string {
 	full := int(min(done, 1) * float64(cells))
 	parts = append(parts, strings.Repeat("#", full)+strings.Repeat(".", cells-full), fmt.Sprintf("%3.0f %%", 100*min(done, 1)))
 	if left, known := s.left(since); known {
-		parts = append(parts, report.Span(left)+" left")
+		parts = append(parts, report.FormatDuration(left)+" left")
 	}
 	return strings.Join(parts, "  ")
 }
 
 // left returns the remaining time: until the budget or the evaluations are used up, whichever is sooner.
-func (s *searching) left(since time.Duration) (time.Duration, bool) {
+func (s *searchView) left(since time.Duration) (time.Duration, bool) {
 	e := s.last
 	budget, known := e.Left-since, e.Left > 0
 	if e.Of > 0 && e.Done > s.ready.Resumed {
@@ -87,8 +87,8 @@ func (s *searching) left(since time.Duration) (time.Duration, bool) {
 	return max(0, budget), known
 }
 
-// more estimates the number of remaining evaluations.
-func (s *searching) more() int {
+// remainingEvaluations estimates the number of remaining evaluations.
+func (s *searchView) remainingEvaluations() int {
 	e := s.last
 	if e.Of > 0 && e.Left == 0 {
 		return e.Of - e.Done
@@ -101,21 +101,21 @@ func (s *searching) more() int {
 	return n
 }
 
-// found compares the best so far with the defaults, and estimates the remaining gain.
-func (s *searching) found() string {
+// bestLine compares the best so far with the defaults, and estimates the remaining gain.
+func (s *searchView) bestLine() string {
 	e := s.last
 	text := fmt.Sprintf("default  %s", report.Quantity(e.Default.Value, "ns"))
 	if e.Best.Value > 0 && e.Default.Value > 0 {
 		text += fmt.Sprintf("   best %s, %.2f times as fast", report.Quantity(e.Best.Value, "ns"), e.Default.Value/e.Best.Value)
 	}
-	if gain, known := tune.Remaining(s.best, s.more()); known {
+	if gain, known := tune.Remaining(s.best, s.remainingEvaluations()); known {
 		text += fmt.Sprintf("   about %.1f %% more to expect", 100*gain)
 	}
 	return text
 }
 
 // failed counts the failures by kind.
-func (s *searching) failed() string {
+func (s *searchView) failed() string {
 	if len(s.failures) == 0 {
 		return ""
 	}
@@ -162,7 +162,7 @@ func describeTune(e runner.Event) string {
 		if !best && e.Done%often != 0 {
 			return ""
 		}
-		text := fmt.Sprintf("%d evaluated in %s", e.Done, report.Span(e.Elapsed))
+		text := fmt.Sprintf("%d evaluated in %s", e.Done, report.FormatDuration(e.Elapsed))
 		if e.Failed > 0 {
 			text += fmt.Sprintf(", %d failed", e.Failed)
 		}

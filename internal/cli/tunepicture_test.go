@@ -30,7 +30,7 @@ func evaluated(n int, status tune.Status, value, best float64) runner.TuneEvalua
 // The picture of a search: how far, the best against the defaults, what may still come, what failed.
 func TestSearchPicture(t *testing.T) {
 	now := time.Unix(1000, 0)
-	var p picture
+	var p progressView
 	p.event(runner.TuneReady{Case: "k/N1"}, now)
 	if got := p.lines(now, 80, 24); len(got) != 1 || !strings.Contains(got[0], "the defaults") {
 		t.Errorf("before the first evaluation: %q", got)
@@ -72,7 +72,7 @@ func TestSearchPicture(t *testing.T) {
 // With a budget the time decides what is left, and how many evaluations that is.
 func TestSearchPictureByTime(t *testing.T) {
 	now := time.Unix(1000, 0)
-	var s searching
+	var s searchView
 	s.event(runner.TuneReady{Resumed: 5}, now)
 	e := evaluated(9, tune.OK, 1e6, 1e6) // 5 of them here, in 10 s
 	e.Of, e.Left = 0, 30*time.Second
@@ -80,7 +80,7 @@ func TestSearchPictureByTime(t *testing.T) {
 	if got := s.bar(now.Add(2*time.Second), 100); got != "10 evaluations  ######..............   30 %  28 s left" {
 		t.Errorf("%q", got)
 	}
-	if n := s.more(); n != 15 {
+	if n := s.remainingEvaluations(); n != 15 {
 		t.Errorf("%d more evaluations, want 15 of 2 s", n)
 	}
 }

@@ -43,7 +43,7 @@ func recordingOf(h tune.Header, list []tune.Evaluation) (*replay.Recording, erro
 	parameters := make([]space.Parameter, len(h.Space.Parameters))
 	places := make([]map[string]uint16, len(parameters))
 	for i, p := range h.Space.Parameters {
-		parameters[i] = space.Parameter{Name: p.Name, Values: ranked(p.Values), Default: p.Default}
+		parameters[i] = space.Parameter{Name: p.Name, Values: sortedValues(p.Values), Default: p.Default}
 		places[i] = map[string]uint16{}
 		for k, v := range parameters[i].Values {
 			places[i][tune.Key(map[string]any{"": v})] = uint16(k)
@@ -75,12 +75,12 @@ func recordingOf(h tune.Header, list []tune.Evaluation) (*replay.Recording, erro
 		return nil, errors.New("no evaluation has a time")
 	}
 	var err error
-	rec.Space, err = space.Of(parameters, points)
+	rec.Space, err = space.FromPoints(parameters, points)
 	return rec, err
 }
 
-// ranked returns values in the order for a strategy: numbers by size, others unchanged.
-func ranked(values []any) []any {
+// sortedValues returns values in the order for a strategy: numbers by size, others unchanged.
+func sortedValues(values []any) []any {
 	list := slices.Clone(values)
 	for _, v := range list {
 		if _, ok := v.(float64); !ok {

@@ -24,7 +24,7 @@ type replayDocument struct {
 	Noisy       bool                   `json:"noisy,omitempty"`
 	Fraction    map[string]replayLevel `json:"fraction_of_optimum"` // by number of evaluations
 	// Chosen is the result of choosing among noisy times, compared with the best that was evaluated.
-	Chosen *lab.Chosen `json:"chosen,omitempty"`
+	Chosen *lab.ChoiceQuality `json:"chosen,omitempty"`
 
 	levels []replay.Level
 }
@@ -34,8 +34,8 @@ type replayLevel struct {
 	P10  float64 `json:"p10"` // a tenth of the repeats is worse
 }
 
-// usualEvaluations is the default number of evaluations of a replay.
-const usualEvaluations = 200
+// defaultReplayEvaluations is the default number of evaluations of a replay.
+const defaultReplayEvaluations = 200
 
 func (f *tuneFlags) runReplay(ctx context.Context) error {
 	rec, err := openRecording(f.replay)
@@ -43,9 +43,9 @@ func (f *tuneFlags) runReplay(ctx context.Context) error {
 		return usageError{err}
 	}
 	if f.evals == 0 {
-		f.evals = usualEvaluations
+		f.evals = defaultReplayEvaluations
 	}
-	if !f.has("seed") {
+	if !f.isSet("seed") {
 		f.seed = 1 // fixed, so that others can repeat the replay
 	}
 	traces, err := lab.Replay(ctx, rec, lab.ReplayPlan{

@@ -18,29 +18,29 @@ import (
 
 // The files of a search that are read again, and their size limits in bytes.
 const (
-	tuneReport      = "report.json"
-	tuneProof       = "proof.json"
-	tuneJournal     = "journal.jsonl"
-	tuneReportMost  = 4 << 20
-	tuneJournalMost = 32 << 20
+	tuneReport          = "report.json"
+	tuneProof           = "proof.json"
+	tuneJournal         = "journal.jsonl"
+	maxTuneReportBytes  = 4 << 20
+	maxTuneJournalBytes = 32 << 20
 )
 
 var tuneReportJSON = archive.JSONLimits{
-	Bytes: tuneReportMost, Depth: 24, Lists: 50_000, Strings: 200_000, Letters: 2 << 20, Longest: 64 << 10, Numbers: 500_000,
+	Bytes: maxTuneReportBytes, Depth: 24, Lists: 50_000, Strings: 200_000, Letters: 2 << 20, Longest: 64 << 10, Numbers: 500_000,
 }
 
 // openTuning opens the results of a search, which may have run on another machine.
-func openTuning(from string) (*sentFiles, error) {
-	want := append(recordFiles(tuneProof), archive.Want{Name: tuneReport, Most: tuneReportMost}, archive.Want{Name: tuneJournal, Most: tuneJournalMost})
-	return openSent(from, want...)
+func openTuning(from string) (*receivedFiles, error) {
+	want := append(recordFiles(tuneProof), archive.WantedFile{Name: tuneReport, Most: maxTuneReportBytes}, archive.WantedFile{Name: tuneJournal, Most: maxTuneJournalBytes})
+	return openReceived(from, want...)
 }
 
 // tuning reads the report of a search, its evaluations if they can be read, and the samples of its
 // proof; nil if there are none.
-func (s *sentFiles) tuning() (*tune.Report, *measure.Run, error) {
+func (s *receivedFiles) tuning() (*tune.Report, *measure.Run, error) {
 	f, err := os.Open(filepath.Join(s.dir, tuneReport))
 	if err != nil {
-		return nil, nil, codeError{exitNoAnswer, fmt.Errorf("%s holds no %s: pawl tune leaves it when a search ends", s.from, tuneReport)}
+		return nil, nil, exitError{exitNoAnswer, fmt.Errorf("%s holds no %s: pawl tune leaves it when a search ends", s.from, tuneReport)}
 	}
 	defer f.Close()
 	if err := archive.CheckJSON(f, tuneReportJSON); err != nil {
@@ -82,7 +82,7 @@ func (f *tuneApply) sameCommit(ctx context.Context, dir string, h tune.Header) e
 		if h.Dirty {
 			what += " with other changes"
 		}
-		return codeError{exitNo, fmt.Errorf("a draft is not opened: %s was tuned, and %.12s is checked out", what, head)}
+		return exitError{exitFailed, fmt.Errorf("a draft is not opened: %s was tuned, and %.12s is checked out", what, head)}
 	}
 	return nil
 }

@@ -27,14 +27,14 @@ type tuneSession struct {
 
 // How much time a proof gets.
 const (
-	proofShare = 4               // divisor: the proof gets a quarter of the budget
-	mostProof  = 5 * time.Minute // maximum; also used without a budget
-	mostFuzz   = 20 * time.Second
+	proofDivisor     = 4               // divisor: the proof gets a quarter of the budget
+	maxProofTime     = 5 * time.Minute // maximum; also used without a budget
+	maxProofFuzzTime = 20 * time.Second
 )
 
 func (f *tuneFlags) session(o runner.Options, args []string) *tuneSession {
 	t := &tuneSession{tuneFlags: f, bench: o, began: time.Now()}
-	if !f.has("evals") || f.has("budget") {
+	if !f.isSet("evals") || f.isSet("budget") {
 		t.total = f.budget
 	}
 	f.dir = cmp.Or(f.dir, filepath.Join(o.Dir, "tuning"))
@@ -57,11 +57,11 @@ func (t *tuneSession) proofTime(elapsed time.Duration) time.Duration {
 	case t.noProof:
 		return 0
 	case t.total == 0:
-		return mostProof
+		return maxProofTime
 	case elapsed > 0:
 		return max(time.Second, t.total-elapsed)
 	default:
-		return min(t.total/proofShare, mostProof)
+		return min(t.total/proofDivisor, maxProofTime)
 	}
 }
 
@@ -85,22 +85,22 @@ func (t *tuneSession) run(ctx context.Context) error {
 	}
 	progress.close()
 	err = t.explain(ctx, found, err)
-	t.seen.tuned(r)
+	t.journalFacts.recordTuning(r)
 	if shown := t.show(r); shown != nil || err != nil {
 		return errors.Join(err, shown)
 	}
 	if r.Proof != nil && r.Proof.Answer == tune.Inconclusive {
-		return codeError{exitNoAnswer, fmt.Errorf("no answer: %s --evals %d measures the finalists again, and a larger --budget gives them more rounds", t.again(), len(found.Evaluations))}
+		return exitError{exitNoAnswer, fmt.Errorf("no answer: %s --evals %d measures the finalists again, and a larger --budget gives them more rounds", t.resumeCommand(), len(found.Evaluations))}
 	}
 	return nil
 }
 
 // prove measures the best few against the defaults.
-func (t *tuneSession) prove(ctx context.Context, o runner.Options, found *runner.Tuning, r *tune.Report) error {
+func (t *tuneSession) prove(ctx context.Context, o runner.Options, found *runner.SearchResult, r *tune.Report) error {
 	what := runner.ProofOptions{Budget: t.proofTime(time.Since(t.began))}
-	what.Fuzz = min(what.Budget/10, mostFuzz)
+	what.Fuzz = min(what.Budget/10, maxProofFuzzTime)
 	if s := t.bench.Suite; s.Baseline.Keep != "none" {
-		l, err := ledger.Open(ctx, whereOf(s.Baseline, o.Dir))
+		l, err := ledger.Open(ctx, ledgerLocation(s.Baseline, o.Dir))
 		if err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ func firstLineOf(err error) string {
 }
 
 // report returns the report of the search, without its proof.
-func (t *tuneSession) report(found *runner.Tuning) *tune.Report {
+func (t *tuneSession) report(found *runner.SearchResult) *tune.Report {
 	candidate, _ := t.bench.Suite.Implementation(suite.Candidate)
 	return &tune.Report{
 		Build:  candidate.Build.String(),
@@ -150,13 +150,13 @@ func (t *tuneSession) command(name string) string {
 	return strings.Join(append(words, "--seed", fmt.Sprint(t.bench.Seed)), " ")
 }
 
-// again returns the command that resumes the search.
-func (t *tuneSession) again() string {
+// resumeCommand returns the command that resumes the search.
+func (t *tuneSession) resumeCommand() string {
 	words := []string{"pawl", "tune"}
 	if t.what.Case != "" {
 		words = append(words, t.what.Case)
 	}
-	if t.has("out") {
+	if t.isSet("out") {
 		words = append(words, "--out", t.dir)
 	}
 	if t.suite != "" {
@@ -166,7 +166,7 @@ func (t *tuneSession) again() string {
 }
 
 // explain replaces the error of an interrupted search by one that says what was kept.
-func (t *tuneSession) explain(ctx context.Context, found *runner.Tuning, err error) error {
+func (t *tuneSession) explain(ctx context.Context, found *runner.SearchResult, err error) error {
 	if err == nil || !errors.Is(context.Cause(ctx), errInterrupted) {
 		return err
 	}
@@ -174,5 +174,5 @@ func (t *tuneSession) explain(ctx context.Context, found *runner.Tuning, err err
 		return fmt.Errorf("%w before the first evaluation was done: nothing was kept", errInterrupted)
 	}
 	return fmt.Errorf("%w after %s, all kept in %s\n  %s goes on from there", errInterrupted,
-		report.Plural(len(found.Evaluations), "evaluation"), found.Journal, t.again())
+		report.Plural(len(found.Evaluations), "evaluation"), found.Journal, t.resumeCommand())
 }

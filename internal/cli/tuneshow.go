@@ -72,7 +72,7 @@ func (t *tuneSession) text(d tuneDocument) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	fmt.Fprintf(&b, "%s on %s: %s of %s in %s", d.Case, d.Header.Device.Name, report.Plural(d.Evaluations, "evaluation"),
-		report.Plural(d.Header.Space.Points, "point"), report.Span(time.Duration(d.Seconds*float64(time.Second))))
+		report.Plural(d.Header.Space.Points, "point"), report.FormatDuration(time.Duration(d.Seconds*float64(time.Second))))
 	if len(d.Failures) > 0 {
 		fmt.Fprintf(&b, ", failed: %s", failureText(d.Failures))
 	}
@@ -125,7 +125,7 @@ func proofText(p *tune.Proof, style report.Style) string {
 			if c.Low > 0 {
 				gain += fmt.Sprintf(" (%.2f to %.2f)", c.Low, c.High)
 			}
-		case !c.Sure:
+		case !c.Significant:
 			gain = "no answer"
 		}
 		rows = append(rows, []string{c.Case, name, gain, pointText(c.Point)})
@@ -138,8 +138,8 @@ func proofText(p *tune.Proof, style report.Style) string {
 		fmt.Fprintf(&b, "\n%s %s", style.Warn("note:"), p.Reduced)
 	}
 	for _, f := range p.Finalists {
-		if f.Wrong != "" {
-			fmt.Fprintf(&b, "\n%s %s is wrong: %s", style.Warn("note:"), pointText(f.Point), f.Wrong)
+		if f.ResultError != "" {
+			fmt.Fprintf(&b, "\n%s %s is wrong: %s", style.Warn("note:"), pointText(f.Point), f.ResultError)
 		}
 		if f.Baseline != nil {
 			fmt.Fprintf(&b, "\n%s against the baseline %.12s: %.2f times as fast (%.2f to %.2f)", f.Side, p.Baseline, f.Baseline.Speedup, f.Baseline.Low, f.Baseline.High)

@@ -83,7 +83,7 @@ func validateJSON(g *globals, s *suite.Suite, err error) error {
 		return encErr
 	}
 	if err != nil {
-		return errors.Join(errSaid, err)
+		return errors.Join(errReported, err)
 	}
 	return nil
 }

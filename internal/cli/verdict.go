@@ -33,10 +33,10 @@ type verdictDocument struct {
 }
 
 // newWhys converts the reasons of a gate for JSON.
-func newWhys(whys []runner.Why) []report.WhyDocument {
+func newWhys(whys []runner.Explanation) []report.WhyDocument {
 	var list []report.WhyDocument
 	for _, w := range whys {
-		d := whyOf(w).Document()
+		d := reportWhy(w).Document()
 		if w.Err != nil {
 			d.Problem = w.Err.Error()
 		}
@@ -101,7 +101,7 @@ func stoppedResult(s loop.State) ratchet.Result {
 	v := s.Verdict()
 	return ratchet.Result{
 		Schema: ratchet.Schema, Policy: s.Plan.Policy, Verdict: v, Sentence: why, Counts: map[ratchet.Verdict]int{v: 1},
-		Cases: []ratchet.Judgement{{
+		Cases: []ratchet.Judgment{{
 			Name: "all cases", CaseKey: measure.CaseKey{Benchmark: "all cases", Implementation: measure.Candidate},
 			Verdict: v, Ratchet: ratchet.Holds, Gate: true, Sentence: why,
 		}},
@@ -118,7 +118,7 @@ func (f *runFlags) report(s *suite.Suite, out runner.Outcome) error {
 		if w.Diagnosis == nil {
 			continue
 		}
-		why, err := drawWhy(whyOf(w).Judged(&doc.Result))
+		why, err := drawWhy(reportWhy(w).Judged(&doc.Result))
 		errs = append(errs, err)
 		in.Whys = append(in.Whys, why)
 	}
@@ -159,7 +159,7 @@ func (f *runFlags) next(s *suite.Suite, out runner.Outcome) []report.Step {
 		list = append(list, report.Step{Text: "Drift: main is slower than its baseline, by many small changes. Make it faster, or accept where it is now:", Command: "pawl baseline accept --reason WHY"})
 	}
 	if st.Gain != nil {
-		var without []ratchet.Judgement // cases without a comparable time of the baseline
+		var without []ratchet.Judgment // cases without a comparable time of the baseline
 		for _, j := range st.Gain.Cases {
 			if j.Verdict == ratchet.Inconclusive && j.Facts == nil {
 				without = append(without, j)

@@ -90,19 +90,19 @@ the workflows were written by a newer pawl than this one.`,
 				if api == "" {
 					api = g.Getenv("GITHUB_API_URL")
 				}
-				files, err := expected(".")
+				files, err := repositoryWorkflows(".")
 				if err != nil {
 					return err
 				}
 				d.Latest, d.Checks = newestRelease(cmd.Context(), api, 3*time.Second)
-				d.Checks = append(skew(d.Version, d.Latest, files), d.Checks...)
+				d.Checks = append(versionFindings(d.Version, d.Latest, files), d.Checks...)
 			}
 			if err := showVersion(g, d, check, asJSON); err != nil {
 				return err
 			}
 			for _, f := range d.Checks {
 				if f.Bad {
-					return codeError{exitNo, errSaid} // the checks already show it
+					return exitError{exitFailed, errReported} // the checks already show it
 				}
 			}
 			return nil
@@ -156,13 +156,13 @@ func showVersion(g *globals, d versionDocument, check, asJSON bool) error {
 		if f.Bad {
 			mark = g.style().Bad("FAIL")
 		}
-		fmt.Fprintf(g.Out, "%s: %s\n", mark, report.Plain(f.Message))
+		fmt.Fprintf(g.Out, "%s: %s\n", mark, report.Sanitize(f.Message))
 	}
 	return nil
 }
 
-// expected returns the workflows of the repository that contains a folder.
-func expected(dir string) (map[string][]byte, error) {
+// repositoryWorkflows returns the workflows of the repository that contains a folder.
+func repositoryWorkflows(dir string) (map[string][]byte, error) {
 	at, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err

@@ -69,7 +69,7 @@ func TestSkew(t *testing.T) {
 		{"not about pawl", "0.3.0", "", []byte("on: push\n"), nil},
 	} {
 		var got []string
-		for _, f := range skew(tc.own, tc.latest, map[string][]byte{"w.yml": tc.file}) {
+		for _, f := range versionFindings(tc.own, tc.latest, map[string][]byte{"w.yml": tc.file}) {
 			text := f.Message
 			if f.Bad {
 				text = "FAIL " + text

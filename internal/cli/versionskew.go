@@ -22,8 +22,8 @@ type versionFinding struct {
 // usesAction matches a hand-written workflow step that installs pawl.
 var usesAction = lazyregexp.New(`uses:\s*` + ownRepository + `(?:/[^\s@]+)?@v?([0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.+-]*)`)
 
-// skew compares a version with the workflows of a repository and the newest release.
-func skew(own, latest string, files map[string][]byte) []versionFinding {
+// versionFindings compares a version with the workflows of a repository and the newest release.
+func versionFindings(own, latest string, files map[string][]byte) []versionFinding {
 	this, ok := parseVersion(own)
 	if !ok {
 		return []versionFinding{{Message: fmt.Sprintf("this pawl calls itself %s, which is no version", own)}}
@@ -36,9 +36,9 @@ func skew(own, latest string, files map[string][]byte) []versionFinding {
 		stamp, written := workflow.ReadStamp(files[name])
 		if by, ok := parseVersion(stamp.Version); written && ok {
 			switch {
-			case by.minorOf(this) > 0:
+			case by.compareMinor(this) > 0:
 				add(true, "was written by pawl %s: use that version or a newer one", stamp.Version)
-			case by.minorOf(this) < 0:
+			case by.compareMinor(this) < 0:
 				add(false, "was written by pawl %s: it works, and pawl init --github --upgrade brings it up to date", stamp.Version)
 			}
 		}
@@ -64,7 +64,7 @@ func skew(own, latest string, files map[string][]byte) []versionFinding {
 // version is the version of a release or of a pre-release.
 type version struct {
 	major, minor, patch int
-	before              string // "dev" in 0.1.0-dev
+	prerelease          string // "dev" in 0.1.0-dev
 }
 
 var versionForm = lazyregexp.New(`^v?(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})(?:-([0-9A-Za-z.-]{1,60}))?(?:\+[0-9A-Za-z.-]{1,60})?$`)
@@ -78,22 +78,22 @@ func parseVersion(s string) (version, bool) {
 	return version{number(m[1]), number(m[2]), number(m[3]), m[4]}, true
 }
 
-// minorOf compares major and minor versions, on which the compatibility promises depend.
-func (v version) minorOf(w version) int {
+// compareMinor compares major and minor versions, on which the compatibility promises depend.
+func (v version) compareMinor(w version) int {
 	return cmp.Or(cmp.Compare(v.major, w.major), cmp.Compare(v.minor, w.minor))
 }
 
 // compare orders versions. Pre-releases of the same release are ordered by their text, which is enough
 // to tell that they differ.
 func (v version) compare(w version) int {
-	if c := cmp.Or(v.minorOf(w), cmp.Compare(v.patch, w.patch)); c != 0 || v.before == w.before {
+	if c := cmp.Or(v.compareMinor(w), cmp.Compare(v.patch, w.patch)); c != 0 || v.prerelease == w.prerelease {
 		return c
 	}
 	switch {
-	case v.before == "":
+	case v.prerelease == "":
 		return 1
-	case w.before == "":
+	case w.prerelease == "":
 		return -1
 	}
-	return strings.Compare(v.before, w.before)
+	return strings.Compare(v.prerelease, w.prerelease)
 }

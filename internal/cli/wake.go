@@ -106,18 +106,18 @@ func (f *wakeFlags) serve(ctx context.Context) error {
 		return fmt.Errorf("listen for webhooks: %w", err)
 	}
 	defer listener.Close()
-	f.introduce(c, listener.Addr().String())
+	f.printConfig(c, listener.Addr().String())
 	s := wake.Server{
 		Config: c, Secret: []byte(secret), Jobs: jobs, Now: time.Now,
 		Log: func(format string, args ...any) {
-			f.say(time.Now().UTC().Format(time.DateTime) + " " + report.Plain(fmt.Sprintf(format, args...)))
+			f.say(time.Now().UTC().Format(time.DateTime) + " " + report.Sanitize(fmt.Sprintf(format, args...)))
 		},
 	}
 	return s.Serve(ctx, listener)
 }
 
-// introduce prints what is watched and what it may cost.
-func (f *wakeFlags) introduce(c *wake.Config, address string) {
+// printConfig prints what is watched and what it may cost.
+func (f *wakeFlags) printConfig(c *wake.Config, address string) {
 	f.say("watching " + strings.Join(c.GitHub.Repositories, ", ") + fmt.Sprintf(" every %v; webhooks at http://%s/webhook", c.Poll, address))
 	dearest := 0.0
 	for _, h := range c.Hosts {
@@ -221,12 +221,12 @@ func (f *wakeFlags) status() error {
 	}
 	state, err := wake.LoadState(c.StateFile())
 	if errors.Is(err, fs.ErrNotExist) {
-		return codeError{exitNoAnswer, fmt.Errorf("there is no %s yet: pawl wake serve makes it", c.StateFile())}
+		return exitError{exitNoAnswer, fmt.Errorf("there is no %s yet: pawl wake serve makes it", c.StateFile())}
 	}
 	if err != nil {
 		return err
 	}
-	sum := wake.Summarise(c, state, time.Now())
+	sum := wake.Summarize(c, state, time.Now())
 	if f.json {
 		e := json.NewEncoder(f.Out)
 		e.SetIndent("", "  ")
@@ -258,7 +258,7 @@ func (f *wakeFlags) show(sum wake.Summary) error {
 			line += ", a job runs"
 		}
 		if h.Reason != "" {
-			line += ": " + report.Plain(h.Reason)
+			line += ": " + report.Sanitize(h.Reason)
 		}
 		if _, err := fmt.Fprintln(f.Out, line); err != nil {
 			return err

@@ -16,34 +16,34 @@ const quiet = 0.03
 
 // Words explains the noise in plain words.
 func (n Noise) Words() []string {
-	if len(n.judged()) == 0 {
-		return append([]string{"nothing can be said: no case was measured in two rounds on both sides"}, n.oddities()...)
+	if len(n.measuredCases()) == 0 {
+		return append([]string{"nothing can be said: no case was measured in two rounds on both sides"}, n.anomalies()...)
 	}
 	var list []string
 	switch {
 	case len(n.Prospects) == 0:
 		list = append(list, fmt.Sprintf("%d rounds are too few to say what a gate finds here: pawl doctor --noise --rounds %d", n.Kept, n.missing(prospectRounds)))
 	case n.Kept < ratchet.DependenceRounds:
-		list = append(list, n.visible(), fmt.Sprintf("how often a gate is wrong here is known from %d rounds on, over all cases and runs, and %d were measured: pawl doctor --noise --rounds %d",
+		list = append(list, n.detectable(), fmt.Sprintf("how often a gate is wrong here is known from %d rounds on, over all cases and runs, and %d were measured: pawl doctor --noise --rounds %d",
 			ratchet.DependenceRounds, n.Kept, n.missing(ratchet.DependenceRounds)))
 	default:
-		list = append(list, n.visible(), n.rates())
+		list = append(list, n.detectable(), n.rates())
 	}
-	return append(append(list, n.character(), n.Dependence.Words()), n.oddities()...)
+	return append(append(list, n.character(), n.Dependence.Words()), n.anomalies()...)
 }
 
 // missing returns how many rounds a run needs to reach all rounds in total.
 func (n Noise) missing(all int) int {
-	cases := len(n.judged())
+	cases := len(n.measuredCases())
 	return max((all-n.Kept+cases-1)/cases, 2)
 }
 
-// visible describes the smallest slowdown that is found.
-func (n Noise) visible() string {
+// detectable describes the smallest slowdown that is found.
+func (n Noise) detectable() string {
 	first, last := n.Prospects[0], n.Prospects[len(n.Prospects)-1]
-	amount := func(p Prospect) string {
-		if p.Slowdown >= largest {
-			return "more than " + percent(largest)
+	amount := func(p GateForecast) string {
+		if p.Slowdown >= maxSlowdown {
+			return "more than " + percent(maxSlowdown)
 		}
 		return percent(p.Slowdown)
 	}
@@ -56,7 +56,7 @@ func (n Noise) visible() string {
 
 // rates describes how often gates of the same code are wrong, for the worst case.
 func (n Noise) rates() string {
-	worst := slices.MaxFunc(n.Prospects, func(a, b Prospect) int { return cmp.Compare(a.False+a.Open, b.False+b.Open) })
+	worst := slices.MaxFunc(n.Prospects, func(a, b GateForecast) int { return cmp.Compare(a.False+a.Open, b.False+b.Open) })
 	return fmt.Sprintf("of gates of the same code, %s call it slower and %s have no answer, after %.0f rounds on average (%s; %d gates made of the %d rounds of same code that were measured on this testbed)",
 		share(worst.False), share(worst.Open), worst.Rounds, worst.Case, sameGates, n.Kept)
 }
@@ -69,7 +69,7 @@ func (n Noise) character() string {
 	var lags []float64
 	var modes []string
 	wild, rounds := 0, 0
-	for _, c := range n.judged() {
+	for _, c := range n.measuredCases() {
 		lags = append(lags, c.Lag)
 		wild, rounds = wild+c.Wild, rounds+c.Rounds
 		if c.Speeds > 1 {
@@ -84,8 +84,8 @@ func (n Noise) character() string {
 	return strings.Join(append([]string{text}, modes...), "; ")
 }
 
-// oddities describes the cases that need special mention.
-func (n Noise) oddities() []string {
+// anomalies describes the cases that need special mention.
+func (n Noise) anomalies() []string {
 	var list []string
 	for _, c := range n.Cases {
 		switch {
@@ -99,18 +99,18 @@ func (n Noise) oddities() []string {
 	return list
 }
 
-// judged returns the cases with at least two rounds, quietest first.
-func (n Noise) judged() []CaseNoise {
+// measuredCases returns the cases with at least two rounds, quietest first.
+func (n Noise) measuredCases() []CaseNoise {
 	list := slices.DeleteFunc(slices.Clone(n.Cases), func(c CaseNoise) bool { return c.Rounds < 2 })
 	slices.SortStableFunc(list, func(a, b CaseNoise) int { return cmp.Compare(a.Paired, b.Paired) })
 	return list
 }
 
-// Help returns advice that would reduce the noise: what the run itself shows, then fixes for what
+// Advice returns advice that would reduce the noise: what the run itself shows, then fixes for what
 // was found on the machine. It returns none if the numbers are quiet.
-func (n Noise) Help(r Report) []string {
+func (n Noise) Advice(r Report) []string {
 	var noisiest *CaseNoise
-	for _, c := range n.judged() {
+	for _, c := range n.measuredCases() {
 		if c.Noisy || c.Paired > quiet {
 			noisiest = &c
 		}

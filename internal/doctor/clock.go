@@ -17,7 +17,7 @@ func governor(_ context.Context, e *exam) []Finding {
 		return []Finding{note("governor", "the kernel does not tell how it chooses the CPU's clock, as on most virtual machines")}
 	default:
 		return e.hostOnly(warn("governor", "%s: the CPU's clock follows the load, so the first samples are slower than the others", g).
-			mend("echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"))
+			withFix("echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"))
 	}
 }
 
@@ -29,7 +29,7 @@ func turbo(_ context.Context, e *exam) []Finding {
 		if e.sys.exists(cpuFolder + "intel_pstate/no_turbo") {
 			fix = "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"
 		}
-		return e.hostOnly(warn("turbo", "on: the CPU's clock depends on its heat and on how many cores are busy").mend("%s", fix))
+		return e.hostOnly(warn("turbo", "on: the CPU's clock depends on its heat and on how many cores are busy").withFix("%s", fix))
 	case "off":
 		return []Finding{ok("turbo", "off")}
 	default:
@@ -57,9 +57,9 @@ func clockSource(_ context.Context, e *exam) []Finding {
 	}
 	f := warn("clock source", "%s: every reading of the time is a slow system call, so short samples are too long", source)
 	if slices.Contains(strings.Fields(e.sys.Text(folder+"available_clocksource")), "tsc") {
-		f = f.mend("echo tsc | sudo tee /%scurrent_clocksource", folder)
+		f = f.withFix("echo tsc | sudo tee /%scurrent_clocksource", folder)
 	} else {
-		f = f.mend("the kernel found no better one: look for \"clocksource\" in dmesg")
+		f = f.withFix("the kernel found no better one: look for \"clocksource\" in dmesg")
 	}
 	return []Finding{f}
 }

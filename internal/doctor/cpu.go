@@ -26,7 +26,7 @@ func processor(_ context.Context, e *exam) []Finding {
 	}
 	f.Message += fmt.Sprintf(", %d threads", threads)
 	return append([]Finding{f}, note("smt", "two threads share a core: a neighbour on the same core takes part of its speed").
-		mend("keep the machine idle while measuring, or: echo off | sudo tee /sys/devices/system/cpu/smt/control"))
+		withFix("keep the machine idle while measuring, or: echo off | sudo tee /sys/devices/system/cpu/smt/control"))
 }
 
 const nameVirtual = "virtual"
@@ -50,11 +50,11 @@ func virtual(_ context.Context, e *exam) []Finding {
 	case !e.onHost():
 		return []Finding{note(nameVirtual, "%s", text)}
 	case e.suite == nil:
-		return []Finding{note(nameVirtual, "%s; CPU time does not count what others take", text).mend(fix)}
+		return []Finding{note(nameVirtual, "%s; CPU time does not count what others take", text).withFix(fix)}
 	case wall == "":
 		return []Finding{note(nameVirtual, "%s; the suite goes by CPU time, which does not count what others take", text)}
 	default:
-		return []Finding{warn(nameVirtual, "%s; %s goes by wall time, which counts what others take", text, wall).mend(fix)}
+		return []Finding{warn(nameVirtual, "%s; %s goes by wall time, which counts what others take", text, wall).withFix(fix)}
 	}
 }
 
@@ -83,7 +83,7 @@ func (e *exam) wallTimed() string {
 		return ""
 	}
 	best := measure.TimerWall
-	for _, m := range e.meetings {
+	for _, m := range e.harnessChecks {
 		if m.implementation == suite.Candidate && len(m.welcome.Timers) > 0 {
 			best = m.welcome.Timers[0]
 		}
@@ -115,7 +115,7 @@ func cpuLimit(_ context.Context, e *exam) []Finding {
 		n := counts(e.sys.Text(path.Join("sys/fs/cgroup", group, "cpu.max")))
 		if len(n) == 2 && n[1] > 0 {
 			return e.hostOnly(warn("cpu limit", "this process may use %.1f CPUs: above that it stands still for up to %.0f ms at a time", n[0]/n[1], n[1]/1000).
-				mend("start the container without a CPU quota; pin it to CPUs instead (--cpuset-cpus)"))
+				withFix("start the container without a CPU quota; pin it to CPUs instead (--cpuset-cpus)"))
 		}
 		if group == "/" {
 			return nil
@@ -130,7 +130,7 @@ func load(_ context.Context, e *exam) []Finding {
 		return []Finding{ok("load", "%.1f on %s", load, plural(threads, "CPU"))}
 	}
 	f := warn("load", "the machine is busy: load %.1f on %s", load, plural(threads, "CPU")).
-		mend("stop what else runs here (top shows it), or measure elsewhere")
+		withFix("stop what else runs here (top shows it), or measure elsewhere")
 	if e.onHost() && e.wallTimed() != "" {
 		f.Fix += "; CPU time suffers less: measure: {timer: cpu}"
 	}

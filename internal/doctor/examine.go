@@ -86,7 +86,7 @@ var checks = []struct {
 	{Device, clocks},
 	{Device, persistence},
 	{Device, settings},
-	{Device, company},
+	{Device, otherProcesses},
 	{Device, temperature},
 	{Device, lock},
 
@@ -110,15 +110,15 @@ type exam struct {
 	suite    *suite.Suite // nil if unreadable; includes the cases listed by the harness, if it was asked
 	suiteErr error
 
-	inv      device.Inventory
-	cpu      reading       // the host
-	dev      device.Device // the one to measure on; nil if there is none
-	devErr   error         // why there is none
-	chosen   reading       // state of dev
-	standing device.Standing
-	lockErr  error
+	inv       device.Inventory
+	cpu       reading       // the host
+	dev       device.Device // the one to measure on; nil if there is none
+	devErr    error         // why there is none
+	chosen    reading       // state of dev
+	lockState device.LockStatus
+	lockErr   error
 
-	meetings []meeting
+	harnessChecks []harnessCheck
 }
 
 // reading is the current state of a device.
@@ -149,8 +149,8 @@ func (e *exam) gather(ctx context.Context) (err error) {
 	want := e.wanted()
 	if e.dev, e.devErr = e.inv.Select(want.Kind, want.Select); e.dev != nil {
 		e.chosen = read(ctx, e.dev)
-		e.standing, e.lockErr = device.Inspect(e.dev, device.LockOptions{Dir: e.LockDir})
-		e.meet(ctx)
+		e.lockState, e.lockErr = device.Inspect(e.dev, device.LockOptions{Dir: e.LockDir})
+		e.greetHarnesses(ctx)
 	}
 	return nil
 }

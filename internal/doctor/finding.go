@@ -77,8 +77,8 @@ func note(name, format string, args ...any) Finding    { return finding(Note, na
 func warn(name, format string, args ...any) Finding    { return finding(Warn, name, format, args) }
 func missing(name, format string, args ...any) Finding { return finding(Missing, name, format, args) }
 
-// mend adds a fix.
-func (f Finding) mend(format string, args ...any) Finding {
+// withFix adds a fix.
+func (f Finding) withFix(format string, args ...any) Finding {
 	f.Fix = fmt.Sprintf(format, args...)
 	return f
 }

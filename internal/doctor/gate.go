@@ -18,10 +18,10 @@ type Gate struct {
 	Rounds   int        `json:"rounds"`
 	Slowdown float64    `json:"slowdown"`
 	Cases    []GateCase `json:"cases"`
-	// Passes means that no case of the same code was called a regression; Fails that the slowdown
+	// SameCodePasses means that no case of the same code was called a regression; Fails that the slowdown
 	// was called one in every gated case.
-	Passes bool `json:"passes"`
-	Fails  bool `json:"fails"`
+	SameCodePasses bool `json:"passes"`
+	SlowdownFails  bool `json:"fails"`
 }
 
 // GateCase is one case of a Gate.
@@ -89,19 +89,19 @@ func Undecided(p ratchet.Policy, run *measure.Run) []string {
 func NewGate(p ratchet.Policy, run *measure.Run) Gate {
 	same, slow := GateEvidence(run)
 	pass, fail := ratchet.Judge(p, same), ratchet.Judge(p, slow)
-	g := Gate{Slowdown: trial.Slowdown, Passes: len(same) > 0, Fails: len(same) > 0}
+	g := Gate{Slowdown: trial.Slowdown, SameCodePasses: len(same) > 0, SlowdownFails: len(same) > 0}
 	for i, c := range pass.Cases {
 		gc := GateCase{Case: c.Name, Same: c.Verdict, Slow: fail.Cases[i].Verdict, Planted: slow[i].Case.Implementation == runner.SlowedSide, Sentence: c.Sentence}
 		if c.Facts != nil {
 			gc.Rounds, gc.Spread = c.Facts.Rounds, c.Facts.Spread
 		}
 		g.Rounds = max(g.Rounds, gc.Rounds)
-		g.Passes = g.Passes && c.Verdict != ratchet.Regression
-		g.Fails = g.Fails && fail.Cases[i].Verdict == ratchet.Regression
+		g.SameCodePasses = g.SameCodePasses && c.Verdict != ratchet.Regression
+		g.SlowdownFails = g.SlowdownFails && fail.Cases[i].Verdict == ratchet.Regression
 		g.Cases = append(g.Cases, gc)
 	}
 	if pass.Suite != nil && pass.Suite.Verdict == ratchet.Regression {
-		g.Passes = false
+		g.SameCodePasses = false
 	}
 	return g
 }
@@ -123,12 +123,12 @@ func (g Gate) Words() []string {
 		}
 		spreads = append(spreads, c.Spread)
 	}
-	if g.Passes {
+	if g.SameCodePasses {
 		list = append(list, fmt.Sprintf("it can pass: the same code on both sides is no regression, in %d rounds", g.Rounds))
 	} else {
 		list = append(list, "it cannot be trusted here: the same code on both sides was called a regression; run it again, and if that repeats, something on this machine favours one side")
 	}
-	if g.Fails {
+	if g.SlowdownFails {
 		list = append(list, fmt.Sprintf("it can fail: a slowdown of %.0f %% is found in every case", 100*g.Slowdown))
 	} else {
 		list = append(list, fmt.Sprintf("it cannot fail here: a slowdown of %.0f %% is missed in %d of %d cases; rounds differ by %.1f %% (median), lock the clocks or find a quieter machine", 100*g.Slowdown, missed, len(g.Cases), 100*stats.Median(spreads)))

@@ -49,8 +49,8 @@ func TestGate(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := doctor.NewGate(p, test.run)
-			if g.Passes != test.passes || g.Fails != test.fails {
-				t.Errorf("passes %t, fails %t: %+v", g.Passes, g.Fails, g.Cases)
+			if g.SameCodePasses != test.passes || g.SlowdownFails != test.fails {
+				t.Errorf("passes %t, fails %t: %+v", g.SameCodePasses, g.SlowdownFails, g.Cases)
 			}
 			if words := strings.Join(g.Words(), "\n"); !strings.Contains(words, test.says) {
 				t.Errorf("the words do not say %q:\n%s", test.says, words)

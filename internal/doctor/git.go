@@ -12,24 +12,24 @@ import (
 // git reports whether a base can be checked out beside the working tree.
 func git(ctx context.Context, e *exam) []Finding {
 	if _, found := e.search(nil).Find("git"); !found {
-		return []Finding{warn("git", "not found: pawl bench --base and the commit in the record need it").mend("%s", e.install("git"))}
+		return []Finding{warn("git", "not found: pawl bench --base and the commit in the record need it").withFix("%s", e.install("git"))}
 	}
 	repo, err := build.Open(ctx, e.dir())
 	switch {
 	case err != nil && strings.Contains(err.Error(), "dubious ownership"):
 		return []Finding{warn("git", "git does not trust this repository, because it belongs to another user").
-			mend("git config --global --add safe.directory %s", absolute(e.dir()))}
+			withFix("git config --global --add safe.directory %s", absolute(e.dir()))}
 	case err != nil:
-		return []Finding{note("git", "this folder is not in a git repository: there is no base to measure against").mend("git init, and commit")}
+		return []Finding{note("git", "this folder is not in a git repository: there is no base to measure against").withFix("git init, and commit")}
 	}
 	if _, err := os.Stat(filepath.Join(repo.Root, ".git", "shallow")); err == nil {
 		return []Finding{warn("git", "the repository is a shallow clone: the base may not be in it").
-			mend("git fetch --unshallow; on GitHub: actions/checkout with fetch-depth: 0")}
+			withFix("git fetch --unshallow; on GitHub: actions/checkout with fetch-depth: 0")}
 	}
 	commit, dirty, err := repo.Head(ctx)
 	switch {
 	case err != nil:
-		return []Finding{note("git", "the repository has no commit yet: there is no base to measure against").mend("git commit")}
+		return []Finding{note("git", "the repository has no commit yet: there is no base to measure against").withFix("git commit")}
 	case dirty:
 		return []Finding{ok("git", "at %.12s with changes that are not committed; the record says so", commit)}
 	default:

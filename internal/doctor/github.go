@@ -39,7 +39,7 @@ func ExamineGitHub(ctx context.Context, o GitHubOptions) Report {
 
 func workflows(files map[string][]byte) []Finding {
 	if len(files) == 0 {
-		return []Finding{note("workflow", "no workflow of this repository has to do with pawl").mend("pawl init --github")}
+		return []Finding{note("workflow", "no workflow of this repository has to do with pawl").withFix("pawl init --github")}
 	}
 	var problems []workflow.Problem
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -102,7 +102,7 @@ func (o GitHubOptions) runner(ctx context.Context) Finding {
 		whose = fmt.Sprintf("and whether the repository is public is not known (%v)", err)
 	}
 	return missing("runner", "self-hosted and persistent, %s: anybody can send code that stays on this machine when its job has ended, and waits for the next one", whose).
-		mend("register the runner with --ephemeral (config.sh), so that it takes one job and is made anew; set PAWL_RUNNER=ephemeral in its image where something else does that")
+		withFix("register the runner with --ephemeral (config.sh), so that it takes one job and is made anew; set PAWL_RUNNER=ephemeral in its image where something else does that")
 }
 
 // ephemeral returns the evidence that the runner takes only one job; empty if there is none.

@@ -16,7 +16,7 @@ func driver(_ context.Context, e *exam) []Finding {
 	switch {
 	case e.inv.NoNVIDIA != "" && e.devErr != nil:
 		list = append(list, missing("nvidia", "the suite wants an NVIDIA GPU, and there is none: %s", e.inv.NoNVIDIA).
-			mend("mend the driver, or measure on the CPU: device: {kind: cpu}"))
+			withFix("mend the driver, or measure on the CPU: device: {kind: cpu}"))
 	case e.inv.NoNVIDIA != "":
 		return append(list, note("nvidia", "no NVIDIA GPU: %s", e.inv.NoNVIDIA))
 	default:
@@ -26,16 +26,16 @@ func driver(_ context.Context, e *exam) []Finding {
 			text += ", for CUDA up to " + id.CUDA
 		}
 		list = append(list, ok("nvidia", "%s, read through %s", text, e.inv.Reader))
-		list = append(list, e.smi())
+		list = append(list, e.nvidiaSMI())
 	}
 	for _, n := range e.inv.Notices {
-		list = append(list, warned("nvidia", n))
+		list = append(list, findingOf("nvidia", n))
 	}
 	return list
 }
 
-// smi reports nvidia-smi, with which users set clocks; pawl itself uses the library.
-func (e *exam) smi() Finding {
+// nvidiaSMI reports nvidia-smi, with which users set clocks; pawl itself uses the library.
+func (e *exam) nvidiaSMI() Finding {
 	if at, found := e.search(nil).Find("nvidia-smi"); found {
 		return ok("nvidia-smi", "%s", at)
 	}
@@ -87,7 +87,7 @@ func selected(_ context.Context, e *exam) []Finding {
 	case e.devErr != nil && e.inv.NoNVIDIA != "":
 		return nil // already reported by driver
 	case e.devErr != nil:
-		return []Finding{missing("measures on", "%v", e.devErr).mend("change device.kind or device.select in the suite")}
+		return []Finding{missing("measures on", "%v", e.devErr).withFix("change device.kind or device.select in the suite")}
 	case e.chosen.err != nil:
 		return []Finding{warn("measures on", "%s, which cannot be read completely: %v", e.chosen.id.Name, e.chosen.err)}
 	case e.onHost():
@@ -97,7 +97,7 @@ func selected(_ context.Context, e *exam) []Finding {
 	}
 }
 
-// warned converts a notice of the device package into a finding.
-func warned(name string, n device.Notice) Finding {
+// findingOf converts a notice of the device package into a finding.
+func findingOf(name string, n device.Notice) Finding {
 	return Finding{Name: name, State: Warn, Message: n.Message, Fix: n.Fix}
 }

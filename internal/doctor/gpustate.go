@@ -28,14 +28,14 @@ func clocks(_ context.Context, e *exam) []Finding {
 		return []Finding{ok("clocks", "pawl may hold them at %s, as the suite asks", policy)}
 	case !free:
 		return []Finding{warn("clocks", "the suite asks for %s, and pawl may not set clocks here (it has no CAP_SYS_ADMIN): it would measure with free ones", policy).
-			mend("run pawl as root, in a container with --cap-add SYS_ADMIN; or %s", byHand)}
+			withFix("run pawl as root, in a container with --cap-add SYS_ADMIN; or %s", byHand)}
 	case e.chosen.state.Reasons&gpu.ClocksSetting != 0:
 		return []Finding{ok("clocks", "held by a setting that was made before; the suite leaves it alone")}
 	case may:
-		return []Finding{note("clocks", "free: they follow power and heat").mend("write into the suite: device: {clocks: base}")}
+		return []Finding{note("clocks", "free: they follow power and heat").withFix("write into the suite: device: {clocks: base}")}
 	default:
 		return []Finding{note("clocks", "free: they follow power and heat, and pawl may not set them here (it has no CAP_SYS_ADMIN)").
-			mend("%s", byHand)}
+			withFix("%s", byHand)}
 	}
 }
 
@@ -52,7 +52,7 @@ func persistence(_ context.Context, e *exam) []Finding {
 			return []Finding{ok("persistence", "off; pawl switches it on while it measures, as the suite asks")}
 		}
 		return []Finding{warn("persistence", "off: between two processes the driver may unload, which makes each round begin anew and forgets locked clocks").
-			mend("sudo nvidia-smi -i %s -pm 1", e.chosen.id.LockName())}
+			withFix("sudo nvidia-smi -i %s -pm 1", e.chosen.id.LockName())}
 	default:
 		return nil
 	}
@@ -74,8 +74,8 @@ func settings(_ context.Context, e *exam) []Finding {
 	return list
 }
 
-// company reports other processes on the GPU.
-func company(_ context.Context, e *exam) []Finding {
+// otherProcesses reports other processes on the GPU.
+func otherProcesses(_ context.Context, e *exam) []Finding {
 	if e.dev == nil || e.onHost() {
 		return nil
 	}
@@ -95,7 +95,7 @@ func company(_ context.Context, e *exam) []Finding {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
 	return []Finding{warn("company", "others are on it: %s", strings.Join(names, ", ")).
-		mend("stop them while measuring, or choose another device with device.select")}
+		withFix("stop them while measuring, or choose another device with device.select")}
 }
 
 // defaultMaxTemperature is the limit for a suite that sets none.
@@ -115,13 +115,13 @@ func temperature(_ context.Context, e *exam) []Finding {
 	case t == 0:
 	case t > limit:
 		list = append(list, warn("temperature", "%.0f degrees C, above the limit of %.0f", t, limit).
-			mend("let it cool, see to its fans, or hold lower clocks"))
+			withFix("let it cool, see to its fans, or hold lower clocks"))
 	default:
 		list = append(list, ok("temperature", "%.0f degrees C", t))
 	}
-	if spoiling := e.chosen.state.Reasons.Spoiling(); spoiling != 0 {
+	if spoiling := e.chosen.state.Reasons.Invalidating(); spoiling != 0 {
 		list = append(list, warn("slowdown", "the device slows itself down at this moment: %s; such rounds do not count", spoiling).
-			mend("let it cool, see to its fans and its power supply"))
+			withFix("let it cool, see to its fans and its power supply"))
 	}
 	return list
 }

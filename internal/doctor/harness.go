@@ -15,8 +15,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 )
 
-// local reports whether a program is given by a path, not by a name to search for.
-func local(program string) bool { return strings.Contains(program, "/") }
+// isPath reports whether a program is given by a path, not by a name to search for.
+func isPath(program string) bool { return strings.Contains(program, "/") }
 
 // programs reports whether the harness exists; one that is not built yet is not a problem.
 func programs(_ context.Context, e *exam) []Finding {
@@ -24,7 +24,7 @@ func programs(_ context.Context, e *exam) []Finding {
 	told := map[string]bool{}
 	for _, v := range e.variants() {
 		for _, name := range shell.Programs(v.Harness.Command) {
-			if !local(name) || told[name] {
+			if !isPath(name) || told[name] {
 				continue
 			}
 			told[name] = true
@@ -32,20 +32,20 @@ func programs(_ context.Context, e *exam) []Finding {
 			case runs:
 				list = append(list, ok("program", "%s", name))
 			case at != "" && !v.Build.Needed():
-				list = append(list, missing("program", "%s may not be run", name).mend("chmod +x %s", at))
+				list = append(list, missing("program", "%s may not be run", name).withFix("chmod +x %s", at))
 			case v.Build.Needed():
 				list = append(list, note("program", "%s is not built yet: pawl bench builds it with %q", name, v.Build.String()))
 			default:
 				list = append(list, missing("program", "%s is not there, and the suite does not say how to build it", name).
-					mend("correct harness.command, or write build.command into the suite"))
+					withFix("correct harness.command, or write build.command into the suite"))
 			}
 		}
 	}
 	return list
 }
 
-// meeting is the result of starting a harness.
-type meeting struct {
+// harnessCheck is the result of starting a harness.
+type harnessCheck struct {
 	implementation string
 	command        string
 	builds         bool // pawl bench rebuilds it first
@@ -55,25 +55,25 @@ type meeting struct {
 	err            error
 }
 
-// meet starts the harness of every implementation that is built, reads its welcome and its cases,
+// greetHarnesses starts the harness of every implementation that is built, reads its welcome and its cases,
 // and completes the suite with them.
-func (e *exam) meet(ctx context.Context) {
+func (e *exam) greetHarnesses(ctx context.Context) {
 	met := map[string]bool{}
 	for _, v := range e.variants() {
 		if met[v.Implementation] || met[v.Harness.Key()] {
 			continue // one of each is enough, as in pawl bench
 		}
 		met[v.Implementation], met[v.Harness.Key()] = true, true
-		m := meeting{implementation: v.Implementation, command: v.Harness.Command, builds: v.Build.Needed()}
-		if m.skipped = e.notNow(v); m.skipped == "" {
+		m := harnessCheck{implementation: v.Implementation, command: v.Harness.Command, builds: v.Build.Needed()}
+		if m.skipped = e.skipReason(v); m.skipped == "" {
 			e.greet(ctx, v, &m)
 		}
-		e.meetings = append(e.meetings, m)
+		e.harnessChecks = append(e.harnessChecks, m)
 	}
-	if len(e.meetings) == 0 {
+	if len(e.harnessChecks) == 0 {
 		return
 	}
-	if first := &e.meetings[0]; first.skipped == "" && first.err == nil && e.suite.NeedsHarness() {
+	if first := &e.harnessChecks[0]; first.skipped == "" && first.err == nil && e.suite.NeedsHarness() {
 		filled, err := e.suite.Fill(first.listed)
 		if err != nil {
 			first.err = err
@@ -83,14 +83,14 @@ func (e *exam) meet(ctx context.Context) {
 	}
 }
 
-// notNow returns why a harness is not started; empty if it can be.
-func (e *exam) notNow(v suite.Variant) string {
+// skipReason returns why a harness is not started; empty if it can be.
+func (e *exam) skipReason(v suite.Variant) string {
 	switch {
 	case v.Harness.Command == "":
 		return "the suite has no harness: pawl's own launcher runs the kernel"
 	case v.Harness.Format != "pawl":
 		return fmt.Sprintf("it is a command whose output is read (%s): pawl bench runs it", v.Harness.Format)
-	case e.standing.Holder != nil:
+	case e.lockState.Holder != nil:
 		return "another pawl measures on the device, and would be disturbed"
 	case !e.built(v):
 		return "it is not built yet; pawl bench builds it and says what it answers"
@@ -114,14 +114,14 @@ func (e *exam) built(v suite.Variant) bool {
 		if _, runs := e.search(v.Harness.Env).Find(name); !runs {
 			return false
 		}
-		if local(name) {
+		if isPath(name) {
 			outputs++
 		}
 	}
 	return !v.Build.Needed() || outputs > 0
 }
 
-func (e *exam) greet(ctx context.Context, v suite.Variant, m *meeting) {
+func (e *exam) greet(ctx context.Context, v suite.Variant, m *harnessCheck) {
 	session, err := harness.Start(ctx, harness.Command{
 		Line: v.Harness.Command, Dir: e.dir(), Silence: v.Harness.Timeout,
 		Env: append(environ(v.Harness.Env), runner.DeviceEnv(e.chosen.id)...),
@@ -140,15 +140,15 @@ func (e *exam) greet(ctx context.Context, v suite.Variant, m *meeting) {
 // protocol reports the answer of each harness.
 func protocol(_ context.Context, e *exam) []Finding {
 	var list []Finding
-	for _, m := range e.meetings {
+	for _, m := range e.harnessChecks {
 		name := m.implementation
 		switch {
 		case m.skipped != "":
 			list = append(list, note(name, "not started: %s", m.skipped))
 		case m.err != nil && m.builds:
-			list = append(list, warn(name, "as it is built now: %v", m.err).mend("pawl bench builds it anew; if it fails then too, it says why"))
+			list = append(list, warn(name, "as it is built now: %v", m.err).withFix("pawl bench builds it anew; if it fails then too, it says why"))
 		case m.err != nil:
-			list = append(list, missing(name, "%v", m.err).mend("run it by hand in the suite's folder: %s", m.command))
+			list = append(list, missing(name, "%v", m.err).withFix("run it by hand in the suite's folder: %s", m.command))
 		default:
 			list = append(list, m.answered())
 			list = append(list, e.mismatches(m)...)
@@ -157,7 +157,7 @@ func protocol(_ context.Context, e *exam) []Finding {
 	return list
 }
 
-func (m meeting) answered() Finding {
+func (m harnessCheck) answered() Finding {
 	var timers []string
 	for _, t := range m.welcome.Timers {
 		timers = append(timers, string(t))
@@ -170,7 +170,7 @@ func (m meeting) answered() Finding {
 }
 
 // mismatches reports cases that the harness cannot measure as the suite asks.
-func (e *exam) mismatches(m meeting) []Finding {
+func (e *exam) mismatches(m harnessCheck) []Finding {
 	var list []Finding
 	cases := slices.DeleteFunc(e.suite.Cases(), func(c suite.Case) bool { return c.Implementation != m.implementation })
 	known := func(c suite.Case) bool {
@@ -178,12 +178,12 @@ func (e *exam) mismatches(m meeting) []Finding {
 	}
 	if i := slices.IndexFunc(cases, func(c suite.Case) bool { return !known(c) }); i >= 0 && len(m.listed) > 0 {
 		list = append(list, warn(m.implementation, "the harness does not list benchmark %q of the suite, so its cases would fail", cases[i].Benchmark).
-			mend("correct its name in the suite or in the harness"))
+			withFix("correct its name in the suite or in the harness"))
 	}
 	timers := m.welcome.Timers
 	if i := slices.IndexFunc(cases, func(c suite.Case) bool { return c.Timer != "" && !slices.Contains(timers, c.Timer) }); i >= 0 && len(timers) > 0 {
 		list = append(list, warn(m.implementation, "the suite asks for the timer %s, which this harness does not have: %s would fail", cases[i].Timer, cases[i].Name()).
-			mend("write into the suite: measure: {timer: %s}", timers[0]))
+			withFix("write into the suite: measure: {timer: %s}", timers[0]))
 	}
 	return list
 }

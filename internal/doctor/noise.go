@@ -19,7 +19,7 @@ type Noise struct {
 	Kept       int                `json:"kept"` // rounds of the same code on this testbed, over all cases and runs
 	Dependence ratchet.Dependence `json:"dependence,omitempty"`
 	// Prospects are those of the quietest and the noisiest case; empty if too little was measured.
-	Prospects []Prospect `json:"prospects,omitempty"`
+	Prospects []GateForecast `json:"prospects,omitempty"`
 }
 
 // CaseNoise is the noise of one case. Spreads are standard deviations of logarithms: 0.01 is one percent.
@@ -94,6 +94,6 @@ func NewNoise(run *measure.Run, p ratchet.Policy, kept map[string][]float64) Noi
 	}
 	n.Dependence = runner.Dependence(kept)
 	p.Dependence = n.Dependence
-	n.Prospects = prospects(p, n.judged(), kept)
+	n.Prospects = prospects(p, n.measuredCases(), kept)
 	return n
 }

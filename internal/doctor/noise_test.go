@@ -122,8 +122,8 @@ func TestNoiseRules(t *testing.T) {
 		if c := n.Cases[0]; c.Error == "" || n.Prospects != nil {
 			t.Errorf("%+v", c)
 		}
-		if w := strings.Join(n.Words(), "\n"); !strings.HasPrefix(w, "nothing can be said") || n.Help(doctor.Report{}) != nil {
-			t.Errorf("words %q, help %v", w, n.Help(doctor.Report{}))
+		if w := strings.Join(n.Words(), "\n"); !strings.HasPrefix(w, "nothing can be said") || n.Advice(doctor.Report{}) != nil {
+			t.Errorf("words %q, help %v", w, n.Advice(doctor.Report{}))
 		}
 	})
 	t.Run("a case that fails", func(t *testing.T) {
@@ -255,7 +255,7 @@ func TestNoiseIsAlwaysJSON(t *testing.T) {
 		if len(n.Words()) == 0 {
 			t.Fatal("nothing is said")
 		}
-		n.Help(doctor.Report{})
+		n.Advice(doctor.Report{})
 	})
 }
 
@@ -293,7 +293,7 @@ func TestHelp(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := doctor.Noise{Cases: tt.cases}.Help(tt.found)
+			got := doctor.Noise{Cases: tt.cases}.Advice(tt.found)
 			if len(got) != len(tt.want) {
 				t.Fatalf("%q, want %q", got, tt.want)
 			}

@@ -54,7 +54,7 @@ func (p pairs) noise(ratios []float64) CaseNoise {
 	if se := n.Paired / math.Sqrt(float64(n.Rounds)); se > 0 {
 		n.Biased = math.Abs(stats.Mean(ratios))/se > stats.TQuantile(1-falseAlarms/2, float64(n.Rounds-1))
 	}
-	n.Lag, n.Wild, n.Speeds = stats.Autocorrelation(ratios, 1), ratchet.Wild(ratios), p.speeds()
+	n.Lag, n.Wild, n.Speeds = stats.Autocorrelation(ratios, 1), ratchet.CountOutliers(ratios), p.speeds()
 	if p.onHost {
 		n.Other = p.onCPU()
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// Prospect is how gates behave for a case on this machine, simulated with gates made of its rounds.
-type Prospect struct {
+// GateForecast is how gates behave for a case on this machine, simulated with gates made of its rounds.
+type GateForecast struct {
 	Case     string  `json:"case"`
 	Slowdown float64 `json:"slowdown"` // smallest slowdown found in 95 of 100 gates
 	False    float64 `json:"false"`    // share of gates that call the same code slower
@@ -26,19 +26,19 @@ const (
 	sameGates      = 1000 // simulated gates of the same code
 	slowGates      = 200  // simulated gates per slowdown
 	found          = 0.95
-	largest        = 1.0 // max slowdown
-	longestBlock   = 32  // max neighboring rounds that stay together
+	maxSlowdown    = 1.0 // max slowdown
+	maxBlock       = 32  // max neighboring rounds that stay together
 )
 
 // prospects simulates gates for the quietest and the noisiest case, from all that is kept of them.
-func prospects(p ratchet.Policy, cases []CaseNoise, kept map[string][]float64) []Prospect {
+func prospects(p ratchet.Policy, cases []CaseNoise, kept map[string][]float64) []GateForecast {
 	m := newMachine(kept)
 	if m.size < prospectRounds || len(cases) == 0 {
 		return nil
 	}
 	spread := func(c CaseNoise) float64 { return stats.RobustSD(kept[c.Case]) }
 	slices.SortStableFunc(cases, func(a, b CaseNoise) int { return cmp.Compare(spread(a), spread(b)) })
-	var list []Prospect
+	var list []GateForecast
 	for _, i := range slices.Compact([]int{0, len(cases) - 1}) {
 		c := cases[i]
 		g := gates{p, m, c, spread(c)}
@@ -83,7 +83,7 @@ func (m machine) rounds(rng *rand.Rand, n int) []float64 {
 			i++
 		}
 		c := m.cases[i]
-		length := min(len(c), longestBlock, n-len(out))
+		length := min(len(c), maxBlock, n-len(out))
 		at = min(at, len(c)-length)
 		for _, v := range c[at : at+length] {
 			out = append(out, sign*v)
@@ -100,8 +100,8 @@ type gates struct {
 	spread float64
 }
 
-func (g gates) prospect() Prospect {
-	out := Prospect{Case: g.of.Case}
+func (g gates) prospect() GateForecast {
+	out := GateForecast{Case: g.of.Case}
 	for i := range sameGates {
 		verdict, rounds := g.judge(i, 0)
 		if verdict == ratchet.Regression {
@@ -113,10 +113,10 @@ func (g gates) prospect() Prospect {
 		out.Rounds += float64(rounds) / sameGates
 	}
 	low, high := 0.0, 0.05
-	for high < largest && !g.finds(high) {
-		low, high = high, min(2*high, largest)
+	for high < maxSlowdown && !g.finds(high) {
+		low, high = high, min(2*high, maxSlowdown)
 	}
-	for high-low > 0.001 && high < largest {
+	for high-low > 0.001 && high < maxSlowdown {
 		if middle := (low + high) / 2; g.finds(middle) {
 			high = middle
 		} else {

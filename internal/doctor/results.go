@@ -17,8 +17,8 @@ import (
 // Limits for the free space on the disk of the results. A run of a thousand cases with the default
 // settings takes a few hundred megabytes while it is written.
 const (
-	littleSpace = 1 << 30
-	noSpace     = 16 << 20
+	minSpaceWarn = 1 << 30
+	minSpace     = 16 << 20
 )
 
 // results reports whether records can be written.
@@ -27,7 +27,7 @@ func results(_ context.Context, e *exam) []Finding {
 	for {
 		info, err := os.Stat(folder)
 		if err == nil && !info.IsDir() {
-			return []Finding{missing("results", "%s is a file, and records need a folder there", folder).mend("move it away: mv %s %s.old", folder, folder)}
+			return []Finding{missing("results", "%s is a file, and records need a folder there", folder).withFix("move it away: mv %s %s.old", folder, folder)}
 		}
 		if !errors.Is(err, fs.ErrNotExist) || folder == filepath.Dir(folder) {
 			break
@@ -35,16 +35,16 @@ func results(_ context.Context, e *exam) []Finding {
 		folder = filepath.Dir(folder) // pawl bench creates missing folders
 	}
 	if err := unix.Access(folder, unix.W_OK|unix.X_OK); err != nil {
-		return []Finding{missing("results", "no record can be written to %s: %v", e.Results, err).mend("sudo chown $USER %s, or choose another place with --out", folder)}
+		return []Finding{missing("results", "no record can be written to %s: %v", e.Results, err).withFix("sudo chown $USER %s, or choose another place with --out", folder)}
 	}
 	free, err := e.Free(folder)
 	switch {
 	case err != nil:
 		return []Finding{note("results", "%s can be written; the space on its disk is not told: %v", e.Results, err)}
-	case free < noSpace:
-		return []Finding{missing("results", "the disk of %s is full: %s left", e.Results, mebibytes(free)).mend("make room, or choose another place with --out")}
-	case free < littleSpace:
-		return []Finding{warn("results", "the disk of %s is nearly full: %s left", e.Results, mebibytes(free)).mend("make room, or choose another place with --out")}
+	case free < minSpace:
+		return []Finding{missing("results", "the disk of %s is full: %s left", e.Results, mebibytes(free)).withFix("make room, or choose another place with --out")}
+	case free < minSpaceWarn:
+		return []Finding{warn("results", "the disk of %s is nearly full: %s left", e.Results, mebibytes(free)).withFix("make room, or choose another place with --out")}
 	default:
 		return []Finding{ok("results", "%s can be written, %.0f GiB free", e.Results, float64(free)/(1<<30))}
 	}
@@ -66,8 +66,8 @@ func interrupted(_ context.Context, e *exam) []Finding {
 	journals, _ := filepath.Glob(filepath.Join(e.Results, "*.journal")) // fails only on a bad pattern
 	var list []Finding
 	for _, journal := range journals {
-		if e.standing.Holder != nil {
-			list = append(list, note("interrupted", "%s is being written, or is of a run that ended in the middle: %s has the device", journal, *e.standing.Holder))
+		if e.lockState.Holder != nil {
+			list = append(list, note("interrupted", "%s is being written, or is of a run that ended in the middle: %s has the device", journal, *e.lockState.Holder))
 			continue
 		}
 		list = append(list, leftJournal(journal))
@@ -86,7 +86,7 @@ func leftJournal(journal string) Finding {
 		return note("interrupted", "%s is of a run that ended before its first round: the next %s removes it", journal, next)
 	case err != nil:
 		// bench refuses to continue rather than lose measured data.
-		return missing("interrupted", "a run that ended in the middle cannot be saved: %v", err).mend("move it away: mv %s %s.damaged", journal, journal)
+		return missing("interrupted", "a run that ended in the middle cannot be saved: %v", err).withFix("move it away: mv %s %s.damaged", journal, journal)
 	default:
 		return note("interrupted", "a run ended in the middle, after %s: the next %s saves it as %s", plural(len(run.Rounds), "round"), next,
 			filepath.Join(filepath.Dir(journal), "interrupted-TIME.json"))

@@ -10,10 +10,10 @@ import (
 // suiteFile reports whether the suite can be read, and what is wrong with it.
 func suiteFile(_ context.Context, e *exam) []Finding {
 	if errors.Is(e.suiteErr, fs.ErrNotExist) {
-		return []Finding{missing("suite", "there is no %s", e.SuiteFile).mend("pawl init writes one")}
+		return []Finding{missing("suite", "there is no %s", e.SuiteFile).withFix("pawl init writes one")}
 	}
 	if e.suiteErr != nil {
-		return []Finding{missing("suite", "%v", e.suiteErr).mend("correct %s; pawl validate checks it", e.SuiteFile)}
+		return []Finding{missing("suite", "%v", e.suiteErr).withFix("correct %s; pawl validate checks it", e.SuiteFile)}
 	}
 	cases := plural(len(e.suite.Cases()), "case")
 	if e.suite.NeedsHarness() {
@@ -21,7 +21,7 @@ func suiteFile(_ context.Context, e *exam) []Finding {
 	}
 	list := []Finding{ok("suite", "%s is valid: %s", e.SuiteFile, cases)}
 	for _, w := range e.suite.Warnings {
-		list = append(list, warn("suite", "%s", fmt.Sprintf("%s:%d:%d: %s", w.File, w.Line, w.Col, w.Msg)).mend("%s", w.Hint))
+		list = append(list, warn("suite", "%s", fmt.Sprintf("%s:%d:%d: %s", w.File, w.Line, w.Col, w.Msg)).withFix("%s", w.Hint))
 	}
 	return list
 }

@@ -37,7 +37,7 @@ func tools(ctx context.Context, e *exam) []Finding {
 		if n.Sure {
 			absent = missing
 		}
-		list = append(list, absent(n.Program, "not found, and %s", n.Why).mend("%s", e.install(n.Program)))
+		list = append(list, absent(n.Program, "not found, and %s", n.Why).withFix("%s", e.install(n.Program)))
 	}
 	return list
 }
@@ -48,7 +48,7 @@ func (e *exam) usualTools() []Finding {
 		if at, found := e.search(nil).Find(name); found {
 			list = append(list, ok(name, "%s", at))
 		} else {
-			list = append(list, note(name, "not found").mend("%s", e.install(name)))
+			list = append(list, note(name, "not found").withFix("%s", e.install(name)))
 		}
 	}
 	return list

@@ -75,7 +75,7 @@ func (s *Story) view() pageView {
 		}
 	}
 	for _, p := range s.Problems {
-		v.Problems = append(v.Problems, report.Plain(p))
+		v.Problems = append(v.Problems, report.Sanitize(p))
 	}
 	add := func(drawing *report.Sketch, caption string) {
 		if drawing != nil {
@@ -89,13 +89,13 @@ func (s *Story) view() pageView {
 }
 
 func tell(t *Tale, number int) toldView {
-	v := toldView{Title: report.Plain(fmt.Sprintf("Session %d  %s", number, t.Goal))}
+	v := toldView{Title: report.Sanitize(fmt.Sprintf("Session %d  %s", number, t.Goal))}
 	for _, m := range merged(t.Marks) {
 		class := "fail"
 		if m.Kind == MarkStop || m.Kind == MarkMissed {
 			class = "no-answer"
 		}
-		v.Marks = append(v.Marks, markView{minutesText(m.Minute), m.Kind.Text(), class, report.Plain(m.Word), report.Plain(m.Text)})
+		v.Marks = append(v.Marks, markView{minutesText(m.Minute), m.Kind.Text(), class, report.Sanitize(m.Word), report.Sanitize(m.Text)})
 	}
 	return v
 }

@@ -94,7 +94,7 @@ func (r *row) place(scale scale) {
 		if m.Kind == MarkMissed {
 			text = "stop: " + text
 		}
-		label := report.Label{Text: report.Plain(text), Align: -1, Most: 230}
+		label := report.Label{Text: report.Sanitize(text), Align: -1, Most: 230}
 		width := min(label.Width(), label.Most) * widerFonts
 		x, begins := at+5, at
 		if x+width > pictureWidth-pictureEdge { // it ends at the edge then
@@ -193,7 +193,7 @@ func (r *row) facts() string {
 	if t.Goal != "" {
 		parts = append(parts, t.Goal)
 	}
-	return report.Plain(strings.Join(parts, " · "))
+	return report.Sanitize(strings.Join(parts, " · "))
 }
 
 // result is what came of it, at the right.
@@ -219,7 +219,7 @@ func (t *Tale) OutcomeText() string {
 	case t.Outcome == journal.Nothing:
 		return "nothing faster"
 	default:
-		return report.Plain(string(t.Outcome))
+		return report.Sanitize(string(t.Outcome))
 	}
 }
 

@@ -33,7 +33,7 @@ func (s *Story) Terminal(w io.Writer, style report.Style) error {
 		b.WriteString(line + "\n")
 	}
 	for _, p := range s.Problems {
-		b.WriteString(style.Warn("not read: "+report.Plain(p)) + "\n")
+		b.WriteString(style.Warn("not read: "+report.Sanitize(p)) + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -44,15 +44,15 @@ func (s *Story) terminalMarks(b *strings.Builder, style report.Style, t *Tale, n
 	if len(list) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "%s %s\n", style.Bold(fmt.Sprintf("Session %d", number)), report.Plain(t.Goal))
+	fmt.Fprintf(b, "%s %s\n", style.Bold(fmt.Sprintf("Session %d", number)), report.Sanitize(t.Goal))
 	for _, m := range list {
-		word := fmt.Sprintf("%-11s  %s", m.Kind.Text(), report.Plain(m.Word))
+		word := fmt.Sprintf("%-11s  %s", m.Kind.Text(), report.Sanitize(m.Word))
 		if m.Kind != MarkStop && m.Kind != MarkMissed {
 			word = style.Bad(word)
 		}
 		line := fmt.Sprintf("  %9s  %s", minutesText(m.Minute), word)
 		if m.Text != "" {
-			line += style.Faint(": " + report.Plain(m.Text))
+			line += style.Faint(": " + report.Sanitize(m.Text))
 		}
 		b.WriteString(line + "\n")
 	}
@@ -110,7 +110,7 @@ func (s *Story) Markdown(w io.Writer, picture string) error {
 		b.WriteString("- " + report.MarkdownText(line) + "\n")
 	}
 	for _, p := range s.Problems {
-		b.WriteString("- not read: " + report.MarkdownText(report.Plain(p)) + "\n")
+		b.WriteString("- not read: " + report.MarkdownText(report.Sanitize(p)) + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -137,11 +137,11 @@ func markdownMarks(b *strings.Builder, t *Tale, number int) {
 	if len(list) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "**Session %d** %s\n\n", number, report.MarkdownText(report.Plain(t.Goal)))
+	fmt.Fprintf(b, "**Session %d** %s\n\n", number, report.MarkdownText(report.Sanitize(t.Goal)))
 	for _, m := range list {
-		fmt.Fprintf(b, "- %s, %s: %s", minutesText(m.Minute), m.Kind.Text(), report.MarkdownText(report.Plain(m.Word)))
+		fmt.Fprintf(b, "- %s, %s: %s", minutesText(m.Minute), m.Kind.Text(), report.MarkdownText(report.Sanitize(m.Word)))
 		if m.Text != "" {
-			b.WriteString(" (" + report.MarkdownText(report.Plain(m.Text)) + ")")
+			b.WriteString(" (" + report.MarkdownText(report.Sanitize(m.Text)) + ")")
 		}
 		b.WriteString("\n")
 	}

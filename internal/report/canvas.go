@@ -78,7 +78,7 @@ func (c *canvas) write(x, y int, text string, in ink) (int, error) {
 		return 0, err
 	}
 	if in.most > 0 {
-		text = fitted(face, text, in.most)
+		text = elideMiddle(face, text, in.most)
 	}
 	width := measured(face, text)
 	if in.right {
@@ -91,8 +91,8 @@ func (c *canvas) write(x, y int, text string, in ink) (int, error) {
 
 func measured(face font.Face, text string) int { return font.MeasureString(face, text).Ceil() }
 
-// fitted cuts the middle out of a text that is too wide, because names differ at both ends.
-func fitted(face font.Face, text string, most int) string {
+// elideMiddle cuts the middle out of a text that is too wide, because names differ at both ends.
+func elideMiddle(face font.Face, text string, most int) string {
 	if measured(face, text) <= most {
 		return text
 	}
@@ -134,7 +134,7 @@ func drawnLetters() []rune {
 // drawable replaces characters that the fonts lack, which would show as empty boxes.
 func drawable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if hidden(r) {
+		if isInvisible(r) {
 			return -1
 		}
 		if r > lastLetter && !strings.ContainsRune(signs, r) {

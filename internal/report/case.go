@@ -36,8 +36,8 @@ type Case struct {
 	seconds float64        // the candidate's median, for time metrics
 }
 
-// standing says why a case cannot fail the change; empty if it can.
-func (c Case) standing() string {
+// gateNote says why a case cannot fail the change; empty if it can.
+func (c Case) gateNote() string {
 	switch {
 	case c.Excused != "":
 		return " (quarantined)"
@@ -66,16 +66,16 @@ func newCaseBuilder(in Input, summaries []Summary) *caseBuilder {
 }
 
 // judged builds a case that has a verdict.
-func (b *caseBuilder) judged(j ratchet.Judgement) Case {
+func (b *caseBuilder) judged(j ratchet.Judgment) Case {
 	c := Case{
-		Name: plain(j.Name, nameLength), Verdict: j.Verdict, Gate: j.Gate, Fails: j.Fails(), Moves: j.Ratchet == ratchet.Moves, Person: j.Needs != "",
-		Sentence: plain(j.Sentence, sentenceLength), Notes: plainAll(j.Watch, sentenceLength),
+		Name: sanitize(j.Name, nameLength), Verdict: j.Verdict, Gate: j.Gate, Fails: j.Fails(), Moves: j.Ratchet == ratchet.Moves, Person: j.Needs != "",
+		Sentence: sanitize(j.Sentence, sentenceLength), Notes: plainAll(j.Watch, sentenceLength),
 		key: j.Name, History: b.history[j.Name],
 	}
 	if j.Cause != "" {
-		c.Notes = append(c.Notes, "cause: "+plain(j.Cause, nameLength))
+		c.Notes = append(c.Notes, "cause: "+sanitize(j.Cause, nameLength))
 	}
-	switch c.Excused = plain(j.Quarantine, sentenceLength); {
+	switch c.Excused = sanitize(j.Quarantine, sentenceLength); {
 	case c.Excused != "":
 		c.Notes = append(c.Notes, "quarantined ("+c.Excused+"): it cannot fail the change")
 	case !j.Gate:
@@ -117,10 +117,10 @@ func (c *Case) unpaired(s Summary) {
 
 // measured builds a case that was not judged.
 func (b *caseBuilder) measured(s Summary) Case {
-	c := Case{Name: plain(s.Name, nameLength), Unit: s.Unit, Numbers: sidesTable(s), key: s.Name, History: b.history[s.Name]}
+	c := Case{Name: sanitize(s.Name, nameLength), Unit: s.Unit, Numbers: sidesTable(s), key: s.Name, History: b.history[s.Name]}
 	for _, side := range s.Sides {
 		if side.Error != "" {
-			c.Notes = append(c.Notes, plain(side.Implementation+" failed: "+side.Error, sentenceLength))
+			c.Notes = append(c.Notes, sanitize(side.Implementation+" failed: "+side.Error, sentenceLength))
 		}
 		if side.Ratio != 0 && c.Effect == nil {
 			c.Change = change(side.Ratio, s.Unit)

@@ -90,16 +90,16 @@ type Fact struct{ Label, Text string }
 func NewDocument(in Input) *Document {
 	d := &Document{Paths: in.Paths, run: in.Run, result: in.Result, whys: in.Whys, draw: newDrawer(in)}
 	for _, l := range in.Links {
-		d.Links = append(d.Links, Link{plain(l.Title, nameLength), l.URL})
+		d.Links = append(d.Links, Link{sanitize(l.Title, nameLength), l.URL})
 	}
 	if !in.Now.IsZero() {
 		d.Made = in.Now.UTC().Format("2006-01-02 15:04 UTC")
 	}
 	d.Title = title(in)
-	d.Facts, d.Stages = facts(in), loud(in.Stages)
+	d.Facts, d.Stages = facts(in), notableStages(in.Stages)
 	var summaries []Summary
 	if in.Run != nil {
-		summaries = Summarise(in.Run)
+		summaries = Summarize(in.Run)
 		d.Warnings = plainAll(Warnings(in.Run, summaries), sentenceLength)
 	}
 	if in.Result == nil {
@@ -117,7 +117,7 @@ func NewDocument(in Input) *Document {
 	d.reasons(in.Whys)
 	d.Next = next(d, in.Forgets)
 	for _, step := range in.Next {
-		d.Next = append(d.Next, Step{plain(step.Text, sentenceLength), plain(step.Command, sentenceLength)})
+		d.Next = append(d.Next, Step{sanitize(step.Text, sentenceLength), sanitize(step.Command, sentenceLength)})
 	}
 	return d
 }
@@ -133,7 +133,7 @@ func (d *Document) judged(in Input, summaries []Summary) {
 	d.Headline = headlineOf(d.Counts)
 	d.Warnings = append(plainAll(r.Warnings, sentenceLength), d.Warnings...)
 	if r.Suite != nil {
-		d.Suite = plain(r.Suite.Sentence, sentenceLength)
+		d.Suite = sanitize(r.Suite.Sentence, sentenceLength)
 	}
 }
 
@@ -141,7 +141,7 @@ func (d *Document) judged(in Input, summaries []Summary) {
 // together got worse.
 func (d *Document) lead(r *ratchet.Result) string {
 	if len(r.Cases) < 2 {
-		return plain(r.Sentence, sentenceLength)
+		return sanitize(r.Sentence, sentenceLength)
 	}
 	var parts []string
 	first := d.Sections[0]
@@ -150,12 +150,12 @@ func (d *Document) lead(r *ratchet.Result) string {
 		parts = append(parts, fmt.Sprintf("Worst is %s: %s", first.Cases[0].Name, first.Cases[0].Sentence))
 	case ClassImproved, ClassNew, ClassUnchanged, ClassMeasured:
 		if d.Verdict.Severity() != ratchet.Yes { // the reason is not in the cases
-			return plain(r.Sentence, sentenceLength)
+			return sanitize(r.Sentence, sentenceLength)
 		}
 		parts = append(parts, fmt.Sprintf("No case is worse by %s or more.", Percent(d.limit)))
 	}
 	if r.Suite != nil && r.Suite.Verdict == ratchet.Regression {
-		parts = append(parts, plain(r.Suite.Sentence, sentenceLength))
+		parts = append(parts, sanitize(r.Suite.Sentence, sentenceLength))
 	}
 	return strings.Join(parts, " ")
 }
@@ -191,10 +191,10 @@ func (in Input) about() *measure.Run {
 func title(in Input) string {
 	run := in.about()
 	if run == nil {
-		return cmp.Or(plain(in.Name, nameLength), "comparison")
+		return cmp.Or(sanitize(in.Name, nameLength), "comparison")
 	}
-	name := cmp.Or(plain(run.Suite.Name, nameLength), "run")
-	if device := plain(run.Device.Name, nameLength); device != "" {
+	name := cmp.Or(sanitize(run.Suite.Name, nameLength), "run")
+	if device := sanitize(run.Device.Name, nameLength); device != "" {
 		name += " on " + device
 	}
 	return name

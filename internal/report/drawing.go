@@ -166,9 +166,9 @@ var outlines = sync.OnceValue(func() [3]*sfnt.Font {
 	return list
 })
 
-// fine is the number of font units per pixel. Text is laid out large and scaled down, so
+// fontUnitsPerPixel is the number of font units per pixel. Text is laid out large and scaled down, so
 // that nothing is rounded to pixels.
-const fine = 64.0
+const fontUnitsPerPixel = 64.0
 
 // advances caches the widths of drawable characters at size 1, because layout needs them
 // often.
@@ -182,8 +182,8 @@ var advances = sync.OnceValue(func() [3]map[rune]float64 {
 			if err != nil {
 				continue
 			}
-			if advance, err := f.GlyphAdvance(buffer, glyph, fixed.Int26_6(fine*64), font.HintingNone); err == nil {
-				table[kind][r] = float64(advance) / 64 / fine
+			if advance, err := f.GlyphAdvance(buffer, glyph, fixed.Int26_6(fontUnitsPerPixel*64), font.HintingNone); err == nil {
+				table[kind][r] = float64(advance) / 64 / fontUnitsPerPixel
 			}
 		}
 	}
@@ -202,8 +202,8 @@ func textWidth(kind faceKind, size float64, text string) float64 {
 	return total * size
 }
 
-// shortened cuts the middle out of a text that is too wide.
-func shortened(kind faceKind, size float64, text string, most float64) string {
+// elideMiddleAt cuts the middle out of a text that is too wide.
+func elideMiddleAt(kind faceKind, size float64, text string, most float64) string {
 	letters := []rune(text)
 	if textWidth(kind, size, text) <= most {
 		return text
@@ -229,7 +229,7 @@ func shortened(kind faceKind, size float64, text string, most float64) string {
 func lines(size float64, text string, most float64, atMost int) []string {
 	var list []string
 	current := ""
-	words := unbroken(text)
+	words := splitWords(text)
 	const kind = regular
 	for i, w := range words {
 		next := w
@@ -243,16 +243,16 @@ func lines(size float64, text string, most float64, atMost int) []string {
 		if len(list) == atMost-1 {
 			return append(list, cutEnd(kind, size, current+" "+strings.Join(words[i:], " "), most))
 		}
-		list, current = append(list, shortened(kind, size, current, most)), w
+		list, current = append(list, elideMiddleAt(kind, size, current, most)), w
 	}
 	if current != "" {
-		list = append(list, shortened(kind, size, current, most))
+		list = append(list, elideMiddleAt(kind, size, current, most))
 	}
 	return list
 }
 
-// unbroken splits a text into words. A number stays with its percent sign.
-func unbroken(text string) []string {
+// splitWords splits a text into words. A number stays with its percent sign.
+func splitWords(text string) []string {
 	var list []string
 	for w := range strings.FieldsSeq(text) {
 		if n := len(list); n > 0 && strings.HasPrefix(w, "%") {

@@ -149,7 +149,7 @@ func (p *painter) word(at point, w word, fill color.RGBA) {
 		start = -w.width()
 	}
 	sin, cos := math.Sincos(w.angle * math.Pi / 180)
-	size := w.size() / fine
+	size := w.size() / fontUnitsPerPixel
 	f, buffer := outlines()[w.face()], &sfnt.Buffer{}
 	var shapes [][]point
 	for _, r := range w.text {
@@ -157,7 +157,7 @@ func (p *painter) word(at point, w word, fill color.RGBA) {
 		if err != nil {
 			continue
 		}
-		segments, err := f.LoadGlyph(buffer, glyph, fixed.Int26_6(fine*64), nil)
+		segments, err := f.LoadGlyph(buffer, glyph, fixed.Int26_6(fontUnitsPerPixel*64), nil)
 		if err != nil {
 			continue
 		}

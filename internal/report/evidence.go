@@ -42,7 +42,7 @@ func numbersOf(f *ratchet.Facts, s Summary) Numbers {
 			if references++; references > referencesShown || side.Samples == 0 {
 				continue
 			}
-			t.Head = append(t.Head, plain(side.Implementation, nameLength))
+			t.Head = append(t.Head, sanitize(side.Implementation, nameLength))
 			for i, cell := range []string{Quantity(side.P50, f.Unit), Quantity(side.P95, f.Unit), Quantity(side.P99, f.Unit), Percent(side.CV), ""} {
 				t.Rows[i] = append(t.Rows[i], cell)
 			}
@@ -92,10 +92,10 @@ func evidenceOf(f *ratchet.Facts) []Fact {
 }
 
 var pairings = map[ratchet.Pairing]string{
-	ratchet.Together: "side by side",
-	ratchet.Apart:    "not in the same minutes",
-	ratchet.Stored:   "against a stored baseline",
-	ratchet.Against:  "against a stored baseline, corrected by a reference",
+	ratchet.SideBySide:      "side by side",
+	ratchet.Unpaired:        "not in the same minutes",
+	ratchet.Stored:          "against a stored baseline",
+	ratchet.StoredReference: "against a stored baseline, corrected by a reference",
 }
 
 // chance formats a probability with the digits that matter.
@@ -118,7 +118,7 @@ func sidesTable(s Summary) Numbers {
 	t := Numbers{Head: sideColumns}
 	for _, side := range s.Sides {
 		cells := row("", s.Unit, side)[1:]
-		cells[0] = plain(cells[0], nameLength)
+		cells[0] = sanitize(cells[0], nameLength)
 		t.Rows = append(t.Rows, cells)
 	}
 	return t.dropEmpty()

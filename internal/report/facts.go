@@ -16,7 +16,7 @@ import (
 func facts(in Input) []Fact {
 	var list []Fact
 	add := func(label, text string) {
-		if text = plain(text, sentenceLength); text != "" {
+		if text = sanitize(text, sentenceLength); text != "" {
 			list = append(list, Fact{label, text})
 		}
 	}
@@ -84,7 +84,7 @@ func codeText(run *measure.Run) string {
 	if len(code[measure.Base]) == 0 || len(code[measure.Candidate]) == 0 {
 		return ""
 	}
-	return codediff.Changed(code[measure.Base], code[measure.Candidate]).String()
+	return codediff.Compare(code[measure.Base], code[measure.Candidate]).String()
 }
 
 func commitOf(run *measure.Run, side string) string {
@@ -154,13 +154,13 @@ func duration(run *measure.Run) string {
 	if run.End.Seconds <= 0 {
 		return ""
 	}
-	text := Span(time.Duration(run.End.Seconds*float64(time.Second))) + " on the device"
+	text := FormatDuration(time.Duration(run.End.Seconds*float64(time.Second))) + " on the device"
 	var build float64
 	for _, i := range run.Implementations {
 		build += i.Build.Seconds
 	}
 	if build > 0 {
-		text += ", " + Span(time.Duration(build*float64(time.Second))) + " to build"
+		text += ", " + FormatDuration(time.Duration(build*float64(time.Second))) + " to build"
 	}
 	return text
 }

@@ -15,7 +15,7 @@ type Failure struct {
 // It ignores rounds that do not count.
 func Failed(run *measure.Run) []Failure {
 	var list []Failure
-	summaries := Summarise(run)
+	summaries := Summarize(run)
 	for _, i := range run.Implementations {
 		f := Failure{Implementation: i.Name}
 		for _, s := range summaries {

@@ -147,7 +147,7 @@ func (d *drawer) figure(name string) *Figure {
 	}
 	bins := f.scale(stats.Merge(samples...), quantum)
 	for i, s := range sides {
-		f.Sides = append(f.Sides, f.distribution(plain(s.name, nameLength), samples[i], bins))
+		f.Sides = append(f.Sides, f.distribution(sanitize(s.name, nameLength), samples[i], bins))
 	}
 	f.addRounds(sides)
 	return f

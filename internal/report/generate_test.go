@@ -160,7 +160,7 @@ var large = sync.OnceValue(func() *report.Document { return judged(thousand(8, 1
 // judge gives the verdicts on a run that holds both sides.
 func judge(run *measure.Run) *ratchet.Result {
 	same := []*measure.Run{run}
-	r := ratchet.Judge(ratchet.Default().For(same[0].Plan), ratchet.Gather(same, same, measure.Base, measure.Candidate))
+	r := ratchet.Judge(ratchet.Default().ForPlan(same[0].Plan), ratchet.Gather(same, same, measure.Base, measure.Candidate))
 	return &r
 }
 

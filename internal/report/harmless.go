@@ -1,8 +1,8 @@
 package report
 
-// Plain sanitizes an untrusted name or sentence for display: one line of limited length
+// Sanitize sanitizes an untrusted name or sentence for display: one line of limited length
 // without invisible characters. The result may still contain markup.
-func Plain(s string) string { return plain(s, sentenceLength) }
+func Sanitize(s string) string { return sanitize(s, sentenceLength) }
 
 // MarkdownText escapes s so that Markdown shows it literally.
 func MarkdownText(s string) string { return escape(s) }

@@ -97,10 +97,10 @@ func newWhyView(r *Reason) *whyView {
 	}
 	v := &whyView{Reason: *r}
 	if r.Stalls != nil {
-		v.Figures = append(v.Figures, figureView{r.Stalls.draw(drawn).html(), r.Stalls.Describe()})
+		v.Figures = append(v.Figures, figureView{r.Stalls.draw(drawingWidth).html(), r.Stalls.Describe()})
 	}
 	if r.Roofline != nil {
-		v.Figures = append(v.Figures, figureView{r.Roofline.draw(drawn, 250).html(), r.Roofline.Describe()})
+		v.Figures = append(v.Figures, figureView{r.Roofline.draw(drawingWidth, 250).html(), r.Roofline.Describe()})
 	}
 	return v
 }

@@ -121,7 +121,7 @@ func VerdictJSON(w io.Writer, d *Document) error {
 
 // JSON writes the summary of a run as one document.
 func JSON(w io.Writer, run *measure.Run, path string) error {
-	summaries := Summarise(run)
+	summaries := Summarize(run)
 	doc := summaryDocument{
 		Record: path, ID: run.ID, Suite: run.Suite.Name, Device: run.Device.Name, Testbed: run.Testbed,
 		State: lastState(run), End: run.End, Warnings: Warnings(run, summaries), Cases: []caseDocument{},

@@ -124,7 +124,7 @@ func junitOf(c Case) junitCase {
 
 // junitTogether is a separate test: all cases together may fail although no single case
 // does.
-func junitTogether(j *ratchet.SuiteJudgement, sentence string) junitCase {
+func junitTogether(j *ratchet.SuiteJudgment, sentence string) junitCase {
 	t := junitCase{Class: "all", Name: "all cases together", Out: sentence}
 	switch j.Verdict.Severity() {
 	case ratchet.No:

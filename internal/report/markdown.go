@@ -84,7 +84,7 @@ func (m *markdown) head() string {
 func (m *markdown) facts() string {
 	var b strings.Builder
 	for _, f := range m.Facts {
-		text := escape(plain(f.Text, lineLength))
+		text := escape(sanitize(f.Text, lineLength))
 		if f.Label == "commit" || f.Label == "base" {
 			text = commitCode(f.Text)
 		}
@@ -129,9 +129,9 @@ func (m *markdown) foot() string {
 	if len(m.Next) > 0 {
 		b.WriteString("#### What to do next\n")
 		for _, step := range m.Next[:min(len(m.Next), nextShown)] {
-			text := line(plain(step.Text, lineLength))
+			text := line(sanitize(step.Text, lineLength))
 			if step.Command != "" {
-				text += " " + code(plain(step.Command, lineLength))
+				text += " " + code(sanitize(step.Command, lineLength))
 			}
 			fmt.Fprintf(&b, "- %s\n", text)
 		}
@@ -146,7 +146,7 @@ func (m *markdown) foot() string {
 	}
 	for _, p := range []string{m.Paths.HTML, m.Paths.Record} {
 		if p != "" {
-			more = append(more, code(plain(p, nameLength)))
+			more = append(more, code(sanitize(p, nameLength)))
 		}
 	}
 	if m.Made != "" {
@@ -163,7 +163,7 @@ func (m *markdown) warnings() string {
 	if len(m.Warnings) > 0 {
 		fmt.Fprintf(&b, "<details><summary>%s</summary>\n\n", Plural(len(m.Warnings), "warning"))
 		for _, text := range m.Warnings[:min(len(m.Warnings), warningsShown)] {
-			fmt.Fprintf(&b, "- %s\n", line(plain(text, lineLength)))
+			fmt.Fprintf(&b, "- %s\n", line(sanitize(text, lineLength)))
 		}
 		if rest := len(m.Warnings) - warningsShown; rest > 0 {
 			fmt.Fprintf(&b, "- and %d more\n", rest)

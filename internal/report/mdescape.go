@@ -16,7 +16,7 @@ func escape(s string) string {
 		switch {
 		case r == '\n' || r == '\r':
 			b.WriteByte(' ')
-		case hidden(r):
+		case isInvisible(r):
 		case strings.ContainsRune("\\`*_[]|~$", r):
 			b.WriteByte('\\')
 			b.WriteRune(r)
@@ -79,7 +79,7 @@ func code(name string) string {
 	b.WriteString("<code>")
 	for _, r := range name {
 		switch {
-		case hidden(r):
+		case isInvisible(r):
 		case r < 0x80 && strings.ContainsRune("!\"#$%&'()*+,-.:;<=>?@[\\]^_`{|}~", r):
 			b.WriteString("&#" + strconv.Itoa(int(r)) + ";")
 		default:

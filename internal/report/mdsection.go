@@ -31,7 +31,7 @@ func newMDSection(s *Section) *mdSection {
 	case ClassMeasured:
 		m.measured()
 	case ClassBroken, ClassMissing, ClassNew: // not two sides to compare
-		m.told()
+		m.listRows()
 	case ClassRegressed, ClassInconclusive, ClassImproved, ClassUnchanged:
 		m.judged()
 	}
@@ -50,8 +50,8 @@ func (m *mdSection) judged() {
 	}
 }
 
-// told renders cases that their sentence describes completely.
-func (m *mdSection) told() {
+// listRows renders cases that their sentence describes completely.
+func (m *mdSection) listRows() {
 	for _, c := range m.Cases {
 		row := fmt.Sprintf("- %s: %s", mdName(c), escape(c.Sentence))
 		if c.Now != "" && c.Now != "failed" {
@@ -65,7 +65,7 @@ func mdName(c Case) string {
 	if c.Verdict == "" {
 		return code(c.Name)
 	}
-	return code(c.Name) + c.standing()
+	return code(c.Name) + c.gateNote()
 }
 
 func (m *mdSection) measured() {

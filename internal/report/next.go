@@ -30,7 +30,7 @@ func next(d *Document, forgets bool) []Step {
 			if d.run == nil { // files of two sides: there may be no suite to run
 				continue
 			}
-			list = append(list, Step{fmt.Sprintf("Begin with %s. To measure it again, alone and closer:", name), again(d.run, name, 16)})
+			list = append(list, Step{fmt.Sprintf("Begin with %s. To measure it again, alone and closer:", name), rerunCommand(d.run, name, 16)})
 		case ClassMissing:
 			list = append(list, Step{Text: fmt.Sprintf("Put back what is missing (%s), or take it out of the suite in a change of its own.", name)})
 		case ClassInconclusive:
@@ -47,7 +47,7 @@ func next(d *Document, forgets bool) []Step {
 				continue
 			}
 			list = append(list,
-				Step{fmt.Sprintf("For an answer on %s:", name), again(d.run, name, 32)},
+				Step{fmt.Sprintf("For an answer on %s:", name), rerunCommand(d.run, name, 32)},
 				Step{"If it stays open, this says what disturbs the machine:", "pawl doctor --noise"})
 		case ClassImproved:
 			if s.Cases[0].Moves && !forgets && d.Verdict.Severity() == ratchet.Yes {
@@ -74,9 +74,9 @@ func (d *Document) gated() bool {
 	return false
 }
 
-// again returns the command that measures one case with more rounds against the same base.
+// rerunCommand returns the command that measures one case with more rounds against the same base.
 // It leaves out a name that a shell would interpret.
-func again(run *measure.Run, name string, rounds int) string {
+func rerunCommand(run *measure.Run, name string, rounds int) string {
 	base := "main"
 	for _, i := range run.Implementations {
 		if i.Name == measure.Base {
@@ -84,11 +84,11 @@ func again(run *measure.Run, name string, rounds int) string {
 		}
 	}
 	command := "pawl bench"
-	if harmless(base) {
+	if isShellSafe(base) {
 		command += " --base " + base
 	}
 	command += fmt.Sprintf(" --rounds %d", rounds)
-	if harmless(name) {
+	if isShellSafe(name) {
 		command += " --case " + name
 	}
 	if run.Trust == measure.Checked || run.Trust == measure.SelfTimed { // its numbers are not comparable with others
@@ -97,8 +97,8 @@ func again(run *measure.Run, name string, rounds int) string {
 	return command
 }
 
-// harmless reports whether neither a shell nor Markdown gives word a special meaning.
-func harmless(word string) bool {
+// isShellSafe reports whether neither a shell nor Markdown gives word a special meaning.
+func isShellSafe(word string) bool {
 	return word != "" && word[0] != '-' && !strings.ContainsFunc(word, func(r rune) bool { return !strings.ContainsRune(nameLetters, r) })
 }
 

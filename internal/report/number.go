@@ -72,8 +72,8 @@ func Dollars(v float64) string {
 	return fmt.Sprintf("$%.4f", v)
 }
 
-// Span formats a duration for people.
-func Span(d time.Duration) string {
+// FormatDuration formats a duration for people.
+func FormatDuration(d time.Duration) string {
 	switch {
 	case d < 10*time.Second:
 		return fmt.Sprintf("%.1f s", d.Seconds())

@@ -20,7 +20,7 @@ func OnePager(w io.Writer, why Why) error {
 	c := newCanvas(int(math.Ceil(d.height*2)), paper)
 	d.paint(c, 0, 0, 2)
 	if err := png.Encode(w, c.RGBA); err != nil {
-		return fmt.Errorf("write one-pager of %s: %w", plain(why.Case, nameLength), err)
+		return fmt.Errorf("write one-pager of %s: %w", sanitize(why.Case, nameLength), err)
 	}
 	return nil
 }
@@ -93,15 +93,15 @@ func (d *drawing) pagerHead(r Reason, why Why) float64 {
 	fill := verdictTone(r.Verdict)
 	d.bar(fill, 0, 0, pagerWidth, 5)
 	change := word{text: cmp.Or(r.Change, timeChange(why)), bold: true, large: 18, anchor: atEnd}
-	change.text = shortened(bold, 18, drawable(change.text), pagerInner/2)
+	change.text = elideMiddleAt(bold, 18, drawable(change.text), pagerInner/2)
 	d.write(fill, point{pagerWidth - pagerMargin, 36}, change)
 	name := word{bold: true, large: 18}
-	name.text = shortened(bold, 18, drawable(cmp.Or(r.Case, "kernel")), pagerInner-change.width()-16)
+	name.text = elideMiddleAt(bold, 18, drawable(cmp.Or(r.Case, "kernel")), pagerInner-change.width()-16)
 	d.write(toneInk, point{pagerMargin, 36}, name)
 
 	y := 53.0
 	if text := subtitle(r, why); text != "" {
-		d.write(toneSoft, point{pagerMargin, y}, word{text: shortened(regular, em, drawable(text), pagerInner)})
+		d.write(toneSoft, point{pagerMargin, y}, word{text: elideMiddleAt(regular, em, drawable(text), pagerInner)})
 		y += 8
 	}
 	for _, text := range lines(14, drawable(r.Sentence), pagerInner, 5) {
@@ -123,7 +123,7 @@ func subtitle(r Reason, why Why) string {
 		parts = append(parts, Quantity(diff.Before, "ns")+" → "+Quantity(diff.After, "ns"))
 	}
 	if why.After != nil && why.After.Launch.Kernel != "" {
-		parts = append(parts, plain(why.After.Launch.Kernel, nameLength))
+		parts = append(parts, sanitize(why.After.Launch.Kernel, nameLength))
 	}
 	return strings.Join(parts, " · ")
 }

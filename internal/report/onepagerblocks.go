@@ -9,11 +9,11 @@ import (
 )
 
 // commitIn returns the commit that a profile was taken from.
-func commitIn(s *diagnose.Seen) string {
+func commitIn(s *diagnose.Subject) string {
 	if s == nil || s.Profile == nil || s.Profile.Subject.Commit == "" {
 		return ""
 	}
-	text := fmt.Sprintf("%.12s", plain(s.Profile.Subject.Commit, nameLength))
+	text := fmt.Sprintf("%.12s", sanitize(s.Profile.Subject.Commit, nameLength))
 	if s.Profile.Subject.Dirty {
 		text += " with uncommitted changes"
 	}
@@ -62,7 +62,7 @@ func (r Reason) changesBlock(width float64) *drawing {
 			if two && i == 0 {
 				t = toneSoft
 			}
-			d.write(t, point{end, y + 14}, word{text: shortened(regular, em, drawable(row[i+1]), cell), bold: two && i == 1, anchor: atEnd})
+			d.write(t, point{end, y + 14}, word{text: elideMiddleAt(regular, em, drawable(row[i+1]), cell), bold: two && i == 1, anchor: atEnd})
 		}
 		y += 7 + 13*float64(max(len(names), 1))
 	}
@@ -86,7 +86,7 @@ func (r Reason) roofBlock(width float64) *drawing {
 	if r.Roofline.Device != "" {
 		title += " of " + r.Roofline.Device
 	}
-	d := heading(width, shortened(bold, em, drawable(title), width))
+	d := heading(width, elideMiddleAt(bold, em, drawable(title), width))
 	plot := r.Roofline.draw(width, 236)
 	d.include(plot, 0, 16)
 	d.height = 16 + plot.height

@@ -64,7 +64,7 @@ func roofRun(cases int) *measure.Run {
 func all(measure.CaseKey) bool { return true }
 
 // seen is a side of a case as a profiler tells it.
-func seen(ns float64, facts profile.Facts) *diagnose.Seen {
+func seen(ns float64, facts profile.Facts) *diagnose.Subject {
 	card := gpu.FindCards("L4")[0]
 	p := &profile.Profile{
 		Format: profile.Format,
@@ -74,7 +74,7 @@ func seen(ns float64, facts profile.Facts) *diagnose.Seen {
 		Subject:  profile.Subject{Case: "attention/B32_H8_S512_D64", Commit: "3f2a9c41d07be5a8f6c2", Device: gpu.Identity{Kind: gpu.NVIDIA, Name: "NVIDIA L4", Driver: "550.54.15"}, Nanoseconds: ns},
 		Launches: []profile.Launch{{Kernel: "attention_fwd"}},
 	}
-	return &diagnose.Seen{Profile: p, Launch: p.Launches[0], Facts: facts, Card: &card}
+	return &diagnose.Subject{Profile: p, Launch: p.Launches[0], Facts: facts, Card: &card}
 }
 
 // why is a case whose loads lost their order: neighbouring threads no longer read
@@ -156,13 +156,13 @@ func alone() report.Why {
 
 // onHost is a case of a host kernel: no warps, no device memory.
 func onHost() report.Why {
-	side := func(commit string, facts profile.Facts) *diagnose.Seen {
+	side := func(commit string, facts profile.Facts) *diagnose.Subject {
 		p := &profile.Profile{
 			Tool:     profile.Tool{Name: "callgrind", Version: "3.24.0", Settings: []profile.Setting{{Name: "cache", Value: "32 KiB, 8-way"}}},
 			Subject:  profile.Subject{Case: "matmul/N256", Commit: commit, Device: gpu.Identity{Kind: gpu.CPU, Name: "Example CPU"}, Nanoseconds: 2e6},
 			Launches: []profile.Launch{{Kernel: "matmul"}},
 		}
-		return &diagnose.Seen{Profile: p, Launch: p.Launches[0], Facts: facts}
+		return &diagnose.Subject{Profile: p, Launch: p.Launches[0], Facts: facts}
 	}
 	return report.Why{
 		Case: "matmul/N256", Verdict: ratchet.Regression, Change: "2.31x slower",
@@ -242,7 +242,7 @@ func TestPicturesOfRealReports(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
-		side, err := diagnose.Look(p, nil)
+		side, err := diagnose.NewSubject(p, nil)
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}

@@ -67,7 +67,7 @@ func (p *placer) put(at point, width, height float64) (rect, bool) {
 		for turn := range 24 {
 			sin, cos := math.Sincos(float64(turn) * math.Pi / 12)
 			box := rect{at.x + cos*(away+width/2) - width/2, at.y - sin*(away+height/2) - height/2, width, height}
-			if price := away + p.price(box, turn); price < cost {
+			if price := away + p.cost(box, turn); price < cost {
 				best, cost = box, price
 			}
 		}
@@ -79,9 +79,9 @@ func (p *placer) put(at point, width, height float64) (rect, bool) {
 	return best, true
 }
 
-// price is infinite for a position that is taken. It is lowest to the right of the dot,
+// cost is infinite for a position that is taken. It is lowest to the right of the dot,
 // where readers look first.
-func (p *placer) price(box rect, turn int) float64 {
+func (p *placer) cost(box rect, turn int) float64 {
 	if !p.within.holds(box) {
 		return math.Inf(1)
 	}

@@ -67,7 +67,7 @@ func TestTextWidth(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		text, most := rapid.String().Draw(t, "text"), rapid.Float64Range(8, 200).Draw(t, "most")
-		for _, line := range append(lines(em, text, most, 3), shortened(bold, em, text, most), cutEnd(mono, em, text, most)) {
+		for _, line := range append(lines(em, text, most, 3), elideMiddleAt(bold, em, text, most), cutEnd(mono, em, text, most)) {
 			for _, kind := range []faceKind{regular} {
 				if w := textWidth(kind, em, line); w > most*1.25+em {
 					t.Fatalf("%q is %v wide, of %v", line, w, most)

@@ -12,10 +12,10 @@ const (
 	marksOnLetter  = 3 // combining marks; more would stack over the lines above
 )
 
-// plain sanitizes untrusted text before it enters a document: one line of limited length,
+// sanitize sanitizes untrusted text before it enters a document: one line of limited length,
 // nothing that moves the cursor, changes the text direction or is invisible. The result may
 // still have meaning in Markdown, HTML or XML; the renderers escape it.
-func plain(s string, most int) string {
+func sanitize(s string, most int) string {
 	if len(s) <= most && printable(s) { // the common case: a page has thousands of titles
 		return strings.TrimSpace(s)
 	}
@@ -25,7 +25,7 @@ func plain(s string, most int) string {
 		switch {
 		case unicode.IsSpace(r):
 			r = ' '
-		case hidden(r):
+		case isInvisible(r):
 			continue
 		}
 		if marks++; !unicode.Is(unicode.Mn, r) {
@@ -52,16 +52,16 @@ func printable(s string) bool {
 	return true
 }
 
-// hidden reports whether r is invisible: controls, direction marks, joiners, fillers and
+// isInvisible reports whether r is invisible: controls, direction marks, joiners, fillers and
 // selectors.
-func hidden(r rune) bool {
+func isInvisible(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 func plainAll(list []string, most int) []string {
 	out := make([]string, len(list))
 	for i, s := range list {
-		out[i] = plain(s, most)
+		out[i] = sanitize(s, most)
 	}
 	return out
 }

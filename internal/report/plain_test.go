@@ -13,7 +13,7 @@ func TestPlainOfPrintable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.StringMatching(`[ -~]{0,40}`).Draw(t, "text")
 		for text, want := range map[string]string{s: strings.TrimSpace(s), s + "é": strings.TrimLeft(s, " ") + "é"} {
-			if got := plain(text, 41); got != want {
+			if got := sanitize(text, 41); got != want {
 				t.Fatalf("%q became %q", text, got)
 			}
 		}

@@ -139,7 +139,7 @@ func TestRatioIsPairedByRound(t *testing.T) {
 			}
 		}
 	}
-	s := report.Summarise(run)[0].Sides[0]
+	s := report.Summarize(run)[0].Sides[0]
 	if math.Abs(s.Ratio-1.06) > 1e-12 || math.Abs(s.RatioLow-1.06) > 1e-12 || math.Abs(s.RatioHigh-1.06) > 1e-12 {
 		t.Errorf("ratio %v (%v to %v), want 1.06 in every round", s.Ratio, s.RatioLow, s.RatioHigh)
 	}
@@ -160,8 +160,8 @@ func TestNumbers(t *testing.T) {
 		}
 	}
 	for d, want := range map[time.Duration]string{3400 * time.Millisecond: "3.4 s", 90 * time.Second: "90 s", 10*time.Minute + 5*time.Second: "10 min 5 s", 3 * time.Hour: "3 h 0 min"} {
-		if got := report.Span(d); got != want {
-			t.Errorf("Span(%v) = %q, want %q", d, got, want)
+		if got := report.FormatDuration(d); got != want {
+			t.Errorf("FormatDuration(%v) = %q, want %q", d, got, want)
 		}
 	}
 }
@@ -193,8 +193,8 @@ func TestHostileNamesStayInTheirCell(t *testing.T) {
 	})
 }
 
-func ExampleSpan() {
-	fmt.Println(report.Span(95 * time.Second))
+func ExampleFormatDuration() {
+	fmt.Println(report.FormatDuration(95 * time.Second))
 	// Output: 95 s
 }
 
@@ -204,7 +204,7 @@ func TestMetricsThatAreNoTimes(t *testing.T) {
 	for i := range run.Cases[:2] {
 		run.Cases[i].Metric, run.Cases[i].Unit, run.Cases[i].Better = "bandwidth", "MB/s", measure.Higher
 	}
-	if s := report.Summarise(run)[0]; s.Better != measure.Higher {
+	if s := report.Summarize(run)[0]; s.Better != measure.Higher {
 		t.Errorf("summary %+v", s)
 	}
 	var text, doc bytes.Buffer

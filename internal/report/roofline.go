@@ -119,10 +119,10 @@ func RooflineOf(whys []Why) *Roofline {
 	r := &Roofline{}
 	left := 0
 	for _, w := range whys {
-		name := plain(w.Case, nameLength)
+		name := sanitize(w.Case, nameLength)
 		var sides []RoofPoint
 		for _, side := range []struct {
-			seen *diagnose.Seen
+			seen *diagnose.Subject
 			name string
 		}{{w.Before, measure.Base}, {w.After, measure.Candidate}} {
 			if side.seen == nil {
@@ -149,7 +149,7 @@ func RooflineOf(whys []Why) *Roofline {
 // RooflineOfRun makes a roofline from a record: the work the suite declares and the
 // measured time. The ceilings are the card's published figures.
 func RooflineOfRun(run *measure.Run, wanted func(measure.CaseKey) bool) *Roofline {
-	r := &Roofline{Device: plain(run.Device.Name, nameLength)}
+	r := &Roofline{Device: sanitize(run.Device.Name, nameLength)}
 	card, known := gpu.CardOf(run.Device)
 	work := map[string]measure.Case{}
 	for _, c := range run.Cases {
@@ -158,7 +158,7 @@ func RooflineOfRun(run *measure.Run, wanted func(measure.CaseKey) bool) *Rooflin
 		}
 	}
 	left := 0
-	for _, s := range Summarise(run) {
+	for _, s := range Summarize(run) {
 		c, ok := work[s.Name]
 		if !ok {
 			continue
@@ -171,7 +171,7 @@ func RooflineOfRun(run *measure.Run, wanted func(measure.CaseKey) bool) *Rooflin
 		}
 		var sides []RoofPoint
 		for _, side := range inOrder(s.Sides) {
-			p := RoofPoint{Name: plain(s.Name, nameLength), Side: side.Implementation, Under: ceilingName(dtype, card), FlopsPerSecond: side.GFLOPS * 1e9}
+			p := RoofPoint{Name: sanitize(s.Name, nameLength), Side: side.Implementation, Under: ceilingName(dtype, card), FlopsPerSecond: side.GFLOPS * 1e9}
 			if c.Bytes > 0 {
 				p.Intensity = c.Flops / c.Bytes
 			}

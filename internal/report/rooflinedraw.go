@@ -55,7 +55,7 @@ func (r *Roofline) alone() *drawing {
 	if r.Device != "" {
 		title += " · " + r.Device
 	}
-	d.write(toneInk, point{side, 32}, word{text: shortened(bold, em, title, width-2*side), bold: true})
+	d.write(toneInk, point{side, 32}, word{text: elideMiddleAt(bold, em, title, width-2*side), bold: true})
 	top := 44.0
 	d.include(inner, side, top)
 	y := top + inner.height + 8
@@ -87,13 +87,13 @@ func (r *Roofline) draw(width, height float64) *drawing {
 	p.plot = rect{38, 8, width - 38 - 6, height - 8 - 32}
 	p.room = placer{within: p.plot.wider(-3)}
 	p.edges()
-	p.ground()
+	p.shadeAttainable()
 	p.axes()
 	for i := range p.Points { // no ceiling name may cover a point
 		at := p.pointAt(i)
 		p.room.block(rect{at.x - p.radius(), at.y - p.radius(), 2 * p.radius(), 2 * p.radius()})
 	}
-	p.roofs()
+	p.drawCeilings()
 	p.points()
 	if p.numbered() {
 		p.names()
@@ -147,8 +147,8 @@ func (p *roofPlot) y(rate float64) float64 {
 
 func (p *roofPlot) at(intensity, rate float64) point { return point{p.x(intensity), p.y(rate)} }
 
-// ground shades the area within the device's limits.
-func (p *roofPlot) ground() {
+// shadeAttainable shades the area within the device's limits.
+func (p *roofPlot) shadeAttainable() {
 	if len(p.Memory) == 0 || len(p.Compute) == 0 {
 		return
 	}
@@ -236,8 +236,8 @@ const (
 	ridgeCost = 8.0
 )
 
-// roofs draws the ceilings with their names along them, and their ridges.
-func (p *roofPlot) roofs() {
+// drawCeilings draws the ceilings with their names along them, and their ridges.
+func (p *roofPlot) drawCeilings() {
 	right := p.plot.x + p.plot.width
 	for i, c := range p.Memory {
 		start, top := p.slopeStart(c), math.Pow(10, p.up)
@@ -343,7 +343,7 @@ func (p *roofPlot) label(number, first, sides int) {
 	last := first + sides - 1
 	switch {
 	case p.numbered():
-		p.beside(last, word{text: strconv.Itoa(number + 1), bold: true, small: true, halo: true})
+		p.labelPoint(last, word{text: strconv.Itoa(number + 1), bold: true, small: true, halo: true})
 	case p.cases() == 1:
 		for i := first; i <= last; i++ {
 			at := p.Points[i]
@@ -351,15 +351,15 @@ func (p *roofPlot) label(number, first, sides int) {
 			if title == "" {
 				title = at.Name
 			}
-			p.beside(i, p.named(title), p.reached(at))
+			p.labelPoint(i, p.named(title), p.reached(at))
 		}
 	default:
-		p.beside(last, p.named(p.Points[last].Name), p.reached(p.Points[last]))
+		p.labelPoint(last, p.named(p.Points[last].Name), p.reached(p.Points[last]))
 	}
 }
 
 func (p *roofPlot) named(name string) word {
-	return word{text: shortened(regular, em, drawable(name), p.plot.width*0.42), halo: true}
+	return word{text: elideMiddleAt(regular, em, drawable(name), p.plot.width*0.42), halo: true}
 }
 
 // reached describes a point's speed and its share of the attainable speed.
@@ -371,9 +371,9 @@ func (p *roofPlot) reached(at RoofPoint) word {
 	return word{text: text, small: true, halo: true}
 }
 
-// beside writes words near a point where there is space, with a line to the point if they
+// labelPoint writes words near a point where there is space, with a line to the point if they
 // are not close.
-func (p *roofPlot) beside(i int, words ...word) {
+func (p *roofPlot) labelPoint(i int, words ...word) {
 	at := p.pointAt(i)
 	width, height := 0.0, float64(len(words))*12.5
 	for _, w := range words {
@@ -417,7 +417,7 @@ func (p *roofPlot) names() {
 		last := p.Points[i+p.sidesAt(i)-1]
 		x, y := float64(number/rows)*(column+gap), top+float64(number%rows+1)*rowHeight
 		p.write(toneInk, point{x + 14, y}, word{text: strconv.Itoa(number + 1), small: true, bold: true, anchor: atEnd})
-		p.write(toneInk, point{x + 20, y}, word{text: shortened(regular, emSmall, drawable(last.Name), column-132), small: true})
+		p.write(toneInk, point{x + 20, y}, word{text: elideMiddleAt(regular, emSmall, drawable(last.Name), column-132), small: true})
 		p.write(toneSoft, point{x + column - 38, y}, word{text: si(last.FlopsPerSecond, "FLOP/s"), small: true, anchor: atEnd})
 		if most := p.Attainable(last); most > 0 {
 			p.write(toneInk, point{x + column, y}, word{text: share(last.FlopsPerSecond / most), small: true, anchor: atEnd})

@@ -22,7 +22,7 @@ type roofSide struct {
 // profile covers one launch: not all profilers count tensor core operations, and wasted
 // work is not speed. Bytes are DRAM traffic. Time is from a run without a profiler if
 // known, because a profiler lowers the clocks.
-func sideOf(s diagnose.Seen) roofSide {
+func sideOf(s diagnose.Subject) roofSide {
 	facts := s.Facts
 	out := roofSide{dtype: dtypeOf(facts)}
 	flops, bytes, ns := facts["flops"], facts["dram_bytes"], facts["time_ns"]
@@ -79,7 +79,7 @@ func ceilingName(d gpu.DType, card gpu.Card) string {
 
 // ceilings adds the limits of the side. If the time is from a profiler, they are scaled to
 // its clocks: a profiled kernel cannot reach the card's published figures.
-func (s roofSide) ceilings(r *Roofline, seen diagnose.Seen) {
+func (s roofSide) ceilings(r *Roofline, seen diagnose.Subject) {
 	facts := seen.Facts
 	share := 1.0
 	if c := seen.Card; c != nil {
@@ -104,9 +104,9 @@ func (s roofSide) ceilings(r *Roofline, seen diagnose.Seen) {
 }
 
 // deviceName returns the device that was profiled.
-func deviceName(s diagnose.Seen) string {
+func deviceName(s diagnose.Subject) string {
 	if s.Profile != nil && s.Profile.Subject.Device.Name != "" {
-		return plain(s.Profile.Subject.Device.Name, nameLength)
+		return sanitize(s.Profile.Subject.Device.Name, nameLength)
 	}
 	if s.Card != nil {
 		return s.Card.Name

@@ -7,7 +7,7 @@ import "html/template"
 type Sketch struct{ d drawing }
 
 // SketchWidth is the width of a figure that must be readable on the smallest screen.
-const SketchWidth = drawn
+const SketchWidth = drawingWidth
 
 // NewSketch starts a figure of the given size.
 func NewSketch(width, height float64) *Sketch { return &Sketch{drawing{width: width, height: height}} }
@@ -69,7 +69,7 @@ func (s *Sketch) Write(t Tone, at Place, l Label) {
 	w := l.word()
 	w.halo = true
 	if l.Most > 0 {
-		w.text = shortened(w.face(), w.size(), w.text, l.Most)
+		w.text = elideMiddleAt(w.face(), w.size(), w.text, l.Most)
 	}
 	switch {
 	case l.Align == 0:

@@ -34,20 +34,20 @@ func stagesText(stages []Stage) string {
 	return strings.Join(parts, "; ")
 }
 
-// loud returns the stages to be shown in full: warnings and stops.
-func loud(stages []Stage) []Stage {
+// notableStages returns the stages to be shown in full: warnings and stops.
+func notableStages(stages []Stage) []Stage {
 	var list []Stage
 	for _, s := range stages {
 		if s.Answer != "warn" && s.Answer != "stop" {
 			continue
 		}
-		out := Stage{Name: plain(s.Name, nameLength), Answer: s.Answer, Line: plain(s.Line, sentenceLength)}
+		out := Stage{Name: sanitize(s.Name, nameLength), Answer: s.Answer, Line: sanitize(s.Line, sentenceLength)}
 		for i, text := range s.Detail {
 			if i == stagesShown {
 				out.Detail = append(out.Detail, fmt.Sprintf("and %d more", len(s.Detail)-i))
 				break
 			}
-			out.Detail = append(out.Detail, plain(text, sentenceLength))
+			out.Detail = append(out.Detail, sanitize(text, sentenceLength))
 		}
 		list = append(list, out)
 	}

@@ -41,7 +41,7 @@ func TestAgainKeepsTheTrust(t *testing.T) {
 	} {
 		run := &measure.Run{}
 		run.Trust, run.Implementations = trust, []measure.Implementation{{Name: measure.Base, Ref: "main"}}
-		if got := again(run, "a", 16); got != want {
+		if got := rerunCommand(run, "a", 16); got != want {
 			t.Errorf("%q: %q, want %q", trust, got, want)
 		}
 	}

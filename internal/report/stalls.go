@@ -54,10 +54,10 @@ var stallWords = map[string]string{
 
 // StallsOf compares the stall reasons of two sides; either may be nil. It returns nil if no
 // tool counted any.
-func StallsOf(before, after *diagnose.Seen) *Stalls {
+func StallsOf(before, after *diagnose.Subject) *Stalls {
 	s := &Stalls{Sides: [2]string{"base", "candidate"}}
 	var sides [2]profile.Facts
-	for i, seen := range []*diagnose.Seen{before, after} {
+	for i, seen := range []*diagnose.Subject{before, after} {
 		if seen != nil {
 			sides[i] = seen.Facts
 		}

@@ -35,7 +35,7 @@ func (s *Stalls) draw(width float64) *drawing {
 	y := 0.0
 	tones := [2]tone{toneBase, toneNow}
 	for _, b := range s.Bars {
-		d.write(toneInk, point{0, y + 10}, word{text: shortened(regular, emSmall, b.Reason, width), small: true})
+		d.write(toneInk, point{0, y + 10}, word{text: elideMiddleAt(regular, emSmall, b.Reason, width), small: true})
 		y += name
 		for i, v := range b.Cycles {
 			if s.Total[i] == 0 {

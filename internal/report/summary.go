@@ -37,9 +37,9 @@ type SideSummary struct {
 	Ratio, RatioLow, RatioHigh float64
 }
 
-// Summarise describes every case of a run. Ratios are relative to the base if there is one,
+// Summarize describes every case of a run. Ratios are relative to the base if there is one,
 // else to the candidate.
-func Summarise(run *measure.Run) []Summary {
+func Summarize(run *measure.Run) []Summary {
 	dropped := map[int]bool{}
 	for _, r := range run.Rounds {
 		dropped[r.Index] = r.Dropped != ""

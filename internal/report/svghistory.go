@@ -20,13 +20,13 @@ func drawHistory(points []Point, of string) template.HTML {
 	}
 	pad := max((high-low)*0.08, math.Abs(high)*0.002)
 	low, high = low-pad, high+pad
-	s := newSVG(drawn, height)
-	x := func(i int) float64 { return left + float64(i)/float64(max(len(points)-1, 1))*(drawn-left-right) }
+	s := newSVG(drawingWidth, height)
+	x := func(i int) float64 { return left + float64(i)/float64(max(len(points)-1, 1))*(drawingWidth-left-right) }
 	y := func(v float64) float64 { return top + (high-v)/(high-low)*(height-top-bottom) }
 	marks := ticks(low, high, 2)
 	texts, unit := tickText(marks, of)
 	for i, m := range marks {
-		s.path("grid", move(left, y(m))+"H"+coord(drawn-right))
+		s.path("grid", move(left, y(m))+"H"+coord(drawingWidth-right))
 		s.text(left-5, y(m)+4, "e", texts[i])
 	}
 	s.text(left-5, 9, "e", unit)
@@ -40,12 +40,12 @@ func drawHistory(points []Point, of string) template.HTML {
 	}
 	s.path("line m1", d.String())
 	s.text(left, height-5, "", points[0].At.UTC().Format("2006-01-02"))
-	s.text(drawn-right, height-5, "e", points[len(points)-1].At.UTC().Format("2006-01-02"))
+	s.text(drawingWidth-right, height-5, "e", points[len(points)-1].At.UTC().Format("2006-01-02"))
 	return s.html()
 }
 
 func describeHistory(c Case) string {
 	first, last := c.History[0], c.History[len(c.History)-1]
 	return fmt.Sprintf("%d earlier values, from %s at %s to %s at %s.", len(c.History),
-		Quantity(first.Value, c.Unit), plain(first.Commit, 12), Quantity(last.Value, c.Unit), plain(last.Commit, 12))
+		Quantity(first.Value, c.Unit), sanitize(first.Commit, 12), Quantity(last.Value, c.Unit), sanitize(last.Commit, 12))
 }

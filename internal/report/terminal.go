@@ -18,7 +18,7 @@ const spreadLimit = 0.12
 
 // Terminal writes a run as a table, with the setup above it and warnings below.
 func Terminal(w io.Writer, run *measure.Run, style Style) error {
-	summaries := Summarise(run)
+	summaries := Summarize(run)
 	if _, err := fmt.Fprintln(w, headline(run, style)); err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func Terminal(w io.Writer, run *measure.Run, style Style) error {
 			if i == 0 {
 				name = s.Name
 			}
-			g.add(row(plain(name, nameLength), s.Unit, side)...)
+			g.add(row(sanitize(name, nameLength), s.Unit, side)...)
 		}
 	}
 	g.dropEmpty()
@@ -50,14 +50,14 @@ func row(name, unit string, s SideSummary) []string {
 		if s.NoSamples {
 			text = Quantity(s.P50, unit)
 		}
-		return []string{name, plain(s.Implementation, nameLength), text, "", "", "", "", "", "", ""}
+		return []string{name, sanitize(s.Implementation, nameLength), text, "", "", "", "", "", "", ""}
 	}
 	over := ""
 	if s.Ratio != 0 && s.Rounds > 1 {
 		over = fmt.Sprintf("%+.1f .. %+.1f %%", (s.RatioLow-1)*100, (s.RatioHigh-1)*100)
 	}
 	return []string{
-		name, plain(s.Implementation, nameLength), Quantity(s.P50, unit), Quantity(s.P95, unit), Quantity(s.P99, unit), Percent(s.CV),
+		name, sanitize(s.Implementation, nameLength), Quantity(s.P50, unit), Quantity(s.P95, unit), Quantity(s.P99, unit), Percent(s.CV),
 		rate(s.GFLOPS), rate(s.GBs), change(s.Ratio, unit), over,
 	}
 }
@@ -90,14 +90,14 @@ func against(run *measure.Run) string {
 
 // headline says what was measured, on which device, and how much.
 func headline(run *measure.Run, style Style) string {
-	name := cmp.Or(plain(run.Suite.Name, nameLength), "run")
+	name := cmp.Or(sanitize(run.Suite.Name, nameLength), "run")
 	counted := 0
 	for _, r := range run.Rounds {
 		if r.Dropped == "" {
 			counted++
 		}
 	}
-	parts := []string{style.Bold(name) + " on " + plain(run.Device.Name, nameLength)}
+	parts := []string{style.Bold(name) + " on " + sanitize(run.Device.Name, nameLength)}
 	if run.Testbed.Clocks.String() != "free" {
 		parts = append(parts, "clocks "+run.Testbed.Clocks.String())
 	}
@@ -152,7 +152,7 @@ func DeviceState(s gpu.State) []string {
 	if s.Load1 > 0 {
 		parts = append(parts, fmt.Sprintf("load %.1f", s.Load1))
 	}
-	if spoiling := s.Reasons.Spoiling(); spoiling != 0 {
+	if spoiling := s.Reasons.Invalidating(); spoiling != 0 {
 		parts = append(parts, "slowed down: "+spoiling.String())
 	}
 	return parts
@@ -161,7 +161,7 @@ func DeviceState(s gpu.State) []string {
 func writeNotes(w io.Writer, run *measure.Run, summaries []Summary, style Style) error {
 	var lines []string
 	if run.End.Seconds > 0 {
-		line := fmt.Sprintf("%s on the device", Span(time.Duration(run.End.Seconds*float64(time.Second))))
+		line := fmt.Sprintf("%s on the device", FormatDuration(time.Duration(run.End.Seconds*float64(time.Second))))
 		if run.End.Dollars > 0 {
 			line += ", " + Dollars(run.End.Dollars)
 		}
@@ -171,7 +171,7 @@ func writeNotes(w io.Writer, run *measure.Run, summaries []Summary, style Style)
 		lines = append(lines, style.Warn(fmt.Sprintf("%s: %s", run.End.State, run.End.Reason)))
 	}
 	for _, warning := range Warnings(run, summaries) {
-		lines = append(lines, style.Warn("warning: ")+plain(warning, 4*sentenceLength))
+		lines = append(lines, style.Warn("warning: ")+sanitize(warning, 4*sentenceLength))
 	}
 	for _, l := range lines {
 		if _, err := fmt.Fprintln(w, l); err != nil {
@@ -219,21 +219,21 @@ func Warnings(run *measure.Run, summaries []Summary) []string {
 	}
 	out = append(out, notes.list()...)
 	if len(noisy) > 0 {
-		out = append(out, fmt.Sprintf("samples spread by more than %.0f %%: %s; pawl doctor says what disturbs this machine", spreadLimit*100, some(noisy, 3)))
+		out = append(out, fmt.Sprintf("samples spread by more than %.0f %%: %s; pawl doctor says what disturbs this machine", spreadLimit*100, firstFew(noisy, 3)))
 	}
 	return out
 }
 
-// folder merges notes that differ only in their numbers.
-type folder struct {
+// noteMerger merges notes that differ only in their numbers.
+type noteMerger struct {
 	order []string
 	first map[string]string
 	count map[string]int
 }
 
-func newFolder() *folder { return &folder{first: map[string]string{}, count: map[string]int{}} }
+func newFolder() *noteMerger { return &noteMerger{first: map[string]string{}, count: map[string]int{}} }
 
-func (f *folder) add(who, note string) {
+func (f *noteMerger) add(who, note string) {
 	kind := strings.Map(func(r rune) rune {
 		if unicode.IsDigit(r) {
 			return -1
@@ -245,7 +245,7 @@ func (f *folder) add(who, note string) {
 	}
 }
 
-func (f *folder) list() []string {
+func (f *noteMerger) list() []string {
 	var out []string
 	for _, kind := range f.order {
 		text := f.first[kind]
@@ -257,8 +257,8 @@ func (f *folder) list() []string {
 	return out
 }
 
-// some lists the first n entries of a long list.
-func some(list []string, n int) string {
+// firstFew lists the first n entries of a long list.
+func firstFew(list []string, n int) string {
 	if len(list) <= n {
 		return strings.Join(list, ", ")
 	}
@@ -270,11 +270,11 @@ func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %s", n, many(noun))
+	return fmt.Sprintf("%d %s", n, pluralOf(noun))
 }
 
-// many returns the plural of one of pawl's nouns, which may follow other words.
-func many(noun string) string {
+// pluralOf returns the plural of one of pawl's nouns, which may follow other words.
+func pluralOf(noun string) string {
 	ends := func(with ...string) bool {
 		return slices.ContainsFunc(with, func(end string) bool { return strings.HasSuffix(noun, end) })
 	}

@@ -88,7 +88,7 @@ func (t *terminal) cases(d *Document) {
 				left = len(s.Cases) - i
 				break
 			}
-			g.add(string(c.Verdict)+c.standing(), c.Name, c.Base, c.Now, c.Change, c.Range)
+			g.add(string(c.Verdict)+c.gateNote(), c.Name, c.Base, c.Now, c.Change, c.Range)
 		}
 	}
 	if len(g.rows) == 1 {

@@ -161,7 +161,7 @@ func TestAllTogether(t *testing.T) {
 // that may not be there.
 func TestTwoFiles(t *testing.T) {
 	a, b := three(), three()
-	r := ratchet.Judge(ratchet.Default().For(a.Plan), ratchet.Gather([]*measure.Run{a}, []*measure.Run{b}, measure.Base, measure.Candidate))
+	r := ratchet.Judge(ratchet.Default().ForPlan(a.Plan), ratchet.Gather([]*measure.Run{a}, []*measure.Run{b}, measure.Base, measure.Candidate))
 	d := report.NewDocument(report.Input{Result: &r, Sides: report.Sides{Base: []*measure.Run{a}, Candidate: []*measure.Run{b}}})
 	if d.Title != "attention on NVIDIA L4" || d.Figure(d.Sections[0].Cases[0]) == nil {
 		t.Errorf("%q, %+v", d.Title, d.Sections[0].Cases[0])

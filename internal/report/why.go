@@ -15,7 +15,7 @@ import (
 // Why holds what profiles show about a case. Every field but Case is optional.
 type Why struct {
 	Case          string
-	Before, After *diagnose.Seen // base and candidate; Before is nil if only one was profiled
+	Before, After *diagnose.Subject // base and candidate; Before is nil if only one was profiled
 	Diagnosis     *diagnose.Diagnosis
 	Difference    *diagnose.Difference
 	Files         []string // kept files, as a reader of the report can open them
@@ -74,13 +74,13 @@ const (
 // reason arranges the explanation of a case.
 func (w Why) reason() Reason {
 	r := Reason{
-		Case: plain(w.Case, nameLength), Verdict: w.Verdict, Change: plain(w.Change, nameLength),
+		Case: sanitize(w.Case, nameLength), Verdict: w.Verdict, Change: sanitize(w.Change, nameLength),
 		Stalls: StallsOf(w.Before, w.After), About: w.about(),
 	}
 	r.Sentence = w.sentence()
 	if d := w.Diagnosis; d != nil {
 		for _, text := range d.Lines {
-			if text = plain(text, sentenceLength); text != r.Sentence && len(r.Lines) < 3 {
+			if text = sanitize(text, sentenceLength); text != r.Sentence && len(r.Lines) < 3 {
 				r.Lines = append(r.Lines, text)
 			}
 		}
@@ -89,14 +89,14 @@ func (w Why) reason() Reason {
 	r.Fixes = w.remedies()
 	if d := w.Difference; d != nil && len(d.Causes) > 1 {
 		for _, c := range d.Causes[1:min(len(d.Causes), causesShown+1)] {
-			r.Causes = append(r.Causes, plain(cmp.Or(c.Sentence, c.Title), sentenceLength))
+			r.Causes = append(r.Causes, sanitize(cmp.Or(c.Sentence, c.Title), sentenceLength))
 		}
 	}
 	if roof := RooflineOf([]Why{w}); len(roof.Points) > 0 {
 		r.Roofline = roof
 	}
 	for _, f := range w.Files[:min(len(w.Files), filesShown)] {
-		r.Files = append(r.Files, plain(f, nameLength))
+		r.Files = append(r.Files, sanitize(f, nameLength))
 	}
 	return r
 }
@@ -107,13 +107,13 @@ func (w Why) sentence() string {
 	text := ""
 	if w.Difference != nil {
 		if text = w.Difference.Sentence; w.Change != "" {
-			text = cmp.Or(w.Difference.Because, text)
+			text = cmp.Or(w.Difference.Reason, text)
 		}
 	}
 	if w.Diagnosis != nil {
 		text = cmp.Or(text, w.Diagnosis.Sentence)
 	}
-	return plain(text, sentenceLength)
+	return sanitize(text, sentenceLength)
 }
 
 // remedies returns the fixes for the change, then those for other findings of the profile.
@@ -122,12 +122,12 @@ func (w Why) remedies() []Remedy {
 	seen := map[string]bool{}
 	add := func(fixes []diagnose.Fix) {
 		for _, f := range fixes {
-			do := asSentence(plain(f.Do, sentenceLength))
+			do := asSentence(sanitize(f.Do, sentenceLength))
 			if do == "" || seen[do] || len(list) == fixesShown {
 				continue
 			}
 			seen[do] = true
-			r := Remedy{Do: do, Watch: ended(plain(f.Watch, sentenceLength)), Example: exampleOf(f.Example)}
+			r := Remedy{Do: do, Watch: withPeriod(sanitize(f.Watch, sentenceLength)), Example: exampleOf(f.Example)}
 			if f.Gain >= 0.01 && f.Gain <= 1 {
 				r.Gain = fmt.Sprintf("may save %.0f %% of the time", 100*f.Gain)
 			}
@@ -160,11 +160,11 @@ func asSentence(text string) string {
 		first, size := utf8.DecodeRuneInString(text)
 		text = string(unicode.ToUpper(first)) + text[size:]
 	}
-	return ended(text)
+	return withPeriod(text)
 }
 
-// ended adds a period if there is none.
-func ended(text string) string {
+// withPeriod adds a period if there is none.
+func withPeriod(text string) string {
 	if last, _ := utf8.DecodeLastRuneInString(text); text == "" || strings.ContainsRune(".!?…", last) {
 		return text
 	}
@@ -181,7 +181,7 @@ func exampleOf(code string) []string {
 		line = strings.ReplaceAll(strings.TrimRight(line, " \t\r\n"), "\t", "    ")
 		text := strings.TrimLeft(line, " ")
 		indent := min(len(line)-len(text), exampleWidth/2)
-		list = append(list, strings.Repeat(" ", indent)+plain(text, exampleWidth))
+		list = append(list, strings.Repeat(" ", indent)+sanitize(text, exampleWidth))
 	}
 	return list
 }
@@ -189,7 +189,7 @@ func exampleOf(code string) []string {
 // about names the source of the numbers.
 func (w Why) about() string {
 	var parts []string
-	for _, seen := range []*diagnose.Seen{w.After, w.Before} {
+	for _, seen := range []*diagnose.Subject{w.After, w.Before} {
 		if seen == nil || seen.Profile == nil {
 			continue
 		}
@@ -206,7 +206,7 @@ func (w Why) about() string {
 	}
 	var said []string
 	for _, text := range parts {
-		if text = plain(text, nameLength); text != "" {
+		if text = sanitize(text, nameLength); text != "" {
 			said = append(said, text)
 		}
 	}

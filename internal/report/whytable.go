@@ -31,7 +31,7 @@ func (w Why) table() (head []string, rows [][]string) {
 	add := func(name, about, value, limit string) {
 		if !told[name] && len(rows) < rowsShown {
 			told[name] = true
-			rows = append(rows, []string{plain(about, nameLength), value, limit})
+			rows = append(rows, []string{sanitize(about, nameLength), value, limit})
 		}
 	}
 	if w.Diagnosis != nil {
@@ -39,7 +39,7 @@ func (w Why) table() (head []string, rows [][]string) {
 			for _, e := range f.Evidence {
 				limit := ""
 				if e.Compare != "" {
-					limit = plain(e.Compare, 2) + " " + Reading(e.Limit, e.Unit)
+					limit = sanitize(e.Compare, 2) + " " + Reading(e.Limit, e.Unit)
 				}
 				add(e.Quantity, e.About, Reading(e.Value, e.Unit), limit)
 			}
@@ -74,7 +74,7 @@ func (w Why) changed() [][]string {
 			return
 		}
 		told[c.Quantity] = true
-		rows = append(rows, []string{plain(c.About, nameLength), reading(c.Before, c.Unit), reading(c.After, c.Unit)})
+		rows = append(rows, []string{sanitize(c.About, nameLength), reading(c.Before, c.Unit), reading(c.After, c.Unit)})
 	}
 	if d.Before > 0 && d.After > 0 {
 		add(diagnose.Change{Quantity: "time_ns", About: "time", Unit: "ns", Before: &d.Before, After: &d.After})
@@ -116,7 +116,7 @@ func Reading(v float64, unit string) string {
 	case "":
 		return count(v)
 	default:
-		return count(v) + " " + plain(unit, 24)
+		return count(v) + " " + sanitize(unit, 24)
 	}
 }
 

@@ -17,11 +17,11 @@ func (s *Server) listKeys(w http.ResponseWriter, r *http.Request, p store.Projec
 	if err != nil {
 		return err
 	}
-	return show(w, r, whole(keys))
+	return show(w, r, onePage(keys))
 }
 
-// whole returns a list as one page. It is for lists that people create by hand and that stay short.
-func whole[T any](items []T) page[T] {
+// onePage returns a list as one page. It is for lists that people create by hand and that stay short.
+func onePage[T any](items []T) page[T] {
 	if items == nil {
 		items = []T{}
 	}
@@ -34,8 +34,8 @@ type newKey struct {
 	Expires *time.Time    `json:"expires"`
 }
 
-// keyMade is the only response that ever contains a key.
-type keyMade struct {
+// createdKey is the only response that ever contains a key.
+type createdKey struct {
 	store.Key
 	Text string `json:"key"`
 }
@@ -63,8 +63,8 @@ func (s *Server) postKey(w http.ResponseWriter, r *http.Request, p store.Project
 	if err != nil {
 		return err
 	}
-	var made keyMade
-	err = s.deed(r, p, "key.create", func(on *store.Store) (_ map[string]string, err error) {
+	var made createdKey
+	err = s.changeAudited(r, p, "key.create", func(on *store.Store) (_ map[string]string, err error) {
 		made.Text, made.Key, err = on.NewKey(r.Context(), p.ID, store.Key{Name: in.Name, Scopes: slices.Compact(in.Scopes), Expires: in.Expires, CreatedBy: v.Name()})
 		return map[string]string{"key": strconv.FormatInt(made.ID, 10), "name": made.Name}, err
 	})
@@ -84,7 +84,7 @@ func (s *Server) remove(w http.ResponseWriter, r *http.Request, p store.Project,
 	if err != nil {
 		return err
 	}
-	err = s.deed(r, p, what+".remove", func(in *store.Store) (map[string]string, error) {
+	err = s.changeAudited(r, p, what+".remove", func(in *store.Store) (map[string]string, error) {
 		return map[string]string{what: strconv.FormatInt(id, 10)}, do(in, r.Context(), p.ID, id)
 	})
 	if errors.Is(err, store.ErrNotFound) {
@@ -148,7 +148,7 @@ func (s *Server) postMember(w http.ResponseWriter, r *http.Request, p store.Proj
 		return badRequest("issuer: want https://HOST[/PATH], the issuer that knows the subject")
 	}
 	var member memberAnswer
-	err = s.deed(r, p, "member.set", func(on *store.Store) (map[string]string, error) {
+	err = s.changeAudited(r, p, "member.set", func(on *store.Store) (map[string]string, error) {
 		account, err := s.meant(r.Context(), on, in.Issuer, in.Subject, in.Name)
 		if err != nil {
 			return nil, err
@@ -204,7 +204,7 @@ func (s *Server) putMember(w http.ResponseWriter, r *http.Request, p store.Proje
 	if ofRole[in.Role] == nil {
 		return badRequest("role: want viewer, writer or admin")
 	}
-	err = s.deed(r, p, "member.set", func(on *store.Store) (map[string]string, error) {
+	err = s.changeAudited(r, p, "member.set", func(on *store.Store) (map[string]string, error) {
 		if role, err := on.RoleOf(r.Context(), p.ID, account); err != nil {
 			return nil, err
 		} else if role == "" {

@@ -77,24 +77,24 @@ func matches(header, etag string) bool {
 	return false
 }
 
-// patient writes a response of any length. The time limit applies to each part, so that only a client
+// deadlineWriter writes a response of any length. The time limit applies to each part, so that only a client
 // that stopped reading is cut off.
-type patient struct {
+type deadlineWriter struct {
 	w     http.ResponseWriter
 	every time.Duration
 }
 
-func (s *Server) patient(w http.ResponseWriter) patient {
+func (s *Server) patient(w http.ResponseWriter) deadlineWriter {
 	s.deadline(w, 0)
-	return patient{w, s.limits.Body}
+	return deadlineWriter{w, s.limits.Body}
 }
 
-// stillThere extends the write deadline for a client that waited longer than the connection's own limit.
-func (s *Server) stillThere(w http.ResponseWriter) {
+// extendWriteDeadline extends the write deadline for a client that waited longer than the connection's own limit.
+func (s *Server) extendWriteDeadline(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.limits.Body)) // fails in tests without a connection
 }
 
-func (p patient) Write(b []byte) (int, error) {
+func (p deadlineWriter) Write(b []byte) (int, error) {
 	_ = http.NewResponseController(p.w).SetWriteDeadline(time.Now().Add(p.every)) // fails in tests without a connection
 	return p.w.Write(b)
 }

@@ -81,7 +81,7 @@ func TestPointsOfASeries(t *testing.T) {
 		"": "0 1 2 3 4 5", "?last=2": "4 5", "?from=" + began.AddDate(0, 0, -7).Format("2006-01-02T15:04:05Z"): "3 4 5",
 		"?to=" + began.AddDate(0, 0, -9).Format("2006-01-02T15:04:05Z"): "0 1", "?buckets=1": "0 5",
 	} {
-		var got page[client.Kept]
+		var got page[client.StoredPoint]
 		w.want(200, asked{path: "/v1/projects/kernels/series/1/points" + query}).into(t, &got)
 		var list []string
 		for _, k := range got.Items {
@@ -170,7 +170,7 @@ func TestProjectIsChanged(t *testing.T) {
 	w.want(200, asked{method: "PATCH", path: path, cookie: cookie, json: map[string]any{"settings": map[string]any{"points_a_day": 3}}})
 	w.want(400, asked{method: "DELETE", path: path, key: key})
 	w.want(400, asked{method: "DELETE", path: path + "?confirm=other", key: key})
-	var gone gone
+	var gone deletedAnswer
 	w.want(200, asked{method: "DELETE", path: path + "?confirm=kernels", key: key}).into(t, &gone)
 	if gone.Project != "kernels" || gone.Rows["project"] != 1 || gone.Rows["api_key"] != 1 {
 		t.Errorf("%+v", gone)
@@ -216,7 +216,7 @@ func TestExportOfPoints(t *testing.T) {
 		var l struct {
 			Kind   string
 			Series int64
-			Data   client.Kept
+			Data   client.StoredPoint
 		}
 		if strings.Contains(line, `"kind":"point"`) {
 			if err := json.Unmarshal([]byte(line), &l); err != nil {

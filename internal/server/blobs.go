@@ -78,7 +78,7 @@ func (s *Server) postBlob(w http.ResponseWriter, r *http.Request, _ store.Projec
 		}
 		return answer(w, http.StatusOK, kept)
 	}
-	if err := s.store.RoomForBlob(r.Context(), project, size, from.blobLane()); err != nil {
+	if err := s.store.CheckBlobQuota(r.Context(), project, size, from.blobLane()); err != nil {
 		return err
 	}
 	if !s.uploads.try(project, 1) {
@@ -86,7 +86,7 @@ func (s *Server) postBlob(w http.ResponseWriter, r *http.Request, _ store.Projec
 	}
 	defer s.uploads.give(project, 1)
 	s.deadline(w, s.limits.Body+time.Duration(size>>20)*time.Second)
-	body := &heard{from: http.MaxBytesReader(w, r.Body, size)}
+	body := &errorRecorder{from: http.MaxBytesReader(w, r.Body, size)}
 	if err := s.blobs.Put(r.Context(), project, digest, body, size); err != nil {
 		return blobRefused(err, body)
 	}
@@ -109,24 +109,24 @@ func (s *Server) postBlob(w http.ResponseWriter, r *http.Request, _ store.Projec
 }
 
 // blobRefused decides whether the client or the server caused a failed upload.
-func blobRefused(err error, body *heard) error {
+func blobRefused(err error, body *errorRecorder) error {
 	switch {
 	case body.err != nil:
 		return unreadable(body.err)
 	case errors.Is(err, blob.ErrMismatch):
-		return problem(http.StatusUnprocessableEntity, "digest", "%s", report.Plain(err.Error()))
+		return problem(http.StatusUnprocessableEntity, "digest", "%s", report.Sanitize(err.Error()))
 	default:
 		return fmt.Errorf("keeping a blob: %w", err)
 	}
 }
 
-// heard remembers the error of a reader, because the bucket wraps it beyond recognition.
-type heard struct {
+// errorRecorder remembers the error of a reader, because the bucket wraps it beyond recognition.
+type errorRecorder struct {
 	from io.Reader
 	err  error
 }
 
-func (h *heard) Read(p []byte) (int, error) {
+func (h *errorRecorder) Read(p []byte) (int, error) {
 	n, err := h.from.Read(p)
 	if err != nil && err != io.EOF {
 		h.err = err
@@ -173,7 +173,7 @@ func (s *Server) sendBlob(w http.ResponseWriter, r *http.Request, project int64,
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	h.Set("Content-Length", strconv.FormatInt(size, 10))
 	if err := copyWhole(s.patient(w), from, size); err != nil {
-		s.cutOff(r, "a blob", err)
+		s.abortResponse(r, "a blob", err)
 	}
 	return nil
 }

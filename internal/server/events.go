@@ -87,10 +87,10 @@ func (s *Server) changeEvent(r *http.Request, p store.Project, e client.Event, c
 	if change.Note != nil {
 		note = *change.Note
 	}
-	if err := sayable(state, note); err != nil {
+	if err := checkEventChange(state, note); err != nil {
 		return e, err
 	}
-	err := s.deed(r, p, "event.update", func(in *store.Store) (map[string]string, error) {
+	err := s.changeAudited(r, p, "event.update", func(in *store.Store) (map[string]string, error) {
 		told := map[string]string{"event": strconv.FormatInt(e.ID, 10), "from": string(e.State), "to": string(state)}
 		return told, in.ChangeEvent(r.Context(), p.ID, e, state, note)
 	})
@@ -104,8 +104,8 @@ func (s *Server) changeEvent(r *http.Request, p store.Project, e client.Event, c
 	return e, nil
 }
 
-// sayable returns an error if an event cannot have this state and note.
-func sayable(state client.EventState, note string) error {
+// checkEventChange returns an error if an event cannot have this state and note.
+func checkEventChange(state client.EventState, note string) error {
 	if !slices.Contains(states, string(state)) {
 		return badRequest("state: want new, acknowledged, fixed or false-alarm")
 	}

@@ -66,18 +66,18 @@ func (s *Server) changeGroup(r *http.Request, p store.Project, id int64, change 
 	if change.Note != nil {
 		note = *change.Note
 	}
-	if err := sayable(change.State, note); err != nil {
+	if err := checkEventChange(change.State, note); err != nil {
 		return err
 	}
 	if change.From != "" {
-		if err := sayable(change.From, ""); err != nil {
+		if err := checkEventChange(change.From, ""); err != nil {
 			return badRequest("from: want new, acknowledged, fixed or false-alarm, or nothing for every event of the group")
 		}
 	}
 	if _, err := s.store.Group(r.Context(), p.ID, id); err != nil {
 		return err
 	}
-	return s.deed(r, p, "group.update", func(in *store.Store) (map[string]string, error) {
+	return s.changeAudited(r, p, "group.update", func(in *store.Store) (map[string]string, error) {
 		n, err := in.ChangeGroup(r.Context(), p.ID, id, store.GroupChange(change))
 		if err != nil || n == 0 {
 			return nil, err

@@ -52,7 +52,7 @@ func (s *Server) getPoints(w http.ResponseWriter, r *http.Request, p store.Proje
 		return err
 	}
 	q := ask(r, "from", "to", "last", "buckets")
-	want := store.Range{From: q.time("from"), To: q.time("to"), Last: q.number("last", 1, store.MostPoints, 0), Buckets: q.number("buckets", 1, bucketsMost, 0)}
+	want := store.Range{From: q.time("from"), To: q.time("to"), Last: q.number("last", 1, store.MaxPoints, 0), Buckets: q.number("buckets", 1, bucketsMost, 0)}
 	if want.From.IsZero() && want.To.IsZero() && want.Last == 0 && want.Buckets == 0 {
 		want.Last = pointsDefault
 	}
@@ -66,7 +66,7 @@ func (s *Server) getPoints(w http.ResponseWriter, r *http.Request, p store.Proje
 	if err != nil {
 		return err
 	}
-	return show(w, r, whole(points))
+	return show(w, r, onePage(points))
 }
 
 func (s *Server) listRuns(w http.ResponseWriter, r *http.Request, p store.Project) error {
@@ -112,7 +112,7 @@ func (s *Server) getRunPoints(w http.ResponseWriter, r *http.Request, p store.Pr
 	if err != nil {
 		return err
 	}
-	return show(w, r, whole(points))
+	return show(w, r, onePage(points))
 }
 
 func (s *Server) listTestbeds(w http.ResponseWriter, r *http.Request, p store.Project) error {
@@ -120,7 +120,7 @@ func (s *Server) listTestbeds(w http.ResponseWriter, r *http.Request, p store.Pr
 	if err != nil {
 		return err
 	}
-	return show(w, r, whole(list))
+	return show(w, r, onePage(list))
 }
 
 func (s *Server) getTestbed(w http.ResponseWriter, r *http.Request, p store.Project) error {
@@ -152,7 +152,7 @@ func (s *Server) getTestbedHistory(w http.ResponseWriter, r *http.Request, p sto
 	if err != nil {
 		return err
 	}
-	return show(w, r, whole(list))
+	return show(w, r, onePage(list))
 }
 
 func (s *Server) getHeat(w http.ResponseWriter, r *http.Request, p store.Project) error {

@@ -114,7 +114,7 @@ func unreadable(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.Canceled) {
 		return badRequest("the body ended early: send it again")
 	}
-	return badRequest("reading the body: %s", report.Plain(err.Error()))
+	return badRequest("reading the body: %s", report.Sanitize(err.Error()))
 }
 
 func (s *Server) decode(r *http.Request, body []byte) (store.Incoming, error) {
@@ -123,11 +123,11 @@ func (s *Server) decode(r *http.Request, body []byte) (store.Incoming, error) {
 		return store.Incoming{}, problem(http.StatusRequestEntityTooLarge, "too-large", "%s", err.Error())
 	}
 	if err != nil {
-		return store.Incoming{}, problem(http.StatusBadRequest, "report", "%s", report.Plain(err.Error()))
+		return store.Incoming{}, problem(http.StatusBadRequest, "report", "%s", report.Sanitize(err.Error()))
 	}
 	key := client.Key(rep)
 	if said := r.Header.Get("Idempotency-Key"); said != "" && said != key {
-		return store.Incoming{}, problem(http.StatusBadRequest, "idempotency-key", "Idempotency-Key is not that of run %s: want the SHA-256 of %q, a line end and the run's name, in hex", report.Plain(rep.Run), client.SchemaReport)
+		return store.Incoming{}, problem(http.StatusBadRequest, "idempotency-key", "Idempotency-Key is not that of run %s: want the SHA-256 of %q, a line end and the run's name, in hex", report.Sanitize(rep.Run), client.SchemaReport)
 	}
 	return store.Incoming{Key: key, Report: rep}, nil
 }
@@ -145,7 +145,7 @@ func (s *Server) ingest(ctx context.Context, project int64, in store.Incoming) (
 	defer done()
 	receipt, err := s.store.Ingest(storing, project, in)
 	if errors.Is(err, store.ErrConflict) {
-		return receipt, problem(http.StatusConflict, "conflict", "run %s was reported before with other contents: one run has one report", report.Plain(in.Report.Run))
+		return receipt, problem(http.StatusConflict, "conflict", "run %s was reported before with other contents: one run has one report", report.Sanitize(in.Report.Run))
 	}
 	return receipt, err
 }
@@ -171,10 +171,10 @@ func digestOf(r *http.Request) (string, identity.Digest, error) {
 	text := r.PathValue("digest")
 	var d identity.Digest
 	if len(text) != hex.EncodedLen(len(d)) || strings.ToLower(text) != text {
-		return "", d, badRequest("the digest %s: want a SHA-256 in lower-case hexadecimal", report.Plain(text))
+		return "", d, badRequest("the digest %s: want a SHA-256 in lower-case hexadecimal", report.Sanitize(text))
 	}
 	if _, err := hex.Decode(d[:], []byte(text)); err != nil {
-		return "", d, badRequest("the digest %s: want a SHA-256 in lower-case hexadecimal", report.Plain(text))
+		return "", d, badRequest("the digest %s: want a SHA-256 in lower-case hexadecimal", report.Sanitize(text))
 	}
 	return text, d, nil
 }

@@ -12,9 +12,9 @@ const (
 	judgedLargest = 8 << 20
 )
 
-// judged caches the reports of runs that people view. Unpacking and judging a record again takes seconds,
+// reportCache caches the reports of runs that people view. Unpacking and judging a record again takes seconds,
 // and gives the same result as long as the files are the same.
-type judged struct {
+type reportCache struct {
 	mu    sync.Mutex
 	bytes int
 	byKey map[string]*list.Element
@@ -26,9 +26,9 @@ type judgedReport struct {
 	text template.HTML
 }
 
-func newJudged() *judged { return &judged{byKey: map[string]*list.Element{}} }
+func newJudged() *reportCache { return &reportCache{byKey: map[string]*list.Element{}} }
 
-func (j *judged) get(key string) (template.HTML, bool) {
+func (j *reportCache) get(key string) (template.HTML, bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	e, ok := j.byKey[key]
@@ -40,7 +40,7 @@ func (j *judged) get(key string) (template.HTML, bool) {
 	return r.text, true
 }
 
-func (j *judged) put(key string, text template.HTML) {
+func (j *reportCache) put(key string, text template.HTML) {
 	if len(text) > judgedLargest {
 		return
 	}

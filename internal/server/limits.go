@@ -41,22 +41,22 @@ func DefaultLimits() Limits {
 
 func (l Limits) orDefault() Limits {
 	d := DefaultLimits()
-	or(&l.Ingests, d.Ingests)
-	or(&l.IngestBytes, d.IngestBytes)
+	setDefault(&l.Ingests, d.Ingests)
+	setDefault(&l.IngestBytes, d.IngestBytes)
 	l.IngestBytes = max(l.IngestBytes, client.MaxReport) // one report must fit
-	or(&l.Wait, d.Wait)
-	or(&l.Uploads, d.Uploads)
-	or(&l.Records, d.Records)
-	or(&l.Body, d.Body)
-	or(&l.Request, d.Request)
-	or(&l.Buckets, d.Buckets)
-	or(&l.PerAddress, d.PerAddress)
-	or(&l.PerKey, d.PerKey)
-	or(&l.PerProject, d.PerProject)
+	setDefault(&l.Wait, d.Wait)
+	setDefault(&l.Uploads, d.Uploads)
+	setDefault(&l.Records, d.Records)
+	setDefault(&l.Body, d.Body)
+	setDefault(&l.Request, d.Request)
+	setDefault(&l.Buckets, d.Buckets)
+	setDefault(&l.PerAddress, d.PerAddress)
+	setDefault(&l.PerKey, d.PerKey)
+	setDefault(&l.PerProject, d.PerProject)
 	return l
 }
 
-func or[T comparable](value *T, otherwise T) {
+func setDefault[T comparable](value *T, otherwise T) {
 	var zero T
 	if *value == zero {
 		*value = otherwise
@@ -66,9 +66,9 @@ func or[T comparable](value *T, otherwise T) {
 // failedLogin is the cost of a wrong key or token to its address, in requests. It makes guessing slow.
 const failedLogin = 10
 
-// buckets holds one rate limiter per client. It evicts the least recently used, so that unknown clients
+// limiterCache holds one rate limiter per client. It evicts the least recently used, so that unknown clients
 // cannot exhaust memory.
-type buckets struct {
+type limiterCache struct {
 	most int
 	now  func() time.Time
 
@@ -87,12 +87,12 @@ type bucket struct {
 	limit *rate.Limiter
 }
 
-func newBuckets(most int, now func() time.Time) *buckets {
-	return &buckets{most: most, now: now, byKey: map[string]*list.Element{}}
+func newBuckets(most int, now func() time.Time) *limiterCache {
+	return &limiterCache{most: most, now: now, byKey: map[string]*list.Element{}}
 }
 
 // take takes one token from a bucket. If none is left, it returns how long to wait.
-func (b *buckets) take(key string, r Rate) (wait time.Duration, ok bool) {
+func (b *limiterCache) take(key string, r Rate) (wait time.Duration, ok bool) {
 	now := b.now()
 	limit := b.of(key, r)
 	if limit.AllowN(now, 1) {
@@ -104,11 +104,11 @@ func (b *buckets) take(key string, r Rate) (wait time.Duration, ok bool) {
 
 // spend takes n tokens even if fewer are left. It charges work that was already done; only later requests
 // are refused.
-func (b *buckets) spend(key string, r Rate, n int) {
+func (b *limiterCache) spend(key string, r Rate, n int) {
 	b.of(key, r).ReserveN(b.now(), n)
 }
 
-func (b *buckets) of(key string, r Rate) *rate.Limiter {
+func (b *limiterCache) of(key string, r Rate) *rate.Limiter {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if e, ok := b.byKey[key]; ok {

@@ -24,8 +24,8 @@ const (
 	liveKept          = 10 * time.Minute // since the run's last message
 )
 
-// lives holds the running runs that were reported to this server.
-type lives struct {
+// liveRuns holds the running runs that were reported to this server.
+type liveRuns struct {
 	now func() time.Time
 
 	mu       sync.Mutex
@@ -52,13 +52,13 @@ type liveEvent struct {
 	text []byte // as JSON
 }
 
-func newLives(now func() time.Time) *lives {
-	return &lives{now: now, projects: map[int64]map[string]*liveRun{}, streams: map[int64]int{}}
+func newLives(now func() time.Time) *liveRuns {
+	return &liveRuns{now: now, projects: map[int64]map[string]*liveRun{}, streams: map[int64]int{}}
 }
 
-// hear adds events to a run. It returns false if another sender started a run with this name. It skips
+// addEvents adds events to a run. It returns false if another sender started a run with this name. It skips
 // events that it already has: a sender that got no response sends them again.
-func (l *lives) hear(project int64, name, from string, fork bool, events []client.LiveEvent) (last int64, ok bool) {
+func (l *liveRuns) addEvents(project int64, name, from string, fork bool, events []client.LiveEvent) (last int64, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.forget()
@@ -69,7 +69,7 @@ func (l *lives) hear(project int64, name, from string, fork bool, events []clien
 	if run.from != from {
 		return 0, false
 	}
-	run.picture.Heard = l.now().UTC()
+	run.picture.LastSeen = l.now().UTC()
 	for i := range events {
 		if events[i].N > run.picture.Last {
 			run.take(&events[i])
@@ -79,7 +79,7 @@ func (l *lives) hear(project int64, name, from string, fork bool, events []clien
 	return run.picture.Last, true
 }
 
-func (l *lives) add(project int64, name, from string, fork bool) *liveRun {
+func (l *liveRuns) add(project int64, name, from string, fork bool) *liveRun {
 	own, forks := l.projects[project], 0
 	for _, run := range own {
 		if run.picture.Fork {
@@ -106,7 +106,7 @@ func (l *lives) add(project int64, name, from string, fork bool) *liveRun {
 	now := l.now().UTC()
 	run := &liveRun{
 		from: from, rows: map[string]int{}, changed: make(chan struct{}),
-		picture: client.LiveRun{Live: name, Fork: fork, Began: now, Heard: now},
+		picture: client.LiveRun{Live: name, Fork: fork, Began: now, LastSeen: now},
 	}
 	l.projects[project][name] = run
 	l.runs++
@@ -114,31 +114,31 @@ func (l *lives) add(project int64, name, from string, fork bool) *liveRun {
 }
 
 // forget drops runs that sent nothing for a while.
-func (l *lives) forget() {
+func (l *liveRuns) forget() {
 	before := l.now().Add(-liveKept)
 	for project, runs := range l.projects {
 		for name, run := range runs {
-			if run.picture.Heard.Before(before) {
+			if run.picture.LastSeen.Before(before) {
 				l.drop(project, name)
 			}
 		}
 	}
 }
 
-func (l *lives) dropOldest(project int64, onlyForks bool) {
+func (l *liveRuns) dropOldest(project int64, onlyForks bool) {
 	oldest := ""
 	for name, run := range l.projects[project] {
 		if onlyForks && !run.picture.Fork {
 			continue
 		}
-		if oldest == "" || run.picture.Heard.Before(l.projects[project][oldest].picture.Heard) {
+		if oldest == "" || run.picture.LastSeen.Before(l.projects[project][oldest].picture.LastSeen) {
 			oldest = name
 		}
 	}
 	l.drop(project, oldest)
 }
 
-func (l *lives) drop(project int64, name string) {
+func (l *liveRuns) drop(project int64, name string) {
 	run := l.projects[project][name]
 	if run == nil {
 		return
@@ -152,7 +152,7 @@ func (l *lives) drop(project int64, name string) {
 }
 
 // list returns the runs of a project without their rows, most recent first.
-func (l *lives) list(project int64) []client.LiveRun {
+func (l *liveRuns) list(project int64) []client.LiveRun {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.forget()
@@ -166,8 +166,8 @@ func (l *lives) list(project int64) []client.LiveRun {
 	return list
 }
 
-// look returns the current state of a run.
-func (l *lives) look(project int64, name string) (client.LiveRun, bool) {
+// get returns the current state of a run.
+func (l *liveRuns) get(project int64, name string) (client.LiveRun, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.forget()
@@ -185,7 +185,7 @@ func (l *lives) look(project int64, name string) (client.LiveRun, bool) {
 
 // after returns the events of a run after number n, and a channel that is closed when there are more. over
 // means that no more will follow.
-func (l *lives) after(project int64, name string, n int64) (events []liveEvent, more <-chan struct{}, over, there bool) {
+func (l *liveRuns) after(project int64, name string, n int64) (events []liveEvent, more <-chan struct{}, over, there bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.forget()
@@ -198,7 +198,7 @@ func (l *lives) after(project int64, name string, n int64) (events []liveEvent, 
 }
 
 // enter reserves a slot for a stream, if one is free.
-func (l *lives) enter(project int64, perProject, inAll int) bool {
+func (l *liveRuns) enter(project int64, perProject, inAll int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open >= inAll || l.streams[project] >= perProject {
@@ -209,7 +209,7 @@ func (l *lives) enter(project int64, perProject, inAll int) bool {
 	return true
 }
 
-func (l *lives) leave(project int64) {
+func (l *liveRuns) leave(project int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open--
@@ -257,7 +257,7 @@ func (r *liveRun) take(e *client.LiveEvent) {
 		if e.Text == "" {
 			p.Round = e.Round
 		}
-	case client.LiveLooked:
+	case client.LiveLook:
 		p.Undecided = e.Undecided
 	case client.LiveVerdict:
 		p.Verdict, p.Sentence = e.Verdict, e.Text

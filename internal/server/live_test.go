@@ -26,7 +26,7 @@ func liveStory() []client.LiveEvent {
 		{Kind: client.LiveCase, Side: measure.Base, Case: secretText + "/D64", Unit: "ns", Round: 1, Median: 1000, Value: 1000},
 		{Kind: client.LiveCase, Side: measure.Candidate, Case: secretText + "/D64", Unit: "ns", Round: 1, Median: 1100, Value: 1100},
 		{Kind: client.LiveRound, Round: 1, Of: 4},
-		{Kind: client.LiveLooked, Round: 4, Undecided: 1},
+		{Kind: client.LiveLook, Round: 4, Undecided: 1},
 		{Kind: client.LiveVerdict, Verdict: ratchet.Regression, Text: "1 of 1 cases is slower."},
 		{Kind: client.LiveEnded, State: "complete"},
 	}
@@ -170,25 +170,25 @@ func TestLiveRunsAreForgotten(t *testing.T) {
 		return client.LiveEvent{N: int64(n), At: began, Kind: client.LiveCase, Case: fmt.Sprint("case ", n), Side: "base", Text: strings.Repeat("x", 300)}
 	}
 	for n := range 3 * liveEventsKept {
-		l.hear(1, "a", "key", false, []client.LiveEvent{event(2*n + 1)})
+		l.addEvents(1, "a", "key", false, []client.LiveEvent{event(2*n + 1)})
 	}
 	run := l.projects[1]["a"]
 	if len(run.events) > liveEventsKept || run.bytes > liveBytesKept || len(run.picture.Rows) != liveRows || !run.picture.More || run.picture.Missed != 3*liveEventsKept-1 {
 		t.Errorf("%d events of %d bytes, %d rows, %d missed", len(run.events), run.bytes, len(run.picture.Rows), run.picture.Missed)
 	}
-	if _, ok := l.hear(1, "a", "job of a fork", true, []client.LiveEvent{event(99_999)}); ok {
+	if _, ok := l.addEvents(1, "a", "job of a fork", true, []client.LiveEvent{event(99_999)}); ok {
 		t.Error("a stranger adds to a run of somebody else")
 	}
 	for n := range 2 * liveForksAProject {
 		at.move(time.Millisecond)
-		l.hear(1, fmt.Sprint("fork ", n), "job", true, []client.LiveEvent{event(1)})
+		l.addEvents(1, fmt.Sprint("fork ", n), "job", true, []client.LiveEvent{event(1)})
 	}
 	if n := len(l.projects[1]); n != liveForksAProject+1 || l.projects[1]["a"] == nil {
 		t.Errorf("%d runs, most of forks", n)
 	}
 	for n := range 2 * liveRunsInAll { // a tenth of all in each of ten projects; who has most gives way
 		at.move(time.Millisecond)
-		l.hear(int64(2+n%10), fmt.Sprint(n), "key", false, []client.LiveEvent{event(1)})
+		l.addEvents(int64(2+n%10), fmt.Sprint(n), "key", false, []client.LiveEvent{event(1)})
 	}
 	if l.runs != liveRunsInAll || len(l.projects[1]) == 0 {
 		t.Errorf("%d runs in all, %d of the first project", l.runs, len(l.projects[1]))

@@ -60,16 +60,16 @@ func (s *Server) postLive(w http.ResponseWriter, r *http.Request, _ store.Projec
 	}
 	events, err := client.DecodeLive(body, s.now())
 	if e, ok := errors.AsType[*client.InvalidError](err); ok {
-		return badRequest("events: %s", report.Plain(e.Pointer+" "+e.Reason))
+		return badRequest("events: %s", report.Sanitize(e.Pointer+" "+e.Reason))
 	}
 	if err != nil {
-		return badRequest("events: %s", report.Plain(err.Error()))
+		return badRequest("events: %s", report.Sanitize(err.Error()))
 	}
-	heard, ok := s.lives.hear(from.project.ID, name, from.name(), from.blobLane() == client.Fork, events)
+	heard, ok := s.lives.addEvents(from.project.ID, name, from.name(), from.blobLane() == client.Fork, events)
 	if !ok {
 		return problem(http.StatusConflict, "conflict", "another sender tells of a run of this name")
 	}
-	return answer(w, http.StatusOK, client.LiveHeard{Heard: heard, URL: s.url.JoinPath("p", from.project.Slug, "live", name).String()})
+	return answer(w, http.StatusOK, client.LiveAck{LastEvent: heard, URL: s.url.JoinPath("p", from.project.Slug, "live", name).String()})
 }
 
 // name distinguishes senders: each run of a CI job has its own name, so forks cannot add to the runs of
@@ -99,7 +99,7 @@ func (s *Server) liveOf(r *http.Request, p store.Project) (client.LiveRun, error
 	if err != nil {
 		return client.LiveRun{}, err
 	}
-	run, there := s.lives.look(p.ID, name)
+	run, there := s.lives.get(p.ID, name)
 	if !there {
 		return client.LiveRun{}, errNoLive()
 	}
@@ -129,7 +129,7 @@ func (s *Server) streamLive(w http.ResponseWriter, r *http.Request, p store.Proj
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // keeps nginx from buffering
 	w.WriteHeader(http.StatusOK)
-	visitOf(r).begun = max(1, s.now().Sub(visitOf(r).began)) // viewing time is not a measure of the server
+	requestInfoOf(r).begun = max(1, s.now().Sub(requestInfoOf(r).began)) // viewing time is not a measure of the server
 	s.stream(w, r, p.ID, name, last)
 	return nil
 }

@@ -56,7 +56,7 @@ func newRelyingParty(l Login, where *url.URL, now func() time.Time) (*relyingPar
 	if l.ClientID == "" {
 		return nil, errors.New("logins need the client ID under which the issuer knows this server")
 	}
-	or(&l.For, 14*24*time.Hour)
+	setDefault(&l.For, 14*24*time.Hour)
 	if l.Scopes == nil {
 		l.Scopes = []string{"profile", "email"}
 	}
@@ -122,7 +122,7 @@ type person struct {
 
 func (p person) shown() string {
 	for _, name := range []string{p.Name, p.Handle, p.Email, p.Subject} {
-		if name = report.Plain(name); name != "" {
+		if name = report.Sanitize(name); name != "" {
 			return name
 		}
 	}
@@ -156,7 +156,7 @@ func (p *relyingParty) finish(ctx context.Context, a attempt, back url.Values) (
 		return person{}, problem(http.StatusBadRequest, "login", "another issuer answered: begin again")
 	}
 	if word := back.Get("error"); word != "" {
-		return person{}, problem(http.StatusForbidden, "login", "%s refused the login: %s", p.Issuer, report.Plain(word))
+		return person{}, problem(http.StatusForbidden, "login", "%s refused the login: %s", p.Issuer, report.Sanitize(word))
 	}
 	provider, err := p.ready(ctx)
 	if err != nil {

@@ -21,7 +21,7 @@ func TestHooksByMail(t *testing.T) {
 	if made.Kind != "mail" || made.URL != "mailto:team@example.com" {
 		t.Errorf("%+v", made)
 	}
-	kept, err := w.store.HookOf(t.Context(), p.ID, made.ID)
+	kept, err := w.store.HookByID(t.Context(), p.ID, made.ID)
 	if err != nil || kept.Kind != "mail" || kept.URL != made.URL {
 		t.Errorf("%+v: %v", kept, err)
 	}

@@ -15,8 +15,8 @@ import (
 	"unicode/utf8"
 )
 
-// visit holds the state of one request while it is answered.
-type visit struct {
+// requestInfo holds the state of one request while it is answered.
+type requestInfo struct {
 	id      string
 	route   string // the pattern that took it; "none" before
 	from    netip.Addr
@@ -36,10 +36,10 @@ func (s *Server) wrap(inner http.Handler) http.Handler {
 	}))
 	inner = crossOrigin.Handler(inner)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v := &visit{id: rand.Text()[:16], route: "none", from: s.addressOf(r), began: s.now()}
+		v := &requestInfo{id: rand.Text()[:16], route: "none", from: s.addressOf(r), began: s.now()}
 		r = r.WithContext(withVisit(r.Context(), v))
-		seen := &watched{ResponseWriter: w}
-		defer func() { s.tell(r, v, seen, cmp.Or(v.begun, s.now().Sub(v.began))) }() // also for a response that is cut off
+		seen := &responseRecorder{ResponseWriter: w}
+		defer func() { s.logRequest(r, v, seen, cmp.Or(v.begun, s.now().Sub(v.began))) }() // also for a response that is cut off
 		defer func() {
 			if hit := recover(); hit != nil {
 				s.recovered(seen, r, hit)
@@ -67,21 +67,21 @@ func writable(u *url.URL) bool {
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
 // recovered keeps a panic in one request from ending the others. Details go to the log, never to the client.
-func (s *Server) recovered(w *watched, r *http.Request, hit any) {
+func (s *Server) recovered(w *responseRecorder, r *http.Request, hit any) {
 	if err, ok := hit.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(hit) //nolint:forbidigo // net/http's own way to cut a connection
 	}
 	err := fmt.Errorf("panic: %v\n%s", hit, debug.Stack())
 	if w.status != 0 { // the client must notice a partial response
-		s.log.ErrorContext(r.Context(), "request failed", "request", visitOf(r).id, "error", err)
+		s.log.ErrorContext(r.Context(), "request failed", "request", requestInfoOf(r).id, "error", err)
 		panic(http.ErrAbortHandler)
 	}
 	s.refuse(w, r, err)
 }
 
-// tell writes the log line of a request. It omits path and query: both may contain untrusted text, or a
+// logRequest writes the log line of a request. It omits path and query: both may contain untrusted text, or a
 // secret by mistake.
-func (s *Server) tell(r *http.Request, v *visit, w *watched, took time.Duration) {
+func (s *Server) logRequest(r *http.Request, v *requestInfo, w *responseRecorder, took time.Duration) {
 	status := w.status
 	if status == 0 {
 		status = http.StatusOK
@@ -155,21 +155,21 @@ func network(ip netip.Addr) netip.Addr {
 	return ip
 }
 
-// watched records the status and size of a response.
-type watched struct {
+// responseRecorder records the status and size of a response.
+type responseRecorder struct {
 	http.ResponseWriter
 	status  int
 	written int64
 }
 
-func (w *watched) WriteHeader(status int) {
+func (w *responseRecorder) WriteHeader(status int) {
 	if w.status == 0 && status >= 200 {
 		w.status = status
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
-func (w *watched) Write(b []byte) (int, error) {
+func (w *responseRecorder) Write(b []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
@@ -179,4 +179,4 @@ func (w *watched) Write(b []byte) (int, error) {
 }
 
 // Unwrap lets http.ResponseController reach the connection.
-func (w *watched) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *responseRecorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -30,7 +30,7 @@ func (s *Server) comparePage(r *http.Request, p store.Project) (web.View, error)
 	if v.B, err = s.side(ctx, p, q.text("b")); err != nil {
 		return nil, err
 	}
-	v.Unlike = unlike(v.A, v.B)
+	v.Unlike = whyNotComparable(v.A, v.B)
 	if v.Alike = v.Unlike == ""; !v.Alike {
 		return v, nil
 	}
@@ -66,14 +66,14 @@ func (s *Server) side(ctx context.Context, p store.Project, ref string) (web.Sid
 	if err != nil {
 		return web.Side{}, err
 	}
-	side.Bed = web.BedName(bed.Facts)
+	side.Bed = web.TestbedName(bed.Facts)
 	titles, err := s.titles(ctx, p, []string{side.Point.Commit})
 	side.Title = titles[side.Point.Commit]
 	return side, err
 }
 
-// unlike explains why two points cannot be compared; empty if they can.
-func unlike(a, b web.Side) string {
+// whyNotComparable explains why two points cannot be compared; empty if they can.
+func whyNotComparable(a, b web.Side) string {
 	switch {
 	case a.Series.Unit != b.Series.Unit:
 		return fmt.Sprintf("One is in %s, the other in %s.", a.Series.Unit, b.Series.Unit)

@@ -14,7 +14,7 @@ func (s *Server) livePage(r *http.Request, p store.Project) (web.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := web.Live{LiveRun: run, Silent: s.now().Sub(run.Heard)}
+	v := web.Live{LiveRun: run, Silent: s.now().Sub(run.LastSeen)}
 	if run.State == "" || run.Run == "" {
 		return v, nil
 	}

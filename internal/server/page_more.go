@@ -41,9 +41,9 @@ func (s *Server) testbedPage(r *http.Request, p store.Project) (web.View, error)
 
 // bed returns a testbed with its health during its last runs. It ignores reports of forks: they are
 // unverified, and may come from another machine of the same kind.
-func (s *Server) bed(ctx context.Context, p store.Project, facts client.Testbed, since time.Time, most int) (web.Bed, error) {
+func (s *Server) bed(ctx context.Context, p store.Project, facts client.Testbed, since time.Time, most int) (web.TestbedHealth, error) {
 	list, err := s.store.TestbedHistory(ctx, p.ID, facts.ID, since, most)
-	bed := web.Bed{Testbed: facts}
+	bed := web.TestbedHealth{Testbed: facts}
 	for _, c := range list {
 		if c.Lane == client.Fork {
 			continue
@@ -106,7 +106,7 @@ func (s *Server) searchPage(r *http.Request) (web.View, error) {
 	if len(text) > 200 {
 		return nil, badRequest("the text to search for has more than 200 bytes")
 	}
-	s.buckets.spend("ip "+visitOf(r).from.String(), s.limits.PerAddress, searchCost)
+	s.buckets.spend("ip "+requestInfoOf(r).from.String(), s.limits.PerAddress, searchCost)
 	account, all, err := s.whoSees(r)
 	if err != nil {
 		return nil, err

@@ -89,7 +89,7 @@ func (s *Server) cards(ctx context.Context, p store.Project, groups []client.Gro
 		}
 	}
 	slices.Sort(ids)
-	tails, err := s.store.Tails(ctx, p.ID, slices.Compact(ids), last)
+	tails, err := s.store.NewestPoints(ctx, p.ID, slices.Compact(ids), last)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (s *Server) cards(ctx context.Context, p store.Project, groups []client.Gro
 func bedNames(list []client.Testbed) map[int64]string {
 	names := make(map[int64]string, len(list))
 	for _, b := range list {
-		names[b.ID] = web.BedName(b.Facts)
+		names[b.ID] = web.TestbedName(b.Facts)
 	}
 	return names
 }

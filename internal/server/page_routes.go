@@ -43,7 +43,7 @@ func (s *Server) pages(mux *http.ServeMux) {
 	mux.Handle("GET "+web.AssetPath, web.Assets())
 	for path, view := range projectPages {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
-			visitOf(r).route = path
+			requestInfoOf(r).route = path
 			if p, ok := s.projectFor(w, r, Read); ok {
 				v, err := view(s, r, p)
 				s.render(w, r, http.StatusOK, &p.Project, v, err)
@@ -52,14 +52,14 @@ func (s *Server) pages(mux *http.ServeMux) {
 	}
 	for path, view := range map[string]func(r *http.Request) (web.View, error){"/{$}": s.projectsPage, "/search": s.searchPage, "/login": s.loginPage} {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
-			visitOf(r).route = path
+			requestInfoOf(r).route = path
 			v, err := view(r)
 			s.render(w, r, http.StatusOK, nil, v, err)
 		})
 	}
 	for path, change := range forms {
 		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
-			visitOf(r).route = path
+			requestInfoOf(r).route = path
 			if p, ok := s.projectFor(w, r, Write); ok {
 				s.answerForm(w, r, p, change)
 			}
@@ -71,8 +71,8 @@ func (s *Server) pages(mux *http.ServeMux) {
 }
 
 // frame returns the data of the layout around every page.
-func (s *Server) frame(r *http.Request, p *client.Project) web.Frame {
-	f := web.Frame{CanLogin: s.login != nil, Project: p, Path: r.URL.RequestURI()}
+func (s *Server) frame(r *http.Request, p *client.Project) web.Layout {
+	f := web.Layout{CanLogin: s.login != nil, Project: p, Path: r.URL.RequestURI()}
 	if c, err := r.Cookie("pawl_theme"); err == nil {
 		f.Theme = c.Value
 	}
@@ -109,15 +109,15 @@ func (s *Server) render(w http.ResponseWriter, r *http.Request, status int, p *c
 	_, _ = w.Write(body)
 }
 
-// packers pools gzip writers: creating one costs as much as compressing a page.
-var packers = sync.Pool{New: func() any {
+// gzipWriters pools gzip writers: creating one costs as much as compressing a page.
+var gzipWriters = sync.Pool{New: func() any {
 	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
 	return z
 }}
 
 func packed(body []byte) []byte {
-	z, _ := packers.Get().(*gzip.Writer) // the pool holds only gzip writers
-	defer packers.Put(z)
+	z, _ := gzipWriters.Get().(*gzip.Writer) // the pool holds only gzip writers
+	defer gzipWriters.Put(z)
 	var b bytes.Buffer
 	z.Reset(&b)
 	_, _ = z.Write(body) // a write to memory cannot fail
@@ -139,7 +139,7 @@ func (s *Server) refusePage(w http.ResponseWriter, r *http.Request, p *Problem) 
 
 // choices reads the query of a page. It ignores unknown parameters, because other sites may add their own
 // to a link.
-func choices(r *http.Request, known ...string) *question {
+func choices(r *http.Request, known ...string) *queryReader {
 	asked := r.URL.Query()
 	values := url.Values{}
 	for _, name := range known {
@@ -147,7 +147,7 @@ func choices(r *http.Request, known ...string) *question {
 			values.Set(name, v)
 		}
 	}
-	return &question{values: values}
+	return &queryReader{values: values}
 }
 
 // next returns the URL of the next page of a list; empty at the end.

@@ -59,7 +59,7 @@ func (s *Server) runPage(r *http.Request, p store.Project) (web.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.Bed = web.BedName(bed.Facts)
+	v.Bed = web.TestbedName(bed.Facts)
 	told, err := s.store.Revisions(ctx, p.ID, []string{run.Commit})
 	if err != nil {
 		return nil, err
@@ -143,6 +143,6 @@ func (s *Server) verdictOf(ctx context.Context, p store.Project, run client.Run,
 		return nil, nil //nolint:nilnil // a run that was not judged
 	}
 	same := []*measure.Run{record}
-	result := ratchet.Judge(ratchet.Default().For(record.Plan), ratchet.Gather(same, same, measure.Base, measure.Candidate))
+	result := ratchet.Judge(ratchet.Default().ForPlan(record.Plan), ratchet.Gather(same, same, measure.Base, measure.Candidate))
 	return &result, nil
 }

@@ -30,7 +30,7 @@ func (s *Server) seriesPage(r *http.Request, p store.Project) (web.View, error) 
 	if err != nil {
 		return nil, err
 	}
-	v.Bed = web.BedName(bed.Facts)
+	v.Bed = web.TestbedName(bed.Facts)
 	if v.Points, err = s.store.Points(ctx, p.ID, id, store.Range{From: v.From, To: v.To, Buckets: v.Buckets}); err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ func explain(err error) *Problem {
 		return problem(http.StatusTooManyRequests, "quota", "%s", e.Error()).after(time.Hour)
 	}
 	if e, ok := errors.AsType[*store.InvalidError](err); ok {
-		return problem(http.StatusUnprocessableEntity, "invalid", "%s", report.Plain(e.Error()))
+		return problem(http.StatusUnprocessableEntity, "invalid", "%s", report.Sanitize(e.Error()))
 	}
 	for _, known := range []struct {
 		err    error
@@ -89,7 +89,7 @@ func explain(err error) *Problem {
 		{context.Canceled, statusGone, "hung-up", 0},
 	} {
 		if errors.Is(err, known.err) {
-			return problem(known.status, known.word, "%s", report.Plain(err.Error())).after(known.retry)
+			return problem(known.status, known.word, "%s", report.Sanitize(err.Error())).after(known.retry)
 		}
 	}
 	p := problem(http.StatusInternalServerError, "internal", "the server failed: its log has more under the number of this request")
@@ -103,7 +103,7 @@ const statusGone = 499
 // refuse answers with a problem: as JSON below /v1, as a page elsewhere.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	own := *explain(err) // a copy, because some problems are shared variables
-	p, v := &own, visitOf(r)
+	p, v := &own, requestInfoOf(r)
 	p.Request = v.id
 	v.problem = p
 	if p.cause != nil {

@@ -98,8 +98,8 @@ func (s *Server) patchProject(w http.ResponseWriter, r *http.Request, p store.Pr
 	if err != nil {
 		return err
 	}
-	err = s.deed(r, p, "project.update", func(in *store.Store) (map[string]string, error) {
-		if p, err = in.Locked(r.Context(), p.ID); err != nil {
+	err = s.changeAudited(r, p, "project.update", func(in *store.Store) (map[string]string, error) {
+		if p, err = in.LockProject(r.Context(), p.ID); err != nil {
 			return nil, err
 		}
 		before, err := encode(projectAnswer{p.Project, p.Settings})
@@ -112,7 +112,7 @@ func (s *Server) patchProject(w http.ResponseWriter, r *http.Request, p store.Pr
 		if err := change.apply(&p, v.Operator); err != nil {
 			return nil, err
 		}
-		return change.told(), in.UpdateProject(r.Context(), p)
+		return change.auditDetail(), in.UpdateProject(r.Context(), p)
 	})
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ func (c projectChange) apply(p *store.Project, operator bool) error {
 		return nil
 	}
 	n := *c.Settings
-	if min(n.PointsADay, n.BlobBytes, n.Series, n.ForkPointsADay, n.ForkBlobBytes, int64(n.SampleDays), int64(n.BranchDays)) < 0 {
+	if min(n.PointsPerDay, n.BlobBytes, n.Series, n.ForkPointsPerDay, n.ForkBlobBytes, int64(n.SampleDays), int64(n.BranchDays)) < 0 {
 		return badRequest("settings: a number is below zero")
 	}
 	if !operator && n.Quotas() != p.Settings.Quotas() {
@@ -157,8 +157,8 @@ func (c projectChange) apply(p *store.Project, operator bool) error {
 	return nil
 }
 
-// told returns the change as the audit log records it.
-func (c projectChange) told() map[string]string {
+// auditDetail returns the change as the audit log records it.
+func (c projectChange) auditDetail() map[string]string {
 	m := map[string]string{}
 	for name, value := range map[string]*string{"name": c.Name, "repository": c.Repository, "default_branch": c.Branch} {
 		if value != nil {
@@ -183,13 +183,13 @@ func wantMatch(r *http.Request, etag string) error {
 	return nil
 }
 
-// deed changes a project and records the caller in its audit log, atomically.
-func (s *Server) deed(r *http.Request, p store.Project, action string, do func(in *store.Store) (map[string]string, error)) error {
+// changeAudited changes a project and records the caller in its audit log, atomically.
+func (s *Server) changeAudited(r *http.Request, p store.Project, action string, do func(in *store.Store) (map[string]string, error)) error {
 	v, err := s.viewer(r)
 	if err != nil {
 		return err
 	}
-	return s.store.Deed(r.Context(), p.ID, v.Name(), action, do)
+	return s.store.ChangeAudited(r.Context(), p.ID, v.Name(), action, do)
 }
 
 // audit records an action that does not change the project's own rows. Call it before the action.

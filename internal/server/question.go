@@ -46,7 +46,7 @@ func readDocument(w http.ResponseWriter, r *http.Request, into any) error {
 				said += ": " + e.Err.Error()
 			}
 		}
-		return badRequest("the document: %s", report.Plain(said))
+		return badRequest("the document: %s", report.Sanitize(said))
 	}
 	return nil
 }
@@ -60,16 +60,16 @@ func idOf(r *http.Request, name string) (int64, error) {
 	return n, nil
 }
 
-// question reads the query of a request and keeps the first error. Unknown parameters are errors too: a
+// queryReader reads the query of a request and keeps the first error. Unknown parameters are errors too: a
 // misspelled filter must not act as no filter.
-type question struct {
+type queryReader struct {
 	values url.Values
 	err    error
 }
 
-func ask(r *http.Request, known ...string) *question {
+func ask(r *http.Request, known ...string) *queryReader {
 	values, err := url.ParseQuery(r.URL.RawQuery)
-	q := &question{values: values}
+	q := &queryReader{values: values}
 	if err != nil {
 		q.err = badRequest("the query cannot be read")
 		return q
@@ -87,16 +87,16 @@ func ask(r *http.Request, known ...string) *question {
 	return q
 }
 
-func (q *question) fail(name, format string, args ...any) {
+func (q *queryReader) fail(name, format string, args ...any) {
 	if q.err == nil {
-		q.err = badRequest("query "+report.Plain(name)+": "+format, args...)
+		q.err = badRequest("query "+report.Sanitize(name)+": "+format, args...)
 	}
 }
 
-func (q *question) text(name string) string { return q.values.Get(name) }
+func (q *queryReader) text(name string) string { return q.values.Get(name) }
 
 // number returns an integer within a range, or the default if the parameter is absent.
-func (q *question) number(name string, low, high, otherwise int) int {
+func (q *queryReader) number(name string, low, high, otherwise int) int {
 	text := q.values.Get(name)
 	if text == "" {
 		return otherwise
@@ -109,7 +109,7 @@ func (q *question) number(name string, low, high, otherwise int) int {
 	return n
 }
 
-func (q *question) id(name string) int64 {
+func (q *queryReader) id(name string) int64 {
 	text := q.values.Get(name)
 	if text == "" {
 		return 0
@@ -122,10 +122,10 @@ func (q *question) id(name string) int64 {
 }
 
 // limit returns the number of entries per page.
-func (q *question) limit() int { return q.number("limit", 1, listMost, listDefault) }
+func (q *queryReader) limit() int { return q.number("limit", 1, listMost, listDefault) }
 
 // time parses a time as in RFC 3339, or a day.
-func (q *question) time(name string) time.Time {
+func (q *queryReader) time(name string) time.Time {
 	text := q.values.Get(name)
 	if text == "" {
 		return time.Time{}
@@ -140,7 +140,7 @@ func (q *question) time(name string) time.Time {
 }
 
 // oneOf returns one of the words, or an empty string.
-func (q *question) oneOf(name string, words ...string) string {
+func (q *queryReader) oneOf(name string, words ...string) string {
 	text := q.values.Get(name)
 	if text != "" && !slices.Contains(words, text) {
 		q.fail(name, "want one of %s", strings.Join(words, ", "))
@@ -151,7 +151,7 @@ func (q *question) oneOf(name string, words ...string) string {
 // cursor returns where the next page starts. It is opaque to clients and grants no access: a cursor of
 // another project only selects a position in this one. It contains the name of the list, so that a cursor
 // of another list is refused.
-func (q *question) cursor(list string) int64 {
+func (q *queryReader) cursor(list string) int64 {
 	text := q.values.Get("cursor")
 	if text == "" {
 		return 0

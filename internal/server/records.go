@@ -63,19 +63,19 @@ func (s *Server) getRecord(w http.ResponseWriter, r *http.Request, p store.Proje
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="run-%d.json"`, run.ID))
 	if err := measure.Write(s.patient(w), record); err != nil {
-		s.cutOff(r, "a record", err)
+		s.abortResponse(r, "a record", err)
 	}
 	return nil
 }
 
-// cutOff ends a response that was started and cannot be finished: a part must not look complete. Usually
+// abortResponse ends a response that was started and cannot be finished: a part must not look complete. Usually
 // the client has disconnected.
-func (s *Server) cutOff(r *http.Request, what string, err error) {
+func (s *Server) abortResponse(r *http.Request, what string, err error) {
 	level := slog.LevelWarn
 	if errors.Is(err, blob.ErrDamaged) {
 		level = slog.LevelError
 	}
-	s.log.Log(r.Context(), level, what+" was cut off", "request", visitOf(r).id, "error", err)
+	s.log.Log(r.Context(), level, what+" was cut off", "request", requestInfoOf(r).id, "error", err)
 	panic(http.ErrAbortHandler)
 }
 
@@ -135,7 +135,7 @@ func (s *Server) record(ctx context.Context, project int64, run client.Run) (*me
 	if err != nil {
 		return nil, err
 	}
-	whole, err := samplecodec.JoinAtMost(record, data, maxPayload)
+	whole, err := samplecodec.JoinLimited(record, data, maxPayload)
 	if errors.Is(err, samplecodec.ErrTooLarge) {
 		return nil, tooLarge(which)
 	}
@@ -185,5 +185,5 @@ func tooLarge(which client.Blob) error {
 
 // damaged is the error for files that were already unreadable when they were sent.
 func damaged(err error) error {
-	return problem(http.StatusUnprocessableEntity, "damaged", "the sender's file cannot be read: %s", report.Plain(err.Error()))
+	return problem(http.StatusUnprocessableEntity, "damaged", "the sender's file cannot be read: %s", report.Sanitize(err.Error()))
 }

@@ -28,8 +28,8 @@ const project = "/v1/projects/{project}"
 
 // routes is the whole API. openapi.yaml describes the same routes, and a test compares them.
 var routes = []Route{
-	{"GET", "/v1/openapi.yaml", Anybody, quick, (*Server).getContract},
-	{"GET", "/v1/projects", Anybody, quick, (*Server).getProjects},
+	{"GET", "/v1/openapi.yaml", AnyCaller, quick, (*Server).getContract},
+	{"GET", "/v1/projects", AnyCaller, quick, (*Server).getProjects},
 	{"GET", project, Read, quick, (*Server).getProject},
 	{"PATCH", project, Admin, quick, (*Server).patchProject},
 	{"DELETE", project, Admin, long, (*Server).deleteProject},
@@ -82,14 +82,14 @@ var routes = []Route{
 // handle finds the project of a request and checks the caller's right before it calls the route's handler.
 func (s *Server) handle(route Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		visitOf(r).route = route.Path
+		requestInfoOf(r).route = route.Path
 		if route.pace == quick {
 			ctx, cancel := context.WithTimeout(r.Context(), s.limits.Request)
 			defer cancel()
 			r = r.WithContext(ctx)
 		}
 		var p store.Project
-		if route.Need != Anybody && route.Need != Send {
+		if route.Need != AnyCaller && route.Need != Send {
 			var ok bool
 			if p, ok = s.projectFor(w, r, route.Need); !ok {
 				return

@@ -68,7 +68,7 @@ func (s *Server) postRule(w http.ResponseWriter, r *http.Request, p store.Projec
 		return badRequest("%s", err.Error())
 	}
 	var rule store.Rule
-	err := s.deed(r, p, "rule.add", func(on *store.Store) (_ map[string]string, err error) {
+	err := s.changeAudited(r, p, "rule.add", func(on *store.Store) (_ map[string]string, err error) {
 		rule, err = on.AddRule(r.Context(), p.ID, in.rule())
 		return map[string]string{"rule": fmt.Sprint(rule.ID), "repository_id": fmt.Sprint(in.RepositoryID)}, err
 	})
@@ -97,7 +97,7 @@ func (s *Server) listHooks(w http.ResponseWriter, r *http.Request, p store.Proje
 	for i := range hooks {
 		hooks[i] = shownHook(hooks[i])
 	}
-	return show(w, r, whole(hooks))
+	return show(w, r, onePage(hooks))
 }
 
 // shownHook hides the secret parts of a URL. For Slack this is the whole path.
@@ -120,7 +120,7 @@ func (s *Server) postHook(w http.ResponseWriter, r *http.Request, p store.Projec
 		return err
 	}
 	var hook store.Hook
-	err = s.deed(r, p, "hook.add", func(on *store.Store) (_ map[string]string, err error) {
+	err = s.changeAudited(r, p, "hook.add", func(on *store.Store) (_ map[string]string, err error) {
 		hook, err = on.AddHook(r.Context(), p.ID, store.Hook{Kind: in.Kind, URL: in.URL, Secret: in.Secret})
 		return map[string]string{"hook": fmt.Sprint(hook.ID), "host": host}, err
 	})
@@ -137,7 +137,7 @@ func (s *Server) hookHost(in hookText) (string, error) {
 	case in.Kind == "mail":
 		to, err := s.mail.Address(in.URL)
 		if err != nil {
-			return "", badRequest("url: %s", report.Plain(err.Error()))
+			return "", badRequest("url: %s", report.Sanitize(err.Error()))
 		}
 		if in.Secret != "" {
 			return "", badRequest("secret: a mail is not signed")
@@ -148,7 +148,7 @@ func (s *Server) hookHost(in hookText) (string, error) {
 	case err != nil || u.Fragment != "" || len(in.URL) > 2000:
 		return "", badRequest("url: want https://HOST/PATH")
 	case alert.CheckHook(in.URL, s.private) != nil:
-		return "", badRequest("url: %s", report.Plain(alert.CheckHook(in.URL, s.private).Error()))
+		return "", badRequest("url: %s", report.Sanitize(alert.CheckHook(in.URL, s.private).Error()))
 	case in.Kind == "json" && (len(in.Secret) < 16 || len(in.Secret) > 200):
 		return "", badRequest("secret: want 16 to 200 bytes; they sign what is sent, so that the receiver knows it is from here")
 	}

@@ -25,7 +25,7 @@ func TestSecretsAreNotKeptNorTold(t *testing.T) {
 		}
 		return a
 	}
-	var made keyMade
+	var made createdKey
 	w.want(201, asked{method: "POST", path: base + "/keys", key: admin, json: map[string]any{"name": "ci", "scopes": []string{"report"}}}).into(t, &made)
 	ask(asked{method: "POST", path: base + "/hooks", key: admin, json: map[string]any{"kind": "json", "url": "https://hooks.example/T0/canary-path", "secret": "canary-hook-secret"}})
 	for _, path := range []string{"", "/keys", "/hooks", "/members", "/rules", "/audit", "/runs", "/export"} {

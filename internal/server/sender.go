@@ -58,7 +58,7 @@ func (s *Server) senderOf(r *http.Request) (*sender, error) {
 			from.rules = append(from.rules, k.Rule)
 		}
 	}
-	if err := s.verifier.Vouch(r.Context(), v.Token, from.rules); err != nil {
+	if err := s.verifier.Precheck(r.Context(), v.Token, from.rules); err != nil {
 		return nil, s.tokenRefused(r, err)
 	}
 	if wait, ok := s.buckets.take(fmt.Sprint("jobs ", p.ID), s.limits.PerKey); !ok {
@@ -78,7 +78,7 @@ func (s *Server) grant(r *http.Request, from *sender, digest identity.Digest) er
 		return s.tokenRefused(r, err)
 	}
 	if !from.known { // cannot happen: without rules there is no grant
-		return discreet(&identity.RefusedError{Reason: identity.NoRule})
+		return hideMissingProject(&identity.RefusedError{Reason: identity.NoRule})
 	}
 	from.grant = grant
 	return nil
@@ -90,12 +90,12 @@ func (s *Server) tokenRefused(r *http.Request, err error) error {
 	if !ok {
 		return err
 	}
-	s.buckets.spend("ip "+visitOf(r).from.String(), s.limits.PerAddress, failedLogin)
-	return discreet(refused)
+	s.buckets.spend("ip "+requestInfoOf(r).from.String(), s.limits.PerAddress, failedLogin)
+	return hideMissingProject(refused)
 }
 
-// discreet gives a repository without a rule the same answer as one that names a missing project.
-func discreet(e *identity.RefusedError) error {
+// hideMissingProject gives a repository without a rule the same answer as one that names a missing project.
+func hideMissingProject(e *identity.RefusedError) error {
 	switch e.Reason {
 	case identity.NoRule, identity.WrongRepo, identity.WrongOwner:
 		return &identity.RefusedError{

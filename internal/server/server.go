@@ -76,13 +76,13 @@ type Server struct {
 	mail     alert.Mail
 	private  bool // hooks may point to private addresses
 
-	buckets *buckets
-	ingests *shares             // limits reports being stored
-	bodies  *shares             // limits bytes of reports being read
-	uploads *shares             // limits blobs being read
+	buckets *limiterCache
+	ingests *projectBudget      // limits reports being stored
+	bodies  *projectBudget      // limits bytes of reports being read
+	uploads *projectBudget      // limits blobs being read
 	records *semaphore.Weighted // limits requests that hold records
-	judged  *judged
-	lives   *lives
+	judged  *reportCache
+	lives   *liveRuns
 	handler http.Handler
 
 	drain    sync.Once
@@ -145,7 +145,7 @@ func (s *Server) mux() http.Handler {
 		api.Handle(r.Method+" "+r.Path, s.handle(r))
 	}
 	api.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
-		s.refuse(w, r, problem(http.StatusNotFound, "no-route", "there is nothing to %s here: /v1/openapi.yaml says what there is", report.Plain(r.Method)))
+		s.refuse(w, r, problem(http.StatusNotFound, "no-route", "there is nothing to %s here: /v1/openapi.yaml says what there is", report.Sanitize(r.Method)))
 	})
 	s.loginRoutes(pages)
 	s.pages(pages)
@@ -180,14 +180,14 @@ func loopback(host string) bool {
 
 type contextKey struct{}
 
-func visitOf(r *http.Request) *visit {
-	v, _ := r.Context().Value(contextKey{}).(*visit)
+func requestInfoOf(r *http.Request) *requestInfo {
+	v, _ := r.Context().Value(contextKey{}).(*requestInfo)
 	if v == nil { // a handler called without the middleware, as in a test
-		return &visit{id: "none"}
+		return &requestInfo{id: "none"}
 	}
 	return v
 }
 
-func withVisit(ctx context.Context, v *visit) context.Context {
+func withVisit(ctx context.Context, v *requestInfo) context.Context {
 	return context.WithValue(ctx, contextKey{}, v)
 }

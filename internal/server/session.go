@@ -29,7 +29,7 @@ func (s *Server) loginRoutes(mux *http.ServeMux) {
 	} {
 		_, path, _ := strings.Cut(pattern, " ")
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			visitOf(r).route = path
+			requestInfoOf(r).route = path
 			if err := do(w, r); err != nil {
 				s.refuse(w, r, err)
 			}

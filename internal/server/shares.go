@@ -10,9 +10,9 @@ import (
 // shareOf limits each project to one in this many parts of a budget.
 const shareOf = 4
 
-// shares is a budget of which no project can use more than its part, so that one project cannot block the
+// projectBudget is a budget of which no project can use more than its part, so that one project cannot block the
 // others.
-type shares struct {
+type projectBudget struct {
 	whole *semaphore.Weighted
 	most  int64 // max for one project
 
@@ -27,11 +27,11 @@ type part struct {
 }
 
 // newShares divides a budget. Each part is at least least, so that one item of that size fits.
-func newShares(whole, least int64) *shares {
-	return &shares{whole: semaphore.NewWeighted(whole), most: min(whole, max(least, whole/shareOf)), parts: map[int64]*part{}}
+func newShares(whole, least int64) *projectBudget {
+	return &projectBudget{whole: semaphore.NewWeighted(whole), most: min(whole, max(least, whole/shareOf)), parts: map[int64]*part{}}
 }
 
-func (b *shares) enter(project int64) *part {
+func (b *projectBudget) enter(project int64) *part {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p := b.parts[project]
@@ -43,7 +43,7 @@ func (b *shares) enter(project int64) *part {
 	return p
 }
 
-func (b *shares) leave(project int64) {
+func (b *projectBudget) leave(project int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if p := b.parts[project]; p != nil {
@@ -54,7 +54,7 @@ func (b *shares) leave(project int64) {
 }
 
 // try takes n for a project if available, without waiting.
-func (b *shares) try(project, n int64) bool {
+func (b *projectBudget) try(project, n int64) bool {
 	p := b.enter(project)
 	if p.TryAcquire(n) {
 		if b.whole.TryAcquire(n) {
@@ -67,7 +67,7 @@ func (b *shares) try(project, n int64) bool {
 }
 
 // wait takes n for a project, waiting until available. It returns an error if ctx ends first.
-func (b *shares) wait(ctx context.Context, project, n int64) error {
+func (b *projectBudget) wait(ctx context.Context, project, n int64) error {
 	p := b.enter(project)
 	err := p.Acquire(ctx, n)
 	if err == nil {
@@ -81,7 +81,7 @@ func (b *shares) wait(ctx context.Context, project, n int64) error {
 }
 
 // give returns n to the budget.
-func (b *shares) give(project, n int64) {
+func (b *projectBudget) give(project, n int64) {
 	b.whole.Release(n)
 	b.mu.Lock()
 	p := b.parts[project]

@@ -199,7 +199,7 @@ func TestNoRouteCrossesProjects(t *testing.T) {
 	before := w.fingerprint()
 	for name, as := range who {
 		for _, route := range routes {
-			if route.Need == Anybody {
+			if route.Need == AnyCaller {
 				continue
 			}
 			q := a.question(t, route)
@@ -290,7 +290,7 @@ func TestRights(t *testing.T) {
 			{"nobody", asked{}, nil},
 		} {
 			for _, route := range routes {
-				if route.Need == Anybody || route.Method == http.MethodDelete || route.Method != http.MethodGet && route.Need == Admin || strings.HasSuffix(route.Path, "/record") {
+				if route.Need == AnyCaller || route.Method == http.MethodDelete || route.Method != http.MethodGet && route.Need == Admin || strings.HasSuffix(route.Path, "/record") {
 					continue // those have done their work in the tests above; here one a right is enough
 				}
 				q := f.question(t, route)

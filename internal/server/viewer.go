@@ -17,11 +17,11 @@ type Right int
 
 // The rights.
 const (
-	Anybody Right = iota // needs no project
-	Read                 // see everything except the access list
-	Send                 // add reports; checked together with the bytes by the routes that receive them
-	Write                // set the state of events
-	Admin                // control access, change and delete the project
+	AnyCaller Right = iota // needs no project
+	Read                   // see everything except the access list
+	Send                   // add reports; checked together with the bytes by the routes that receive them
+	Write                  // set the state of events
+	Admin                  // control access, change and delete the project
 )
 
 func (r Right) String() string {
@@ -50,20 +50,20 @@ func (v *Viewer) Name() string {
 	}
 }
 
-// nobody reports whether the caller is anonymous.
-func (v *Viewer) nobody() bool { return v.Account == nil && v.Key == nil && v.Token.IsZero() }
+// anonymous reports whether the caller is anonymous.
+func (v *Viewer) anonymous() bool { return v.Account == nil && v.Key == nil && v.Token.IsZero() }
 
 // viewer identifies the caller, once per request. Invalid credentials are an error, not an anonymous
 // caller: the holder of a revoked key must be told.
 func (s *Server) viewer(r *http.Request) (*Viewer, error) {
-	v := visitOf(r)
+	v := requestInfoOf(r)
 	if v.viewer == nil && v.unknown == nil {
 		v.viewer, v.unknown = s.identify(r, v)
 	}
 	return v.viewer, v.unknown
 }
 
-func (s *Server) identify(r *http.Request, v *visit) (*Viewer, error) {
+func (s *Server) identify(r *http.Request, v *requestInfo) (*Viewer, error) {
 	if header := r.Header.Get("Authorization"); header != "" {
 		scheme, text, _ := strings.Cut(header, " ")
 		text = strings.TrimSpace(text)
@@ -73,7 +73,7 @@ func (s *Server) identify(r *http.Request, v *visit) (*Viewer, error) {
 		case !strings.HasPrefix(text, "pawl_"):
 			return &Viewer{Token: identity.NewToken(text)}, nil
 		}
-		key, err := s.store.KeyOf(r.Context(), text)
+		key, err := s.store.KeyByText(r.Context(), text)
 		if errors.Is(err, store.ErrNotFound) {
 			s.buckets.spend("ip "+v.from.String(), s.limits.PerAddress, failedLogin)
 			return nil, problem(http.StatusUnauthorized, "key", "the key is unknown, expired or revoked: an admin of the project makes a new one")
@@ -173,7 +173,7 @@ func (s *Server) admit(r *http.Request, need Right) (store.Project, error) {
 	switch {
 	case slices.Contains(rights, need):
 		return p, s.spend(v, p)
-	case v.nobody():
+	case v.anonymous():
 		return store.Project{}, problem(http.StatusUnauthorized, "credentials", "log in, or send a key with the scope %s: Authorization: Bearer pawl_...", need)
 	case len(rights) == 0:
 		return store.Project{}, problem(http.StatusNotFound, "not-found", "there is no such project, or you may not see it")
@@ -184,7 +184,7 @@ func (s *Server) admit(r *http.Request, need Right) (store.Project, error) {
 
 // spend counts a request toward the limits of the caller and of the project.
 func (s *Server) spend(v *Viewer, p store.Project) error {
-	if !v.nobody() && v.Token.IsZero() {
+	if !v.anonymous() && v.Token.IsZero() {
 		if wait, ok := s.buckets.take(v.bucket(), s.limits.PerKey); !ok {
 			return problem(http.StatusTooManyRequests, "rate", "too many requests of %s", v.Name()).after(wait)
 		}

@@ -29,7 +29,7 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request, p store.Project)
 	w.Header().Set("Content-Type", "application/jsonl")
 	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s.jsonl"`, p.Slug))
 	if err := s.store.Export(r.Context(), p.ID, s.patient(w)); err != nil {
-		s.cutOff(r, "an export", err)
+		s.abortResponse(r, "an export", err)
 	}
 	_, _ = io.WriteString(w, store.ExportEnd)
 	return nil
@@ -46,15 +46,15 @@ func (s *Server) exportPoints(w http.ResponseWriter, r *http.Request, p store.Pr
 		err = out.Close()
 	}
 	if err != nil {
-		s.cutOff(r, "an export of points", err)
+		s.abortResponse(r, "an export of points", err)
 	}
 	return nil
 }
 
-// gone is the response to a deletion: what was removed.
-type gone struct {
+// deletedAnswer is the response to a deletion: what was removed.
+type deletedAnswer struct {
 	Project string `json:"project"`
-	store.Gone
+	store.Deleted
 }
 
 // deleteProject deletes a project with all its data. It continues if the client disconnects. The project is
@@ -65,7 +65,7 @@ func (s *Server) deleteProject(w http.ResponseWriter, r *http.Request, p store.P
 		return q.err
 	}
 	if q.text("confirm") != p.Slug {
-		return badRequest("deleting a project takes all it has: say ?confirm=%s", report.Plain(p.Slug))
+		return badRequest("deleting a project takes all it has: say ?confirm=%s", report.Sanitize(p.Slug))
 	}
 	if err := s.audit(r, p, "project.delete", map[string]string{"slug": p.Slug}); err != nil {
 		return err
@@ -74,6 +74,6 @@ func (s *Server) deleteProject(w http.ResponseWriter, r *http.Request, p store.P
 	if err != nil {
 		return err
 	}
-	s.stillThere(w)
-	return answer(w, http.StatusOK, gone{p.Slug, went})
+	s.extendWriteDeadline(w)
+	return answer(w, http.StatusOK, deletedAnswer{p.Slug, went})
 }

@@ -102,7 +102,7 @@ func (t *topLevel) read(d *json.Decoder) error {
 	for d.More() {
 		key, err := d.Token()
 		if err != nil {
-			return t.torn(err)
+			return t.ignoreTruncation(err)
 		}
 		switch name, _ := key.(string); name {
 		case "cache":
@@ -117,7 +117,7 @@ func (t *topLevel) read(d *json.Decoder) error {
 			t.fields[name] = value
 		}
 		if err != nil {
-			return t.torn(err)
+			return t.ignoreTruncation(err)
 		}
 	}
 	return nil
@@ -130,8 +130,8 @@ func orUnexpected(err error) error {
 	return err
 }
 
-// torn ignores an end of file inside the cache.
-func (t *topLevel) torn(err error) error {
+// ignoreTruncation ignores an end of file inside the cache.
+func (t *topLevel) ignoreTruncation(err error) error {
 	if t.cache != nil && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) {
 		return nil
 	}
@@ -241,13 +241,13 @@ func (m *imported) header(kernel, device string) (Header, error) {
 		}
 		h.Space.Parameters = append(h.Space.Parameters, Parameter{Name: name, Values: values, Default: values[0]})
 	}
-	h.Space = h.Space.Sealed()
+	h.Space = h.Space.WithDigest()
 	return h, h.check()
 }
 
-// measured sets times given in a unit of the given number of nanoseconds. It rounds to a
+// setTimes sets times given in a unit of the given number of nanoseconds. It rounds to a
 // thousandth of a nanosecond; anything smaller is conversion error.
-func (e *Evaluation) measured(times []float64, unit float64) {
+func (e *Evaluation) setTimes(times []float64, unit float64) {
 	e.Status, e.Samples = OK, make([]float64, len(times))
 	for i, x := range times {
 		e.Samples[i] = math.Round(x*unit*1e3) / 1e3

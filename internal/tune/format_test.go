@@ -166,7 +166,7 @@ func drawSearch(t *rapid.T) (tune.Header, []tune.Evaluation) {
 		{Name: "mode", Values: []any{"b", "a,c", "NaN \"x\\"}, Default: "b"},
 		{Name: "pad", Values: []any{true, false}, Default: true},
 	}
-	h.Space = h.Space.Sealed()
+	h.Space = h.Space.WithDigest()
 	var list []tune.Evaluation
 	seen := map[string]bool{}
 	for range rapid.IntRange(1, 12).Draw(t, "evaluations") {

@@ -104,7 +104,7 @@ func ktEvaluation(raw json.RawMessage, names []string, objective string) (e Eval
 		e.Status, e.Why = RuntimeError, "there is no time"
 		return e, nil
 	}
-	e.measured(times, nsPerMS)
+	e.setTimes(times, nsPerMS)
 	return e, nil
 }
 

@@ -116,7 +116,7 @@ func t4Evaluation(raw json.RawMessage, unit string, m *imported) (e Evaluation, 
 	case len(times) == 0:
 		e.Status, e.Why = RuntimeError, "there is no time"
 	default:
-		e.measured(times, factor)
+		e.setTimes(times, factor)
 	}
 	return e, nil
 }

@@ -46,8 +46,8 @@ type Parameter struct {
 	When    string `json:"when,omitempty"`
 }
 
-// Sealed returns the space with its digest set.
-func (s Space) Sealed() Space {
+// WithDigest returns the space with its digest set.
+func (s Space) WithDigest() Space {
 	s.Digest = ""
 	text, err := json.Marshal(struct {
 		Parameters  []Parameter
@@ -62,16 +62,16 @@ func (s Space) Sealed() Space {
 	return s
 }
 
-// OtherError reports that a journal belongs to a different search.
-type OtherError struct{ Path, What, Was, Is string }
+// MismatchError reports that a journal belongs to a different search.
+type MismatchError struct{ Path, What, Was, Is string }
 
-func (e *OtherError) Error() string {
+func (e *MismatchError) Error() string {
 	return fmt.Sprintf("%s cannot be resumed: its %s is %s, and now it is %s; start from what it found with --warm-start %s, or choose another --out",
 		e.Path, e.What, e.Was, e.Is, e.Path)
 }
 
-// resumes returns why a journal cannot be resumed, nil if it can.
-func (h Header) resumes(path string, now Header) error {
+// checkResumable returns why a journal cannot be resumed, nil if it can.
+func (h Header) checkResumable(path string, now Header) error {
 	for _, x := range []struct{ what, was, is string }{
 		{"case", h.Case, now.Case},
 		{"space", h.Space.Digest, now.Space.Digest},
@@ -81,7 +81,7 @@ func (h Header) resumes(path string, now Header) error {
 		{"timer", h.Timer, now.Timer},
 	} {
 		if x.was != x.is {
-			return &OtherError{path, x.what, orNone(x.was), orNone(x.is)}
+			return &MismatchError{path, x.what, orNone(x.was), orNone(x.is)}
 		}
 	}
 	return nil

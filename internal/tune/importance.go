@@ -51,12 +51,12 @@ type Interaction struct {
 }
 
 const (
-	spreadPoints      = 4000 // drawn from the space
-	resamples         = 40
-	leastFit          = 0.25
-	leastPerParameter = 3 // evaluations per parameter
-	leastToLearn      = 20
-	leastPair         = 0.01 // smallest share of a pair that is reported
+	spreadPoints    = 4000 // drawn from the space
+	resamples       = 40
+	leastFit        = 0.25
+	minPerParameter = 3 // evaluations per parameter
+	leastToLearn    = 20
+	minPairShare    = 0.01 // smallest share of a pair that is reported
 )
 
 // NewImportance computes which parameters mattered. It is deterministic for the same
@@ -80,7 +80,7 @@ func importanceOver(points *space.Space, list []Evaluation, rng *rand.Rand) Impo
 			varied++
 		}
 	}
-	if need := max(leastToLearn, leastPerParameter*varied); len(data.y) < need {
+	if need := max(leastToLearn, minPerParameter*varied); len(data.y) < need {
 		m.Unknown = fmt.Sprintf("%d evaluations gave a time, and for %d parameters it takes %d to tell", len(data.y), varied, need)
 		return m
 	}
@@ -116,12 +116,12 @@ func importanceOver(points *space.Space, list []Evaluation, rng *rand.Rand) Impo
 		m.Unknown = fmt.Sprintf("from %d evaluations no pattern can be seen that foretells the others (%.0f %% of their differences): tune longer, or measure with less noise", len(data.y), 100*max(m.Fit, 0))
 		return m
 	}
-	m.say(points.Parameters(), target.divide(whole), parts)
+	m.setShares(points.Parameters(), target.divide(whole), parts)
 	return m
 }
 
-// say fills in the shares of the parameters with intervals, sorted.
-func (m *Importance) say(parameters []space.Parameter, whole division, parts []division) {
+// setShares fills in the shares of the parameters with intervals, sorted.
+func (m *Importance) setShares(parameters []space.Parameter, whole division, parts []division) {
 	interval := func(share float64, of func(division) float64) (low, high float64) {
 		var list []float64
 		for _, p := range parts {
@@ -148,7 +148,7 @@ func (m *Importance) say(parameters []space.Parameter, whole division, parts []d
 	sort.SliceStable(m.Effects, func(i, j int) bool { return m.Effects[i].Total > m.Effects[j].Total })
 	for key, share := range whole.pair {
 		low, high := interval(share, func(d division) float64 { return d.pair[key] })
-		if share >= leastPair && low > 0 {
+		if share >= minPairShare && low > 0 {
 			m.Pairs = append(m.Pairs, Interaction{parameters[key[0]].Name, parameters[key[1]].Name, share, low, high})
 		}
 	}

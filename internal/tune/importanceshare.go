@@ -17,8 +17,8 @@ type division struct {
 func pairKey(a, b int) [2]int { return [2]int{min(a, b), max(a, b)} }
 
 const (
-	backfits  = 60
-	mostCells = 1 << 14 // of a pair: more cells than points say nothing
+	backfits = 60
+	maxCells = 1 << 14 // of a pair: more cells than points say nothing
 )
 
 // divide fits one effect per parameter, all jointly, and then fits pairs to the residuals.
@@ -119,7 +119,7 @@ func (t *table) backfit(k int, counts, left, effect []float64) (moved float64) {
 // chance.
 func (t *table) together(a, b int, left []float64, total float64) float64 {
 	width := t.levels[b]
-	if t.levels[a]*width > mostCells {
+	if t.levels[a]*width > maxCells {
 		return 0
 	}
 	counts, sums := make([]float64, t.levels[a]*width), make([]float64, t.levels[a]*width)

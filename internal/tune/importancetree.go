@@ -57,10 +57,10 @@ func (t *tree) predict(row []uint16) float64 {
 }
 
 const (
-	leastLeaf = 2 // min rows in a leaf
-	deepest   = 5 // max depth: interactions of up to this many parameters can be learned
-	trees     = 80
-	learning  = 0.1 // fraction of the residual that one tree fits: lower values average over more trees
+	minLeafRows  = 2 // min rows in a leaf
+	maxDepth     = 5 // max depth: interactions of up to this many parameters can be learned
+	trees        = 80
+	learningRate = 0.1 // fraction of the residual that one tree fits: lower values average over more trees
 )
 
 // boost grows trees in sequence from some rows of the table, each on the residuals of those
@@ -80,7 +80,7 @@ func boost(data *table, rows []int, rng *rand.Rand) []*tree {
 		g := grower{data: &left, rng: rng, tree: &tree{}}
 		g.node(append([]int(nil), rows...), 0)
 		for n := range g.tree.nodes {
-			g.tree.nodes[n].value *= learning
+			g.tree.nodes[n].value *= learningRate
 		}
 		for i := range left.y {
 			left.y[i] -= g.tree.predict(data.row(i))
@@ -103,7 +103,7 @@ func (g *grower) node(rows []int, depth int) int32 {
 	}
 	at := int32(len(g.tree.nodes))
 	g.tree.nodes = append(g.tree.nodes, node{parameter: -1, value: sum / float64(len(rows))})
-	if len(rows) < 2*leastLeaf || depth == deepest {
+	if len(rows) < 2*minLeafRows || depth == maxDepth {
 		return at
 	}
 	best := g.split(rows, sum)
@@ -151,7 +151,7 @@ func (g *grower) split(rows []int, sum float64) node {
 			} else {
 				c, s = counts[v], sums[v]
 			}
-			if c < leastLeaf || n-c < leastLeaf {
+			if c < minLeafRows || n-c < minLeafRows {
 				continue
 			}
 			if x := s*s/c + (sum-s)*(sum-s)/(n-c) - sum*sum/n; x > gain && !math.IsNaN(x) {

@@ -59,7 +59,7 @@ func Create(path string, h Header) (*Journal, error) {
 		err = os.Link(temporary.Name(), path) // unlike a rename it replaces nothing
 	}
 	if err == nil {
-		err = disk.SyncFolder(filepath.Dir(path))
+		err = disk.SyncDir(filepath.Dir(path))
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start the journal %s: %w", path, err), temporary.Close())
@@ -88,7 +88,7 @@ func resume(path string, f *os.File, h Header) (*Journal, []Evaluation, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("resume %s: %w", path, err)
 	}
-	if err := was.resumes(path, h); err != nil {
+	if err := was.checkResumable(path, h); err != nil {
 		return nil, nil, err
 	}
 	// Discard the line that was being written when the last pawl was killed.

@@ -18,7 +18,7 @@ import (
 
 func header() Header {
 	s := Space{Parameters: []Parameter{{Name: "BLOCK", Values: []any{16.0, 32.0}, Default: 16.0}, {Name: "mode", Values: []any{"a", "b"}, Default: "a"}}, Points: 4}
-	return Header{Case: "sum/N64", Suite: "sha256:1", Device: gpu.Identity{Name: "CPU"}, Commit: "abc", Space: s.Sealed(), Strategy: "auto", Seed: 7}
+	return Header{Case: "sum/N64", Suite: "sha256:1", Device: gpu.Identity{Name: "CPU"}, Commit: "abc", Space: s.WithDigest(), Strategy: "auto", Seed: 7}
 }
 
 func evaluations() []Evaluation {
@@ -128,12 +128,12 @@ func TestResumeRefuses(t *testing.T) {
 		"its suite is":           func(h *Header) { h.Suite = "sha256:2" },
 		"its device is CPU":      func(h *Header) { h.Device.Name = "NVIDIA L4" },
 		"its timer is not known": func(h *Header) { h.Timer = "cpu" },
-		"its space is":           func(h *Header) { h.Space.Constraints = []string{"BLOCK > 16"}; h.Space = h.Space.Sealed() },
+		"its space is":           func(h *Header) { h.Space.Constraints = []string{"BLOCK > 16"}; h.Space = h.Space.WithDigest() },
 	} {
 		h := header()
 		change(&h)
 		_, _, err := Resume(path, h)
-		if e, ok := errors.AsType[*OtherError](err); !ok || !strings.Contains(e.Error(), want) || !strings.Contains(e.Error(), "--warm-start") {
+		if e, ok := errors.AsType[*MismatchError](err); !ok || !strings.Contains(e.Error(), want) || !strings.Contains(e.Error(), "--warm-start") {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

@@ -80,14 +80,14 @@ func newPageView(s *Suggestions) pageView {
 	style := report.PageStyle() + pageOwn
 	v := pageView{
 		Policy: report.PagePolicy(style), Style: template.CSS(style), //nolint:gosec // both are ours
-		Case: report.Plain(s.Header.Case), Headline: report.Plain(s.Headline), Mattered: s.Mattered, Unexplored: s.Unexplored, Cost: s.Cost, Notes: s.Notes,
+		Case: report.Sanitize(s.Header.Case), Headline: report.Sanitize(s.Headline), Mattered: s.Mattered, Unexplored: s.Unexplored, Cost: s.Cost, Notes: s.Notes,
 		Badge: badges[s.Advice], BadgeClass: string(s.Advice), Facts: s.facts(), Forms: s.Forms, Dispatch: s.Dispatch, Common: s.Common,
-		About: s.about(report.Plain, report.Plain), Again: report.Plain(s.Command),
+		About: s.about(report.Sanitize, report.Sanitize), Again: report.Sanitize(s.Command),
 	}
 	if s.point != nil {
 		v.Suggested = titles[s.Advice]
 		for _, x := range s.Settings {
-			v.Rows = append(v.Rows, rowView{report.Plain(x.Name), report.Plain(valueText(x.Default)), report.Plain(valueText(x.Value)), x.Matters, x.Changed})
+			v.Rows = append(v.Rows, rowView{report.Sanitize(x.Name), report.Sanitize(valueText(x.Default)), report.Sanitize(valueText(x.Value)), x.Matters, x.Changed})
 		}
 	}
 	if s.Importance.Unknown == "" {
@@ -100,7 +100,7 @@ func newPageView(s *Suggestions) pageView {
 	for _, f := range s.Failures {
 		rules := make([]Rule, len(f.Rules))
 		for i, r := range f.Rules {
-			rules[i] = Rule{report.Plain(r.Condition), r.Points}
+			rules[i] = Rule{report.Sanitize(r.Condition), r.Points}
 		}
 		v.Failed = append(v.Failed, failedView{f.sentence(len(s.Evaluations)), rules})
 	}
@@ -139,7 +139,7 @@ func (s *Suggestions) facts() []factView {
 	}
 	var out []factView
 	for _, f := range list {
-		if f.Text = report.Plain(f.Text); f.Text != "" {
+		if f.Text = report.Sanitize(f.Text); f.Text != "" {
 			out = append(out, f)
 		}
 	}
@@ -152,9 +152,9 @@ func (v *pageView) proof(s *Suggestions) {
 	}
 	v.Rounds = s.Proof.Rounds
 	for _, f := range s.Proof.Finalists {
-		point := s.apart(f.Point)
+		point := s.diffFromDefaults(f.Point)
 		for _, c := range f.Cases {
-			row := proofView{Point: point, Case: report.Plain(c.Case), Speedup: "-", Interval: "-", Answer: "not allowed there"}
+			row := proofView{Point: point, Case: report.Sanitize(c.Case), Speedup: "-", Interval: "-", Answer: "not allowed there"}
 			if c.Excluded == "" {
 				row.Speedup, row.Interval = fmt.Sprintf("%.2fx", c.Speedup), interval(c.Low, c.High)
 				row.Answer = strings.Trim(answer(c.Answer, string(c.Verdict)), "*")
@@ -164,6 +164,6 @@ func (v *pageView) proof(s *Suggestions) {
 		}
 	}
 	for _, c := range s.choices() {
-		v.Choices = append(v.Choices, choiceView{report.Plain(c.Case), s.choiceText(c), fmt.Sprintf("%.2fx", c.Speedup), interval(c.Low, c.High)})
+		v.Choices = append(v.Choices, choiceView{report.Sanitize(c.Case), s.choiceText(c), fmt.Sprintf("%.2fx", c.Speedup), interval(c.Low, c.High)})
 	}
 }

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	mostDots = 800 // in a figure: more only make it large
-	mostAxes = 12  // max number of parameters drawn
+	maxDots = 800 // in a figure: more only make it large
+	maxAxes = 12  // max number of parameters drawn
 )
 
 // draw makes the figures.
@@ -68,7 +68,7 @@ func newFrame(s *Suggestions, ranked []Evaluation) *frame {
 			}
 		}
 	}
-	f.drawn = f.drawn[:min(len(f.drawn), mostAxes)]
+	f.drawn = f.drawn[:min(len(f.drawn), maxAxes)]
 	return f
 }
 
@@ -164,7 +164,7 @@ func (f *frame) progress(overTime bool) figureView {
 	}
 	most := max(xs[len(xs)-1], 1e-9)
 	x := func(i int) float64 { return left + xs[i]/most*(right-left) }
-	step := max(1, len(f.Evaluations)/mostDots)
+	step := max(1, len(f.Evaluations)/maxDots)
 	for i := 0; i < len(f.Evaluations); i += step {
 		if e := f.Evaluations[i]; e.Status == OK {
 			s.Dot(report.Base, report.Place{X: x(i), Y: f.at(e.Value, bottom, top)}, 1.5, false)

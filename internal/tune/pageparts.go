@@ -13,7 +13,7 @@ import (
 // drawImportance draws one bar per parameter: its own effect, and its interactions.
 func drawImportance(m Importance) figureView {
 	const row, room = 27.0, report.SketchWidth - 40
-	effects := m.Effects[:min(len(m.Effects), mostAxes)]
+	effects := m.Effects[:min(len(m.Effects), maxAxes)]
 	s := report.NewSketch(report.SketchWidth, row*float64(len(effects))+20)
 	most := 0.0
 	for _, e := range effects {
@@ -67,7 +67,7 @@ func (f *frame) parallel() *figureView {
 		}
 		return append(points, report.Place{X: x(axes - 1), Y: f.at(e.Value, bottom, top)})
 	}
-	step := max(1, len(f.ranked)/mostDots)
+	step := max(1, len(f.ranked)/maxDots)
 	for i := len(f.ranked) - 1; i >= tenth; i -= step {
 		s.Line(report.Rule, 1, line(f.ranked[i])...)
 	}
@@ -141,7 +141,7 @@ func (f *frame) tenthWords(tenth int) string {
 	if len(list) > 0 {
 		text += " The best tenth has " + strings.Join(list, ", ") + ", more often than the rest."
 	}
-	return report.Plain(text)
+	return report.Sanitize(text)
 }
 
 // strip draws the evaluations grouped by the values of one parameter.
@@ -155,7 +155,7 @@ func (f *frame) strip(p Parameter) figureView {
 	fastest, slowest := math.Inf(1), 0.0
 	for i, v := range p.Values {
 		middle := left + (float64(i)+0.5)*column
-		values, lost := f.having(p.Name, v)
+		values, lost := f.timesWith(p.Name, v)
 		f.box(s, values, middle, min(column*0.7, 34), bottom, top)
 		if lost > 0 {
 			s.Write(report.Bad, report.Place{X: middle, Y: top - 8}, report.Label{Text: fmt.Sprint(lost), Most: column})
@@ -180,11 +180,11 @@ func (f *frame) strip(p Parameter) figureView {
 	if best != "" && best != worst {
 		caption += fmt.Sprintf(": medians from %s with %s to %s with %s", report.Quantity(fastest, "ns"), best, report.Quantity(slowest, "ns"), worst)
 	}
-	return figureView{s.HTML(), report.Plain(caption) + "."}
+	return figureView{s.HTML(), report.Sanitize(caption) + "."}
 }
 
-// having returns the times of points with a value, and how many such points failed.
-func (f *frame) having(name string, v any) (values []float64, failed int) {
+// timesWith returns the times of points with a value, and how many such points failed.
+func (f *frame) timesWith(name string, v any) (values []float64, failed int) {
 	for _, e := range f.Evaluations {
 		switch {
 		case !sameValue(e.Point[name], v):

@@ -9,16 +9,16 @@ import (
 )
 
 // ProofPolicy returns the judge's policy for a proof with the given number of finalists. A
-// gain counts from LeastGain on. The error rate is divided among the finalists, because
+// gain counts from MinGain on. The error rate is divided among the finalists, because
 // otherwise the luckiest of them would be chosen.
 func ProofPolicy(p ratchet.Policy, finalists int) ratchet.Policy {
 	n := float64(max(finalists, 1))
-	p.Faster = LeastGain
+	p.MinSpeedup = MinGain
 	p.Alpha /= n
 	p.Family /= n
 	p.Cases = slices.Clone(p.Cases)
 	for i := range p.Cases { // a suite's own limits are for code changes
-		p.Cases[i].Faster = LeastGain
+		p.Cases[i].Faster = MinGain
 	}
 	return p
 }
@@ -38,11 +38,11 @@ func Fit(finalists, configs, rounds int, each, seconds float64) (fit int, one bo
 }
 
 // NewComparison converts the judgement of one case.
-func NewComparison(j ratchet.Judgement) Comparison {
+func NewComparison(j ratchet.Judgment) Comparison {
 	c := Comparison{Case: j.Name, Verdict: j.Verdict, Answer: Inconclusive, Sentence: j.Sentence}
 	f := j.Facts
 	if f != nil {
-		c.Was, c.Is, c.Speedup = f.Base.Median, f.Now.Median, 1/(1+f.Change)
+		c.DefaultTime, c.Time, c.Speedup = f.Base.Median, f.Now.Median, 1/(1+f.Change)
 		if f.Interval != nil {
 			c.Low, c.High = 1/(1+f.Interval.High), 1/(1+f.Interval.Low)
 		}
@@ -51,9 +51,9 @@ func NewComparison(j ratchet.Judgement) Comparison {
 	case j.Verdict == ratchet.Improvement:
 		c.Answer = Faster
 	case j.Verdict == ratchet.Broken || f == nil || f.Better == measure.Higher:
-	case j.Verdict == ratchet.Maintained && c.Low > 1 && c.Speedup < 1+LeastGain:
+	case j.Verdict == ratchet.Maintained && c.Low > 1 && c.Speedup < 1+MinGain:
 		c.Answer = Small
-	case j.Verdict == ratchet.Maintained && c.Speedup < 1+LeastGain || j.Verdict == ratchet.Regression:
+	case j.Verdict == ratchet.Maintained && c.Speedup < 1+MinGain || j.Verdict == ratchet.Regression:
 		c.Answer = Same
 	}
 	return c
@@ -63,7 +63,7 @@ func NewComparison(j ratchet.Judgement) Comparison {
 func (f Finalist) of(name string) (Comparison, bool) {
 	for _, c := range f.Cases {
 		if c.Case == name && c.Excluded == "" {
-			return c, f.Wrong == ""
+			return c, f.ResultError == ""
 		}
 	}
 	return Comparison{}, false
@@ -78,12 +78,12 @@ type Config struct {
 // Conclude chooses a finalist for the tuned case and for every other config, and lists
 // where the winner would be slower. The finalists' Cases must be set.
 func (p *Proof) Conclude(tuned string, configs []Config, defaults map[string]any) {
-	p.Winner, p.Choices, p.Loses = p.choose(tuned), nil, nil
+	p.Winner, p.Choices, p.SlowerCases = p.choose(tuned), nil, nil
 	if p.Winner >= 0 {
 		c, _ := p.Finalists[p.Winner].of(tuned)
 		p.Answer = c.Answer
 	} else {
-		p.Answer = p.without(tuned)
+		p.Answer = p.answerWithoutWinner(tuned)
 	}
 	for _, config := range configs {
 		p.Choices = append(p.Choices, p.choice(config, defaults))
@@ -91,14 +91,14 @@ func (p *Proof) Conclude(tuned string, configs []Config, defaults map[string]any
 			continue
 		}
 		if c, ok := p.Finalists[p.Winner].of(config.Case); ok && c.Verdict == ratchet.Regression {
-			p.Loses = append(p.Loses, config.Case)
+			p.SlowerCases = append(p.SlowerCases, config.Case)
 		}
 	}
 	p.Sentence = p.sentence(tuned, len(configs))
 }
 
 // choose returns the fastest finalist on a case that is significantly faster than the
-// defaults: by LeastGain, or, if none is, by less.
+// defaults: by MinGain, or, if none is, by less.
 func (p *Proof) choose(name string) int {
 	winner := -1
 	var best Comparison
@@ -114,13 +114,13 @@ func (p *Proof) choose(name string) int {
 	return winner
 }
 
-// without returns the answer if no finalist won. The defaults are best only if every
+// answerWithoutWinner returns the answer if no finalist won. The defaults are best only if every
 // finalist with a usable comparison has a conclusive one.
-func (p *Proof) without(name string) Answer {
+func (p *Proof) answerWithoutWinner(name string) Answer {
 	known := false
 	for _, f := range p.Finalists {
 		c, ok := f.of(name)
-		if f.Wrong != "" || !ok {
+		if f.ResultError != "" || !ok {
 			continue
 		}
 		if c.Answer == Inconclusive {
@@ -140,7 +140,7 @@ func (p *Proof) choice(config Config, defaults map[string]any) Choice {
 	out := Choice{Case: config.Case, Params: config.Params, Finalist: -1, Point: defaults, Speedup: 1}
 	at := p.choose(config.Case)
 	if at < 0 {
-		out.Sure = p.without(config.Case) == Same
+		out.Significant = p.answerWithoutWinner(config.Case) == Same
 		return out
 	}
 	best, _ := p.Finalists[at].of(config.Case)
@@ -149,7 +149,7 @@ func (p *Proof) choice(config Config, defaults map[string]any) Choice {
 			at, best = p.Winner, own
 		}
 	}
-	out.Finalist, out.Point, out.Sure = at, p.Finalists[at].Point, true
+	out.Finalist, out.Point, out.Significant = at, p.Finalists[at].Point, true
 	out.Speedup, out.Low, out.High = best.Speedup, best.Low, best.High
 	return out
 }
@@ -168,10 +168,10 @@ func (p *Proof) sentence(tuned string, configs int) string {
 		}
 		text += "."
 		if p.Answer == Small {
-			text += fmt.Sprintf(" That is less than %.0f %%: hardly worth a change.", 100*LeastGain)
+			text += fmt.Sprintf(" That is less than %.0f %%: hardly worth a change.", 100*MinGain)
 		}
 	case Same:
-		text = fmt.Sprintf("No finalist is faster on %s than the defaults by %.0f %%: keep them.", tuned, 100*LeastGain)
+		text = fmt.Sprintf("No finalist is faster on %s than the defaults by %.0f %%: keep them.", tuned, 100*MinGain)
 	case Inconclusive:
 		text = fmt.Sprintf("No answer for %s: the finalists may be faster than the defaults or not.", tuned)
 		for _, f := range p.Finalists {
@@ -185,15 +185,15 @@ func (p *Proof) sentence(tuned string, configs int) string {
 	}
 	wrong := 0
 	for _, f := range p.Finalists {
-		if f.Wrong != "" {
+		if f.ResultError != "" {
 			wrong++
 		}
 	}
 	if wrong > 0 {
 		text += fmt.Sprintf(" %d of %d finalists gave wrong results or broke.", wrong, len(p.Finalists))
 	}
-	if len(p.Loses) > 0 {
-		text += fmt.Sprintf(" It makes %d of %d configs slower: choose by config.", len(p.Loses), configs)
+	if len(p.SlowerCases) > 0 {
+		text += fmt.Sprintf(" It makes %d of %d configs slower: choose by config.", len(p.SlowerCases), configs)
 	}
 	return text
 }

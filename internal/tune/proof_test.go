@@ -31,11 +31,11 @@ func TestNewComparison(t *testing.T) {
 		{"too good to be true", ratchet.Inconclusive, facts(-0.95, -0.96, -0.94), tune.Inconclusive},
 		{"it broke", ratchet.Broken, nil, tune.Inconclusive},
 	} {
-		if got := tune.NewComparison(ratchet.Judgement{Name: "k/N1", Verdict: tt.verdict, Facts: tt.facts}); got.Answer != tt.want {
+		if got := tune.NewComparison(ratchet.Judgment{Name: "k/N1", Verdict: tt.verdict, Facts: tt.facts}); got.Answer != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got.Answer, tt.want)
 		}
 	}
-	c := tune.NewComparison(ratchet.Judgement{Verdict: ratchet.Improvement, Facts: facts(-0.2, -0.5, 0.25)})
+	c := tune.NewComparison(ratchet.Judgment{Verdict: ratchet.Improvement, Facts: facts(-0.2, -0.5, 0.25)})
 	if c.Speedup != 1.25 || c.Low != 0.8 || c.High != 2 {
 		t.Errorf("a fifth less time is %.2f times as fast (%.2f to %.2f), want 1.25 (0.80 to 2.00)", c.Speedup, c.Low, c.High)
 	}
@@ -59,7 +59,7 @@ func finalist(block int, cases ...tune.Comparison) tune.Finalist {
 func TestConclude(t *testing.T) {
 	const small, large = "k/N1", "k/N2"
 	wrong := finalist(9, compared(large, tune.Faster, 3), compared(small, tune.Faster, 3))
-	wrong.Wrong = "k/N7: y is 0, want 1"
+	wrong.ResultError = "k/N7: y is 0, want 1"
 	excluded := tune.Comparison{Case: small, Excluded: "B <= N is false"}
 	for _, tt := range []struct {
 		name      string
@@ -167,12 +167,12 @@ func TestConclude(t *testing.T) {
 			p := tune.Proof{Finalists: tt.finalists}
 			configs := []tune.Config{{Case: small, Params: map[string]any{"N": 1}}, {Case: large, Params: map[string]any{"N": 2}}}
 			p.Conclude(large, configs, map[string]any{"B": 0})
-			if p.Answer != tt.answer || p.Winner != tt.winner || !cmp.Equal(p.Loses, tt.loses) || !strings.Contains(p.Sentence, tt.says) {
-				t.Errorf("%s, winner %d, loses %v: %s", p.Answer, p.Winner, p.Loses, p.Sentence)
+			if p.Answer != tt.answer || p.Winner != tt.winner || !cmp.Equal(p.SlowerCases, tt.loses) || !strings.Contains(p.Sentence, tt.says) {
+				t.Errorf("%s, winner %d, loses %v: %s", p.Answer, p.Winner, p.SlowerCases, p.Sentence)
 			}
 			for i, c := range p.Choices {
-				if c.Finalist != tt.chosen[i] || c.Sure != tt.sure[i] {
-					t.Errorf("%s: finalist %d (sure: %v), want %d (%v)", c.Case, c.Finalist, c.Sure, tt.chosen[i], tt.sure[i])
+				if c.Finalist != tt.chosen[i] || c.Significant != tt.sure[i] {
+					t.Errorf("%s: finalist %d (sure: %v), want %d (%v)", c.Case, c.Finalist, c.Significant, tt.chosen[i], tt.sure[i])
 				}
 				if c.Finalist < 0 && (c.Point["B"] != 0 || c.Speedup != 1) {
 					t.Errorf("%s keeps the defaults, which are %v with a speed-up of %g", c.Case, c.Point, c.Speedup)
@@ -187,7 +187,7 @@ func TestProofPolicy(t *testing.T) {
 	p := ratchet.Default()
 	p.Cases = []ratchet.CaseLimits{{Match: "k/*", Faster: 0.5}}
 	got := tune.ProofPolicy(p, 3)
-	if got.Faster != tune.LeastGain || got.Cases[0].Faster != tune.LeastGain || got.Alpha != p.Alpha/3 || p.Cases[0].Faster != 0.5 {
+	if got.MinSpeedup != tune.MinGain || got.Cases[0].Faster != tune.MinGain || got.Alpha != p.Alpha/3 || p.Cases[0].Faster != 0.5 {
 		t.Errorf("policy %+v of %+v", got, p)
 	}
 	if err := got.Check(); err != nil {

@@ -32,14 +32,14 @@ type Answer string
 
 // The results of a proof.
 const (
-	Faster       Answer = "improvement"  // faster by LeastGain or more, significantly
-	Small        Answer = "small"        // significantly faster, but by less than LeastGain
+	Faster       Answer = "improvement"  // faster by MinGain or more, significantly
+	Small        Answer = "small"        // significantly faster, but by less than MinGain
 	Same         Answer = "maintained"   // as fast as the defaults or slower, so keep the defaults
 	Inconclusive Answer = "inconclusive" // undecided
 )
 
-// LeastGain is the min speed-up for which changing a default is recommended: 5 %.
-const LeastGain = 0.05
+// MinGain is the min speed-up for which changing a default is recommended: 5 %.
+const MinGain = 0.05
 
 // Proof is the result of measuring the best few points again, next to the defaults, in
 // rounds of fresh processes.
@@ -51,23 +51,23 @@ type Proof struct {
 	Finalists []Finalist `json:"finalists"` // best of the search first
 	// Choices holds the best known point of every config, in suite order.
 	Choices []Choice `json:"choices"`
-	// Loses names the cases that get slower if the winner becomes the default.
-	Loses    []string `json:"loses,omitempty"`
-	Baseline string   `json:"baseline,omitempty"` // commit that was also measured
-	Rounds   int      `json:"rounds"`             // per side
-	Seconds  float64  `json:"seconds"`
-	Record   string   `json:"record"` // file with every sample
+	// SlowerCases names the cases that get slower if the winner becomes the default.
+	SlowerCases []string `json:"loses,omitempty"`
+	Baseline    string   `json:"baseline,omitempty"` // commit that was also measured
+	Rounds      int      `json:"rounds"`             // per side
+	Seconds     float64  `json:"seconds"`
+	Record      string   `json:"record"` // file with every sample
 	// Reduced says what was left out for lack of time; empty if nothing was.
 	Reduced string `json:"reduced,omitempty"`
 }
 
 // Finalist is a point that was measured again.
 type Finalist struct {
-	N       int            `json:"n"` // number of its evaluation
-	Point   map[string]any `json:"point"`
-	Side    string         `json:"side"`            // its name in the record
-	Wrong   string         `json:"wrong,omitempty"` // what is wrong with its results; empty if they are right
-	Checked int            `json:"checked"`         // number of results checked, over all sizes
+	N           int            `json:"n"` // number of its evaluation
+	Point       map[string]any `json:"point"`
+	Side        string         `json:"side"`            // its name in the record
+	ResultError string         `json:"wrong,omitempty"` // what is wrong with its results; empty if they are right
+	Checked     int            `json:"checked"`         // number of results checked, over all sizes
 	// Cases compares it with the defaults, one case per config, in suite order.
 	Cases []Comparison `json:"cases"`
 	// Baseline compares it with the baseline's commit on the tuned case; nil if there is none.
@@ -76,26 +76,26 @@ type Finalist struct {
 
 // Comparison compares a finalist with the defaults on one case, as judged.
 type Comparison struct {
-	Case     string          `json:"case"` // name in the record
-	Verdict  ratchet.Verdict `json:"verdict"`
-	Answer   Answer          `json:"answer"`
-	Speedup  float64         `json:"speedup"`       // time of the defaults over its own: 1.08 is 8 % faster
-	Low      float64         `json:"low,omitempty"` // 95 % interval of Speedup; 0 if unknown
-	High     float64         `json:"high,omitempty"`
-	Was      float64         `json:"was_ns"`
-	Is       float64         `json:"is_ns"`
-	Sentence string          `json:"sentence"`           // the judge's
-	Excluded string          `json:"excluded,omitempty"` // why the config cannot use this point; then the rest is empty
+	Case        string          `json:"case"` // name in the record
+	Verdict     ratchet.Verdict `json:"verdict"`
+	Answer      Answer          `json:"answer"`
+	Speedup     float64         `json:"speedup"`       // time of the defaults over its own: 1.08 is 8 % faster
+	Low         float64         `json:"low,omitempty"` // 95 % interval of Speedup; 0 if unknown
+	High        float64         `json:"high,omitempty"`
+	DefaultTime float64         `json:"was_ns"`
+	Time        float64         `json:"is_ns"`
+	Sentence    string          `json:"sentence"`           // the judge's
+	Excluded    string          `json:"excluded,omitempty"` // why the config cannot use this point; then the rest is empty
 }
 
 // Choice is the best known point of one config.
 type Choice struct {
-	Case     string         `json:"case"`
-	Params   map[string]any `json:"params"`   // of the config
-	Finalist int            `json:"finalist"` // -1 for the defaults
-	Point    map[string]any `json:"point"`
-	Speedup  float64        `json:"speedup"` // relative to the defaults; 1 for the defaults themselves
-	Low      float64        `json:"low,omitempty"`
-	High     float64        `json:"high,omitempty"`
-	Sure     bool           `json:"sure"` // significant; otherwise the defaults stay because there is no answer
+	Case        string         `json:"case"`
+	Params      map[string]any `json:"params"`   // of the config
+	Finalist    int            `json:"finalist"` // -1 for the defaults
+	Point       map[string]any `json:"point"`
+	Speedup     float64        `json:"speedup"` // relative to the defaults; 1 for the defaults themselves
+	Low         float64        `json:"low,omitempty"`
+	High        float64        `json:"high,omitempty"`
+	Significant bool           `json:"sure"` // significant; otherwise the defaults stay because there is no answer
 }

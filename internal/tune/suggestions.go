@@ -34,7 +34,7 @@ type Advice string
 // The recommended actions.
 const (
 	Change   Advice = "change"   // proven
-	Optional Advice = "optional" // proven, but the gain is less than LeastGain
+	Optional Advice = "optional" // proven, but the gain is less than MinGain
 	Unproven Advice = "unproven" // not measured again, or without an answer
 	Keep     Advice = "keep"     // the defaults are the best known point
 )
@@ -107,7 +107,7 @@ func (s *Suggestions) decide() {
 				s.Header.Case, report.Quantity(best.Value, "ns"), report.Quantity(d.Value, "ns"), d.Value/best.Value)
 		}
 		if s.Unproven != "" {
-			s.Notes = append(s.Notes, "It was not measured again: "+report.Plain(s.Unproven)+".")
+			s.Notes = append(s.Notes, "It was not measured again: "+report.Sanitize(s.Unproven)+".")
 		}
 		s.Notes = append(s.Notes, "The best of many looks better than it is: part of its lead is luck. Only a measurement side by side with the defaults tells how much.")
 	default:
@@ -115,7 +115,7 @@ func (s *Suggestions) decide() {
 		s.proven(p)
 	}
 	if s.Unchecked != "" {
-		s.Notes = append(s.Notes, "Nobody looked at the results: "+report.Plain(s.Unchecked)+".")
+		s.Notes = append(s.Notes, "Nobody looked at the results: "+report.Sanitize(s.Unchecked)+".")
 	}
 }
 
@@ -129,7 +129,7 @@ func (s *Suggestions) proven(p *Proof) {
 	case p.Answer == Inconclusive && len(p.Finalists) > 0:
 		s.Advice = Unproven
 		for _, f := range p.Finalists {
-			if f.Wrong == "" {
+			if f.ResultError == "" {
 				s.point = f.Point
 				break
 			}
@@ -141,11 +141,11 @@ func (s *Suggestions) proven(p *Proof) {
 		s.Advice = Keep
 	}
 	for _, f := range p.Finalists {
-		if f.Wrong != "" {
-			s.Notes = append(s.Notes, fmt.Sprintf("Evaluation %d was fast and is no choice: %s.", f.N, strings.TrimSuffix(report.Plain(f.Wrong), ".")))
+		if f.ResultError != "" {
+			s.Notes = append(s.Notes, fmt.Sprintf("Evaluation %d was fast and is no choice: %s.", f.N, strings.TrimSuffix(report.Sanitize(f.ResultError), ".")))
 		}
 	}
-	if len(p.Loses) > 0 {
-		s.Notes = append(s.Notes, "As a default for all it would make these slower: "+report.Plain(strings.Join(p.Loses, ", "))+". Choose by config.")
+	if len(p.SlowerCases) > 0 {
+		s.Notes = append(s.Notes, "As a default for all it would make these slower: "+report.Sanitize(strings.Join(p.SlowerCases, ", "))+". Choose by config.")
 	}
 }

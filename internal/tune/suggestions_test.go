@@ -102,7 +102,7 @@ func proven(r *tune.Report, a tune.Answer, speedup float64) *tune.Report {
 		Rounds: 12, Seconds: 60, Record: "tuning/proof.json",
 		Finalists: []tune.Finalist{
 			{N: ranked[0].N, Point: ranked[0].Point, Checked: 40, Cases: []tune.Comparison{small, tuned}},
-			{N: ranked[1].N, Point: ranked[1].Point, Wrong: "c[0, 1] is 2 and should be 3", Cases: []tune.Comparison{{Case: "matmul/N256", Excluded: "BLOCK_M <= N does not hold"}}},
+			{N: ranked[1].N, Point: ranked[1].Point, ResultError: "c[0, 1] is 2 and should be 3", Cases: []tune.Comparison{{Case: "matmul/N256", Excluded: "BLOCK_M <= N does not hold"}}},
 		},
 	}
 	configs := []tune.Config{{Case: "matmul/N256", Params: map[string]any{"N": 256.0}}, {Case: r.Header.Case, Params: map[string]any{"N": 512.0}}}
@@ -256,7 +256,7 @@ func hostile() *tune.Report {
 	}
 	r.Best, _ = tune.Best(r.Evaluations)
 	r = proven(r, tune.Faster, 1.5)
-	r.Proof.Record, r.Proof.Sentence, r.Proof.Baseline, r.Proof.Loses = evil, evil, evil, []string{evil}
+	r.Proof.Record, r.Proof.Sentence, r.Proof.Baseline, r.Proof.SlowerCases = evil, evil, evil, []string{evil}
 	return r
 }
 

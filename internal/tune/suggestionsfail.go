@@ -63,11 +63,11 @@ func failures(parameters []Parameter, list []Evaluation) []Failure {
 }
 
 const (
-	mostMined   = 5000 // max evaluations examined
-	mostSimple  = 300  // max conditions on one parameter
-	mostTripled = 24   // max parameters for products of three
-	mostRules   = 3
-	leastPoints = 3
+	maxMined    = 5000 // max evaluations examined
+	maxSimple   = 300  // max conditions on one parameter
+	maxTripled  = 24   // max parameters for products of three
+	maxRules    = 3
+	minPoints   = 3
 	chanceLimit = 0.01 // probability that any condition looks this certain by accident
 )
 
@@ -95,7 +95,7 @@ func mine(parameters []Parameter, list []Evaluation, status Status) []Rule {
 	var tried []Evaluation
 	for _, e := range list {
 		earlier := e.Status == Pruned || e.Status == CompileError && status != CompileError
-		if !earlier && len(tried) < mostMined {
+		if !earlier && len(tried) < maxMined {
 			tried = append(tried, e)
 		}
 	}
@@ -112,7 +112,7 @@ func mine(parameters []Parameter, list []Evaluation, status Status) []Rule {
 	}
 	certain := slices.DeleteFunc(all, func(c condition) bool {
 		n := c.points.count()
-		if n < leastPoints || !c.points.within(failed) {
+		if n < minPoints || !c.points.within(failed) {
 			return true
 		}
 		accident := chance(len(tried), failed.count(), n)
@@ -123,10 +123,10 @@ func mine(parameters []Parameter, list []Evaluation, status Status) []Rule {
 	})
 	var rules []Rule
 	left := failed.clone()
-	for len(rules) < mostRules {
+	for len(rules) < maxRules {
 		best, score := -1, 0.0
 		for i, c := range certain {
-			if x := float64(c.points.common(left)) * (1 - 0.05*float64(c.kind)); x > score && c.points.common(left) >= leastPoints {
+			if x := float64(c.points.common(left)) * (1 - 0.05*float64(c.kind)); x > score && c.points.common(left) >= minPoints {
 				best, score = i, x
 			}
 		}
@@ -155,13 +155,13 @@ func candidates(parameters []Parameter, tried []Evaluation, failed set) []condit
 	for _, p := range parameters {
 		simple = append(simple, about(p, tried)...)
 	}
-	simple = simple[:min(len(simple), mostSimple)]
+	simple = simple[:min(len(simple), maxSimple)]
 	list = append(list, simple...)
 	for i, p := range parameters {
 		for j, q := range parameters[i+1:] {
 			list = append(list, products(tried, failed, p.Name, q.Name)...)
 			for _, r := range parameters[i+1+j+1:] {
-				if len(parameters) > mostTripled {
+				if len(parameters) > maxTripled {
 					break
 				}
 				list = append(list, products(tried, failed, p.Name, q.Name, r.Name)...)

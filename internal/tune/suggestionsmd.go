@@ -44,7 +44,7 @@ func (s *Suggestions) Markdown(w io.Writer) error {
 	m.line("## What it took")
 	m.items(s.Cost)
 	m.line("Every evaluation stands in %s. To repeat the search:", name(s.Journal))
-	m.fence("sh", report.Plain(s.Command))
+	m.fence("sh", report.Sanitize(s.Command))
 	if m.b.Len() > 0 {
 		if _, err := io.WriteString(w, strings.TrimRight(m.b.String(), "\n")+"\n"); err != nil {
 			return fmt.Errorf("write suggestions: %w", err)
@@ -114,7 +114,7 @@ func (m *markdown) proof(s *Suggestions) {
 	m.row("point", "case", "speed-up", "95 % interval", "answer")
 	m.row("---", "---", "---:", "---", "---")
 	for _, f := range s.Proof.Finalists {
-		label := text(s.apart(f.Point))
+		label := text(s.diffFromDefaults(f.Point))
 		for _, c := range f.Cases {
 			if c.Excluded != "" {
 				m.row(label, text(c.Case), "-", "-", "not allowed there: "+text(c.Excluded))
@@ -141,7 +141,7 @@ func interval(low, high float64) string {
 func answer(a Answer, verdict string) string {
 	switch {
 	case a == Small:
-		return fmt.Sprintf("faster by less than %.0f %%", 100*LeastGain)
+		return fmt.Sprintf("faster by less than %.0f %%", 100*MinGain)
 	case a == Faster:
 		return "faster"
 	case verdict == "regression":
@@ -185,14 +185,14 @@ func (r *Report) choiceText(c Choice) string {
 	switch {
 	case Key(c.Point) != Key(r.defaults()):
 		return r.pointText(c.Point)
-	case c.Sure:
+	case c.Significant:
 		return "the defaults"
 	}
 	return "the defaults, for lack of an answer"
 }
 
-// apart lists how a point differs from the defaults.
-func (r *Report) apart(point map[string]any) string {
+// diffFromDefaults lists how a point differs from the defaults.
+func (r *Report) diffFromDefaults(point map[string]any) string {
 	var list []string
 	for _, p := range r.ordered(point) {
 		if !sameValue(point[p.Name], p.Default) {
@@ -202,7 +202,7 @@ func (r *Report) apart(point map[string]any) string {
 	if len(list) == 0 {
 		return "the defaults"
 	}
-	return report.Plain(strings.Join(list, " "))
+	return report.Sanitize(strings.Join(list, " "))
 }
 
 // pointText formats a point in one line.
@@ -211,7 +211,7 @@ func (r *Report) pointText(point map[string]any) string {
 	for _, p := range r.ordered(point) {
 		list = append(list, p.Name+"="+valueText(point[p.Name]))
 	}
-	return report.Plain(strings.Join(list, " "))
+	return report.Sanitize(strings.Join(list, " "))
 }
 
 func (m *markdown) failures(s *Suggestions) {
@@ -234,7 +234,7 @@ func (m *markdown) failures(s *Suggestions) {
 func (f Failure) sentence(of int) string {
 	out := fmt.Sprintf("%d of %d %s.", f.Count, of, f.Words)
 	if f.Why != "" {
-		out += " The most frequent reason: " + strings.TrimSuffix(report.Plain(f.Why), ".") + "."
+		out += " The most frequent reason: " + strings.TrimSuffix(report.Sanitize(f.Why), ".") + "."
 	}
 	if len(f.Rules) > 0 {
 		out += " Without exception where:"

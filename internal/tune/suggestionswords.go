@@ -46,7 +46,7 @@ func (s *Suggestions) differs(point, own map[string]any) string {
 			list = append(list, fmt.Sprintf("%s %s instead of %s", p.Name, valueText(a), valueText(b)))
 		}
 	}
-	return report.Plain(strings.Join(list, ", "))
+	return report.Sanitize(strings.Join(list, ", "))
 }
 
 // common says what near-optimal points share, and which parameters vary.
@@ -72,18 +72,18 @@ func (s *Suggestions) common(near []Evaluation) string {
 	if len(free) > 0 {
 		text += " Every value occurs among them of " + strings.Join(free, ", ") + "."
 	}
-	return report.Plain(text)
+	return report.Sanitize(text)
 }
 
-// hardly is the share below which a parameter can keep its default.
-const hardly = 0.02
+// negligibleShare is the share below which a parameter can keep its default.
+const negligibleShare = 0.02
 
 // of says in a word or two how much a parameter matters.
 func (m Importance) of(name string) string {
 	for _, e := range m.Effects {
 		switch {
 		case e.Name != name:
-		case e.Total < hardly:
+		case e.Total < negligibleShare:
 			return "hardly any"
 		default:
 			return share(e.Total)
@@ -95,13 +95,13 @@ func (m Importance) of(name string) string {
 // words describes the importance in sentences.
 func (m Importance) words() []string {
 	if m.Unknown != "" {
-		return []string{"Not known: " + report.Plain(m.Unknown) + "."}
+		return []string{"Not known: " + report.Sanitize(m.Unknown) + "."}
 	}
 	var list []string
 	little := []string{}
 	for _, e := range m.Effects {
-		name := report.Plain(e.Name)
-		if e.Total < hardly {
+		name := report.Sanitize(e.Name)
+		if e.Total < negligibleShare {
 			little = append(little, name)
 			continue
 		}
@@ -110,7 +110,7 @@ func (m Importance) words() []string {
 			text += fmt.Sprintf(" and %s together with others", share(e.Total-e.Share))
 		}
 		if e.Spread > 1.02 && e.Share >= 0.02 {
-			text += fmt.Sprintf("; on average %s is the fastest value, and %s takes %.2f times as long", report.Plain(valueText(e.Best)), report.Plain(valueText(e.Worst)), e.Spread)
+			text += fmt.Sprintf("; on average %s is the fastest value, and %s takes %.2f times as long", report.Sanitize(valueText(e.Best)), report.Sanitize(valueText(e.Worst)), e.Spread)
 		}
 		list = append(list, text+".")
 	}
@@ -119,10 +119,10 @@ func (m Importance) words() []string {
 			break
 		}
 		list = append(list, fmt.Sprintf("%s and %s depend on each other: which value of one is best changes with the other (%s, %s to %s).",
-			report.Plain(p.A), report.Plain(p.B), share(p.Share), share(p.Low), share(p.High)))
+			report.Sanitize(p.A), report.Sanitize(p.B), share(p.Share), share(p.Low), share(p.High)))
 	}
 	if len(little) > 0 {
-		list = append(list, "Hardly any difference: "+report.Plain(strings.Join(little, ", "))+".")
+		list = append(list, "Hardly any difference: "+report.Sanitize(strings.Join(little, ", "))+".")
 	}
 	return list
 }
@@ -156,7 +156,7 @@ func (s *Suggestions) unexplored() []string {
 			}
 		}
 		if len(never) > 0 && n > 0 {
-			list = append(list, report.Plain(fmt.Sprintf("Never tried: %s %s.", p.Name, strings.Join(never, ", "))))
+			list = append(list, report.Sanitize(fmt.Sprintf("Never tried: %s %s.", p.Name, strings.Join(never, ", "))))
 		}
 	}
 	return append(list, s.edges()...)
@@ -178,9 +178,9 @@ func (s *Suggestions) edges() []string {
 		}
 		switch {
 		case x == high:
-			list = append(list, report.Plain(fmt.Sprintf("%s %s is the largest value there is: a larger one may be faster still.", p.Name, valueText(x))))
+			list = append(list, report.Sanitize(fmt.Sprintf("%s %s is the largest value there is: a larger one may be faster still.", p.Name, valueText(x))))
 		case x == low && x > 1: // below 1 most parameters are meaningless
-			list = append(list, report.Plain(fmt.Sprintf("%s %s is the smallest value there is: a smaller one may be faster still.", p.Name, valueText(x))))
+			list = append(list, report.Sanitize(fmt.Sprintf("%s %s is the smallest value there is: a smaller one may be faster still.", p.Name, valueText(x))))
 		}
 	}
 	return list
@@ -212,5 +212,5 @@ func (s *Suggestions) cost() []string {
 }
 
 func span(seconds float64) string {
-	return report.Span(time.Duration(min(seconds, 1e9) * float64(time.Second)))
+	return report.FormatDuration(time.Duration(min(seconds, 1e9) * float64(time.Second)))
 }

@@ -16,7 +16,7 @@ type markdown struct{ b bytes.Buffer }
 // text escapes s but keeps it readable as source: an underscore inside a word is not
 // markup.
 func text(s string) string {
-	s = report.MarkdownText(report.Plain(s))
+	s = report.MarkdownText(report.Sanitize(s))
 	for range 2 { // a_b_c overlaps
 		s = inWord.ReplaceAllString(s, "${1}_$2")
 	}
@@ -24,7 +24,7 @@ func text(s string) string {
 }
 
 func name(s string) string {
-	if s = report.Plain(s); condensed.MatchString(s) {
+	if s = report.Sanitize(s); condensed.MatchString(s) {
 		return "`" + s + "`"
 	}
 	return report.MarkdownCode(s)

@@ -19,12 +19,12 @@ type Changes struct {
 	Same    []string `json:"same,omitempty"`
 	Changed []string `json:"changed,omitempty"`
 	New     []string `json:"new,omitempty"`
-	Gone    []string `json:"gone,omitempty"`
+	Removed []string `json:"gone,omitempty"`
 }
 
-// Changed compares two builds. A function that is compiled for several architectures is the same if
+// Compare compares two builds. A function that is compiled for several architectures is the same if
 // its code is the same for all of them.
-func Changed(before, after []measure.CodeDigest) Changes {
+func Compare(before, after []measure.CodeDigest) Changes {
 	old, now := byName(before), byName(after)
 	var c Changes
 	for name, digest := range now {
@@ -39,10 +39,10 @@ func Changed(before, after []measure.CodeDigest) Changes {
 	}
 	for name := range old {
 		if _, ok := now[name]; !ok {
-			c.Gone = append(c.Gone, name)
+			c.Removed = append(c.Removed, name)
 		}
 	}
-	for _, list := range []*[]string{&c.Same, &c.Changed, &c.New, &c.Gone} {
+	for _, list := range []*[]string{&c.Same, &c.Changed, &c.New, &c.Removed} {
 		slices.Sort(*list)
 	}
 	return c
@@ -61,7 +61,7 @@ func byName(code []measure.CodeDigest) map[string]string {
 }
 
 // Any reports whether anything differs.
-func (c Changes) Any() bool { return len(c.Changed)+len(c.New)+len(c.Gone) > 0 }
+func (c Changes) Any() bool { return len(c.Changed)+len(c.New)+len(c.Removed) > 0 }
 
 // String describes the differences on one line; empty if there is nothing to compare.
 func (c Changes) String() string {
@@ -79,12 +79,12 @@ func (c Changes) String() string {
 	}
 	say(c.Changed, "changed")
 	say(c.New, plural(c.New, "is", "are")+" new")
-	say(c.Gone, plural(c.Gone, "is", "are")+" gone")
+	say(c.Removed, plural(c.Removed, "is", "are")+" gone")
 	text := strings.Join(parts, "; ")
 	if len(c.Same) == 0 {
 		return text
 	}
-	if max(len(c.Changed), len(c.New), len(c.Gone)) <= shown { // with many changes, the word would be pointless
+	if max(len(c.Changed), len(c.New), len(c.Removed)) <= shown { // with many changes, the word would be pointless
 		text = "only " + text
 	}
 	return fmt.Sprintf("%s; %d %s the same machine code", text, len(c.Same), plural(c.Same, "other is", "others are"))

@@ -19,10 +19,10 @@ const (
 
 // Limits of unpacking a file. A sample takes at least one byte, and eight in memory.
 const (
-	MaxPayload = 256 << 20
-	maxRatio   = 100
-	freePart   = 64 << 10 // the ratio of smaller files is not limited
-	window     = 8 << 20
+	MaxPayload          = 256 << 20
+	maxRatio            = 100
+	unlimitedRatioBytes = 64 << 10 // the ratio of smaller files is not limited
+	window              = 8 << 20
 )
 
 // pack never compresses so well that unpack would treat the result as a zip bomb.
@@ -41,7 +41,7 @@ func pack(payload []byte) ([]byte, error) {
 	return append(append([]byte(magic), stored), payload...), nil
 }
 
-func allowed(packed int) int { return min(max(maxRatio*packed, freePart), MaxPayload) }
+func allowed(packed int) int { return min(max(maxRatio*packed, unlimitedRatioBytes), MaxPayload) }
 
 // ErrTooLarge is wrapped by the error for joining more samples than allowed.
 var ErrTooLarge = errors.New("there is no room for so many samples")

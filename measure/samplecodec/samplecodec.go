@@ -12,8 +12,8 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// ErrOther is wrapped by the error for joining samples with a different run.
-var ErrOther = errors.New("the samples are of another run")
+// ErrWrongRun is wrapped by the error for joining samples with a different run.
+var ErrWrongRun = errors.New("the samples are of another run")
 
 // Split separates the samples from a run. The stripped copy has everything else; run is
 // unchanged.
@@ -33,12 +33,12 @@ func Split(run *measure.Run) (stripped *measure.Run, data []byte, err error) {
 // Join puts samples back into the run that they were taken from. Both arguments are
 // untrusted and stay unchanged. The result has the digest of the original document.
 func Join(stripped *measure.Run, data []byte) (*measure.Run, error) {
-	return JoinAtMost(stripped, data, MaxPayload)
+	return JoinLimited(stripped, data, MaxPayload)
 }
 
-// JoinAtMost is Join with a limit on the unpacked samples in bytes. Each byte may become a
+// JoinLimited is Join with a limit on the unpacked samples in bytes. Each byte may become a
 // number of eight bytes.
-func JoinAtMost(stripped *measure.Run, data []byte, most int) (*measure.Run, error) {
+func JoinLimited(stripped *measure.Run, data []byte, most int) (*measure.Run, error) {
 	run, err := join(stripped, data, min(most, MaxPayload))
 	if err != nil {
 		return nil, fmt.Errorf("put the samples back into run %s: %w", stripped.ID, err)
@@ -56,7 +56,7 @@ func join(stripped *measure.Run, data []byte, most int) (*measure.Run, error) {
 		return nil, err
 	}
 	if id != stripped.ID {
-		return nil, fmt.Errorf("%w: %.40q", ErrOther, id)
+		return nil, fmt.Errorf("%w: %.40q", ErrWrongRun, id)
 	}
 	run := clone(stripped)
 	if run.Digest, payload, err = cutText(payload); err != nil {
@@ -66,12 +66,12 @@ func join(stripped *measure.Run, data []byte, most int) (*measure.Run, error) {
 		if len(*s) > 0 {
 			return nil, errors.New("the run has samples already")
 		}
-		if *s, payload, err = cutSeries(payload); err != nil {
+		if *s, payload, err = decodeSeries(payload); err != nil {
 			return nil, err
 		}
 	}
 	if len(payload) > 0 {
-		return nil, fmt.Errorf("%w: it had %d bytes more of them", ErrOther, len(payload))
+		return nil, fmt.Errorf("%w: it had %d bytes more of them", ErrWrongRun, len(payload))
 	}
 	return run, nil
 }
@@ -107,7 +107,7 @@ func seriesOf(run *measure.Run) func(yield func(*measure.Samples) bool) {
 				r := &run.Cases[i].Rounds[j]
 				list := []*measure.Samples{&r.Warmup, &r.Samples, &r.Wall, &r.CPU, &r.Clocks}
 				if r.Outside != nil {
-					list = append(list, &r.Outside.Times, &r.Outside.Beside)
+					list = append(list, &r.Outside.Times, &r.Outside.Adjacent)
 				}
 				for _, s := range list {
 					if !yield(s) {

@@ -75,7 +75,7 @@ func drawRun(t *rapid.T) *measure.Run {
 				Wall: drawSeries(t, "wall"), CPU: drawSeries(t, "cpu"), Clocks: drawSeries(t, "clocks"),
 			}
 			if rapid.Bool().Draw(t, "outside") {
-				r.Outside = &measure.Outside{Clock: measure.TimerWall, Runs: []int{1}, Times: drawSeries(t, "times"), Beside: drawSeries(t, "beside")}
+				r.Outside = &measure.OutsideTiming{Clock: measure.TimerWall, Runs: []int{1}, Times: drawSeries(t, "times"), Adjacent: drawSeries(t, "beside")}
 			}
 			c.Rounds = append(c.Rounds, r)
 		}
@@ -202,7 +202,7 @@ func TestJoinRefuses(t *testing.T) {
 			}
 		})
 	}
-	if _, err := samplecodec.Join(&other, data); !errors.Is(err, samplecodec.ErrOther) {
+	if _, err := samplecodec.Join(&other, data); !errors.Is(err, samplecodec.ErrWrongRun) {
 		t.Error("it does not say that the run is another")
 	}
 }
@@ -383,10 +383,10 @@ func TestJoinAtMost(t *testing.T) {
 			t.Fatal(err)
 		}
 		data = pack(data)
-		if back, err := samplecodec.JoinAtMost(stripped, data, 40_000); err != nil || len(back.Cases[0].Rounds[0].Samples) != 10_000 {
+		if back, err := samplecodec.JoinLimited(stripped, data, 40_000); err != nil || len(back.Cases[0].Rounds[0].Samples) != 10_000 {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := samplecodec.JoinAtMost(stripped, data, 9_000); !errors.Is(err, samplecodec.ErrTooLarge) {
+		if _, err := samplecodec.JoinLimited(stripped, data, 9_000); !errors.Is(err, samplecodec.ErrTooLarge) {
 			t.Errorf("%s, without room: %v", name, err)
 		}
 	}

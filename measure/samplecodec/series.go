@@ -23,8 +23,8 @@ var (
 	errSeries = errors.New("a series of samples is not one")
 )
 
-// mostDecimals is the max number of decimals of a clock reading.
-const mostDecimals = 9
+// maxDecimals is the max number of decimals of a clock reading.
+const maxDecimals = 9
 
 var powers = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9}
 
@@ -43,9 +43,9 @@ func (f form) value(n int64) float64 {
 	return v
 }
 
-// whole returns the integer closest to v in this form; false if it is too large. The caller
+// nearestInt returns the integer closest to v in this form; false if it is too large. The caller
 // must check that it is exact.
-func (f form) whole(v float64) (int64, bool) {
+func (f form) nearestInt(v float64) (int64, bool) {
 	if f.kind == single {
 		v /= powers[f.m]
 	}
@@ -56,16 +56,16 @@ func (f form) whole(v float64) (int64, bool) {
 	return int64(n), true
 }
 
-// spell encodes a series as integers in this form, increasing k as far as needed.
-func (f form) spell(s measure.Samples) (form, []int64, bool) {
+// encode encodes a series as integers in this form, increasing k as far as needed.
+func (f form) encode(s measure.Samples) (form, []int64, bool) {
 	list := make([]int64, len(s))
 	for i := 0; i < len(s); i++ {
-		n, ok := f.whole(s[i])
+		n, ok := f.nearestInt(s[i])
 		if ok && math.Float64bits(f.value(n)) == math.Float64bits(s[i]) {
 			list[i] = n
 			continue
 		}
-		if f.k++; f.k > mostDecimals {
+		if f.k++; f.k > maxDecimals {
 			return f, nil, false
 		}
 		i = -1 // start over: all numbers share the same k
@@ -83,7 +83,7 @@ func appendSeries(b []byte, s measure.Samples) []byte {
 		return append(b, 1)
 	}
 	for _, f := range []form{{decimal, 0, 0}, {single, 0, 0}, {single, 0, 6}, {single, 0, 3}, {single, 0, 9}} {
-		if f, list, ok := f.spell(s); ok {
+		if f, list, ok := f.encode(s); ok {
 			b = append(b, f.kind, byte(f.k), byte(f.m))
 			return appendWhole(binary.AppendUvarint(b, uint64(len(s))), list)
 		}
@@ -124,8 +124,8 @@ func appendExact(b []byte, s measure.Samples) []byte {
 	return b
 }
 
-// cutSeries decodes one series from the front.
-func cutSeries(b []byte) (measure.Samples, []byte, error) {
+// decodeSeries decodes one series from the front.
+func decodeSeries(b []byte) (measure.Samples, []byte, error) {
 	if len(b) < 2 {
 		return nil, nil, errShort
 	}
@@ -140,7 +140,7 @@ func cutSeries(b []byte) (measure.Samples, []byte, error) {
 		if len(b) < 3 {
 			return nil, nil, errShort
 		}
-		if f.k, f.m = int(b[1]), int(b[2]); f.k > mostDecimals || f.m > mostDecimals {
+		if f.k, f.m = int(b[1]), int(b[2]); f.k > maxDecimals || f.m > maxDecimals {
 			return nil, nil, errSeries
 		}
 		n, rest, err := cutCount(b[3:])

@@ -17,11 +17,11 @@ const (
 	agreeSigma = 4.0  // standard errors that count as noise
 )
 
-// Clocks returns why the samples of a side cannot be trusted; empty if pawl's own clock agrees with
+// CheckSampleClock returns why the samples of a side cannot be trusted; empty if pawl's own clock agrees with
 // them or was not read. If the same harness ran the base, a disagreement on both sides is the
 // harness's way of measuring: only the excess counts against the change. Samples above the outside
 // clock give no advantage, and can be honest: back-to-back runs find a warm cache.
-func Clocks(side, base []measure.CaseRound) string {
+func CheckSampleClock(side, base []measure.CaseRound) string {
 	own, ok := compare(side)
 	if !ok {
 		return ""
@@ -45,22 +45,22 @@ type agreement struct {
 	readings      int
 }
 
-// leastReadings is the min number of readings that show a spread.
-const leastReadings = 12
+// minReadings is the min number of readings that show a spread.
+const minReadings = 12
 
 // compare divides every reading by the samples taken beside it and fits one line through all of them. Its
 // slope is how many times longer a run takes by the outside clock. Readings of a round saw the same machine,
 // so the spread is at least that between rounds; a false timer shows in all rounds.
 func compare(rounds []measure.CaseRound) (agreement, bool) {
-	shares := &measure.Outside{}
+	shares := &measure.OutsideTiming{}
 	var samples []float64
 	var ends []int // index after the readings of each round
 	for _, r := range rounds {
 		o := r.Outside
-		if o == nil || r.Error != "" || len(o.Runs) != len(o.Times) || len(o.Beside) != len(o.Times) {
+		if o == nil || r.Error != "" || len(o.Runs) != len(o.Times) || len(o.Adjacent) != len(o.Times) {
 			continue
 		}
-		for i, beside := range o.Beside {
+		for i, beside := range o.Adjacent {
 			if beside > 0 {
 				shares.Runs, shares.Times = append(shares.Runs, o.Runs[i]), append(shares.Times, o.Times[i]/beside)
 				samples = append(samples, beside)
@@ -69,12 +69,12 @@ func compare(rounds []measure.CaseRound) (agreement, bool) {
 		ends = append(ends, len(samples))
 	}
 	line, ok := Fit(shares)
-	if !ok || len(samples) < leastReadings {
+	if !ok || len(samples) < minReadings {
 		return agreement{}, false
 	}
 	a := agreement{samples: stats.Median(samples), readings: len(samples)}
 	// The overhead of asking is bounded: anything beyond counts as time of the runs.
-	asking := min(max(line.Asking, 0), askingFixed/a.samples+askingRuns)
+	asking := min(max(line.Asking, 0), maxOverheadFixed/a.samples+maxOverheadRuns)
 	each := make([]float64, len(shares.Runs))
 	for i, k := range shares.Runs {
 		each[i] = (shares.Times[i] - asking) / float64(k)
@@ -97,11 +97,11 @@ func compare(rounds []measure.CaseRound) (agreement, bool) {
 // medianToMean is how much wider a median's error is than a mean's, for normal errors.
 const medianToMean = 1.2533
 
-// Asked returns why the outside clock itself cannot be trusted, for a side that it scores: its
+// CheckOutsideClock returns why the outside clock itself cannot be trusted, for a side that it scores: its
 // readings are not an honest line. All rounds are combined, and of similar batch sizes only the
 // fastest readings count, because a busy machine delays answers and never hastens them.
-func Asked(rounds []measure.CaseRound) string {
-	all := &measure.Outside{}
+func CheckOutsideClock(rounds []measure.CaseRound) string {
+	all := &measure.OutsideTiming{}
 	for _, r := range rounds {
 		if r.Outside != nil && len(r.Outside.Runs) == len(r.Outside.Times) {
 			all.Runs, all.Times = append(all.Runs, r.Outside.Runs...), append(all.Times, r.Outside.Times...)
@@ -111,7 +111,7 @@ func Asked(rounds []measure.CaseRound) string {
 	if !ok {
 		return ""
 	}
-	return line.Straight()
+	return line.Problem()
 }
 
 // strata is the number of groups of batch sizes; one in fastShare readings of each group is kept.
@@ -121,13 +121,13 @@ const (
 )
 
 // fastest keeps a quarter of the readings: those with the shortest time per run in each group of sizes.
-func fastest(o *measure.Outside) *measure.Outside {
+func fastest(o *measure.OutsideTiming) *measure.OutsideTiming {
 	order := make([]int, len(o.Runs))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(o.Runs[a], o.Runs[b]) })
-	kept := &measure.Outside{Clock: o.Clock}
+	kept := &measure.OutsideTiming{Clock: o.Clock}
 	perRun := func(i int) float64 { return o.Times[i] / float64(max(o.Runs[i], 1)) }
 	for s := range strata {
 		group := order[s*len(order)/strata : (s+1)*len(order)/strata]

@@ -14,8 +14,8 @@ import (
 )
 
 // reading is a clock outside that sees a run take so long, and asking so long.
-func reading(rng *rand.Rand, run, asking, noise float64) *measure.Outside {
-	o := &measure.Outside{Clock: measure.TimerWall}
+func reading(rng *rand.Rand, run, asking, noise float64) *measure.OutsideTiming {
+	o := &measure.OutsideTiming{Clock: measure.TimerWall}
 	for _, k := range []int{3, 11, 7, 16, 5, 13} {
 		o.Runs = append(o.Runs, k)
 		o.Times = append(o.Times, (asking+run*float64(k))*(1+noise*rng.NormFloat64()))
@@ -36,7 +36,7 @@ func rounds(n int, says, takes, noise float64) []measure.CaseRound {
 				speed = 1.6
 			}
 			o.Times[j] *= speed
-			o.Beside = append(o.Beside, speed*says*(1+noise*rng.NormFloat64()))
+			o.Adjacent = append(o.Adjacent, speed*says*(1+noise*rng.NormFloat64()))
 		}
 		list[i] = measure.CaseRound{Round: i, Outside: o, Samples: measure.Samples{says}}
 	}
@@ -63,7 +63,7 @@ func TestClocks(t *testing.T) {
 		{"no clock", []measure.CaseRound{{Samples: measure.Samples{1}}}, nil, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			why := integrity.Clocks(test.side, test.base)
+			why := integrity.CheckSampleClock(test.side, test.base)
 			if (why != "") != test.disagree {
 				t.Errorf("%q", why)
 			}
@@ -81,7 +81,7 @@ func TestHonestClocksAgree(t *testing.T) {
 	wrong := 0
 	for range 5000 {
 		run := math.Exp(math.Log(1e5) + rng.Float64()*math.Log(1e3))
-		if integrity.Clocks(rounds(4+rng.IntN(13), run, run*1.001, 0.15*rng.Float64()), nil) != "" {
+		if integrity.CheckSampleClock(rounds(4+rng.IntN(13), run, run*1.001, 0.15*rng.Float64()), nil) != "" {
 			wrong++
 		}
 	}
@@ -92,12 +92,12 @@ func TestHonestClocksAgree(t *testing.T) {
 
 func TestStraight(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	fit := func(o *measure.Outside) string {
+	fit := func(o *measure.OutsideTiming) string {
 		l, ok := integrity.Fit(o)
 		if !ok {
 			t.Fatal("no line")
 		}
-		return l.Straight()
+		return l.Problem()
 	}
 	if why := fit(reading(rng, 1e6, 1e5, 0.03)); why != "" {
 		t.Errorf("honest: %s", why)
@@ -112,10 +112,10 @@ func TestStraight(t *testing.T) {
 	if why := fit(sleeper); !strings.Contains(why, "does not count") {
 		t.Errorf("sleeps at few runs: %q", why)
 	}
-	if _, ok := integrity.Fit(&measure.Outside{Runs: []int{1, 2, 3, 3}, Times: measure.Samples{1, 2, 3, 3}}); ok {
+	if _, ok := integrity.Fit(&measure.OutsideTiming{Runs: []int{1, 2, 3, 3}, Times: measure.Samples{1, 2, 3, 3}}); ok {
 		t.Error("three sizes are no line")
 	}
-	if _, ok := integrity.Fit(&measure.Outside{Runs: []int{1, 2}, Times: measure.Samples{1}}); ok {
+	if _, ok := integrity.Fit(&measure.OutsideTiming{Runs: []int{1, 2}, Times: measure.Samples{1}}); ok {
 		t.Error("readings without a size are no line")
 	}
 }
@@ -124,7 +124,7 @@ func TestStraight(t *testing.T) {
 func TestFitTakesAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 12).Draw(t, "n")
-		o := &measure.Outside{}
+		o := &measure.OutsideTiming{}
 		for range n {
 			o.Runs = append(o.Runs, rapid.IntRange(0, 100).Draw(t, "runs"))
 			o.Times = append(o.Times, rapid.Float64Range(0, 1e12).Draw(t, "ns"))
@@ -168,7 +168,7 @@ func TestAskedOnABusyMachine(t *testing.T) {
 	read := func(sleeps bool) []measure.CaseRound {
 		list := make([]measure.CaseRound, 4)
 		for i := range list {
-			o := &measure.Outside{}
+			o := &measure.OutsideTiming{}
 			for range 32 {
 				k := 1 + rng.IntN(12)
 				took := 2e5 + 3e5*float64(k)
@@ -185,10 +185,10 @@ func TestAskedOnABusyMachine(t *testing.T) {
 		return list
 	}
 	for range 200 {
-		if why := integrity.Asked(read(false)); why != "" {
+		if why := integrity.CheckOutsideClock(read(false)); why != "" {
 			t.Fatalf("honest: %s", why)
 		}
-		if why := integrity.Asked(read(true)); !strings.Contains(why, "does not count") {
+		if why := integrity.CheckOutsideClock(read(true)); !strings.Contains(why, "does not count") {
 			t.Fatalf("sleeps: %q", why)
 		}
 	}
@@ -211,7 +211,7 @@ func TestHonestClocksOnACrowdedMachine(t *testing.T) {
 	wrong := 0
 	for range 2000 {
 		n := 4 + rng.IntN(13)
-		if integrity.Clocks(crowded(n), crowded(n)) != "" {
+		if integrity.CheckSampleClock(crowded(n), crowded(n)) != "" {
 			wrong++
 		}
 	}

@@ -15,12 +15,12 @@ type Line struct {
 	Bent   float64 // median distance of readings from the line, relative to the line
 }
 
-// LeastSizes is the min number of different batch sizes for a line. Two would fit any false timing.
-const LeastSizes = 4
+// MinSizes is the min number of different batch sizes for a line. Two would fit any false timing.
+const MinSizes = 4
 
 // Fit fits a line through readings. It uses medians (Theil and Sen), since single readings on a
 // shared machine can be far off. It returns false if there are too few sizes.
-func Fit(o *measure.Outside) (Line, bool) {
+func Fit(o *measure.OutsideTiming) (Line, bool) {
 	if o == nil || len(o.Runs) != len(o.Times) {
 		return Line{}, false
 	}
@@ -34,7 +34,7 @@ func Fit(o *measure.Outside) (Line, bool) {
 			}
 		}
 	}
-	if len(sizes) < LeastSizes {
+	if len(sizes) < MinSizes {
 		return Line{}, false
 	}
 	l := Line{Run: stats.Median(slopes)}
@@ -52,20 +52,20 @@ func Fit(o *measure.Outside) (Line, bool) {
 
 // Bounds of an honest line.
 const (
-	askingFixed = 2e6  // a request, a synchronize, an answer: 2 ms is generous
-	askingRuns  = 1.0  // the first run after a pause may cost as much as two
-	bentMost    = 0.25 // half of the readings must be closer than this
+	maxOverheadFixed = 2e6  // a request, a synchronize, an answer: 2 ms is generous
+	maxOverheadRuns  = 1.0  // the first run after a pause may cost as much as two
+	maxResidual      = 0.25 // half of the readings must be closer than this
 )
 
-// Straight returns why readings are not an honest line; empty if they are. A process that sleeps
+// Problem returns why readings are not an honest line; empty if they are. A process that sleeps
 // when asked for few runs makes the slope smaller and the intercept larger.
-func (l Line) Straight() string {
+func (l Line) Problem() string {
 	switch {
 	case !(l.Run > 0):
 		return "more runs take no more time on pawl's own clock: they are not made"
-	case l.Asking > askingFixed+askingRuns*l.Run:
+	case l.Asking > maxOverheadFixed+maxOverheadRuns*l.Run:
 		return "few runs take much longer than their share on pawl's own clock: time is spent where it does not count (" + duration(l.Asking) + " for asking, " + duration(l.Run) + " a run)"
-	case l.Bent > bentMost:
+	case l.Bent > maxResidual:
 		return "the time of several runs does not grow with their number on pawl's own clock"
 	default:
 		return ""

@@ -15,15 +15,15 @@ import (
 	"strings"
 )
 
-// Want is a requested file: a name at the top of the archive, and its max size in bytes.
-type Want struct {
+// WantedFile is a requested file: a name at the top of the archive, and its max size in bytes.
+type WantedFile struct {
 	Name string
 	Most int64
 }
 
 // Limits limits the cost of opening an archive.
 type Limits struct {
-	Want      []Want
+	Want      []WantedFile
 	Entries   int   // of all files, requested or not
 	Directory int64 // bytes of an archive's directory
 	Total     int64 // bytes of all extracted files
@@ -32,9 +32,9 @@ type Limits struct {
 // Limits of names and of the compression ratio of honest text. Samples compress to a tenth,
 // a zip bomb to a thousandth.
 const (
-	nameMost  = 512
-	depthMost = 16
-	ratioMost = 250
+	maxName   = 512
+	maxDepth  = 16
+	maxRatio  = 250
 	ratioFrom = 1 << 20 // bytes up to which the ratio is not limited
 )
 
@@ -47,35 +47,35 @@ type Manifest struct {
 // Has reports whether a file was extracted.
 func (m Manifest) Has(name string) bool { _, ok := m.Files[name]; return ok }
 
-// ErrPoisoned is wrapped by the error for an archive that no honest sender makes.
-var ErrPoisoned = errors.New("the archive is refused")
+// ErrRejected is wrapped by the error for an archive that no honest sender makes.
+var ErrRejected = errors.New("the archive is refused")
 
-func poisoned(format string, args ...any) error {
-	return fmt.Errorf("%w: %w", ErrPoisoned, fmt.Errorf(format, args...))
+func reject(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", ErrRejected, fmt.Errorf(format, args...))
 }
 
 // Unpack extracts the requested files from an archive. It checks every entry before it
 // writes anything.
 func Unpack(archive io.ReaderAt, size int64, into *os.Root, l Limits) (Manifest, error) {
-	list := &fuse{from: archive, left: l.Directory + endOfArchive}
+	list := &limitedReaderAt{from: archive, left: l.Directory + endOfArchive}
 	z, err := zip.NewReader(list, size)
 	if err != nil {
-		return Manifest{}, poisoned("its list of files cannot be read: %w", err)
+		return Manifest{}, reject("its list of files cannot be read: %w", err)
 	}
 	list.left = -1 // the directory is read; from here on each file has its own limit
 	if len(z.File) > l.Entries {
-		return Manifest{}, poisoned("it has %d entries, the limit is %d", len(z.File), l.Entries)
+		return Manifest{}, reject("it has %d entries, the limit is %d", len(z.File), l.Entries)
 	}
 	names := newNames(l.Want)
 	for _, f := range z.File {
 		if err := names.add(f.Name, f.Mode()); err != nil {
 			return Manifest{}, err
 		}
-		if err := sound(f); err != nil {
+		if err := checkEntry(f); err != nil {
 			return Manifest{}, err
 		}
 	}
-	if err := apart(z.File, size); err != nil {
+	if err := checkOverlap(z.File, size); err != nil {
 		return Manifest{}, err
 	}
 	m := Manifest{Files: map[string]int64{}}
@@ -87,9 +87,9 @@ func Unpack(archive io.ReaderAt, size int64, into *os.Root, l Limits) (Manifest,
 		}
 		content, err := f.Open()
 		if err != nil {
-			return Manifest{}, poisoned("%s: %w", want.Name, err)
+			return Manifest{}, reject("%s: %w", want.Name, err)
 		}
-		err = errors.Join(m.take(content, into, want, l.Total), content.Close())
+		err = errors.Join(m.copyFile(content, into, want, l.Total), content.Close())
 		if err != nil {
 			return Manifest{}, err
 		}
@@ -115,7 +115,7 @@ func Open(dir string, into *os.Root, l Limits) (Manifest, error) {
 			return Manifest{}, fmt.Errorf("open results: %w", err)
 		}
 		if !info.Mode().IsRegular() {
-			return Manifest{}, poisoned("%s is no regular file (%s)", want.Name, info.Mode().Type())
+			return Manifest{}, reject("%s is no regular file (%s)", want.Name, info.Mode().Type())
 		}
 		content, err := root.Open(want.Name)
 		if err != nil {
@@ -123,25 +123,25 @@ func Open(dir string, into *os.Root, l Limits) (Manifest, error) {
 		}
 		if now, err := content.Stat(); err != nil || !os.SameFile(info, now) {
 			content.Close()
-			return Manifest{}, poisoned("%s became another file while it was opened", want.Name)
+			return Manifest{}, reject("%s became another file while it was opened", want.Name)
 		}
-		if err := errors.Join(m.take(content, into, want, l.Total), content.Close()); err != nil {
+		if err := errors.Join(m.copyFile(content, into, want, l.Total), content.Close()); err != nil {
 			return Manifest{}, err
 		}
 	}
 	return m, nil
 }
 
-func (l Limits) want(name string) (Want, bool) {
-	i := slices.IndexFunc(l.Want, func(w Want) bool { return w.Name == name })
+func (l Limits) want(name string) (WantedFile, bool) {
+	i := slices.IndexFunc(l.Want, func(w WantedFile) bool { return w.Name == name })
 	if i < 0 {
-		return Want{}, false
+		return WantedFile{}, false
 	}
 	return l.Want[i], true
 }
 
-// take copies one file. Sizes in an archive are untrusted, so it counts the actual bytes.
-func (m *Manifest) take(content io.Reader, into *os.Root, want Want, total int64) error {
+// copyFile copies one file. Sizes in an archive are untrusted, so it counts the actual bytes.
+func (m *Manifest) copyFile(content io.Reader, into *os.Root, want WantedFile, total int64) error {
 	out, err := into.OpenFile(want.Name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("keep %s: %w", want.Name, err)
@@ -155,11 +155,11 @@ func (m *Manifest) take(content io.Reader, into *os.Root, want Want, total int64
 	}
 	switch {
 	case n > want.Most:
-		return poisoned("%s has more than %d bytes", want.Name, want.Most)
+		return reject("%s has more than %d bytes", want.Name, want.Most)
 	case n > total:
-		return poisoned("its files together are too large (%s is where it ends)", want.Name)
+		return reject("its files together are too large (%s is where it ends)", want.Name)
 	case err != nil:
-		return poisoned("%s: %w", want.Name, err)
+		return reject("%s: %w", want.Name, err)
 	}
 	m.Files[want.Name] = n
 	return nil

@@ -19,7 +19,7 @@ import (
 )
 
 var limits = archive.Limits{
-	Want:    []archive.Want{{Name: "current.json", Most: 3 << 19}, {Name: "exit-code", Most: 16}, {Name: "verdict.json", Most: 3 << 19}},
+	Want:    []archive.WantedFile{{Name: "current.json", Most: 3 << 19}, {Name: "exit-code", Most: 16}, {Name: "verdict.json", Most: 3 << 19}},
 	Entries: 100, Directory: 64 << 10, Total: 2 << 20,
 }
 
@@ -203,7 +203,7 @@ func TestUnpackRefuses(t *testing.T) {
 	for name, packed := range hostile(t) {
 		t.Run(name, func(t *testing.T) {
 			_, dir, err := unpack(t, packed)
-			if !errors.Is(err, archive.ErrPoisoned) {
+			if !errors.Is(err, archive.ErrRejected) {
 				t.Fatalf("it is let through, error %v", err)
 			}
 			if text := err.Error(); len(text) > 400 || strings.ContainsAny(text, "\x1b\x00\n") {
@@ -239,7 +239,7 @@ func TestOpenFollowsNoLink(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer root.Close()
-			if _, err := archive.Open(dir, root, limits); !errors.Is(err, archive.ErrPoisoned) {
+			if _, err := archive.Open(dir, root, limits); !errors.Is(err, archive.ErrRejected) {
 				t.Errorf("it is let through, error %v", err)
 			}
 		})

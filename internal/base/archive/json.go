@@ -31,10 +31,10 @@ func CheckJSON(r io.Reader, l JSONLimits) error {
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		err = poisoned("there is more behind its end")
+		err = reject("there is more behind its end")
 	}
 	if m.problem != "" {
-		return poisoned("%s", m.problem)
+		return reject("%s", m.problem)
 	}
 	return err
 }
@@ -43,7 +43,7 @@ func (l JSONLimits) count(d *jsontext.Decoder) error {
 	for {
 		token, err := d.ReadToken()
 		if err != nil {
-			return poisoned("it is no JSON: %.200s", err.Error())
+			return reject("it is no JSON: %.200s", err.Error())
 		}
 		switch token.Kind() { //nolint:exhaustive // other tokens are not limited
 		case '{', '[':
@@ -55,13 +55,13 @@ func (l JSONLimits) count(d *jsontext.Decoder) error {
 		}
 		switch {
 		case d.StackDepth() > l.Depth:
-			return poisoned("it is deeper than %d", l.Depth)
+			return reject("it is deeper than %d", l.Depth)
 		case l.Lists < 0:
-			return poisoned("it has too many objects and arrays")
+			return reject("it has too many objects and arrays")
 		case l.Strings < 0:
-			return poisoned("it has too many texts")
+			return reject("it has too many texts")
 		case l.Numbers < 0:
-			return poisoned("it has too many numbers")
+			return reject("it has too many numbers")
 		case d.StackDepth() == 0:
 			return nil
 		}

@@ -41,7 +41,7 @@ func TestCheckJSON(t *testing.T) {
 	}
 	for text, want := range bad {
 		err := archive.CheckJSON(strings.NewReader(text), small)
-		if !errors.Is(err, archive.ErrPoisoned) || !strings.Contains(err.Error(), want) {
+		if !errors.Is(err, archive.ErrRejected) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60q (%d bytes): error %v, want %q", text, len(text), err, want)
 		}
 	}

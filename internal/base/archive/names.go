@@ -18,7 +18,7 @@ type names struct {
 	want map[string]string // keyed by lower-case name, because some file systems ignore case
 }
 
-func newNames(wanted []Want) *names {
+func newNames(wanted []WantedFile) *names {
 	n := &names{seen: map[string]bool{}, want: map[string]string{}}
 	for _, w := range wanted {
 		n.want[strings.ToLower(w.Name)] = w.Name
@@ -30,16 +30,16 @@ func newNames(wanted []Want) *names {
 func (n *names) add(name string, mode fs.FileMode) error {
 	short := name[:min(len(name), 80)]
 	if problem := badName(name); problem != "" {
-		return poisoned("an entry has a name that %s: %.120q", problem, short)
+		return reject("an entry has a name that %s: %.120q", problem, short)
 	}
 	path, folder := strings.CutSuffix(name, "/")
 	switch kind := mode.Type(); {
 	case kind != 0 && kind != fs.ModeDir:
-		return poisoned("%q is no regular file (%s)", short, kind)
+		return reject("%q is no regular file (%s)", short, kind)
 	case folder != (kind == fs.ModeDir):
-		return poisoned("%q is a folder by its name or by its kind, but not by both", short)
+		return reject("%q is a folder by its name or by its kind, but not by both", short)
 	case n.seen[path]:
-		return poisoned("%q is there twice", short)
+		return reject("%q is there twice", short)
 	}
 	n.seen[path] = true
 	first, _, deeper := strings.Cut(path, "/")
@@ -47,9 +47,9 @@ func (n *names) add(name string, mode fs.FileMode) error {
 	switch {
 	case !ok:
 	case first != wanted:
-		return poisoned("%q differs from %s by the size of letters only", short, wanted)
+		return reject("%q differs from %s by the size of letters only", short, wanted)
 	case folder || deeper:
-		return poisoned("%s is a folder", wanted)
+		return reject("%s is a folder", wanted)
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ func badName(name string) string {
 	switch {
 	case path == "":
 		return "is empty"
-	case len(name) > nameMost:
+	case len(name) > maxName:
 		return "is too long"
 	case !utf8.ValidString(name):
 		return "is not UTF-8"
@@ -72,29 +72,29 @@ func badName(name string) string {
 		return "leads elsewhere"
 	case len(path) >= 2 && path[1] == ':':
 		return "begins with a drive"
-	case strings.Count(path, "/") >= depthMost:
+	case strings.Count(path, "/") >= maxDepth:
 		return "is too deep"
 	}
 	return ""
 }
 
-// sound rejects entries that only a zip bomb or another program needs.
-func sound(f *zip.File) error {
+// checkEntry rejects entries that only a zip bomb or another program needs.
+func checkEntry(f *zip.File) error {
 	name := f.Name[:min(len(f.Name), 80)]
 	switch {
 	case f.Flags&1 != 0:
-		return poisoned("%q is encrypted", name)
+		return reject("%q is encrypted", name)
 	case f.Method != zip.Store && f.Method != zip.Deflate:
-		return poisoned("%q is packed by method %d", name, f.Method)
-	case f.UncompressedSize64 > ratioFrom && f.UncompressedSize64/ratioMost > f.CompressedSize64:
-		return poisoned("%q says that it unpacks to %d bytes from %d", name, f.UncompressedSize64, f.CompressedSize64)
+		return reject("%q is packed by method %d", name, f.Method)
+	case f.UncompressedSize64 > ratioFrom && f.UncompressedSize64/maxRatio > f.CompressedSize64:
+		return reject("%q says that it unpacks to %d bytes from %d", name, f.UncompressedSize64, f.CompressedSize64)
 	}
 	return nil
 }
 
-// apart rejects entries that share bytes, such as one small piece unpacked a thousand
+// checkOverlap rejects entries that share bytes, such as one small piece unpacked a thousand
 // times.
-func apart(files []*zip.File, size int64) error {
+func checkOverlap(files []*zip.File, size int64) error {
 	type span struct {
 		from, to int64
 		name     string
@@ -103,17 +103,17 @@ func apart(files []*zip.File, size int64) error {
 	for _, f := range files {
 		from, err := f.DataOffset()
 		if err != nil {
-			return poisoned("%.80q has no beginning: %w", f.Name, err)
+			return reject("%.80q has no beginning: %w", f.Name, err)
 		}
 		if f.CompressedSize64 > uint64(size) || from > size-int64(f.CompressedSize64) {
-			return poisoned("%.80q ends behind the end of the archive", f.Name)
+			return reject("%.80q ends behind the end of the archive", f.Name)
 		}
 		spans = append(spans, span{from, from + int64(f.CompressedSize64), f.Name})
 	}
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
 	for i := 1; i < len(spans); i++ {
 		if spans[i].from < spans[i-1].to || spans[i].from == spans[i-1].from {
-			return poisoned("%.80q and %.80q share bytes", spans[i-1].name, spans[i].name)
+			return reject("%.80q and %.80q share bytes", spans[i-1].name, spans[i].name)
 		}
 	}
 	return nil
@@ -123,23 +123,23 @@ func apart(files []*zip.File, size int64) error {
 // Its end record can be anywhere in the last 64 KiB, and is searched for twice.
 const endOfArchive = 192 << 10
 
-// fuse stops reading after a number of bytes. The size of an archive's directory is
+// limitedReaderAt stops reading after a number of bytes. The size of an archive's directory is
 // untrusted, it is read completely, and each name uses ten times its bytes in memory.
-type fuse struct {
+type limitedReaderAt struct {
 	from io.ReaderAt
 	left int64 // negative means no limit
 }
 
-var errBlown = errors.New("it is longer than any list of results")
+var errDirectoryTooLong = errors.New("it is longer than any list of results")
 
-func (f *fuse) ReadAt(p []byte, at int64) (int, error) {
+func (f *limitedReaderAt) ReadAt(p []byte, at int64) (int, error) {
 	if f.left < 0 {
 		return f.from.ReadAt(p, at)
 	}
 	n, err := f.from.ReadAt(p, at)
 	if int64(n) > f.left {
 		f.left = 0
-		return 0, errBlown
+		return 0, errDirectoryTooLong
 	}
 	f.left -= int64(n)
 	return n, err

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// WriteWhole writes a file atomically and durably: readers see all of it or none of it.
-func WriteWhole(path string, text []byte) error {
+// WriteAtomic writes a file atomically and durably: readers see all of it or none of it.
+func WriteAtomic(path string, text []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
 		return err
@@ -22,11 +22,11 @@ func WriteWhole(path string, text []byte) error {
 	if err := os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	return SyncFolder(filepath.Dir(path))
+	return SyncDir(filepath.Dir(path))
 }
 
-// SyncFolder flushes a folder, so that the names in it survive a power cut.
-func SyncFolder(dir string) error {
+// SyncDir flushes a folder, so that the names in it survive a power cut.
+func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return fmt.Errorf("sync folder: %w", err)

@@ -11,7 +11,7 @@ import (
 func TestWriteWhole(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	for _, text := range []string{"a long text", "short", ""} {
-		if err := WriteWhole(path, []byte(text)); err != nil {
+		if err := WriteAtomic(path, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := os.ReadFile(path); err != nil || string(got) != text {
@@ -22,10 +22,10 @@ func TestWriteWhole(t *testing.T) {
 		t.Errorf("left behind: %v %v", left, err)
 	}
 	nowhere := filepath.Join(t.TempDir(), "none")
-	if err := WriteWhole(filepath.Join(nowhere, "file"), nil); !errors.Is(err, fs.ErrNotExist) {
+	if err := WriteAtomic(filepath.Join(nowhere, "file"), nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
-	if err := SyncFolder(nowhere); !errors.Is(err, fs.ErrNotExist) {
+	if err := SyncDir(nowhere); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 }

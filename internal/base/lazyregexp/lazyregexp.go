@@ -26,8 +26,8 @@ var (
 	texts []string // of all patterns of the program
 )
 
-// Broken returns an error for the patterns of this program that do not compile.
-func Broken() error {
+// CompileAll returns an error for the patterns of this program that do not compile.
+func CompileAll() error {
 	mu.Lock()
 	defer mu.Unlock()
 	var all []error

@@ -70,8 +70,8 @@ func timed(t *testing.T, b []byte, decode func(testing.TB, []byte)) time.Duratio
 	return time.Since(at)
 }
 
-// telling lists values that often break decoders.
-var telling = []string{"0", "-1", "1e999", "9223372036854775807", "18446744073709551616", "4294967295", "NaN", "null", "{", "[", "\"", "\x00", "\xff\xff\xff\xff"}
+// hostileValues lists values that often break decoders.
+var hostileValues = []string{"0", "-1", "1e999", "9223372036854775807", "18446744073709551616", "4294967295", "NaN", "null", "{", "[", "\"", "\x00", "\xff\xff\xff\xff"}
 
 // mutate changes an input in one to eight ways.
 func mutate(rng *rand.Rand, b []byte) []byte {
@@ -94,7 +94,7 @@ func mutate(rng *rand.Rand, b []byte) []byte {
 		case 4:
 			b = append(b[:end:end], b[at:]...)
 		case 5:
-			b = append(append(b[:at:at], telling[rng.IntN(len(telling))]...), b[at:]...)
+			b = append(append(b[:at:at], hostileValues[rng.IntN(len(hostileValues))]...), b[at:]...)
 		case 6:
 			other := rng.IntN(len(b))
 			copy(b[at:end], b[other:])

@@ -21,7 +21,7 @@ func Programs(line string) []string {
 		name := programOf(words)
 		switch {
 		case name == "":
-		case slices.Contains(movers, name):
+		case slices.Contains(pathChangers, name):
 			return list
 		case slices.Contains(compound, name):
 			return nil
@@ -35,8 +35,8 @@ func Programs(line string) []string {
 }
 
 var (
-	// movers change where later words are found, or their meaning.
-	movers = []string{".", "source", "eval", "export", "module", "alias", "conda", "spack", "unset", "trap", "exit", "return"}
+	// pathChangers change where later words are found, or their meaning.
+	pathChangers = []string{".", "source", "eval", "export", "module", "alias", "conda", "spack", "unset", "trap", "exit", "return"}
 	// compound lists words that start something other than a plain list of commands.
 	compound = []string{"if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "select", "function", "{", "}", "[["}
 	builtins = []string{":", "[", "cd", "echo", "false", "printf", "pwd", "read", "set", "test", "true", "ulimit", "umask", "wait"}
@@ -54,7 +54,7 @@ func programOf(words []string) string {
 			return "export" // later programs are found elsewhere
 		case assigns && !strings.Contains(name, "/"), slices.Contains(prefixes, w):
 			continue
-		case strings.HasPrefix(w, "-"), strings.ContainsAny(w, unknowable):
+		case strings.HasPrefix(w, "-"), strings.ContainsAny(w, shellSpecial):
 			return ""
 		}
 		return w
@@ -62,8 +62,8 @@ func programOf(words []string) string {
 	return ""
 }
 
-// unknowable lists the characters that the shell expands.
-const unknowable = "$`*?~"
+// shellSpecial lists the characters that the shell expands.
+const shellSpecial = "$`*?~"
 
 var (
 	comment = lazyregexp.New(`(?m)(^|[ \t;])#.*$`)

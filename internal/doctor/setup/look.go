@@ -16,7 +16,7 @@ import (
 )
 
 // programs adds git and the programs that the suite's commands run.
-func (l *look) programs() {
+func (l *planner) programs() {
 	l.add(l.program("git", l.search(), true, "the base is a commit: pawl checks it out and measures against it"))
 	for _, n := range Needs(l.Suite, l.Dir, l.Path) {
 		if l.has(n.Program) {
@@ -34,9 +34,9 @@ func (l *look) programs() {
 }
 
 // withoutToolkit adds where the CUDA toolkit is, or how to get it.
-func (l *look) withoutToolkit(i Item) Item {
-	if at := newest(l.Root, "usr/local/cuda/bin/nvcc", "usr/local/cuda-*/bin/nvcc"); at != "" {
-		i.State, i.At, i.packages = Unset, at, nil
+func (l *planner) withoutToolkit(i Item) Item {
+	if at := lastMatch(l.Root, "usr/local/cuda/bin/nvcc", "usr/local/cuda-*/bin/nvcc"); at != "" {
+		i.State, i.At, i.packages = Misconfigured, at, nil
 		i.ByHand = true
 		i.Fix = []Command{{Line: fmt.Sprintf("export PATH=%s:$PATH", filepath.Dir(at))}}
 		i.Note = "it is installed, and not on the search path"
@@ -46,8 +46,8 @@ func (l *look) withoutToolkit(i Item) Item {
 	return i
 }
 
-// useful adds tools that make builds faster or safer.
-func (l *look) useful(ctx context.Context) {
+// optionalTools adds tools that make builds faster or safer.
+func (l *planner) optionalTools(ctx context.Context) {
 	builds := slices.ContainsFunc(Variants(l.Suite), func(v variant) bool { return v.Build.Needed() })
 	if !builds {
 		return
@@ -64,12 +64,12 @@ func (l *look) useful(ctx context.Context) {
 }
 
 // sandbox adds the sandbox for builds of untrusted code.
-func (l *look) sandbox(ctx context.Context) {
+func (l *planner) sandbox(ctx context.Context) {
 	modes := map[string]bool{}
 	for _, v := range Variants(l.Suite) {
 		modes[v.Build.Sandbox] = true
 	}
-	stranger := build.Stranger(l.Suite.Trust, os.Getenv)
+	stranger := build.UntrustedReason(l.Suite.Trust, os.Getenv)
 	required := modes["always"] || stranger != ""
 	if !required && !modes["auto"] {
 		return
@@ -83,12 +83,12 @@ func (l *look) sandbox(ctx context.Context) {
 	}
 	i := l.program("bwrap", l.search(), required, why)
 	i.Name = "bubblewrap"
-	if i.State == Here {
+	if i.State == Present {
 		s, err := build.FindSandbox(ctx)
 		if err == nil {
 			i.Version = s.Version(ctx)
 		} else {
-			i.State, i.Note = Unset, err.Error()
+			i.State, i.Note = Misconfigured, err.Error()
 			i.ByHand = true // it changes what every program on the machine may do
 			if _, err := os.Stat("/proc/sys/kernel/apparmor_restrict_unprivileged_userns"); err == nil {
 				i.Fix = []Command{{Line: "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0", Root: true}}
@@ -104,7 +104,7 @@ var modules = map[string]string{"torch": "torch", "numpy": "numpy", "scipy": "sc
 var importLine = lazyregexp.New(`(?m)^\s*(?:from\s+([A-Za-z_]\w*)|import\s+([^#\n]+))`)
 
 // python adds the modules that the suite's scripts import.
-func (l *look) python(ctx context.Context) {
+func (l *planner) python(ctx context.Context) {
 	type use struct{ line, what string }
 	var uses []use
 	for _, v := range Variants(l.Suite) {
@@ -171,7 +171,7 @@ if not found: sys.exit(1)
 try: print(m.version(name))
 except Exception: print("")`
 
-func (l *look) module(ctx context.Context, python, name, why string) {
+func (l *planner) module(ctx context.Context, python, name, why string) {
 	pip, known := modules[name]
 	if !known || l.has("python: "+name) {
 		return
@@ -184,7 +184,7 @@ func (l *look) module(ctx context.Context, python, name, why string) {
 		cmd := exec.CommandContext(ctx, at, "-c", askModule, name)
 		cmd.Dir = "/" // do not mistake a file in the suite's folder for the module
 		if out, err := cmd.Output(); err == nil {
-			i.State, i.At, i.Version = Here, at, strings.TrimSpace(string(out))
+			i.State, i.At, i.Version = Present, at, strings.TrimSpace(string(out))
 		}
 	}
 	if i.State == Missing {
@@ -201,4 +201,4 @@ func (l *look) module(ctx context.Context, python, name, why string) {
 }
 
 // trusted reports whether only the user's own code runs here, according to the suite.
-func (l *look) trusted() bool { return l.Suite.Trust == "" || l.Suite.Trust == measure.Trusted }
+func (l *planner) trusted() bool { return l.Suite.Trust == "" || l.Suite.Trust == measure.Trusted }

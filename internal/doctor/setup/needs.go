@@ -20,8 +20,8 @@ type Need struct {
 // telling lists the tools that are probably needed if a build file names them; others, such as "go", are also
 // words in comments. Compilers are interchangeable, so only installed ones are listed.
 var (
-	telling   = []string{"nvcc", "hipcc", "cc", "c++", "cmake", "ninja", "ccache", "python3"}
-	compilers = []string{"gcc", "g++", "clang", "clang++"}
+	tellingTools = []string{"nvcc", "hipcc", "cc", "c++", "cmake", "ninja", "ccache", "python3"}
+	compilers    = []string{"gcc", "g++", "clang", "clang++"}
 )
 
 // Needs lists the programs of a suite whose commands run in dir with this PATH, each once. It omits
@@ -45,7 +45,7 @@ func Needs(s *suite.Suite, dir, path string) []Need {
 		command("build", v.Build.Command, v.Build.Env)
 		if v.Build.Command == "" && v.Build.Needed() {
 			// Errors of a recipe are reported when it is built; its tools are known before.
-			r, _ := build.Compose(v.Build, build.Place{Dir: dir})
+			r, _ := build.Compose(v.Build, build.Location{Dir: dir})
 			for _, tool := range r.Tools {
 				add(Need{tool, SearchOf(dir, path, v.Build.Env), true, "the recipe " + v.Build.Recipe + " needs it"})
 			}
@@ -59,7 +59,7 @@ func Needs(s *suite.Suite, dir, path string) []Need {
 	}
 	for _, name := range build.Named(dir, Commands(s)...) {
 		in := SearchOf(dir, path, variants[0].Build.Env)
-		if _, found := in.Find(name); slices.Contains(telling, name) || found && slices.Contains(compilers, name) {
+		if _, found := in.Find(name); slices.Contains(tellingTools, name) || found && slices.Contains(compilers, name) {
 			add(Need{name, in, false, "the files of the build name it"})
 		}
 	}

@@ -17,13 +17,13 @@ import (
 type variant = suite.Variant
 
 // nvidia adds the driver, its settings and the profiler, for suites that measure on an NVIDIA GPU or could.
-func (l *look) nvidia(ctx context.Context) {
+func (l *planner) nvidia(ctx context.Context) {
 	wanted := l.Suite.Device.Kind == gpu.NVIDIA
 	card := slices.IndexFunc(l.inventory.Devices, func(d device.Device) bool { return d.Identity().Kind != gpu.CPU })
 	if l.Suite.Device.Kind == gpu.CPU || !wanted && card < 0 {
 		return
 	}
-	i := Item{Name: "driver", State: Here, Required: wanted, Why: "the suite measures on an NVIDIA GPU"}
+	i := Item{Name: "driver", State: Present, Required: wanted, Why: "the suite measures on an NVIDIA GPU"}
 	if card < 0 {
 		l.add(l.withoutDriver(i))
 		return
@@ -39,7 +39,7 @@ func (l *look) nvidia(ctx context.Context) {
 }
 
 // withoutDriver adds what to do if no NVIDIA GPU can be read.
-func (l *look) withoutDriver(i Item) Item {
+func (l *planner) withoutDriver(i Item) Item {
 	i.State, i.Note = Missing, l.inventory.NoNVIDIA
 	_, container := fs.Stat(l.Root, ".dockerenv")
 	switch {
@@ -61,7 +61,7 @@ func (l *look) withoutDriver(i Item) Item {
 }
 
 // hasCard reports whether the machine has an NVIDIA PCI device.
-func (l *look) hasCard() bool {
+func (l *planner) hasCard() bool {
 	vendors, _ := fs.Glob(l.Root, "sys/bus/pci/devices/*/vendor") // fails only on a bad pattern
 	return slices.ContainsFunc(vendors, func(name string) bool {
 		text, err := fs.ReadFile(l.Root, name)
@@ -69,20 +69,20 @@ func (l *look) hasCard() bool {
 	})
 }
 
-func (l *look) persistence(id gpu.Identity, state gpu.State) {
+func (l *planner) persistence(id gpu.Identity, state gpu.State) {
 	if state.Persistence != "on" && state.Persistence != "off" {
 		return
 	}
-	i := Item{Name: "persistence", State: Here, Why: "the driver stays loaded between two processes, and keeps locked clocks"}
+	i := Item{Name: "persistence", State: Present, Why: "the driver stays loaded between two processes, and keeps locked clocks"}
 	if state.Persistence == "off" {
-		i.State = Unset
+		i.State = Misconfigured
 		i.Fix = []Command{{Line: fmt.Sprintf("nvidia-smi -i %s -pm 1", id.LockName()), Root: true}}
 	}
 	l.add(i)
 }
 
-// newest returns the last file of the first pattern with a match.
-func newest(root fs.FS, patterns ...string) string {
+// lastMatch returns the last file of the first pattern with a match.
+func lastMatch(root fs.FS, patterns ...string) string {
 	for _, pattern := range patterns {
 		if found, _ := fs.Glob(root, pattern); len(found) > 0 { // fails only on a bad pattern
 			return "/" + found[len(found)-1]
@@ -92,10 +92,10 @@ func newest(root fs.FS, patterns ...string) string {
 }
 
 // profiler adds ncu, and whether it may read the GPU's counters.
-func (l *look) profiler() {
+func (l *planner) profiler() {
 	i := Item{Name: "ncu", State: Missing, Why: "profiles explain why a kernel is slow"}
 	if at, _ := tool.FindNcu(l.Root, l.search()); at != "" {
-		i.State, i.At = Here, at
+		i.State, i.At = Present, at
 	} else if p := l.system.Package("ncu"); p != "" {
 		i.packages = []string{p}
 	} else {
@@ -107,9 +107,9 @@ func (l *look) profiler() {
 	if err != nil {
 		return
 	}
-	c := Item{Name: "counters", State: Here, Why: "ncu reads the GPU's counters"}
+	c := Item{Name: "counters", State: Present, Why: "ncu reads the GPU's counters"}
 	if host.Field(string(text), "RmProfilingAdminOnly") == "1" && !l.Admin {
-		c.State, c.ByHand = Unset, true
+		c.State, c.ByHand = Misconfigured, true
 		if l.trusted() {
 			c.Fix = []Command{{Line: "sh -c 'echo options nvidia NVreg_RestrictProfilingToAdminUsers=0 > /etc/modprobe.d/nvidia-profiling.conf'", Root: true}}
 			c.Note = "only root may, or run pawl profile with sudo. The command lets everybody after a restart, who can then observe others' work on the GPU (CVE-2018-6260): not on a machine that runs strangers' code"

@@ -18,9 +18,9 @@ type State string
 
 // States of an item.
 const (
-	Here    State = "here"
-	Missing State = "missing"
-	Unset   State = "unset" // present, but not configured as it should be
+	Present       State = "here"
+	Missing       State = "missing"
+	Misconfigured State = "unset" // present, but not configured as it should be
 )
 
 // Item is something that a suite needs or can use.
@@ -53,7 +53,7 @@ type Plan struct {
 
 // Ready reports whether everything that the suite requires is present.
 func (p Plan) Ready() bool {
-	return !slices.ContainsFunc(p.Items, func(i Item) bool { return i.Required && i.State != Here })
+	return !slices.ContainsFunc(p.Items, func(i Item) bool { return i.Required && i.State != Present })
 }
 
 // Options describe what to examine. Zero values for the machine mean this one.
@@ -67,8 +67,8 @@ type Options struct {
 	Admin   bool // the user is root: commands need no sudo
 }
 
-// filled sets defaults for this machine.
-func (o Options) filled() Options {
+// withDefaults sets defaults for this machine.
+func (o Options) withDefaults() Options {
 	if o.Root == nil {
 		o.Root = os.DirFS("/")
 		o.Admin = os.Geteuid() == 0
@@ -84,7 +84,7 @@ func (o Options) filled() Options {
 
 // Look determines what the suite needs and what of it is present.
 func Look(ctx context.Context, o Options) (Plan, error) {
-	l := &look{Options: o.filled()}
+	l := &planner{Options: o.withDefaults()}
 	l.system = SystemOf(l.Root)
 	var err error
 	if l.inventory, err = l.Devices(ctx); err != nil {
@@ -96,7 +96,7 @@ func Look(ctx context.Context, o Options) (Plan, error) {
 	}
 	l.programs()
 	l.python(ctx)
-	l.useful(ctx)
+	l.optionalTools(ctx)
 	l.nvidia(ctx)
 	if err := ctx.Err(); err != nil {
 		return Plan{}, context.Cause(ctx)
@@ -104,8 +104,8 @@ func Look(ctx context.Context, o Options) (Plan, error) {
 	return Plan{Items: l.items, Commands: l.commands()}, nil
 }
 
-// look is a plan under construction.
-type look struct {
+// planner is a plan under construction.
+type planner struct {
 	Options
 	system    System
 	inventory device.Inventory
@@ -113,14 +113,14 @@ type look struct {
 	items     []Item
 }
 
-func (l *look) search() shell.Search { return SearchOf(l.Dir, l.Path, nil) }
+func (l *planner) search() shell.Search { return SearchOf(l.Dir, l.Path, nil) }
 
-func (l *look) has(name string) bool {
+func (l *planner) has(name string) bool {
 	return slices.ContainsFunc(l.items, func(i Item) bool { return i.Name == name })
 }
 
 // add adds an item; a missing one gets the command that installs its package.
-func (l *look) add(i Item) {
+func (l *planner) add(i Item) {
 	if i.State == Missing && len(i.packages) > 0 {
 		i.Fix = append(i.Fix, l.system.install(i.packages...))
 	}
@@ -131,10 +131,10 @@ func (l *look) add(i Item) {
 }
 
 // program returns the item for a program.
-func (l *look) program(name string, in shell.Search, required bool, why string) Item {
+func (l *planner) program(name string, in shell.Search, required bool, why string) Item {
 	i := Item{Name: name, State: Missing, Required: required, Why: why}
 	if at, runs := in.Find(name); runs {
-		i.State, i.At, i.Version = Here, at, l.versions[name]
+		i.State, i.At, i.Version = Present, at, l.versions[name]
 		return i
 	}
 	if p := l.system.Package(name); p != "" {
@@ -147,12 +147,12 @@ func (l *look) program(name string, in shell.Search, required bool, why string) 
 
 // commands returns the commands that install everything that Run may install:
 // all packages at once, then the rest.
-func (l *look) commands() []Command {
+func (l *planner) commands() []Command {
 	var names []string
 	var rest []Command
 	for _, i := range l.items {
 		switch {
-		case i.State == Here || i.ByHand:
+		case i.State == Present || i.ByHand:
 		case len(i.packages) > 0:
 			names = append(names, i.packages...)
 		default:
@@ -171,7 +171,7 @@ func (l *look) commands() []Command {
 }
 
 // asRoot prefixes a command with sudo if needed.
-func (l *look) asRoot(c Command) Command {
+func (l *planner) asRoot(c Command) Command {
 	if c.Root && !l.Admin && !hasSudo(c.Line) {
 		c.Line = "sudo " + c.Line
 	}

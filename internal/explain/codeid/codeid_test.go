@@ -72,12 +72,12 @@ func TestKernels(t *testing.T) {
 		},
 		"another instantiation": {
 			text:    strings.Replace(kernels, "scale<64>", "scale<32>", 1),
-			want:    codediff.Changes{Same: []string{"fill", "shift"}, New: []string{"scale<32>"}, Gone: []string{"scale<64>"}},
+			want:    codediff.Changes{Same: []string{"fill", "shift"}, New: []string{"scale<32>"}, Removed: []string{"scale<64>"}},
 			reading: "only scale<32> is new; scale<64> is gone; 2 others are the same machine code",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := codediff.Changed(before, deviceOnly(built(t, "k.o", "k.cu", c.text, slices.Concat(nvcc, c.flags)...)))
+			got := codediff.Compare(before, deviceOnly(built(t, "k.o", "k.cu", c.text, slices.Concat(nvcc, c.flags)...)))
 			if diff := cmp.Diff(c.want, got); diff != "" || got.String() != c.reading {
 				t.Errorf("%s\n%s", got, diff)
 			}
@@ -90,7 +90,7 @@ func TestSharedData(t *testing.T) {
 	text := "__constant__ float w[2] = {1, 2};\nextern \"C\" __global__ void k(float *p) { p[threadIdx.x] = w[threadIdx.x & 1]; }\n"
 	before := built(t, "k.cubin", "k.cu", text, "nvcc", "-arch=sm_89", "-cubin")
 	after := built(t, "k.cubin", "k.cu", strings.Replace(text, "{1, 2}", "{1, 3}", 1), "nvcc", "-arch=sm_89", "-cubin")
-	if diff := cmp.Diff(codediff.Changes{Same: []string{"k"}, Changed: []string{codeid.Data}}, codediff.Changed(before, after)); diff != "" {
+	if diff := cmp.Diff(codediff.Changes{Same: []string{"k"}, Changed: []string{codeid.Data}}, codediff.Compare(before, after)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -116,12 +116,12 @@ func TestHostFunctions(t *testing.T) {
 	} {
 		t.Run(out, func(t *testing.T) {
 			before := built(t, out, "p.c", program, flags...)
-			comment := codediff.Changed(before, built(t, out, "p.c", "// why\n\n"+program, append(flags, "-g")...))
+			comment := codediff.Compare(before, built(t, out, "p.c", "// why\n\n"+program, append(flags, "-g")...))
 			if comment.Any() || len(comment.Same) < 5 {
 				t.Errorf("a comment and -g: %+v", comment)
 			}
 			grown := strings.Replace(program, "s += a[i] * a[i];", "s += a[i] * a[i] / (1 + a[i]) + a[i] / (3 + a[i]);", 1)
-			if got := codediff.Changed(before, built(t, out, "p.c", grown, flags...)); !cmp.Equal([]string{"first"}, without(got.Changed, codeid.Data)) || len(got.New)+len(got.Gone) > 0 {
+			if got := codediff.Compare(before, built(t, out, "p.c", grown, flags...)); !cmp.Equal([]string{"first"}, without(got.Changed, codeid.Data)) || len(got.New)+len(got.Removed) > 0 {
 				t.Errorf("one function grew: %+v", got)
 			}
 		})
@@ -154,7 +154,7 @@ func TestChangesAreSaid(t *testing.T) {
 		"b, c, literal constants, pawl_a and 2 more changed; 1 other is the same machine code": {
 			Changed: []string{"(data)", "b", "c", "pawl_a", "pawli_b", "pawli_c"}, Same: []string{"o"},
 		},
-		"only k, l are gone; 1 other is the same machine code":       {Gone: []string{"k", "l"}, Same: []string{"o"}},
+		"only k, l are gone; 1 other is the same machine code":       {Removed: []string{"k", "l"}, Same: []string{"o"}},
 		"no function changed: all 6 are the same machine code":       {Same: many},
 		"only a changed; b is new; 1 other is the same machine code": {Changed: []string{"a"}, New: []string{"b"}, Same: []string{"o"}},
 	} {

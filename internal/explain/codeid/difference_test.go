@@ -23,7 +23,7 @@ const scale = `extern "C" __global__ void scale(const TYPE *__restrict__ in, TYP
 `
 
 // compiled is what is known of a kernel that was compiled here and run nowhere.
-func compiled(t *testing.T, text string, ns float64) diagnose.Seen {
+func compiled(t *testing.T, text string, ns float64) diagnose.Subject {
 	t.Helper()
 	nvcc, err := exec.LookPath("nvcc")
 	if err != nil {
@@ -47,7 +47,7 @@ func compiled(t *testing.T, text string, ns float64) diagnose.Seen {
 		t.Fatal(err)
 	}
 	launch := profile.Launch{Kernel: "scale", CC: "8.9"}
-	return diagnose.Seen{Launch: launch, Profile: &profile.Profile{
+	return diagnose.Subject{Launch: launch, Profile: &profile.Profile{
 		Tool: profile.Tool{Name: "ncu"}, Subject: profile.Subject{Nanoseconds: ns}, Launches: []profile.Launch{launch},
 		Code: profile.Code{Kernels: kernels, Functions: functions},
 	}}
@@ -59,7 +59,7 @@ func TestLoadsOfRealKernelsAreToldApart(t *testing.T) {
 	wide := compiled(t, strings.NewReplacer("TYPE", "float4", "BODY", "v.x *= 2; v.y *= 2; v.z *= 2; v.w *= 2;").Replace(scale), 100e3)
 	narrow := compiled(t, strings.NewReplacer("TYPE", "float", "BODY", "v *= 2;").Replace(scale), 130e3)
 	for _, c := range []struct {
-		before, after diagnose.Seen
+		before, after diagnose.Subject
 		want          string
 	}{
 		{wide, narrow, "30 % slower (130 us, was 100 us): loads are 4 bytes wide, were 16"},

@@ -34,8 +34,8 @@ var (
 	padding     = lazyregexp.New(`^(cs |data16 )*(nop[wl]?\b|xchg   %ax,%ax|int3)`)
 )
 
-// foreign lists functions that the compiler adds to every program.
-var foreign = []string{
+// compilerFunctions lists functions that the compiler adds to every program.
+var compilerFunctions = []string{
 	"_start", "_init", "_fini", "deregister_tm_clones", "register_tm_clones", "__do_global_dtors_aux", "frame_dummy", "_dl_relocate_static_pie",
 }
 
@@ -91,7 +91,7 @@ func functions(text string) iter.Seq2[string, []string] {
 			switch {
 			case section != nil:
 				skip = !strings.HasPrefix(section[1], ".text")
-			case !skip && !slices.Contains(foreign, symbol[1]) && len(known) < maxFunctions:
+			case !skip && !slices.Contains(compilerFunctions, symbol[1]) && len(known) < maxFunctions:
 				name = symbol[1]
 				known[name] = true
 			}

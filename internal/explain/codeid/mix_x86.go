@@ -60,7 +60,7 @@ func classifyX86(name, operands string) (class string, bytes int, loops bool) {
 
 // x86Moved classifies a move as a load, a store, or a move between registers, by its operands.
 func x86Moved(operands string, bytes int) (class string, width int, loops bool) {
-	first, last := ends(operands)
+	first, last := firstAndLast(operands)
 	switch {
 	case strings.Contains(last, "("):
 		return measure.OpStore, bytes, false
@@ -70,8 +70,8 @@ func x86Moved(operands string, bytes int) (class string, width int, loops bool) 
 	return measure.OpInteger, 0, false
 }
 
-// ends returns the first and the last operand. It ignores commas inside brackets.
-func ends(operands string) (first, last string) {
+// firstAndLast returns the first and the last operand. It ignores commas inside brackets.
+func firstAndLast(operands string) (first, last string) {
 	depth, from := 0, 0
 	for i, c := range operands {
 		switch c {
@@ -136,7 +136,7 @@ func integerWidth(name, operands string) int {
 	case strings.HasSuffix(name, "q"):
 		return 8
 	}
-	first, last := ends(operands)
+	first, last := firstAndLast(operands)
 	register := first
 	if strings.Contains(register, "(") {
 		register = last

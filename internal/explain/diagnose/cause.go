@@ -217,13 +217,13 @@ type candidate struct {
 	share float64 // computed share of the change; above 1 if others worked against it
 }
 
-// least is the min share of the change that a named cause explains.
-const least = 0.05
+// minShare is the min share of the change that a named cause explains.
+const minShare = 0.05
 
 func (c *cause) candidate(v, before, after values, way direction) (candidate, bool) {
 	x := candidate{Cause: Cause{Name: c.Name, Title: c.Title}, from: c}
 	if share, ok := c.explains.number(v); ok && !math.IsNaN(share) {
-		if share < least {
+		if share < minShare {
 			return x, false
 		}
 		x.share = share
@@ -258,7 +258,7 @@ func (c *cause) chain(v, before, after values) []Change {
 		fast, there := v.get("fast_" + name)
 		slow, also := v.get("slow_" + name)
 		switch {
-		case !known || !there || !also || moved(fast, slow, q.Unit) <= 0.01:
+		case !known || !there || !also || logChange(fast, slow, q.Unit) <= 0.01:
 		case way == "up" && slow < fast, way == "down" && slow > fast:
 		default:
 			steps = append(steps, changeOf(q, before, after))
@@ -293,7 +293,7 @@ func rankCauses(found []candidate) []Cause {
 	slices.SortStableFunc(found, func(a, b candidate) int {
 		return cmp.Or(
 			compareBool(a.Symptom, b.Symptom),
-			-cmp.Compare(bounded(a), bounded(b)),
+			-cmp.Compare(rankShare(a), rankShare(b)),
 			cmp.Compare(slices.Index(kinds, a.from.Kind), slices.Index(kinds, b.from.Kind)),
 			-cmp.Compare(a.share, b.share),
 			strings.Compare(a.Name, b.Name),
@@ -306,9 +306,9 @@ func rankCauses(found []candidate) []Cause {
 	return list
 }
 
-// bounded returns the share by which causes are ranked, rounded to a twentieth: smaller differences
+// rankShare returns the share by which causes are ranked, rounded to a twentieth: smaller differences
 // do not count. An unknown share ranks as 0.3.
-func bounded(c candidate) float64 {
+func rankShare(c candidate) float64 {
 	if c.Explains == nil {
 		return 0.3
 	}

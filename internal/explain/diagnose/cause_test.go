@@ -92,14 +92,14 @@ func TestCausesSpeak(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			slow := merged(c.fast, c.slow)
-			d, err := Compare(Seen{Facts: facts(c.fast)}, Seen{Facts: facts(slow)})
+			d, err := Compare(Subject{Facts: facts(c.fast)}, Subject{Facts: facts(slow)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if len(d.Causes) == 0 || d.Causes[0].Name != name {
 				t.Errorf("%s %+v", d.Sentence, d.Causes)
 			}
-			quiet, err := Compare(Seen{Facts: facts(c.fast)}, Seen{Facts: facts(merged(c.fast, values{"time_ns": 150.0}))})
+			quiet, err := Compare(Subject{Facts: facts(c.fast)}, Subject{Facts: facts(merged(c.fast, values{"time_ns": 150.0}))})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,8 +138,8 @@ func TestBaseName(t *testing.T) {
 
 // What was measured and what the profiler saw may disagree.
 func TestProfilerSeesNoChange(t *testing.T) {
-	side := func(ns, profiled float64) Seen {
-		return Seen{Profile: &profile.Profile{Subject: profile.Subject{Nanoseconds: ns}}, Facts: profile.Facts{"time_ns": profiled, "registers": 32}}
+	side := func(ns, profiled float64) Subject {
+		return Subject{Profile: &profile.Profile{Subject: profile.Subject{Nanoseconds: ns}}, Facts: profile.Facts{"time_ns": profiled, "registers": 32}}
 	}
 	d, err := Compare(side(100, 90), side(130, 90.5))
 	if err != nil || !strings.HasPrefix(d.Sentence, "30 % slower (130 ns, was 100 ns): under the profiler both take the same time") {

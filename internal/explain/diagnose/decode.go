@@ -135,14 +135,14 @@ func (r *reader) class(n *yaml.Node) Bottleneck {
 	return ""
 }
 
-func (r *reader) sayings(n *yaml.Node) []saying {
-	var list []saying
+func (r *reader) sayings(n *yaml.Node) []sentenceRule {
+	var list []sentenceRule
 	r.list(n, func(n *yaml.Node) {
 		if n.Kind != yaml.MappingNode {
-			list = append(list, saying{text: r.template(n, "says")})
+			list = append(list, sentenceRule{text: r.template(n, "says")})
 			return
 		}
-		var s saying
+		var s sentenceRule
 		r.mapping(n, "says", map[string]func(*yaml.Node){
 			"when": func(n *yaml.Node) { s.when = r.formula(n, "when", condition) },
 			"say":  func(n *yaml.Node) { s.text = r.template(n, "say") },
@@ -170,18 +170,18 @@ func (r *reader) toolRule(n *yaml.Node) toolRule {
 var clueForm = lazyregexp.New(`^\s*([a-z0-9_]+)\s*(?:(<=|>=|==|<|>)\s*(.+?)\s*)?$`)
 
 // clue reads "dram_pct >= 60": a quantity, optionally with the limit it is compared with.
-func (r *reader) clue(n *yaml.Node) clue {
+func (r *reader) clue(n *yaml.Node) evidenceRule {
 	text := r.text(n, "evidence")
 	m := clueForm.FindStringSubmatch(text)
 	if m == nil {
 		r.fail(n, "write dram_pct >= 60", "evidence is a quantity, and perhaps what it is compared with")
-		return clue{}
+		return evidenceRule{}
 	}
 	if _, ok := quantity(m[1]); !ok {
 		r.fail(n, nearQuantity(m[1]), "evidence: there is no quantity %q", m[1])
-		return clue{}
+		return evidenceRule{}
 	}
-	c := clue{quantity: m[1], compare: m[2]}
+	c := evidenceRule{quantity: m[1], compare: m[2]}
 	if m[3] != "" {
 		if e := r.expression(n, m[3], r.at(n), "evidence", amount, nil); e != nil {
 			c.limit = formula{e}

@@ -18,11 +18,11 @@ const (
 )
 
 // Diagnose returns the diagnosis of one launch.
-func (rs *RuleSet) Diagnose(s Seen) Diagnosis {
+func (rs *RuleSet) Diagnose(s Subject) Diagnosis {
 	v := s.values()
-	var list []found
+	var list []rankedFinding
 	for _, r := range rs.rules {
-		if f, ok := r.look(v, s.Launch.Rules); ok {
+		if f, ok := r.evaluate(v, s.Launch.Rules); ok {
 			list = append(list, f)
 		}
 	}
@@ -30,7 +30,7 @@ func (rs *RuleSet) Diagnose(s Seen) Diagnosis {
 	class, how := rs.tree.classify(v)
 	d := Diagnosis{
 		Kernel: s.Launch.Kernel, Bottleneck: class,
-		Sentence: whole(how, list), Lines: lines(how, list),
+		Sentence: headline(how, list), Lines: lines(how, list),
 		Findings: make([]Finding, len(list)), Missing: rs.tree.missing(v),
 	}
 	for i, f := range list {
@@ -39,17 +39,17 @@ func (rs *RuleSet) Diagnose(s Seen) Diagnosis {
 	return d
 }
 
-// look evaluates one rule. If the profile lacks values for its condition, the tool's own rule decides.
-func (x *Rule) look(v values, rules []profile.Rule) (found, bool) {
+// evaluate evaluates one rule. If the profile lacks values for its condition, the tool's own rule decides.
+func (x *Rule) evaluate(v values, rules []profile.Rule) (rankedFinding, bool) {
 	theirs, estimate, told := x.ofTool(rules)
 	yes, decided := x.when.holds(v)
 	if !yes && (decided || !told || estimate < firmShare) {
-		return found{}, false
+		return rankedFinding{}, false
 	}
 	if out, _ := x.unless.holds(v); out {
-		return found{}, false
+		return rankedFinding{}, false
 	}
-	f := found{rule: x, Finding: Finding{Rule: x.ID, Title: x.Title, Class: x.Class}}
+	f := rankedFinding{rule: x, Finding: Finding{Rule: x.ID, Title: x.Title, Class: x.Class}}
 	f.Intended, _ = x.intended.holds(v)
 	switch own, ok := x.share.number(v); {
 	case told && estimate > 0:
@@ -118,13 +118,13 @@ func (x *Rule) advise(v values, share float64) []Fix {
 	return fixes
 }
 
-// mostLines is the max number of summary lines before the findings.
-const mostLines = 5
+// maxLines is the max number of summary lines before the findings.
+const maxLines = 5
 
 // lines returns the summary: the class, then the findings.
-func lines(how string, list []found) []string {
+func lines(how string, list []rankedFinding) []string {
 	all := []string{sentence(how)}
-	for _, f := range list[:min(len(list), mostLines-1)] {
+	for _, f := range list[:min(len(list), maxLines-1)] {
 		line := f.Sentence
 		if f.Intended {
 			line = strings.TrimSuffix(line, ".") + ": intended, it seems, and no fault."
@@ -134,8 +134,8 @@ func lines(how string, list []found) []string {
 	return all
 }
 
-// whole returns a one-sentence summary: the class, the first finding and its first fix.
-func whole(how string, list []found) string {
+// headline returns a one-sentence summary: the class, the first finding and its first fix.
+func headline(how string, list []rankedFinding) string {
 	if len(list) == 0 || list[0].Intended {
 		return sentence(how)
 	}

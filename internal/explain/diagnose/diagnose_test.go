@@ -28,7 +28,7 @@ func anyFacts(t *rapid.T) profile.Facts {
 func TestDiagnosisIsInOrder(t *testing.T) {
 	rs := Rules()
 	rapid.Check(t, func(t *rapid.T) {
-		s := Seen{Facts: anyFacts(t)}
+		s := Subject{Facts: anyFacts(t)}
 		s.Launch.CC = rapid.SampledFrom([]string{"", "7.5", "8.0", "8.9", "9.0", "99.9", "x"}).Draw(t, "cc")
 		d := rs.Diagnose(s)
 		if d.Sentence == "" || len(d.Lines) == 0 || d.Bottleneck == "" {
@@ -62,7 +62,7 @@ func TestDiagnosisIsInOrder(t *testing.T) {
 }
 
 func TestNothingIsSaidOfNothing(t *testing.T) {
-	d := Rules().Diagnose(Seen{})
+	d := Rules().Diagnose(Subject{})
 	if d.Bottleneck != Unknown || len(d.Findings) != 0 {
 		t.Errorf("got %s and %v", d.Bottleneck, d.Findings)
 	}
@@ -78,7 +78,7 @@ func TestCountsOfTheHostHaveAClass(t *testing.T) {
 			"host_instructions": 38.4e6, "host_reads": 5.65e6, "host_writes": 0.87e6, "host_l1_misses": misses, "host_llc_misses": 0,
 			"host_l1_miss_pct": 100 * misses / 6.52e6, "host_llc_miss_pct": 0, "host_branches": 8e5, "host_branch_misses": 17e3, "host_branch_miss_pct": 2.1,
 		}
-		if d := Rules().Diagnose(Seen{Facts: v}); d.Bottleneck != want {
+		if d := Rules().Diagnose(Subject{Facts: v}); d.Bottleneck != want {
 			t.Errorf("%v misses: %s, want %s: %s", misses, d.Bottleneck, want, d.Sentence)
 		}
 	}
@@ -87,7 +87,7 @@ func TestCountsOfTheHostHaveAClass(t *testing.T) {
 // The tool's estimate takes the place of pawl's, and goes first.
 func TestToolsEstimatesGoFirst(t *testing.T) {
 	estimate := 8.3
-	s := Seen{Facts: profile.Facts{
+	s := Subject{Facts: profile.Facts{
 		"dram_pct": 92, "memory_pct": 92, "sm_pct": 19, "dram_bytes": 1e8, "issue_active": 0.1,
 		"stall_long_scoreboard_pct": 85, "stall_long_scoreboard": 58, "warp_latency": 69,
 	}}
@@ -112,7 +112,7 @@ func TestToolsEstimatesGoFirst(t *testing.T) {
 func TestToolSpeaksWhereMetricsAreMissing(t *testing.T) {
 	estimate := 44.3
 	text := "The memory access pattern for global loads from L1TEX might not be optimal."
-	s := Seen{Facts: profile.Facts{"dram_pct": 70, "memory_pct": 70, "sm_pct": 19}}
+	s := Subject{Facts: profile.Facts{"dram_pct": 70, "memory_pct": 70, "sm_pct": 19}}
 	s.Launch.Rules = []profile.Rule{{ID: "MemoryCacheAccessPattern", Kind: "OPT", Text: text, Speedup: &estimate, Scope: "global"}}
 	d := Rules().Diagnose(s)
 	if f := d.Findings[0]; f.Rule != "uncoalesced-loads" || f.Sentence != text {
@@ -122,9 +122,9 @@ func TestToolSpeaksWhereMetricsAreMissing(t *testing.T) {
 
 func TestCausesStandBeforeSymptoms(t *testing.T) {
 	half, most, little := 0.5, 0.8, 0.1
-	symptom := found{Finding: Finding{Rule: "symptom", Share: &most}, rule: &Rule{}}
-	cause := found{Finding: Finding{Rule: "cause", Share: &half}, rule: &Rule{Explains: []string{"symptom"}}}
-	order := func(list ...found) (ids []string) {
+	symptom := rankedFinding{Finding: Finding{Rule: "symptom", Share: &most}, rule: &Rule{}}
+	cause := rankedFinding{Finding: Finding{Rule: "cause", Share: &half}, rule: &Rule{Explains: []string{"symptom"}}}
+	order := func(list ...rankedFinding) (ids []string) {
 		for _, f := range rank(list) {
 			ids = append(ids, f.Rule)
 		}

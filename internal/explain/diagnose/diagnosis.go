@@ -65,8 +65,8 @@ type Fix struct {
 	Number int `json:"-"`
 }
 
-// Seen holds what is known of one side of a case.
-type Seen struct {
+// Subject holds what is known of one side of a case.
+type Subject struct {
 	Profile *profile.Profile
 	Launch  profile.Launch // the main launch of the profile
 	Facts   profile.Facts

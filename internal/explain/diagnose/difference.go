@@ -19,8 +19,8 @@ type Difference struct {
 	Timer  string  `json:"timer,omitempty"` // "measured", or the tool's name
 	// Sentence describes what changed in the execution, with numbers, and what to try first.
 	Sentence string `json:"sentence"`
-	// Because is Sentence without the size of the change, for reports that already state it.
-	Because   string   `json:"because,omitempty"`
+	// Reason is Sentence without the size of the change, for reports that already state it.
+	Reason    string   `json:"because,omitempty"`
 	Causes    []Cause  `json:"causes"`              // largest share explained first, symptoms after other causes
 	Changes   []Change `json:"changes"`             // every quantity that moved, largest change first
 	Identical bool     `json:"identical,omitempty"` // the machine code is the same
@@ -76,7 +76,7 @@ const (
 
 // Explain returns the diagnosis of a profile and, if there is one of before, the difference. If the
 // two cannot be compared, it returns an error with the diagnosis.
-func (rs *RuleSet) Explain(before *Seen, after Seen) (Diagnosis, *Difference, error) {
+func (rs *RuleSet) Explain(before *Subject, after Subject) (Diagnosis, *Difference, error) {
 	d := rs.Diagnose(after)
 	if before == nil {
 		return d, nil, nil
@@ -87,7 +87,7 @@ func (rs *RuleSet) Explain(before *Seen, after Seen) (Diagnosis, *Difference, er
 
 // Compare returns what changed from one side of a case to the other. It fails
 // if the profiles cannot be compared.
-func Compare(before, after Seen) (*Difference, error) {
+func Compare(before, after Subject) (*Difference, error) {
 	if before.Profile != nil && after.Profile != nil {
 		if err := profile.Comparable(before.Profile, after.Profile); err != nil {
 			return nil, fmt.Errorf("compare two profiles: %w", err)
@@ -97,7 +97,7 @@ func Compare(before, after Seen) (*Difference, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, b := look(before), look(after)
+	a, b := newSide(before), newSide(after)
 	d := &Difference{Identical: identical(a, b), Changes: changes(a.values, b.values)}
 	d.Before, d.After, d.Timer = times(before, after)
 	if d.Timer != measured && isTime(a.traced) && isTime(b.traced) {
@@ -119,18 +119,18 @@ func Compare(before, after Seen) (*Difference, error) {
 	case math.Abs(change) < same:
 		d.Sentence = sentence(unchanged(d))
 	case change > 0:
-		d.Causes = explain(known, a.values, b.values, accounted(change, profiled), d.Identical, slower)
-		d.tell(change, profiled, blind)
+		d.Causes = explain(known, a.values, b.values, profiledChange(change, profiled), d.Identical, slower)
+		d.setSentences(change, profiled, blind)
 	default:
-		d.Causes = explain(known, b.values, a.values, accounted(-change, -profiled), d.Identical, faster)
-		d.tell(change, profiled, blind)
+		d.Causes = explain(known, b.values, a.values, profiledChange(-change, -profiled), d.Identical, faster)
+		d.setSentences(change, profiled, blind)
 	}
 	return d, nil
 }
 
-// accounted returns the change that the factors of a profile add up to: that of the time under the
+// profiledChange returns the change that the factors of a profile add up to: that of the time under the
 // profiler, with its own clocks and caches, if it went the same way.
-func accounted(change, profiled float64) float64 {
+func profiledChange(change, profiled float64) float64 {
 	if profiled > sameProfiled && !math.IsInf(profiled, 1) {
 		return profiled
 	}
@@ -138,7 +138,7 @@ func accounted(change, profiled float64) float64 {
 }
 
 // times returns the times of both sides by the same timer; zero if there is no common one.
-func times(before, after Seen) (a, b float64, timer string) {
+func times(before, after Subject) (a, b float64, timer string) {
 	if before.Profile != nil && after.Profile != nil {
 		a, b = before.Profile.Subject.Nanoseconds, after.Profile.Subject.Nanoseconds
 		if isTime(a) && isTime(b) {
@@ -169,8 +169,8 @@ func unchanged(d *Difference) string {
 	return s
 }
 
-// tell sets Sentence and Because: how much, why, and what to try.
-func (d *Difference) tell(change, profiled float64, blind bool) {
+// setSentences sets Sentence and Because: how much, why, and what to try.
+func (d *Difference) setSentences(change, profiled float64, blind bool) {
 	much := howMuch(change)
 	if d.Timer == "" {
 		much = "by the counts of instructions and misses " + much
@@ -178,7 +178,7 @@ func (d *Difference) tell(change, profiled float64, blind bool) {
 		much += fmt.Sprintf(" (%s, was %s)", inWords(d.After, "ns"), inWords(d.Before, "ns"))
 	}
 	why := d.reason(profiled, blind)
-	d.Sentence, d.Because = sentence(much+": "+why), sentence(why)
+	d.Sentence, d.Reason = sentence(much+": "+why), sentence(why)
 }
 
 // reason returns why, and what to try. blind means that the tool saw launches but nothing inside them.
@@ -194,12 +194,12 @@ func (d *Difference) reason(profiled float64, blind bool) string {
 		return "nothing that this profile measures explains it; profile both sides with the full set of metrics"
 	}
 	first := d.Causes[0]
-	why := strings.TrimSuffix(lowered(first.Sentence), ".")
+	why := strings.TrimSuffix(lowerFirst(first.Sentence), ".")
 	if d.Identical {
 		why = "the machine code is identical, but " + why
 	}
 	if len(first.Fixes) > 0 {
-		why += "; try first: " + lowered(strings.TrimSuffix(first.Fixes[0].Do, "."))
+		why += "; try first: " + lowerFirst(strings.TrimSuffix(first.Fixes[0].Do, "."))
 	}
 	return why
 }
@@ -229,8 +229,8 @@ func howMuch(change float64) string {
 	}
 }
 
-// lowered starts a clause with a lower-case letter; a name in capitals stays.
-func lowered(s string) string {
+// lowerFirst starts a clause with a lower-case letter; a name in capitals stays.
+func lowerFirst(s string) string {
 	if len(s) < 2 || s[0] < 'A' || s[0] > 'Z' || s[1] != ' ' && (s[1] < 'a' || s[1] > 'z') {
 		return s
 	}

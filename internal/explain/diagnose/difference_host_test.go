@@ -38,7 +38,7 @@ func TestHostPairs(t *testing.T) {
 	}
 }
 
-func record(t *testing.T, name string) diagnose.Seen {
+func record(t *testing.T, name string) diagnose.Subject {
 	t.Helper()
 	f, err := os.Open(filepath.Join("testdata", "host", name))
 	if err != nil {
@@ -49,7 +49,7 @@ func record(t *testing.T, name string) diagnose.Seen {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := diagnose.Look(p, nil)
+	s, err := diagnose.NewSubject(p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

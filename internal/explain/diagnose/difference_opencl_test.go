@@ -11,7 +11,7 @@ import (
 
 // events is a run of a kernel in two shapes, as OpenCL's events tell it. The program that
 // started it has a function of the kernel's name.
-func events(t *testing.T, large, small float64) diagnose.Seen {
+func events(t *testing.T, large, small float64) diagnose.Subject {
 	t.Helper()
 	once := 1.0
 	launch := func(id, groups int, ns float64) profile.Launch {
@@ -19,7 +19,7 @@ func events(t *testing.T, large, small float64) diagnose.Seen {
 			{Name: "time_ns", Unit: "ns", Value: &ns}, {Name: "launches", Value: &once},
 		}}
 	}
-	s, err := diagnose.Look(&profile.Profile{
+	s, err := diagnose.NewSubject(&profile.Profile{
 		Format: profile.Format, Tool: profile.Tool{Name: "opencl"},
 		Code:     profile.Code{Functions: []profile.Function{{CodeDigest: measure.CodeDigest{Kernel: "reduce", Arch: "x86-64", Digest: "sha256:aa"}}}},
 		Launches: []profile.Launch{launch(0, 64, large), launch(1, 1, small)},

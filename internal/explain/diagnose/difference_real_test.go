@@ -16,7 +16,7 @@ import (
 )
 
 // seen reads the raw page of a recorded report.
-func seen(t *testing.T, name string) diagnose.Seen {
+func seen(t *testing.T, name string) diagnose.Subject {
 	t.Helper()
 	data := os.Getenv("PAWL_DATA")
 	if data == "" {
@@ -31,7 +31,7 @@ func seen(t *testing.T, name string) diagnose.Seen {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := diagnose.Look(p, nil)
+	s, err := diagnose.NewSubject(p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestRealPairOfGemms(t *testing.T) {
 	t.Log(d.Sentence)
 }
 
-func compare(t *testing.T, before, after diagnose.Seen) *diagnose.Difference {
+func compare(t *testing.T, before, after diagnose.Subject) *diagnose.Difference {
 	t.Helper()
 	d, err := diagnose.Compare(before, after)
 	if err != nil {

@@ -32,7 +32,7 @@ type side struct {
 	traced  float64           // total nanoseconds if the tool saw all launches; else 0
 }
 
-func look(s Seen) side {
+func newSide(s Subject) side {
 	x := side{values: s.values(), digests: map[string]string{}}
 	if s.Profile == nil {
 		return x
@@ -83,7 +83,7 @@ func traced(p *profile.Profile) (count, ns float64) {
 
 // functionsOf returns the functions of the launch. If none has its name, it returns all, as for a
 // kernel that was inlined into its caller.
-func functionsOf(s Seen) []profile.Function {
+func functionsOf(s Subject) []profile.Function {
 	var all, own []profile.Function
 	for _, f := range s.Profile.Code.Functions {
 		if !ofArch(f.Arch, s.Launch.CC) || ofHost(f.Arch) && slices.Contains(deviceTools, s.Profile.Tool.Name) {
@@ -213,25 +213,25 @@ func changes(before, after values) []Change {
 	for _, q := range compared() {
 		x, inBefore := before.get(q.Name)
 		y, inAfter := after.get(q.Name)
-		if inBefore && inAfter && moved(x, y, q.Unit) > 0.01 && !trifle(q.Name, max(x, y)) {
+		if inBefore && inAfter && logChange(x, y, q.Unit) > 0.01 && !negligible(q.Name, max(x, y)) {
 			list = append(list, changeOf(q, before, after))
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Change) int {
-		return cmp.Compare(moved(*b.Before, *b.After, b.Unit), moved(*a.Before, *a.After, a.Unit))
+		return cmp.Compare(logChange(*b.Before, *b.After, b.Unit), logChange(*a.Before, *a.After, a.Unit))
 	})
 	return list
 }
 
-// trifle reports whether a stall is negligible: a hundredth of a cycle may double without effect.
+// negligible reports whether a stall is negligible: a hundredth of a cycle may double without effect.
 // Shares of stalls repeat what their cycles show.
-func trifle(name string, size float64) bool {
+func negligible(name string, size float64) bool {
 	return strings.HasPrefix(name, "stall_") && (size < 0.1 || strings.HasSuffix(name, "_pct"))
 }
 
-// moved returns how much a value changed, as a logarithm of at most 5. Percentages below 1 count as
+// logChange returns how much a value changed, as a logarithm of at most 5. Percentages below 1 count as
 // 1, so that tiny ones do not matter; a value that is new or gone counts as 5.
-func moved(x, y float64, unit string) float64 {
+func logChange(x, y float64, unit string) float64 {
 	if unit == "%" {
 		x, y = max(x, 1), max(y, 1)
 	}

@@ -71,7 +71,7 @@ func pairs(t testing.TB) map[string]pair {
 	return all
 }
 
-func (p pair) side(s pairSide) diagnose.Seen {
+func (p pair) side(s pairSide) diagnose.Subject {
 	tool := p.Tool
 	if tool == "" {
 		tool = "ncu"
@@ -97,7 +97,7 @@ func (p pair) side(s pairSide) diagnose.Seen {
 			}},
 		}
 	}
-	return diagnose.Seen{Profile: record, Launch: launch, Facts: s.Facts}
+	return diagnose.Subject{Profile: record, Launch: launch, Facts: s.Facts}
 }
 
 // The known cause is the first, read forwards and, as what made it faster, backwards.
@@ -272,7 +272,7 @@ func TestCompareTakesAnything(t *testing.T) {
 		rapid.Float64(), rapid.SampledFrom([]float64{0, -1, 1, 100, 1e308, math.NaN(), math.Inf(1), math.SmallestNonzeroFloat64}),
 	))
 	rapid.Check(t, func(t *rapid.T) {
-		d, err := diagnose.Compare(diagnose.Seen{Facts: facts.Draw(t, "before")}, diagnose.Seen{Facts: facts.Draw(t, "after")})
+		d, err := diagnose.Compare(diagnose.Subject{Facts: facts.Draw(t, "before")}, diagnose.Subject{Facts: facts.Draw(t, "after")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -301,7 +301,7 @@ func TestSameIsSaid(t *testing.T) {
 		t.Errorf("%s", d.Sentence)
 	}
 	// Nothing is known of the time.
-	if d := compare(t, diagnose.Seen{Facts: profile.Facts{"registers": 32}}, diagnose.Seen{Facts: profile.Facts{"registers": 64}}); len(d.Changes) != 1 || d.Timer != "" {
+	if d := compare(t, diagnose.Subject{Facts: profile.Facts{"registers": 32}}, diagnose.Subject{Facts: profile.Facts{"registers": 64}}); len(d.Changes) != 1 || d.Timer != "" {
 		t.Errorf("%+v", d)
 	}
 }
@@ -309,14 +309,14 @@ func TestSameIsSaid(t *testing.T) {
 // One kernel that became three others, in a trace: all launches count, not only those
 // of the kernel with the most time.
 func TestSplitKernel(t *testing.T) {
-	trace := func(times map[string]float64) diagnose.Seen {
+	trace := func(times map[string]float64) diagnose.Subject {
 		p := &profile.Profile{Tool: profile.Tool{Name: "nsys"}}
 		for _, kernel := range slices.Sorted(maps.Keys(times)) {
 			p.Launches = append(p.Launches, profile.Launch{Kernel: kernel, Metrics: []profile.Metric{
 				{Name: "time_ns", Value: new(times[kernel])}, {Name: "launches", Value: new(1.0)},
 			}})
 		}
-		s, err := diagnose.Look(p, nil)
+		s, err := diagnose.NewSubject(p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -329,7 +329,7 @@ func TestSplitKernel(t *testing.T) {
 }
 
 func TestIncomparable(t *testing.T) {
-	a, b := diagnose.Seen{Profile: &profile.Profile{Tool: profile.Tool{Name: "ncu", Version: "2022.3.0"}}}, diagnose.Seen{Profile: &profile.Profile{Tool: profile.Tool{Name: "ncu", Version: "2024.1.1"}}}
+	a, b := diagnose.Subject{Profile: &profile.Profile{Tool: profile.Tool{Name: "ncu", Version: "2022.3.0"}}}, diagnose.Subject{Profile: &profile.Profile{Tool: profile.Tool{Name: "ncu", Version: "2024.1.1"}}}
 	if d, err := diagnose.Compare(a, b); err == nil || !strings.Contains(err.Error(), "2022.3.0") {
 		t.Errorf("%+v %v", d, err)
 	}

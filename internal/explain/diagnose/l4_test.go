@@ -26,7 +26,7 @@ func TestL4ReportSaysWhatAnExpertWould(t *testing.T) {
 		t.Fatal(err)
 	}
 	card := gpu.FindCards("L4")[0]
-	s, err := Look(p, &card)
+	s, err := NewSubject(p, &card)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func TestLabelledProfiles(t *testing.T) {
 	rs := Rules()
 	for name, l := range all {
 		t.Run(name, func(t *testing.T) {
-			s := Seen{Facts: l.Facts}
+			s := Subject{Facts: l.Facts}
 			if l.Device != "" {
 				if err := s.on(l.Device); err != nil {
 					t.Fatal(err)

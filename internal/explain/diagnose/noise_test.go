@@ -43,7 +43,7 @@ func TestLabelsHoldUnderNoise(t *testing.T) {
 		l := profiles[name]
 		other := map[string]int{}
 		for range draws {
-			s := Seen{Facts: shaken(l.Facts, random)}
+			s := Subject{Facts: shaken(l.Facts, random)}
 			if l.Device != "" {
 				if err := s.on(l.Device); err != nil {
 					t.Fatal(err)

@@ -32,13 +32,13 @@ func (e *RuleError) Error() string {
 // RuleErrors holds all mistakes in a rule file, sorted by line.
 type RuleErrors []*RuleError
 
-// mostErrors is the max number of reported mistakes per file.
-const mostErrors = 20
+// maxErrors is the max number of reported mistakes per file.
+const maxErrors = 20
 
 func (e RuleErrors) Error() string {
-	lines := make([]string, 0, mostErrors+1)
+	lines := make([]string, 0, maxErrors+1)
 	for i, err := range e {
-		if i == mostErrors {
+		if i == maxErrors {
 			lines = append(lines, fmt.Sprintf("and %d more", len(e)-i))
 			break
 		}

@@ -9,15 +9,15 @@ import (
 // single instructions; pawl has only sums.
 const firmShare = 0.05
 
-// found is a finding with the data for its rank.
-type found struct {
+// rankedFinding is a finding with the data for its rank.
+type rankedFinding struct {
 	Finding
 	rule   *Rule
 	firm   bool   // the tool estimates at least firmShare
 	clause string // its sentence as written in the rule
 }
 
-func (f found) size() float64 {
+func (f rankedFinding) size() float64 {
 	if f.Share == nil {
 		return 0
 	}
@@ -26,8 +26,8 @@ func (f found) size() float64 {
 
 // rank sorts the most promising first: estimates of the tool, then those of pawl, each by share;
 // intended findings last. Then it moves a cause before what it explains.
-func rank(list []found) []found {
-	slices.SortStableFunc(list, func(a, b found) int {
+func rank(list []rankedFinding) []rankedFinding {
+	slices.SortStableFunc(list, func(a, b rankedFinding) int {
 		return cmp.Or(
 			order(b.Intended, a.Intended),
 			order(a.firm, b.firm),
@@ -35,7 +35,7 @@ func rank(list []found) []found {
 			cmp.Compare(a.Rule, b.Rule),
 		)
 	})
-	out := make([]found, 0, len(list))
+	out := make([]rankedFinding, 0, len(list))
 	placed := make([]bool, len(list))
 	var place func(i int)
 	place = func(i int) {
@@ -57,7 +57,7 @@ func rank(list []found) []found {
 }
 
 // causes reports whether one finding explains another: its rule says so, and it is large enough.
-func causes(cause, symptom found) bool {
+func causes(cause, symptom rankedFinding) bool {
 	return slices.Contains(cause.rule.Explains, symptom.Rule) &&
 		!cause.Intended && (cause.firm || !symptom.firm) &&
 		cause.size() >= symptom.size()/2

@@ -14,7 +14,7 @@ import (
 // report is one of the recorded ncu reports, and how its own rules compare with pawl's.
 type report struct {
 	name   string
-	seen   Seen
+	seen   Subject
 	theirs []profile.Rule // the tool's own findings that count, the highest estimate first
 }
 
@@ -36,7 +36,7 @@ func readReport(t *testing.T, raw string) report {
 	if err != nil {
 		t.Fatalf("%s: %v", raw, err)
 	}
-	s, err := Look(p, nil)
+	s, err := NewSubject(p, nil)
 	if err != nil {
 		t.Fatalf("%s: %v", raw, err)
 	}

@@ -17,8 +17,8 @@ type Rule struct {
 	unless   formula // exception from when
 	intended formula // the finding is probably on purpose
 	share    formula // share of the runtime, as estimated by pawl
-	says     []saying
-	evidence []clue
+	says     []sentenceRule
+	evidence []evidenceRule
 	tool     []toolRule
 	tests    []vector
 	at       place
@@ -67,15 +67,15 @@ func (r *Rule) Tool() []string {
 	return ids
 }
 
-// saying is a sentence with a condition. The first one counts whose condition holds and whose
+// sentenceRule is a sentence with a condition. The first one counts whose condition holds and whose
 // quantities were all measured.
-type saying struct {
+type sentenceRule struct {
 	when formula
 	text template
 }
 
-// clue is a quantity that supports a finding, with its limit.
-type clue struct {
+// evidenceRule is a quantity that supports a finding, with its limit.
+type evidenceRule struct {
 	quantity string
 	compare  string
 	limit    formula // empty for none

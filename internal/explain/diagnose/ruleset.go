@@ -147,14 +147,14 @@ func (rs *RuleSet) reaches(from *Rule, to string, seen map[string]bool) bool {
 // try returns the outcome of a rule for a vector. A finding without a sentence, for lack of a
 // value, is an error: the rule and its text need different values.
 func (x *Rule) try(t vector) (outcome, error) {
-	s := Seen{Facts: profile.Facts(t.facts)}
+	s := Subject{Facts: profile.Facts(t.facts)}
 	if t.device != "" {
 		if err := s.on(t.device); err != nil {
 			return "", err
 		}
 	}
 	v := s.values()
-	f, ok := x.look(v, nil)
+	f, ok := x.evaluate(v, nil)
 	switch {
 	case !ok:
 		return silent, nil
@@ -170,7 +170,7 @@ func (x *Rule) try(t vector) (outcome, error) {
 }
 
 // on sets the device of a test by the name of a card or an architecture.
-func (s *Seen) on(device string) error {
+func (s *Subject) on(device string) error {
 	if cards := gpu.FindCards(device); len(cards) > 0 {
 		s.Card = &cards[0]
 		return nil

@@ -39,7 +39,7 @@ func TestAddTakesRulesOfUsers(t *testing.T) {
 	if got := len(Rules().All()); got != before {
 		t.Errorf("what a caller adds changes the rules of all: %d, were %d", got, before)
 	}
-	d := rs.Diagnose(Seen{Facts: profile.Facts{"instructions": 1.5e6}})
+	d := rs.Diagnose(Subject{Facts: profile.Facts{"instructions": 1.5e6}})
 	if len(d.Findings) != 1 || d.Findings[0].Sentence != "1.5 million instructions are too many." {
 		t.Errorf("got %v", d.Findings)
 	}
@@ -54,7 +54,7 @@ func TestAddReplacesARuleOfTheSameID(t *testing.T) {
 	if got := len(rs.All()); got != before {
 		t.Fatalf("%d rules, want %d", got, before)
 	}
-	if d := rs.Diagnose(Seen{Facts: profile.Facts{"dram_pct": 95}}); len(d.Findings) != 0 {
+	if d := rs.Diagnose(Subject{Facts: profile.Facts{"dram_pct": 95}}); len(d.Findings) != 0 {
 		t.Errorf("the rule that was replaced still speaks: %v", d.Findings)
 	}
 }
@@ -149,7 +149,7 @@ func FuzzAdd(f *testing.F) {
 			return
 		}
 		_ = rs.Test()
-		for _, finding := range rs.Diagnose(Seen{Facts: facts}).Findings {
+		for _, finding := range rs.Diagnose(Subject{Facts: facts}).Findings {
 			if s := finding.Share; s != nil && !(*s >= 0 && *s <= 1) {
 				t.Errorf("rule %s has a share of %v", finding.Rule, *s)
 			}

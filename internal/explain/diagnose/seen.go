@@ -8,26 +8,26 @@ import (
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
 )
 
-// Look extracts from a profile what a diagnosis needs: the facts of the main launch. card is nil if
+// NewSubject extracts from a profile what a diagnosis needs: the facts of the main launch. card is nil if
 // pawl does not know the device.
-func Look(p *profile.Profile, card *gpu.Card) (Seen, error) {
+func NewSubject(p *profile.Profile, card *gpu.Card) (Subject, error) {
 	if p == nil {
-		return Seen{}, errors.New("diagnose: there is no profile")
+		return Subject{}, errors.New("diagnose: there is no profile")
 	}
 	launch, ok := p.Main()
 	if !ok {
-		return Seen{}, errors.New("diagnose: the profile has no launch of a kernel: was the right kernel named, and did it run under the tool?")
+		return Subject{}, errors.New("diagnose: the profile has no launch of a kernel: was the right kernel named, and did it run under the tool?")
 	}
 	if card == nil {
 		if c, ok := gpu.CardOf(p.Subject.Device); ok {
 			card = &c
 		}
 	}
-	return Seen{Profile: p, Launch: launch, Facts: launch.Facts(), Card: card}, nil
+	return Subject{Profile: p, Launch: launch, Facts: launch.Facts(), Card: card}, nil
 }
 
 // values returns the facts and the quantities derived from them.
-func (s Seen) values() values {
+func (s Subject) values() values {
 	v := make(values, len(s.Facts)+len(derived))
 	for name, x := range s.Facts {
 		if !math.IsNaN(x) && !math.IsInf(x, 0) {
@@ -39,7 +39,7 @@ func (s Seen) values() values {
 }
 
 // All returns the facts and the quantities derived from them: every known quantity that a rule may use.
-func (s Seen) All() profile.Facts {
+func (s Subject) All() profile.Facts {
 	facts, v := profile.Facts{}, s.values()
 	for name := range v {
 		if x, ok := v.get(name); ok {
@@ -50,7 +50,7 @@ func (s Seen) All() profile.Facts {
 }
 
 // arch returns the architecture of the launch; nil if pawl does not know it.
-func (s Seen) arch() *gpu.Arch {
+func (s Subject) arch() *gpu.Arch {
 	name := s.Launch.CC
 	if name == "" && s.Card != nil {
 		name = s.Card.Arch

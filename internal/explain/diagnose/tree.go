@@ -17,7 +17,7 @@ type tree struct {
 type branch struct {
 	class Bottleneck
 	when  formula
-	says  []saying
+	says  []sentenceRule
 }
 
 // part is something that a profile should contain.

@@ -35,7 +35,7 @@ func percent(x float64) string {
 	if x >= 20 && x < 99.5 {
 		return strconv.FormatFloat(x, 'f', 0, 64)
 	}
-	return trimmed(x, 1)
+	return trimZeros(x, 1)
 }
 
 // number formats a count, or a ratio with three digits.
@@ -49,11 +49,11 @@ func number(x float64) string {
 	case x == math.Trunc(x), size >= 1000:
 		return strconv.FormatFloat(x, 'f', 0, 64)
 	case size >= 100:
-		return trimmed(x, 0)
+		return trimZeros(x, 0)
 	case size >= 10:
-		return trimmed(x, 1)
+		return trimZeros(x, 1)
 	default:
-		return trimmed(x, 2)
+		return trimZeros(x, 2)
 	}
 }
 
@@ -82,7 +82,7 @@ func scaled(x, step float64, units []string) string {
 	} else if size < 99.5 {
 		decimals = 1
 	}
-	return trimmedUnit(trimmed(x, decimals), units[i])
+	return trimmedUnit(trimZeros(x, decimals), units[i])
 }
 
 func trimmedUnit(value, unit string) string {
@@ -92,8 +92,8 @@ func trimmedUnit(value, unit string) string {
 	return value + " " + unit
 }
 
-// trimmed drops trailing zeros after the point.
-func trimmed(x float64, decimals int) string {
+// trimZeros drops trailing zeros after the point.
+func trimZeros(x float64, decimals int) string {
 	rounded, _ := strconv.ParseFloat(fmt.Sprintf("%.*f", decimals, x), 64)
 	return strconv.FormatFloat(rounded+0, 'f', -1, 64)
 }

@@ -33,10 +33,10 @@ var ErrNothingCollected = errors.New("callgrind collected nothing: the function 
 
 // Limits of a callgrind file, beside its size.
 const (
-	mostEvents      = 64
-	mostFunctions   = 1 << 20
-	mostHotter      = 12 // max functions in the list of the hottest
-	mostFunctionLen = 2000
+	mostEvents     = 64
+	maxFunctions   = 1 << 20
+	maxHottest     = 12 // max functions in the list of the hottest
+	maxFunctionLen = 2000
 )
 
 func readCallgrind(data []byte) (*Profile, error) {
@@ -85,7 +85,7 @@ func (c *callgrind) header(name, value string) (err error) {
 	case "creator":
 		c.version = truncated(strings.TrimPrefix(value, "callgrind-"), 100)
 	case "cmd":
-		c.command = truncated(value, mostFunctionLen)
+		c.command = truncated(value, maxFunctionLen)
 	case "positions":
 		c.positions = min(len(strings.Fields(value)), 3)
 	case "events":
@@ -127,17 +127,17 @@ func (c *callgrind) position(key, value string) error {
 func (c *callgrind) name(value string) (string, error) {
 	id, name, ok := strings.Cut(value, ")")
 	if !ok || !strings.HasPrefix(id, "(") {
-		return truncated(value, mostFunctionLen), nil // names are not compressed
+		return truncated(value, maxFunctionLen), nil // names are not compressed
 	}
-	name = truncated(strings.TrimSpace(name), mostFunctionLen)
+	name = truncated(strings.TrimSpace(name), maxFunctionLen)
 	if name == "" {
 		if c.names[id] == "" {
 			return "", fmt.Errorf("function %s) has no name", id)
 		}
 		return c.names[id], nil
 	}
-	if len(c.names) >= mostFunctions {
-		return "", fmt.Errorf("more than %d functions", mostFunctions)
+	if len(c.names) >= maxFunctions {
+		return "", fmt.Errorf("more than %d functions", maxFunctions)
 	}
 	c.names[id] = name
 	return name, nil
@@ -195,7 +195,7 @@ func (c *callgrind) profile() (*Profile, error) {
 	for i, event := range c.events {
 		l.Metrics = append(l.Metrics, Metric{Name: event, Value: &c.totals[i]})
 	}
-	for i, f := range functions[:min(len(functions), mostHotter)] {
+	for i, f := range functions[:min(len(functions), maxHottest)] {
 		if i == 0 {
 			l.Kernel = f.name
 		}

@@ -39,7 +39,7 @@ func (l Launch) direct(quantity string) (v float64, ok bool) {
 		m := &l.Metrics[i]
 		names := []string{m.Name}
 		if m.Name == "" {
-			names = named(m.Section, m.Label)
+			names = metricNames(m.Section, m.Label)
 		}
 		for _, name := range names {
 			rank := slices.Index(s.metrics[:best], name)
@@ -89,7 +89,7 @@ func (l Launch) values() values {
 	}
 	for i := range l.Metrics {
 		if metric := &l.Metrics[i]; metric.Name == "" {
-			for _, name := range named(metric.Section, metric.Label) {
+			for _, name := range metricNames(metric.Section, metric.Label) {
 				m.add(name, metric)
 			}
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/goatnote-inc/pawl/internal/explain/profile"
 	"github.com/goatnote-inc/pawl/internal/base/mutate"
+	"github.com/goatnote-inc/pawl/internal/explain/profile"
 )
 
 type reader func(io.Reader) (*profile.Profile, error)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/goatnote-inc/pawl/internal/explain/profile"
 	"github.com/goatnote-inc/pawl/internal/base/mutate"
+	"github.com/goatnote-inc/pawl/internal/explain/profile"
 )
 
 func hostFile(t testing.TB, name string) []byte {

@@ -2,9 +2,9 @@ package profile
 
 import "strings"
 
-// named returns the names that a metric with a label may have. Display pages have only labels, and
+// metricNames returns the names that a metric with a label may have. Display pages have only labels, and
 // one label means different things in different sections.
-func named(section, label string) []string {
+func metricNames(section, label string) []string {
 	section = strings.ToLower(section)
 	if section == "gpu speed of light" { // name until 2020
 		section = "gpu speed of light throughput"
@@ -61,20 +61,20 @@ var labels = map[string]map[string][]string{
 		"executed ipc elapsed": one("sm__inst_executed.avg.per_cycle_elapsed"),
 		"issued ipc active":    one("sm__inst_issued.avg.per_cycle_active"),
 		// Share of all cycles since 2025.3, of the active ones before.
-		"issue slots busy": both("sm__inst_issued"),
-		"sm busy":          both("sm__instruction_throughput"),
-		"fma":              both("sm__pipe_fma_cycles_active", "sm__inst_executed_pipe_fma"),
-		"alu":              both("sm__pipe_alu_cycles_active", "sm__inst_executed_pipe_alu"),
-		"lsu":              both("sm__inst_executed_pipe_lsu"),
-		"xu":               both("sm__inst_executed_pipe_xu"),
-		"fp16":             both("sm__inst_executed_pipe_fp16"),
-		"fma (fp16)":       both("sm__inst_executed_pipe_fma_type_fp16"),
-		"fp64":             both("sm__pipe_fp64_cycles_active", "sm__inst_executed_pipe_fp64"),
-		"tensor (all)":     both("sm__pipe_tensor_cycles_active", "sm__pipe_tensor_cycles_active_v2"),
-		"tensor (fp)":      both("sm__pipe_tensor_op_hmma_cycles_active", "sm__inst_executed_pipe_tensor_op_hmma"),
-		"tensor (int)":     both("sm__pipe_tensor_op_imma_cycles_active", "sm__inst_executed_pipe_tensor_op_imma"),
-		"tensor (dp)":      both("sm__pipe_tensor_op_dmma_cycles_active", "sm__inst_executed_pipe_tensor_op_dmma"),
-		"tc":               both("sm__pipe_tc_cycles_active"),
+		"issue slots busy": activeAndElapsed("sm__inst_issued"),
+		"sm busy":          activeAndElapsed("sm__instruction_throughput"),
+		"fma":              activeAndElapsed("sm__pipe_fma_cycles_active", "sm__inst_executed_pipe_fma"),
+		"alu":              activeAndElapsed("sm__pipe_alu_cycles_active", "sm__inst_executed_pipe_alu"),
+		"lsu":              activeAndElapsed("sm__inst_executed_pipe_lsu"),
+		"xu":               activeAndElapsed("sm__inst_executed_pipe_xu"),
+		"fp16":             activeAndElapsed("sm__inst_executed_pipe_fp16"),
+		"fma (fp16)":       activeAndElapsed("sm__inst_executed_pipe_fma_type_fp16"),
+		"fp64":             activeAndElapsed("sm__pipe_fp64_cycles_active", "sm__inst_executed_pipe_fp64"),
+		"tensor (all)":     activeAndElapsed("sm__pipe_tensor_cycles_active", "sm__pipe_tensor_cycles_active_v2"),
+		"tensor (fp)":      activeAndElapsed("sm__pipe_tensor_op_hmma_cycles_active", "sm__inst_executed_pipe_tensor_op_hmma"),
+		"tensor (int)":     activeAndElapsed("sm__pipe_tensor_op_imma_cycles_active", "sm__inst_executed_pipe_tensor_op_imma"),
+		"tensor (dp)":      activeAndElapsed("sm__pipe_tensor_op_dmma_cycles_active", "sm__inst_executed_pipe_tensor_op_dmma"),
+		"tc":               activeAndElapsed("sm__pipe_tc_cycles_active"),
 	},
 	"memory workload analysis": {
 		"memory throughput":                      one("dram__bytes.sum.per_second"),

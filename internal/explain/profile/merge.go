@@ -66,7 +66,7 @@ func (l Launch) merge(other Launch) (Launch, error) {
 
 // label adds the display label of m to the matching metric of the raw page, or appends m.
 func label(metrics []Metric, index map[string]int, m Metric) []Metric {
-	names := named(m.Section, m.Label)
+	names := metricNames(m.Section, m.Label)
 	if m.Name != "" {
 		names = []string{m.Name}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
 )
 
-func named(l profile.Launch, name string) profile.Metric {
+func metricNames(l profile.Launch, name string) profile.Metric {
 	for _, m := range l.Metrics {
 		if m.Name == name {
 			return m
@@ -25,7 +25,7 @@ func TestSummaryByKernel(t *testing.T) {
 		t.Fatalf("%+v", p.Launches)
 	}
 	want := profile.Metric{Name: "gpu__time_duration.sum", Section: "GPU Speed Of Light Throughput", Unit: "usecond", Value: new(2.0), Low: new(1.0), High: new(3.0)}
-	if diff := cmp.Diff(want, named(p.Launches[0], "gpu__time_duration.sum")); diff != "" {
+	if diff := cmp.Diff(want, metricNames(p.Launches[0], "gpu__time_duration.sum")); diff != "" {
 		t.Error(diff)
 	}
 	if main, _ := p.Main(); main.ID != 1 {
@@ -77,7 +77,7 @@ func TestSummaryByGPU(t *testing.T) {
 	if diff := cmp.Diff([]string{"gemm(float *)", "reduce(float *)"}, kernels); diff != "" {
 		t.Error(diff)
 	}
-	m := named(p.Launches[0], "gpu__time_duration.sum")
+	m := metricNames(p.Launches[0], "gpu__time_duration.sum")
 	if m.Low == nil || *m.Low != 1 || *m.High != 3 || *m.Value != 2 {
 		t.Errorf("%+v", m)
 	}
@@ -94,11 +94,11 @@ func TestRawPageAsText(t *testing.T) {
 		"device__attribute_display_name": "NVIDIA GeForce RTX 3080",
 		"launch__func_cache_config":      "cudaFuncCachePreferNone",
 	} {
-		if m := named(l, name); m.Text != want {
+		if m := metricNames(l, name); m.Text != want {
 			t.Errorf("%s is %q, want %q", name, m.Text, want)
 		}
 	}
-	m := named(l, "smsp__a_name_that_is_much_longer_than_the_column_that_is_there_for_it")
+	m := metricNames(l, "smsp__a_name_that_is_much_longer_than_the_column_that_is_there_for_it")
 	if m.Unit != "inst/cycle" || m.Value == nil || *m.Value != 1.25 {
 		t.Errorf("%+v", m)
 	}

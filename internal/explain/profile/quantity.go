@@ -54,8 +54,8 @@ const (
 	active  = ".avg.pct_of_peak_sustained_active"
 )
 
-// both returns the names of metrics in percent of active cycles, then of all.
-func both(names ...string) []string {
+// activeAndElapsed returns the names of metrics in percent of active cycles, then of all.
+func activeAndElapsed(names ...string) []string {
 	var list []string
 	for _, suffix := range []string{active, elapsed} {
 		for _, name := range names {

@@ -94,10 +94,10 @@ func notEOF(err error) error {
 // placed lists columns that have their own field in a launch, a metric or a rule; aside lists ncu's
 // other columns about a launch.
 var (
-	placed = columns("ID", "Kernel Name", "CC", "Block Size", "Grid Size",
+	knownColumns = columns("ID", "Kernel Name", "CC", "Block Size", "Grid Size",
 		"Section Name", "Metric Name", "Metric Unit", "Metric Value", "Minimum", "Maximum", "Average",
 		"Rule Name", "Rule Type", "Rule Description", "Estimated Speedup Type", "Estimated Speedup")
-	aside = columns("Process ID", "Process Name", "Host Name", "Kernel Time", "Context", "Stream", "Device", "Device Id", "Invocations")
+	otherColumns = columns("Process ID", "Process Name", "Host Name", "Kernel Time", "Context", "Stream", "Device", "Device Id", "Invocations")
 )
 
 func columns(names ...string) map[string]bool {
@@ -111,14 +111,14 @@ func columns(names ...string) map[string]bool {
 // isField reports whether a column holds other information about the launch. Names of metrics have
 // neither spaces nor colons; a column that has them is an NVTX range.
 func isField(name string) bool {
-	return !placed[name] && (aside[name] || name == "" || strings.ContainsAny(name, " :"))
+	return !knownColumns[name] && (otherColumns[name] || name == "" || strings.ContainsAny(name, " :"))
 }
 
 // metricColumns returns the columns of a raw page that hold metrics.
 func (s *sheet) metricColumns() []int {
 	var list []int
 	for i, name := range s.header {
-		if !placed[name] && !isField(name) {
+		if !knownColumns[name] && !isField(name) {
 			list = append(list, i)
 		}
 	}

@@ -26,8 +26,8 @@ var speedSources = []source{
 	from("mem_pipes_pct", percent, "memory pipes of the SM, of their peak", "sm__memory_throughput"+elapsed),
 	from("ipc", none, "instructions per cycle of an active SM", "sm__inst_executed.avg.per_cycle_active"),
 	from("ipc_elapsed", none, "instructions per cycle of an SM", "sm__inst_executed.avg.per_cycle_elapsed"),
-	from("issue_slots_pct", percent, "issue slots in use", both("sm__inst_issued")...),
-	from("sm_busy_pct", percent, "busiest instruction pipe or issue slot", both("sm__instruction_throughput")...),
+	from("issue_slots_pct", percent, "issue slots in use", activeAndElapsed("sm__inst_issued")...),
+	from("sm_busy_pct", percent, "busiest instruction pipe or issue slot", activeAndElapsed("sm__instruction_throughput")...),
 	from("sm_active_pct", percent, "share of the cycles in which an SM had work"),
 	from("sm_cycles_max_over_mean", none, "cycles of the busiest SM over those of the mean SM"),
 }
@@ -45,18 +45,18 @@ var memorySources = []source{
 }
 
 var pipeSources = []source{
-	from("pipe_fma_pct", percent, "FMA pipe in use", both("sm__pipe_fma_cycles_active", "sm__inst_executed_pipe_fma", "sm__pipe_fmaheavy_cycles_active")...),
-	from("pipe_alu_pct", percent, "ALU pipe in use", both("sm__pipe_alu_cycles_active", "sm__inst_executed_pipe_alu")...),
-	from("pipe_fp64_pct", percent, "FP64 pipe in use", both("sm__pipe_fp64_cycles_active", "sm__inst_executed_pipe_fp64")...),
-	from("pipe_fp16_pct", percent, "FP16 pipe in use", both("sm__inst_executed_pipe_fp16", "sm__inst_executed_pipe_fma_type_fp16")...),
-	from("pipe_lsu_pct", percent, "load and store pipe in use", both("sm__inst_executed_pipe_lsu")...),
-	from("pipe_xu_pct", percent, "pipe of special functions and conversions in use", both("sm__inst_executed_pipe_xu", "sm__pipe_xu_cycles_active")...),
+	from("pipe_fma_pct", percent, "FMA pipe in use", activeAndElapsed("sm__pipe_fma_cycles_active", "sm__inst_executed_pipe_fma", "sm__pipe_fmaheavy_cycles_active")...),
+	from("pipe_alu_pct", percent, "ALU pipe in use", activeAndElapsed("sm__pipe_alu_cycles_active", "sm__inst_executed_pipe_alu")...),
+	from("pipe_fp64_pct", percent, "FP64 pipe in use", activeAndElapsed("sm__pipe_fp64_cycles_active", "sm__inst_executed_pipe_fp64")...),
+	from("pipe_fp16_pct", percent, "FP16 pipe in use", activeAndElapsed("sm__inst_executed_pipe_fp16", "sm__inst_executed_pipe_fma_type_fp16")...),
+	from("pipe_lsu_pct", percent, "load and store pipe in use", activeAndElapsed("sm__inst_executed_pipe_lsu")...),
+	from("pipe_xu_pct", percent, "pipe of special functions and conversions in use", activeAndElapsed("sm__inst_executed_pipe_xu", "sm__pipe_xu_cycles_active")...),
 	from("pipe_tensor_pct", percent, "tensor pipe in use"),
 	from("pipe_max_pct", percent, "busiest of the arithmetic pipes (FMA, ALU, FP64, FP16, XU, tensor)"),
 }
 
 // tensorMetrics are the metrics of the tensor pipe on different chips; the highest value counts.
-var tensorMetrics = both(
+var tensorMetrics = activeAndElapsed(
 	"sm__pipe_tensor_cycles_active", "sm__pipe_tensor_cycles_active_v2", "sm__pipe_tc_cycles_active",
 	"sm__pipe_tensor_op_hmma_cycles_active", "sm__pipe_tensor_op_imma_cycles_active", "sm__pipe_tensor_op_dmma_cycles_active",
 	"sm__pipe_tensor_op_hmma_cycles_active_v2", "sm__pipe_tensor_op_imma_cycles_active_v2", "sm__pipe_tensor_op_dmma_cycles_active_v2",

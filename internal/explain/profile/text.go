@@ -76,7 +76,7 @@ var (
 
 func (t *textPage) line(s string) error {
 	if spans := columnsOf(s); len(spans) >= 3 {
-		t.rules(spans)
+		t.dashes(spans)
 		return nil
 	}
 	if t.columns != nil && (strings.TrimSpace(s) == "" || s[0] != ' ') {
@@ -114,8 +114,8 @@ func (t *textPage) line(s string) error {
 	return nil
 }
 
-// rules handles a line of dashes: it starts a table, underlines its titles, or ends it.
-func (t *textPage) rules(spans []span) {
+// dashes handles a line of dashes: it starts a table, underlines its titles, or ends it.
+func (t *textPage) dashes(spans []span) {
 	if t.columns != nil && t.rows > 0 {
 		t.columns, t.titles = nil, nil
 		return

@@ -66,7 +66,7 @@ func (s *State) assign(c *Config, now time.Time) map[string]*load {
 // explain logs, once a day, that a job waits only because the budget does not suffice.
 func (s *State) explain(c *Config, j *Job, fits []*HostConfig, now time.Time) {
 	for _, hc := range fits {
-		if h := s.host(hc.Name); !s.Day.Short && h.Paid.IsZero() && !s.affords(c, hc, now) {
+		if h := s.host(hc.Name); !s.Day.Short && h.SettledUntil.IsZero() && !s.affords(c, hc, now) {
 			s.Day.Short = true
 			s.say("job %s waits: the budget of %s does not reach for a start of %s", j.key(), s.Day.Date, hc.Name)
 		}
@@ -120,10 +120,10 @@ func (s *State) rank(c *Config, hc *HostConfig, now time.Time) int {
 	case Stopping:
 		return -1 // it can be started again only once it is off
 	case Off, Unknown:
-		if !h.Paid.IsZero() {
+		if !h.SettledUntil.IsZero() {
 			return 1 // it was on when it was last seen
 		}
-		if now.Before(h.Later) || !s.affords(c, hc, now) {
+		if now.Before(h.NoStartBefore) || !s.affords(c, hc, now) {
 			return -1
 		}
 		return 2

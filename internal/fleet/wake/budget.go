@@ -55,8 +55,8 @@ func (s *State) account(now time.Time) {
 	s.Day = Day{Date: date, On: map[string]time.Duration{}}
 	begin := midnight(now).Add(-24 * time.Hour)
 	for _, h := range s.Hosts {
-		if !h.Paid.IsZero() && h.Paid.Before(begin) {
-			h.Paid = begin
+		if !h.SettledUntil.IsZero() && h.SettledUntil.Before(begin) {
+			h.SettledUntil = begin
 		}
 	}
 }
@@ -64,21 +64,21 @@ func (s *State) account(now time.Time) {
 // meter starts to count the time of a host that is on. It counts from when the host was last seen off,
 // if known, because the host may have been on since then.
 func (h *Host) meter(off, now time.Time) {
-	if !h.Paid.IsZero() {
+	if !h.SettledUntil.IsZero() {
 		return
 	}
-	h.Paid = now
+	h.SettledUntil = now
 	if !off.IsZero() && off.Before(now) {
-		h.Paid = later(off, midnight(now).Add(-24*time.Hour))
+		h.SettledUntil = later(off, midnight(now).Add(-24*time.Hour))
 	}
 }
 
 // settle adds the time of a host that is off to the day and stops counting.
 func (s *State) settle(name string, h *Host, now time.Time) {
-	if !h.Paid.IsZero() && now.After(h.Paid) {
-		s.Day.On[name] += now.Sub(h.Paid)
+	if !h.SettledUntil.IsZero() && now.After(h.SettledUntil) {
+		s.Day.On[name] += now.Sub(h.SettledUntil)
 	}
-	h.Paid = time.Time{}
+	h.SettledUntil = time.Time{}
 }
 
 // spent returns the cost of the day so far. Hosts that are no longer in the file are not included.
@@ -87,8 +87,8 @@ func (s *State) spent(c *Config, now time.Time) amount {
 	for i := range c.Hosts {
 		hc := &c.Hosts[i]
 		d := s.Day.On[hc.Name]
-		if h := s.Hosts[hc.Name]; h != nil && !h.Paid.IsZero() {
-			d += max(0, now.Sub(h.Paid))
+		if h := s.Hosts[hc.Name]; h != nil && !h.SettledUntil.IsZero() {
+			d += max(0, now.Sub(h.SettledUntil))
 		}
 		sum = sum.plus(amountOf(d, hc))
 	}
@@ -101,7 +101,7 @@ func (s *State) bound(c *Config, now time.Time) amount {
 	sum := s.spent(c, now)
 	for i := range c.Hosts {
 		hc := &c.Hosts[i]
-		if h := s.host(hc.Name); !h.Paid.IsZero() {
+		if h := s.host(hc.Name); !h.SettledUntil.IsZero() {
 			sum = sum.plus(amountOf(min(c.stopNeeds(hc, h), midnight(now).Sub(now)), hc))
 		}
 	}

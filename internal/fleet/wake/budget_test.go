@@ -107,7 +107,7 @@ func TestBudgetKeepsTimeForACommand(t *testing.T) {
 	h := p.state.host("a")
 	h.meter(p.now, p.now)
 	still := p.state.bound(p.config, p.now).time
-	h.Flight = &Flight{Kind: Start, Since: p.now}
+	h.Flight = &RunningCommand{Kind: Start, Since: p.now}
 	if got := p.state.bound(p.config, p.now).time; still != 5*time.Minute || got != 6*time.Minute {
 		t.Errorf("%v without a command and %v with one, want 5m and 6m", still, got)
 	}

@@ -24,7 +24,7 @@ func (s *State) decide(c *Config, now time.Time) []Action {
 			kind = Start
 		}
 		if kind != "" {
-			h.Flight = &Flight{Kind: kind, Since: now}
+			h.Flight = &RunningCommand{Kind: kind, Since: now}
 			h.turn++
 			h.asking = false
 			if kind == Start {
@@ -45,16 +45,16 @@ func (s *State) decide(c *Config, now time.Time) []Action {
 
 // mustStop reports whether a host must be stopped now, and logs why.
 func (s *State) mustStop(c *Config, hc *HostConfig, h *Host, l *load, over bool, now time.Time) bool {
-	if h.Paid.IsZero() {
+	if h.SettledUntil.IsZero() {
 		return false
 	}
 	if !h.Stopped.IsZero() {
 		if now.Sub(h.Stopped) < hc.Halt {
 			return false
 		}
-		s.unstopped(hc, h, now, "it was stopped and is not off after "+hc.Halt.String())
+		s.stopFailed(hc, h, now, "it was stopped and is not off after "+hc.Halt.String())
 	}
-	if now.Before(h.Wait) {
+	if now.Before(h.NoStopBefore) {
 		return false
 	}
 	switch {
@@ -66,17 +66,17 @@ func (s *State) mustStop(c *Config, hc *HostConfig, h *Host, l *load, over bool,
 		}
 		return true
 	case !h.Started.IsZero() && now.Sub(h.Started) > hc.Boot:
-		s.failed(hc, h, now, "it was started and is not on after "+hc.Boot.String())
+		s.startFailed(hc, h, now, "it was started and is not on after "+hc.Boot.String())
 		return h.Seen != Off
-	case h.Seen != On || !h.Started.IsZero() || l.running || !s.informed(c, now):
+	case h.Seen != On || !h.Started.IsZero() || l.running || !s.recentlyPolled(c, now):
 		return false
 	}
-	rest := later(later(h.Up, h.Quiet), l.oldest)
+	rest := later(later(h.Up, h.IdleSince), l.oldest)
 	if now.Sub(rest) < hc.Idle {
 		return false
 	}
 	if l.waiting > 0 {
-		s.failed(hc, h, now, "it is on and takes none of the jobs that wait")
+		s.startFailed(hc, h, now, "it is on and takes none of the jobs that wait")
 	} else {
 		h.Failures = 0
 		s.reason(hc.Name, h, "is put to sleep after %v without a job", hc.Idle)
@@ -84,9 +84,9 @@ func (s *State) mustStop(c *Config, hc *HostConfig, h *Host, l *load, over bool,
 	return true
 }
 
-// informed reports whether the forge was polled recently. A host counts as idle only if it is known that
+// recentlyPolled reports whether the forge was polled recently. A host counts as idle only if it is known that
 // no job runs.
-func (s *State) informed(c *Config, now time.Time) bool {
+func (s *State) recentlyPolled(c *Config, now time.Time) bool {
 	for _, r := range c.GitHub.Repositories {
 		if now.Sub(s.Polled[r]) > max(5*time.Minute, 3*c.Poll) {
 			return false
@@ -97,22 +97,22 @@ func (s *State) informed(c *Config, now time.Time) bool {
 
 // mayStart reports whether a wanted host can be started now. It must have been seen off recently.
 func (s *State) mayStart(c *Config, hc *HostConfig, h *Host, now time.Time) bool {
-	if h.Seen != Off || !h.Started.IsZero() || !h.Paid.IsZero() || now.Sub(h.SeenAt) > hc.Ask {
+	if h.Seen != Off || !h.Started.IsZero() || !h.SettledUntil.IsZero() || now.Sub(h.SeenAt) > hc.Ask {
 		return false
 	}
-	return !now.Before(h.Later) && s.affords(c, hc, now)
+	return !now.Before(h.NoStartBefore) && s.affords(c, hc, now)
 }
 
 // mustAsk reports whether a status check is due. Checks are frequent while a change is expected.
 func (s *State) mustAsk(hc *HostConfig, h *Host, l *load, now time.Time) bool {
-	if h.asking || h.Flight != nil && !h.orphan {
+	if h.asking || h.Flight != nil && !h.inherited {
 		return false
 	}
 	every := 6 * hc.Ask
 	switch {
-	case h.orphan, h.Seen == Unknown, h.phase() == Starting, h.phase() == Stopping:
+	case h.inherited, h.Seen == Unknown, h.phase() == Starting, h.phase() == Stopping:
 		every = hc.Ask
-	case h.Seen == Off && l.waiting > 0 && !now.Before(h.Later):
+	case h.Seen == Off && l.waiting > 0 && !now.Before(h.NoStartBefore):
 		every = hc.Ask
 	}
 	return now.Sub(h.asked) >= every

@@ -103,7 +103,7 @@ func (s *State) observe(c *Config, told Job, polled bool, now time.Time) {
 		}
 		told.Seen, told.Misses = now, 0
 		s.Jobs[told.key()] = &told
-		s.began(c, &told)
+		s.confirmHosts(c, &told)
 		return
 	}
 	if polled {
@@ -143,15 +143,15 @@ func (s *State) admit(c *Config, told *Job, polled bool, now time.Time) bool {
 func (s *State) move(c *Config, j *Job, to Stage, now time.Time) {
 	for i := range c.Hosts {
 		if h := &c.Hosts[i]; j.runsOn(c, h) {
-			s.host(h.Name).Quiet = now
+			s.host(h.Name).IdleSince = now
 		}
 	}
 	j.Stage = to
-	s.began(c, j)
+	s.confirmHosts(c, j)
 }
 
-// began treats a running job as proof that its hosts work.
-func (s *State) began(c *Config, j *Job) {
+// confirmHosts treats a running job as proof that its hosts work.
+func (s *State) confirmHosts(c *Config, j *Job) {
 	for i := range c.Hosts {
 		if h := &c.Hosts[i]; j.runsOn(c, h) && s.host(h.Name).Seen == On {
 			s.host(h.Name).Failures = 0

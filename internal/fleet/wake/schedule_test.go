@@ -261,7 +261,7 @@ func (w *world) inspect() {
 func (w *world) ask(m *machine, a Action) {
 	life, busy := w.life, m.flights > 0
 	w.in(w.between(0, 3*time.Second), func() {
-		answer := Answer{Host: a.Host, Turn: a.Turn, Power: w.status(m), Busy: busy}
+		answer := StatusResult{Host: a.Host, Turn: a.Turn, Power: w.status(m), Busy: busy}
 		if w.wrong(0.05) {
 			answer.Power, answer.Why = Unknown, "timeout"
 		}

@@ -31,9 +31,9 @@ type message struct {
 }
 
 const (
-	tick      = time.Second
-	patience  = 5 * time.Second  // how long a delivery waits for the disk
-	departure = 10 * time.Second // how long commands may take to end on shutdown
+	tick            = time.Second
+	saveTimeout     = 5 * time.Second  // how long a delivery waits for the disk
+	shutdownTimeout = 10 * time.Second // how long commands may take to end on shutdown
 )
 
 // Serve runs until ctx ends. It leaves hosts as they are.
@@ -68,7 +68,7 @@ func (s *Server) routes(ctx context.Context) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/webhook", newReceiver(s.Secret, s.Log, func(d Delivery) error {
 		m := message{d, make(chan error, 1)}
-		timeout := time.NewTimer(patience)
+		timeout := time.NewTimer(saveTimeout)
 		defer timeout.Stop()
 		select {
 		case s.events <- m:
@@ -93,23 +93,23 @@ func (s *Server) loop(ctx context.Context, failed <-chan error) error {
 	defer ticker.Stop()
 	commands, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	s.round(commands, message{event: Tick{}})
+	s.processBatch(commands, message{event: Tick{}})
 	for {
 		select {
 		case m := <-s.events:
-			s.round(commands, m)
+			s.processBatch(commands, m)
 		case <-ticker.C:
-			s.round(commands, message{event: Tick{}})
+			s.processBatch(commands, message{event: Tick{}})
 		case err := <-failed:
 			return fmt.Errorf("listen for webhooks: %w", err)
 		case <-ctx.Done():
-			return s.leave(stop)
+			return s.shutdown(stop)
 		}
 	}
 }
 
-// round processes an event and all others that are pending, with a single write.
-func (s *Server) round(ctx context.Context, first message) {
+// processBatch processes an event and all others that are pending, with a single write.
+func (s *Server) processBatch(ctx context.Context, first message) {
 	var actions []Action
 	batch := append([]message{first}, s.pending()...)
 	for _, m := range batch {
@@ -154,7 +154,7 @@ func (s *Server) act(ctx context.Context, a Action, unsaved error) {
 		switch {
 		case a.Kind == Ask:
 			power, why, busy := run.ask(ctx, hc)
-			e = Answer{Host: a.Host, Turn: a.Turn, Power: power, Why: why, Busy: busy}
+			e = StatusResult{Host: a.Host, Turn: a.Turn, Power: power, Why: why, Busy: busy}
 		case a.Kind == Start && unsaved != nil:
 			e = Ended{Host: a.Host, Kind: Start, Why: unsaved.Error()}
 		default:
@@ -167,11 +167,11 @@ func (s *Server) act(ctx context.Context, a Action, unsaved error) {
 	})
 }
 
-// leave waits for running commands to end, and saves their results.
-func (s *Server) leave(stop context.CancelFunc) error {
+// shutdown waits for running commands to end, and saves their results.
+func (s *Server) shutdown(stop context.CancelFunc) error {
 	all := make(chan struct{})
 	go func() { s.work.Wait(); close(all) }()
-	timeout := time.NewTimer(departure)
+	timeout := time.NewTimer(shutdownTimeout)
 	defer timeout.Stop()
 	for {
 		select {

@@ -45,27 +45,27 @@ type Host struct {
 	SeenAt time.Time `json:"seen_at,omitzero"`
 	OffAt  time.Time `json:"off_at,omitzero"` // when it was last seen off
 
-	Flight  *Flight   `json:"flight,omitempty"`    // the running command
-	Started time.Time `json:"started,omitzero"`    // its start succeeded, and it has not been on since
-	Stopped time.Time `json:"stopped,omitzero"`    // its stop succeeded, and it has not been off since
-	Up      time.Time `json:"up,omitzero"`         // when it was first seen on
-	Quiet   time.Time `json:"quiet,omitzero"`      // when its last job ended
-	Paid    time.Time `json:"paid,omitzero"`       // its time is settled up to here; zero when it is off
-	Later   time.Time `json:"not_before,omitzero"` // no start before this time
-	Wait    time.Time `json:"stop_wait,omitzero"`  // no stop before this time
+	Flight        *RunningCommand `json:"flight,omitempty"`    // the running command
+	Started       time.Time       `json:"started,omitzero"`    // its start succeeded, and it has not been on since
+	Stopped       time.Time       `json:"stopped,omitzero"`    // its stop succeeded, and it has not been off since
+	Up            time.Time       `json:"up,omitzero"`         // when it was first seen on
+	IdleSince     time.Time       `json:"quiet,omitzero"`      // when its last job ended
+	SettledUntil  time.Time       `json:"paid,omitzero"`       // its time is settled up to here; zero when it is off
+	NoStartBefore time.Time       `json:"not_before,omitzero"` // no start before this time
+	NoStopBefore  time.Time       `json:"stop_wait,omitzero"`  // no stop before this time
 
 	Failures     int    `json:"failures,omitempty"` // failed starts in a row
 	StopFailures int    `json:"stop_failures,omitempty"`
 	Reason       string `json:"reason,omitempty"` // the last logged message about it
 
-	asking bool      // a status command is running
-	asked  time.Time // when the last one started
-	turn   int       // counts commands: a status requested before a command is stale
-	orphan bool      // an earlier process started Flight, and it may still be running
+	asking    bool      // a status command is running
+	asked     time.Time // when the last one started
+	turn      int       // counts commands: a status requested before a command is stale
+	inherited bool      // an earlier process started Flight, and it may still be running
 }
 
-// Flight is a running command. It is on disk before the command starts.
-type Flight struct {
+// RunningCommand is a running command. It is on disk before the command starts.
+type RunningCommand struct {
 	Kind  Kind      `json:"kind"`
 	Since time.Time `json:"since"`
 }
@@ -92,14 +92,14 @@ func (s *State) host(name string) *Host {
 func (s *State) Recover(c *Config, now time.Time) {
 	for name, h := range s.Hosts {
 		if c.host(name) == nil {
-			if !h.Paid.IsZero() {
+			if !h.SettledUntil.IsZero() {
 				s.say("%s was on when it was taken out of the file: nobody puts it to sleep any more", name)
 			}
 			delete(s.Hosts, name)
 			continue
 		}
-		h.Seen, h.orphan = Unknown, h.Flight != nil
-		if !h.Paid.IsZero() {
+		h.Seen, h.inherited = Unknown, h.Flight != nil
+		if !h.SettledUntil.IsZero() {
 			h.asked = now // the effect of its last command may not show at once
 		}
 	}

@@ -15,8 +15,8 @@ type Poll struct {
 	Jobs  []Job
 }
 
-// Answer is the result of a status command.
-type Answer struct {
+// StatusResult is the result of a status command.
+type StatusResult struct {
 	Host  string
 	Turn  int   // of the Ask
 	Power Power // Unknown if it failed
@@ -34,11 +34,11 @@ type Ended struct {
 // Tick only advances the time. One is needed about every second.
 type Tick struct{}
 
-func (Delivery) event() {}
-func (Poll) event()     {}
-func (Answer) event()   {}
-func (Ended) event()    {}
-func (Tick) event()     {}
+func (Delivery) event()     {}
+func (Poll) event()         {}
+func (StatusResult) event() {}
+func (Ended) event()        {}
+func (Tick) event()         {}
 
 // Action is an operation on a host, to run once the state is on disk.
 type Action struct {
@@ -55,7 +55,7 @@ func (s *State) Step(c *Config, e Event, now time.Time) (actions []Action, said 
 		s.observe(c, e.Job, false, now)
 	case Poll:
 		s.reconcile(c, e, now)
-	case Answer:
+	case StatusResult:
 		if hc := c.host(e.Host); hc != nil {
 			s.answered(hc, e, now)
 		}
@@ -71,15 +71,15 @@ func (s *State) Step(c *Config, e Event, now time.Time) (actions []Action, said 
 }
 
 // answered processes a status. A status requested before a command is stale.
-func (s *State) answered(hc *HostConfig, a Answer, now time.Time) {
+func (s *State) answered(hc *HostConfig, a StatusResult, now time.Time) {
 	h := s.host(hc.Name)
 	if a.Turn != h.turn || !h.asking {
 		return
 	}
 	h.asking = false
-	if h.orphan {
+	if h.inherited {
 		if !a.Busy || now.Sub(h.Flight.Since) >= hc.Timeout {
-			h.Flight, h.orphan = nil, false
+			h.Flight, h.inherited = nil, false
 		}
 		return // the command's effect may not show yet; the next status counts
 	}
@@ -98,15 +98,15 @@ func (s *State) answered(hc *HostConfig, a Answer, now time.Time) {
 		if h.Flight != nil || !h.Started.IsZero() {
 			return // it is about to start
 		}
-		if !h.Paid.IsZero() {
+		if !h.SettledUntil.IsZero() {
 			s.settle(hc.Name, h, now)
 			s.reason(hc.Name, h, "is off")
 		}
 		h.OffAt, h.Up, h.Stopped, h.StopFailures = now, time.Time{}, time.Time{}, 0
 	case Unknown:
 		s.reason(hc.Name, h, "its status is not known: %s", a.Why)
-		if h.Paid.IsZero() {
-			h.Later = later(h.Later, now.Add(3*hc.Ask)) // another host may be usable
+		if h.SettledUntil.IsZero() {
+			h.NoStartBefore = later(h.NoStartBefore, now.Add(3*hc.Ask)) // another host may be usable
 		}
 	}
 }
@@ -114,7 +114,7 @@ func (s *State) answered(hc *HostConfig, a Answer, now time.Time) {
 // ended processes the end of a command.
 func (s *State) ended(hc *HostConfig, e Ended, now time.Time) {
 	h := s.host(hc.Name)
-	if h.Flight == nil || h.Flight.Kind != e.Kind || h.orphan {
+	if h.Flight == nil || h.Flight.Kind != e.Kind || h.inherited {
 		return
 	}
 	began := h.Flight.Since
@@ -126,18 +126,18 @@ func (s *State) ended(hc *HostConfig, e Ended, now time.Time) {
 	case e.Kind == Start && e.Why == "":
 		h.Started = began
 	case e.Kind == Start:
-		s.failed(hc, h, now, "its start failed: "+e.Why)
+		s.startFailed(hc, h, now, "its start failed: "+e.Why)
 	case e.Why == "":
 		h.Stopped = now
 	default:
-		s.unstopped(hc, h, now, "its stop failed: "+e.Why)
+		s.stopFailed(hc, h, now, "its stop failed: "+e.Why)
 	}
 }
 
 const attempts = 5
 
-// failed delays the next start, longer after each failure.
-func (s *State) failed(hc *HostConfig, h *Host, now time.Time, why string) {
+// startFailed delays the next start, longer after each failure.
+func (s *State) startFailed(hc *HostConfig, h *Host, now time.Time, why string) {
 	h.Started = time.Time{}
 	h.Failures++
 	wait := 3 * hc.Ask << min(h.Failures-1, 5)
@@ -145,16 +145,16 @@ func (s *State) failed(hc *HostConfig, h *Host, now time.Time, why string) {
 		wait = max(wait, hc.Retry)
 		s.say("%s: given up for %v after %d tries", hc.Name, wait, h.Failures)
 	}
-	h.Later = now.Add(wait)
+	h.NoStartBefore = now.Add(wait)
 	s.reason(hc.Name, h, "%s; tried again in %v", why, wait)
 }
 
-// unstopped delays the next stop, but never for long: every minute costs.
-func (s *State) unstopped(hc *HostConfig, h *Host, now time.Time, why string) {
+// stopFailed delays the next stop, but never for long: every minute costs.
+func (s *State) stopFailed(hc *HostConfig, h *Host, now time.Time, why string) {
 	h.Stopped = time.Time{}
 	wait := hc.Ask << min(h.StopFailures, 4)
 	h.StopFailures++
-	h.Wait = now.Add(wait)
+	h.NoStopBefore = now.Add(wait)
 	s.say("%s: %s; tried again in %v", hc.Name, why, wait)
 }
 

@@ -52,7 +52,7 @@ func (p *play) tell(e Event) {
 	p.said = append(p.said, said...)
 	for _, a := range actions {
 		if a.Kind == Ask {
-			p.tell(Answer{Host: a.Host, Turn: a.Turn, Power: p.power[a.Host]})
+			p.tell(StatusResult{Host: a.Host, Turn: a.Turn, Power: p.power[a.Host]})
 			continue
 		}
 		p.did = append(p.did, string(a.Kind)+" "+a.Host)
@@ -289,7 +289,7 @@ func TestStaleAnswers(t *testing.T) {
 	before := h.turn - 1
 	p.done(Start, "cheap", On)
 	h.asking = true
-	p.tell(Answer{Host: "cheap", Turn: before, Power: Stopping})
+	p.tell(StatusResult{Host: "cheap", Turn: before, Power: Stopping})
 	if h.Seen == Stopping {
 		t.Error("an answer of before the start counts")
 	}
@@ -427,7 +427,7 @@ func TestAfterACrash(t *testing.T) {
 		if i < 0 || asked[i].Kind != Ask {
 			t.Fatalf("it is not asked, but %v", asked)
 		}
-		then, _ := p.state.Step(p.config, Answer{Host: "cheap", Turn: asked[i].Turn, Power: power, Busy: busy}, p.now)
+		then, _ := p.state.Step(p.config, StatusResult{Host: "cheap", Turn: asked[i].Turn, Power: power, Busy: busy}, p.now)
 		return slices.DeleteFunc(then, func(a Action) bool { return a.Host != "cheap" })
 	}
 	if got := answer(Off, true); got != nil {

@@ -80,7 +80,7 @@ func replace(path string, data []byte) error {
 	if err := os.Rename(next, path); err != nil {
 		return err
 	}
-	return disk.SyncFolder(filepath.Dir(path))
+	return disk.SyncDir(filepath.Dir(path))
 }
 
 // LoadState reads a state file, even one that is in use.

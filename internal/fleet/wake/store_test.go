@@ -90,7 +90,7 @@ func FuzzState(f *testing.F) {
 		for range 3 {
 			actions, _ := s.Step(c, Tick{}, now)
 			for _, a := range actions {
-				s.Step(c, Answer{Host: a.Host, Turn: a.Turn, Power: Off}, now)
+				s.Step(c, StatusResult{Host: a.Host, Turn: a.Turn, Power: Off}, now)
 				s.Step(c, Ended{Host: a.Host, Kind: a.Kind}, now)
 			}
 			now = now.Add(time.Minute)
@@ -98,6 +98,6 @@ func FuzzState(f *testing.F) {
 		if _, err := json.Marshal(s); err != nil && !strings.Contains(err.Error(), "year outside of range") {
 			t.Error(err)
 		}
-		Summarise(c, s, now)
+		Summarize(c, s, now)
 	})
 }

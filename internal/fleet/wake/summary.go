@@ -26,9 +26,9 @@ type HostSummary struct {
 	Reason  string    `json:"reason,omitempty"`
 }
 
-// Summarise returns the summary of a state at a time. The caller must own the state, for example read
+// Summarize returns the summary of a state at a time. The caller must own the state, for example read
 // from a file.
-func Summarise(c *Config, s *State, now time.Time) Summary {
+func Summarize(c *Config, s *State, now time.Time) Summary {
 	s.account(now)
 	spent := s.spent(c, now)
 	sum := Summary{Date: s.Day.Date, Spent: spent.time.Hours(), Dollars: spent.dollars, Hours: c.Budget.Hours, Limit: c.Budget.Dollars}
@@ -46,11 +46,11 @@ func Summarise(c *Config, s *State, now time.Time) Summary {
 		hc := &c.Hosts[i]
 		h, l := s.host(hc.Name), loads[hc.Name]
 		today := s.Day.On[hc.Name]
-		if !h.Paid.IsZero() {
-			today += max(0, now.Sub(h.Paid))
+		if !h.SettledUntil.IsZero() {
+			today += max(0, now.Sub(h.SettledUntil))
 		}
 		sum.Hosts = append(sum.Hosts, HostSummary{
-			Name: hc.Name, Power: h.phase(), Asked: h.SeenAt, Waiting: l.waiting, Running: l.running && !h.Paid.IsZero(),
+			Name: hc.Name, Power: h.phase(), Asked: h.SeenAt, Waiting: l.waiting, Running: l.running && !h.SettledUntil.IsZero(),
 			Today: today.Hours(), Failed: h.Failures, Reason: h.Reason,
 		})
 	}

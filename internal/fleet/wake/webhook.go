@@ -88,12 +88,12 @@ type receiver struct {
 	secret []byte
 	accept func(Delivery) error
 	log    func(format string, args ...any)
-	seats  chan struct{} // limits concurrent reads
+	slots  chan struct{} // limits concurrent reads
 	seen   recent
 }
 
 func newReceiver(secret []byte, log func(string, ...any), accept func(Delivery) error) *receiver {
-	return &receiver{secret: secret, accept: accept, log: log, seats: make(chan struct{}, 32), seen: recent{ids: map[string]bool{}}}
+	return &receiver{secret: secret, accept: accept, log: log, slots: make(chan struct{}, 32), seen: recent{ids: map[string]bool{}}}
 }
 
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -112,8 +112,8 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	select {
-	case r.seats <- struct{}{}:
-		defer func() { <-r.seats }()
+	case r.slots <- struct{}{}:
+		defer func() { <-r.slots }()
 	default:
 		busy(w, "too many at once")
 		return

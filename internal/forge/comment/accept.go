@@ -36,7 +36,7 @@ func ParseAccept(body string) (sha, reason string, ok bool) {
 		if m == nil {
 			continue
 		}
-		if reason = report.Plain(m[2]); reason != "" && reason != "REASON" {
+		if reason = report.Sanitize(m[2]); reason != "" && reason != "REASON" {
 			return m[1], reason, true
 		}
 	}

@@ -46,6 +46,6 @@ func (in Input) annotation(stage, text string) (forge.Annotation, bool) {
 		return forge.Annotation{}, false
 	}
 	return forge.Annotation{
-		Path: file, Line: line, Level: forge.Fault, Title: report.Plain("pawl: " + stage), Message: report.Plain(m[3]),
+		Path: file, Line: line, Level: forge.Fault, Title: report.Sanitize("pawl: " + stage), Message: report.Sanitize(m[3]),
 	}, true
 }

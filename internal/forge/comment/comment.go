@@ -41,7 +41,7 @@ type Input struct {
 	Folder  string // of the suite in the repository, with slashes; for annotations
 	File    string // of the suite in the repository; empty for pawl.yaml
 	Links   Links
-	Account *cost.Account // of this run, as reported by its machine
+	Account *cost.RunCost // of this run, as reported by its machine
 	Cost    *cost.Summary // includes earlier runs; nil if not summed up
 	Now     time.Time
 }
@@ -81,10 +81,10 @@ func New(in Input) Notice {
 		key = Key(in.Suite, in.device())
 	}
 	return Notice{
-		Section: forge.Section{Key: key, Body: body, Quiet: in.Gate.Quiet && o.silent(in)},
+		Section: forge.Section{Key: key, Body: body, Quiet: in.Gate.Quiet && o.needsNoReport(in)},
 		Check: forge.Check{
 			Name: CheckName(in.Suite), SHA: in.SHA, Status: forge.Completed, Conclusion: o.conclusion,
-			Title: report.Plain(o.title(in, in.what(o, d))), Summary: body, Annotations: in.annotations(),
+			Title: report.Sanitize(o.title(in, in.headline(o, d))), Summary: body, Annotations: in.annotations(),
 		},
 		Summary: body,
 	}
@@ -114,7 +114,7 @@ func CheckName(suite string) string {
 	if suite == "" {
 		return "pawl"
 	}
-	return "pawl / " + report.Plain(suite)
+	return "pawl / " + report.Sanitize(suite)
 }
 
 // Key returns the key of a section, made from the names of a suite and a device.
@@ -153,8 +153,8 @@ func Started(suite, sha, url string, now time.Time) forge.Check {
 	}
 }
 
-// Untouched returns the check of a change that affects no kernel: green, without a report.
-func Untouched(suite, sha string) forge.Check {
+// Unaffected returns the check of a change that affects no kernel: green, without a report.
+func Unaffected(suite, sha string) forge.Check {
 	return forge.Check{
 		Name: CheckName(suite), SHA: sha, Status: forge.Completed, Conclusion: forge.Success, Title: "no kernel touched",
 		Summary: "No file of this change belongs to a kernel of the suite, so there was nothing to measure.",

@@ -24,7 +24,7 @@ type reason int
 const (
 	passed    reason = iota // no objections
 	failed                  // in fail-on, and not excused
-	claimed                 // from a fork, so it is not trusted whatever it says
+	fromFork                // from a fork, so it is not trusted whatever it says
 	accepted                // accepted by a user with permission
 	advised                 // would have failed, but the gate only advises
 	undecided               // no pass, but not in fail-on
@@ -32,8 +32,8 @@ const (
 
 // decide is the only place where a verdict becomes a conclusion.
 func decide(in Input) outcome {
-	o := outcome{word: in.word()}
-	words := in.words(o.word)
+	o := outcome{word: in.overallVerdict()}
+	words := in.objections(o.word)
 	for _, w := range words {
 		if in.Gate.Fails(w) {
 			o.fails = append(o.fails, w)
@@ -45,7 +45,7 @@ func decide(in Input) outcome {
 	}
 	switch {
 	case in.Fork:
-		return set(forge.Neutral, claimed)
+		return set(forge.Neutral, fromFork)
 	case len(words) == 0:
 		return set(forge.Success, passed)
 	case len(o.fails) == 0:
@@ -63,9 +63,9 @@ func decide(in Input) outcome {
 // accepted.
 func acceptable(fails []string) bool { return !slices.Contains(fails, string(ratchet.Broken)) }
 
-// word returns the overall verdict. Without samples it trusts a claim only if it is not a
+// overallVerdict returns the overall verdict. Without samples it trusts a claim only if it is not a
 // pass, or says that there was nothing to measure.
-func (in Input) word() string {
+func (in Input) overallVerdict() string {
 	switch {
 	case in.ToolFailed != "":
 		return suite.FailOnError
@@ -78,9 +78,9 @@ func (in Input) word() string {
 	}
 }
 
-// words returns all objections to the change, worst first, so that a regression outside
+// objections returns all objections to the change, worst first, so that a regression outside
 // fail-on does not hide a missing case.
-func (in Input) words(whole string) []string {
+func (in Input) objections(whole string) []string {
 	if whole == suite.FailOnError {
 		return []string{whole}
 	}
@@ -103,13 +103,13 @@ func (in Input) words(whole string) []string {
 	return list
 }
 
-// silent reports whether no report is needed.
-func (o outcome) silent(in Input) bool {
+// needsNoReport reports whether no report is needed.
+func (o outcome) needsNoReport(in Input) bool {
 	if o.conclusion != forge.Success && o.word != string(ratchet.Maintained) && o.word != string(ratchet.Identical) {
 		return false
 	}
 	drifted := in.Drift != nil && in.Drift.Verdict == ratchet.Regression
-	return !drifted && in.Accepted == nil && in.Result != nil && !slices.ContainsFunc(in.Result.Cases, func(c ratchet.Judgement) bool {
+	return !drifted && in.Accepted == nil && in.Result != nil && !slices.ContainsFunc(in.Result.Cases, func(c ratchet.Judgment) bool {
 		return c.Verdict != ratchet.Maintained && c.Verdict != ratchet.Identical
 	})
 }
@@ -117,7 +117,7 @@ func (o outcome) silent(in Input) bool {
 // title returns the line shown in a list of checks.
 func (o outcome) title(in Input, what string) string {
 	switch o.because {
-	case claimed:
+	case fromFork:
 		return "claimed by a fork: " + what
 	case accepted:
 		return fmt.Sprintf("accepted by %s: %s", in.Accepted.By, what)
@@ -135,7 +135,7 @@ func (o outcome) label() string {
 		return "pass"
 	case failed:
 		return "fail"
-	case claimed:
+	case fromFork:
 		return "claimed by a fork"
 	case accepted:
 		return "accepted"

@@ -25,7 +25,7 @@ import (
 // hostile is an input with a stranger's words wherever a stranger's words can be.
 func hostile(in comment.Input, word string) comment.Input {
 	run, result := *in.Run, *in.Result
-	run.Cases, result.Cases = append([]measure.Case(nil), run.Cases...), append([]ratchet.Judgement(nil), result.Cases...)
+	run.Cases, result.Cases = append([]measure.Case(nil), run.Cases...), append([]ratchet.Judgment(nil), result.Cases...)
 	for i := range run.Cases {
 		run.Cases[i].Benchmark += word
 	}
@@ -47,7 +47,7 @@ func hostile(in comment.Input, word string) comment.Input {
 	in.Quarantined = map[string]suite.Quarantine{"case" + word: {Owner: "@o" + word, Reason: "why " + word, Until: madeNow}}
 	in.Released = in.Quarantined
 	in.Accepted = &comment.Acceptance{By: "by" + word, Reason: "because " + word, URL: acceptedAt + word, At: madeNow}
-	in.Account = &cost.Account{Seconds: 3, Dollars: 2, Device: word, Branch: word}
+	in.Account = &cost.RunCost{Seconds: 3, Dollars: 2, Device: word, Branch: word}
 	return in
 }
 

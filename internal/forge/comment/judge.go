@@ -33,12 +33,12 @@ func Judge(run *measure.Run, base *suite.Suite, p ratchet.Policy, accepted bool,
 		if gate, known := gated[e.Case.Name()]; known {
 			e.Gate = gate
 		}
-		j.excuse(e, base, now)
+		j.applyQuarantine(e, base, now)
 	}
 	for _, c := range base.Cases() {
 		if c.Implementation == suite.Candidate && !seen[c.Name()] {
 			e := ratchet.Evidence{Case: c.CaseKey, Unit: "ns", Better: measure.Lower, Timer: c.Timer, Gate: c.Gate, HasBase: true}
-			j.excuse(&e, base, now)
+			j.applyQuarantine(&e, base, now)
 			list = append(list, e)
 		}
 	}
@@ -97,8 +97,8 @@ func gates(s *suite.Suite) map[string]bool {
 	return m
 }
 
-// excuse keeps a quarantined case from failing the change.
-func (j *Judgement) excuse(e *ratchet.Evidence, s *suite.Suite, now time.Time) {
+// applyQuarantine keeps a quarantined case from failing the change.
+func (j *Judgement) applyQuarantine(e *ratchet.Evidence, s *suite.Suite, now time.Time) {
 	key := e.Case
 	key.Metric = "" // a metric is computed from the time
 	name := key.Name()

@@ -17,11 +17,11 @@ import (
 // head puts the most important facts first: the result, the worst case, the device.
 func (in Input) head(o outcome, d *report.Document) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### pawl: %s: %s\n\n", o.label(), report.MarkdownText(in.what(o, d)))
+	fmt.Fprintf(&b, "### pawl: %s: %s\n\n", o.label(), report.MarkdownText(in.headline(o, d)))
 	say := func(text string) { fmt.Fprintf(&b, "%s\n\n", text) }
 	switch {
 	case in.ToolFailed != "":
-		say(report.MarkdownLine(report.Plain(in.ToolFailed)) + " This says nothing of the change.")
+		say(report.MarkdownLine(report.Sanitize(in.ToolFailed)) + " This says nothing of the change.")
 	case o.word == suite.FailOnError:
 		say("The run left no samples, so there is nothing to judge. This says nothing of the change.")
 	case d.Sentence != "":
@@ -30,14 +30,14 @@ func (in Input) head(o outcome, d *report.Document) string {
 	say(in.about(d))
 	if in.Claimed != "" && in.Result != nil && in.Claimed != in.Result.Verdict {
 		say(fmt.Sprintf("The machine that measured said %s. Judged again from its samples, by the base's policy, it is **%s**.",
-			report.MarkdownText(report.Plain(string(in.Claimed))), report.MarkdownText(string(in.Result.Verdict))))
+			report.MarkdownText(report.Sanitize(string(in.Claimed))), report.MarkdownText(string(in.Result.Verdict))))
 	}
-	b.WriteString(in.standing(o))
+	b.WriteString(in.conclusionText(o))
 	return b.String()
 }
 
-// what states the result in a few words.
-func (in Input) what(o outcome, d *report.Document) string {
+// headline states the result in a few words.
+func (in Input) headline(o outcome, d *report.Document) string {
 	switch {
 	case o.word == suite.FailOnError:
 		return "pawl or its machine failed"
@@ -78,7 +78,7 @@ func (in Input) base() string {
 	}
 	for _, im := range in.Run.Implementations {
 		if im.Name == measure.Base {
-			return short(report.Plain(im.Commit))
+			return short(report.Sanitize(im.Commit))
 		}
 	}
 	return ""
@@ -96,7 +96,7 @@ func (in Input) price() string {
 	if !(seconds > 0 && seconds < 1e7) {
 		return ""
 	}
-	text := report.Span(time.Duration(seconds * float64(time.Second)))
+	text := report.FormatDuration(time.Duration(seconds * float64(time.Second)))
 	if dollars > 0 && dollars < 1e9 {
 		text += ", " + dollarsText(dollars)
 	}
@@ -106,17 +106,17 @@ func (in Input) price() string {
 // dollarsText formats money so that no forge reads it as the start of a formula.
 func dollarsText(v float64) string { return report.MarkdownText(report.Dollars(v)) }
 
-// standing explains what the conclusion means for merging, and what to do about it.
-func (in Input) standing(o outcome) string {
+// conclusionText explains what the conclusion means for merging, and what to do about it.
+func (in Input) conclusionText(o outcome) string {
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n\n", args...) }
 	switch o.because {
-	case claimed:
+	case fromFork:
 		say("**Claimed by a fork.** Its code ran on the machine that measured, so the check is neutral whatever the numbers say. A maintainer who wants to be sure measures it on a branch of this repository.")
 	case accepted:
 		a := in.Accepted
 		when := a.At.UTC().Format("2006-01-02 15:04 UTC")
-		say("**Accepted** by %s on %s (%s): %s", report.MarkdownText(report.Plain(a.By)), when, report.MarkdownLink("comment", a.URL), report.MarkdownText(report.Plain(a.Reason)))
+		say("**Accepted** by %s on %s (%s): %s", report.MarkdownText(report.Sanitize(a.By)), when, report.MarkdownLink("comment", a.URL), report.MarkdownText(report.Sanitize(a.Reason)))
 		say("That holds for %s only: the next push is judged anew.", report.MarkdownCode(short(in.SHA)))
 	case advised:
 		say("The check is neutral because the gate only advises. Enforced, it would have failed for: %s.", o.failing())
@@ -147,7 +147,7 @@ func (in Input) foot(o outcome) string {
 	b.WriteString(in.overrule(o))
 	b.WriteString(in.quarantines())
 	if in.Drift != nil && in.Drift.Verdict == ratchet.Regression {
-		say("**Drift:** the base is slower than the baseline, by earlier changes. %s", report.MarkdownText(report.Plain(in.Drift.Sentence)))
+		say("**Drift:** the base is slower than the baseline, by earlier changes. %s", report.MarkdownText(report.Sanitize(in.Drift.Sentence)))
 	}
 	if proposal := in.propose(); proposal != "" {
 		say("%s", proposal)
@@ -187,8 +187,8 @@ func (in Input) quarantines() string {
 				break
 			}
 			q := cases[name]
-			fmt.Fprintf(&b, "- %s, %s %s, owner %s: %s\n", report.MarkdownCode(report.Plain(name)), end, q.Until.Format(time.DateOnly),
-				report.MarkdownText(report.Plain(q.Owner)), report.MarkdownText(report.Plain(q.Reason)))
+			fmt.Fprintf(&b, "- %s, %s %s, owner %s: %s\n", report.MarkdownCode(report.Sanitize(name)), end, q.Until.Format(time.DateOnly),
+				report.MarkdownText(report.Sanitize(q.Owner)), report.MarkdownText(report.Sanitize(q.Reason)))
 		}
 		b.WriteString("\n")
 	}
@@ -209,7 +209,7 @@ func (in Input) propose() string {
 	days := int(in.Now.Sub(g.Since).Hours() / 24)
 	file := cmp.Or(in.File, "pawl.yaml")
 	return fmt.Sprintf("This gate has advised for %d days without failing anyone. To let it fail changes, write `mode: enforce` in place of `mode: advise` below `gate:` in %s.",
-		days, report.MarkdownCode(report.Plain(file)))
+		days, report.MarkdownCode(report.Sanitize(file)))
 }
 
 // cost summarizes the costs of the repository's runs.
@@ -220,7 +220,7 @@ func (in Input) cost() string {
 	}
 	if c.Dollars <= 0 {
 		return fmt.Sprintf("In 30 days: %s, %s on the device. `device.price_per_hour` in the suite makes that dollars.",
-			report.Plural(c.MonthRuns, "run"), report.Span(time.Duration(c.MonthSeconds*float64(time.Second))))
+			report.Plural(c.MonthRuns, "run"), report.FormatDuration(time.Duration(c.MonthSeconds*float64(time.Second))))
 	}
 	text := fmt.Sprintf("In 30 days: %s, %s", report.Plural(c.MonthRuns, "run"), dollarsText(c.MonthDollars))
 	if c.Caught > 0 {

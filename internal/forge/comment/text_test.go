@@ -26,7 +26,7 @@ func TestReports(t *testing.T) {
 	for name, input := range map[string]func() comment.Input{
 		"fail": func() comment.Input {
 			in := judged(t, madeRun(everything...), "quarantine: [{case: softmax/N128, owner: '@kernels', until: 2026-12-31, reason: 'two speeds, see #12'}]\n")
-			in.Account = &cost.Account{Seconds: 131, Dollars: 0.0291}
+			in.Account = &cost.RunCost{Seconds: 131, Dollars: 0.0291}
 			in.Cost = &cost.Summary{Runs: 40, Dollars: 2, MonthRuns: 31, MonthDollars: 1.55, Caught: 2}
 			return in
 		},
@@ -148,7 +148,7 @@ func TestNames(t *testing.T) {
 	if start.Status != forge.InProgress || start.Conclusion != "" || start.SHA != madeHead {
 		t.Errorf("%+v", start)
 	}
-	if c := comment.Untouched("", madeHead); c.Conclusion != forge.Success || c.Title != "no kernel touched" {
+	if c := comment.Unaffected("", madeHead); c.Conclusion != forge.Success || c.Title != "no kernel touched" {
 		t.Errorf("%+v", c)
 	}
 }

@@ -18,9 +18,9 @@ import (
 
 // Run returns one workflow run.
 func (c *Client) Run(ctx context.Context, id int64) (forge.Run, error) {
-	r, _, err := c.api.Actions.GetWorkflowRunByID(c.begin(ctx), c.Repo.Owner, c.Repo.Name, id)
+	r, _, err := c.api.Actions.GetWorkflowRunByID(c.withBudget(ctx), c.Repo.Owner, c.Repo.Name, id)
 	if err != nil {
-		return forge.Run{}, c.explain(err, "read workflow run %d", id)
+		return forge.Run{}, c.wrapError(err, "read workflow run %d", id)
 	}
 	return runOf(r), nil
 }
@@ -34,14 +34,14 @@ type RunQuery struct {
 
 // Runs returns runs, newest first: at most the 1,000 that GitHub returns for a query.
 func (c *Client) Runs(ctx context.Context, q RunQuery) ([]forge.Run, error) {
-	ctx = c.begin(ctx)
+	ctx = c.withBudget(ctx)
 	o := &gh.ListWorkflowRunsOptions{HeadSHA: q.HeadSHA, ExcludePullRequests: true}
 	if !q.Since.IsZero() {
 		o.Created = ">=" + q.Since.UTC().Format(time.RFC3339)
 	}
 	found, err := c.listRuns(ctx, q.Workflow, o)
 	if err != nil {
-		return nil, c.explain(err, "list the runs of workflow %q", q.Workflow)
+		return nil, c.wrapError(err, "list the runs of workflow %q", q.Workflow)
 	}
 	var runs []forge.Run
 	for _, r := range found {
@@ -82,26 +82,26 @@ func runOf(r *gh.WorkflowRun) forge.Run {
 
 // Artifacts returns the artifacts of a run.
 func (c *Client) Artifacts(ctx context.Context, run int64) ([]forge.Artifact, error) {
-	ctx = c.begin(ctx)
+	ctx = c.withBudget(ctx)
 	found, err := pages(20, func(o gh.ListOptions) ([]*gh.Artifact, *gh.Response, error) {
 		list, resp, err := c.api.Actions.ListWorkflowRunArtifacts(ctx, c.Repo.Owner, c.Repo.Name, run, &o)
 		return list.GetArtifacts(), resp, err
 	})
 	if err != nil {
-		return nil, c.explain(err, "list the artifacts of workflow run %d", run)
+		return nil, c.wrapError(err, "list the artifacts of workflow run %d", run)
 	}
 	return artifactsOf(found, run), nil
 }
 
 // ArtifactsNamed returns the artifacts with that name of all runs, newest first.
 func (c *Client) ArtifactsNamed(ctx context.Context, name string) ([]forge.Artifact, error) {
-	ctx = c.begin(ctx)
+	ctx = c.withBudget(ctx)
 	found, err := pages(50, func(o gh.ListOptions) ([]*gh.Artifact, *gh.Response, error) {
 		list, resp, err := c.api.Actions.ListArtifacts(ctx, c.Repo.Owner, c.Repo.Name, &gh.ListArtifactsOptions{Name: &name, ListOptions: o})
 		return list.GetArtifacts(), resp, err
 	})
 	if err != nil {
-		return nil, c.explain(err, "list the artifacts called %q", name)
+		return nil, c.wrapError(err, "list the artifacts called %q", name)
 	}
 	return artifactsOf(found, 0), nil
 }
@@ -124,7 +124,7 @@ func artifactsOf(found []*gh.Artifact, run int64) []forge.Artifact {
 // Download writes an artifact, which is a ZIP file, to w. If it is longer than limit bytes,
 // it fails and writes nothing beyond the limit. An interrupted transfer is resumed.
 func (c *Client) Download(ctx context.Context, a forge.Artifact, w io.Writer, limit int64) error {
-	ctx = c.begin(ctx)
+	ctx = c.withBudget(ctx)
 	if a.Size > limit {
 		return fmt.Errorf("download artifact %d: it has %d bytes, more than the %d allowed", a.ID, a.Size, limit)
 	}
@@ -139,7 +139,7 @@ func (c *Client) Download(ctx context.Context, a forge.Artifact, w io.Writer, li
 			return sleepErr
 		}
 	}
-	return c.explain(err, "download artifact %d", a.ID)
+	return c.wrapError(err, "download artifact %d", a.ID)
 }
 
 // fetch gets the download URL, which is valid for a minute and needs no token, and appends
@@ -203,13 +203,13 @@ func (c *Client) QueuedJobs(ctx context.Context) ([]Job, error) {
 // LiveJobs returns the jobs that are running or waiting for a runner. A job can wait in a
 // run whose other jobs have started.
 func (c *Client) LiveJobs(ctx context.Context) ([]Job, error) {
-	ctx = c.begin(ctx)
+	ctx = c.withBudget(ctx)
 	var jobs []Job
 	seen := map[int64]bool{}
 	for _, state := range []string{"queued", "in_progress"} {
 		runs, err := c.listRuns(ctx, "", &gh.ListWorkflowRunsOptions{Status: state, ExcludePullRequests: true})
 		if err != nil {
-			return nil, c.explain(err, "list the runs that are %s", state)
+			return nil, c.wrapError(err, "list the runs that are %s", state)
 		}
 		for _, r := range runs {
 			if seen[r.GetID()] {
@@ -238,7 +238,7 @@ func (c *Client) liveJobs(ctx context.Context, run int64) ([]Job, error) {
 		return list.Jobs, resp, nil
 	})
 	if err != nil {
-		return nil, c.explain(err, "list the jobs of workflow run %d", run)
+		return nil, c.wrapError(err, "list the jobs of workflow run %d", run)
 	}
 	var jobs []Job
 	for _, j := range found {

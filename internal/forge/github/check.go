@@ -18,7 +18,7 @@ import (
 // GitHub's limits for a check.
 const (
 	annotationBatch  = 50
-	annotationsMost  = 500 // pawl's own limit
+	maxAnnotations   = 500 // pawl's own limit
 	annotationTitle  = 255
 	annotationText   = 60_000
 	checkSummaryMost = 65_000
@@ -39,9 +39,9 @@ func (c *Client) SetCheck(ctx context.Context, k forge.Check) (string, error) {
 	if k.Started.IsZero() {
 		k.Started = c.Now()
 	}
-	ctx = c.begin(ctx)
+	ctx = c.withBudget(ctx)
 	address, err := c.setCheck(ctx, newCheck(k, c.Now()))
-	return address, c.explain(err, "set check %q on %.12s", k.Name, k.SHA)
+	return address, c.wrapError(err, "set check %q on %.12s", k.Name, k.SHA)
 }
 
 func (c *Client) setCheck(ctx context.Context, k *check) (string, error) {
@@ -59,7 +59,7 @@ func (c *Client) setCheck(ctx context.Context, k *check) (string, error) {
 			}
 		}
 		switch {
-		case err == nil, again(err):
+		case err == nil, shouldRetry(err):
 		case status(err) == http.StatusConflict:
 			if err := c.Sleep(ctx, firstPause); err != nil {
 				return "", err
@@ -85,9 +85,9 @@ func newCheck(k forge.Check, now time.Time) *check {
 	if k.Title == "" {
 		k.Title = k.Name
 	}
-	k.Summary = shorten(normal(k.Summary), checkSummaryMost)
-	if len(k.Annotations) > annotationsMost {
-		k.Annotations = k.Annotations[:annotationsMost]
+	k.Summary = shorten(normalize(k.Summary), checkSummaryMost)
+	if len(k.Annotations) > maxAnnotations {
+		k.Annotations = k.Annotations[:maxAnnotations]
 	}
 	return &check{Check: k, id: "pawl:" + k.Name, ended: now, written: map[int64]bool{}}
 }
@@ -178,7 +178,7 @@ func (k *check) update(some []*gh.CheckRunAnnotation) gh.UpdateCheckRunOptions {
 
 func (k *check) same(r *gh.CheckRun) bool {
 	state := r.GetStatus() == string(k.Status) && r.GetConclusion() == string(k.Conclusion)
-	text := strings.TrimSpace(normal(r.GetOutput().GetSummary())) == strings.TrimSpace(k.Summary) &&
+	text := strings.TrimSpace(normalize(r.GetOutput().GetSummary())) == strings.TrimSpace(k.Summary) &&
 		r.GetOutput().GetTitle() == k.Title && (k.URL == "" || r.GetDetailsURL() == k.URL)
 	return state && (text || k.written[r.GetID()])
 }
@@ -221,7 +221,7 @@ func annotationsOf(some []forge.Annotation) []*gh.CheckRunAnnotation {
 		line := max(a.Line, 1)
 		one := &gh.CheckRunAnnotation{
 			Path: &a.Path, StartLine: new(line), EndLine: new(max(a.EndLine, line)),
-			AnnotationLevel: new(string(a.Level)), Message: new(prefix(normal(a.Message), annotationText)),
+			AnnotationLevel: new(string(a.Level)), Message: new(prefix(normalize(a.Message), annotationText)),
 		}
 		if a.Title != "" {
 			one.Title = new(prefix(oneLine(a.Title), annotationTitle))

@@ -21,11 +21,11 @@ import (
 
 // Errors that callers can distinguish. Each is wrapped with the attempted operation.
 var (
-	ErrRefused = errors.New("GitHub refuses it")           // 401 and 403, unless it is a rate limit
-	ErrGone    = errors.New("GitHub does not have it")     // 404 and 410
-	ErrInvalid = errors.New("GitHub does not take it")     // 422
-	ErrMoved   = errors.New("the branch is elsewhere now") // another client wrote to it
-	ErrBusy    = errors.New("GitHub did not get to it")    // limits and failures that outlast Config.Patience
+	ErrForbidden = errors.New("GitHub refuses it")           // 401 and 403, unless it is a rate limit
+	ErrGone      = errors.New("GitHub does not have it")     // 404 and 410
+	ErrInvalid   = errors.New("GitHub does not take it")     // 422
+	ErrMoved     = errors.New("the branch is elsewhere now") // another client wrote to it
+	ErrBusy      = errors.New("GitHub did not get to it")    // limits and failures that outlast Config.Patience
 )
 
 // Config selects the repository and provides the client's dependencies.
@@ -53,7 +53,7 @@ type Client struct {
 
 	mu     sync.Mutex
 	wrote  time.Time // when the last write was sent
-	author *person
+	author *account
 }
 
 // New checks the configuration. It sends no requests.
@@ -80,7 +80,7 @@ func New(c Config) (*Client, error) {
 	client := &Client{Config: c, web: &http.Client{Transport: transport}}
 	client.api, err = gh.NewClient(
 		gh.WithURLs(new(c.BaseURL+"/"), new(c.BaseURL+"/")),
-		gh.WithHTTPClient(&http.Client{Transport: &patient{client: client, base: transport, host: base.Host}}),
+		gh.WithHTTPClient(&http.Client{Transport: &retryTransport{client: client, base: transport, host: base.Host}}),
 		gh.WithUserAgent("pawl"),
 		gh.WithDisableRateLimitCheck(), // it would fail where patient waits
 	)
@@ -133,9 +133,9 @@ func validName(s string) bool {
 	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == ""
 }
 
-// explain adds the attempted operation to an error, and maps GitHub's response to one of
+// wrapError adds the attempted operation to an error, and maps GitHub's response to one of
 // the errors above with a hint.
-func (c *Client) explain(err error, format string, args ...any) error {
+func (c *Client) wrapError(err error, format string, args ...any) error {
 	if err == nil {
 		return nil
 	}
@@ -152,9 +152,9 @@ func (c *Client) explain(err error, format string, args ...any) error {
 	kind, hint := ErrInvalid, ""
 	switch answer.Response.StatusCode {
 	case http.StatusUnauthorized:
-		kind, hint = ErrRefused, ": the token is wrong or has expired"
+		kind, hint = ErrForbidden, ": the token is wrong or has expired"
 	case http.StatusForbidden:
-		kind, hint = ErrRefused, ": the token may not do this. Give the job that permission; "+
+		kind, hint = ErrForbidden, ": the token may not do this. Give the job that permission; "+
 			"the token of a pull request from a fork may never write: publish through workflow_run, see docs/how-to/github.md"
 	case http.StatusNotFound, http.StatusGone:
 		kind, hint = ErrGone, ": it does not exist, or the token may not see it"

@@ -24,23 +24,23 @@ func (c *Client) Commit(ctx context.Context, change forge.Change) (string, error
 	if change.Branch == "" || len(change.Files) == 0 {
 		return "", errors.New("a commit needs a branch and files")
 	}
-	ctx = c.begin(ctx)
+	ctx = c.withBudget(ctx)
 	var made []string // commits of this call: the branch may be at one whose response was lost
 	for range 20 {
 		sha, err := c.tryCommit(ctx, change, &made)
 		switch {
 		case err == nil:
 			return sha, nil
-		case again(err):
+		case shouldRetry(err):
 		case errors.Is(err, ErrMoved) && change.Expect == "", status(err) == http.StatusConflict:
 			if err := c.Sleep(ctx, firstPause); err != nil {
 				return "", err
 			}
 		default:
-			return "", c.explain(err, "commit to branch %s", change.Branch)
+			return "", c.wrapError(err, "commit to branch %s", change.Branch)
 		}
 	}
-	return "", c.explain(ErrBusy, "commit to branch %s", change.Branch)
+	return "", c.wrapError(ErrBusy, "commit to branch %s", change.Branch)
 }
 
 func (c *Client) tryCommit(ctx context.Context, change forge.Change, made *[]string) (string, error) {

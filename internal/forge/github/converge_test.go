@@ -235,7 +235,7 @@ func (s *schedule) insist(what string, job func() error) {
 			return
 		}
 		known := false
-		for _, e := range []error{github.ErrRefused, github.ErrGone, github.ErrInvalid, github.ErrMoved, github.ErrBusy} {
+		for _, e := range []error{github.ErrForbidden, github.ErrGone, github.ErrInvalid, github.ErrMoved, github.ErrBusy} {
 			known = known || errors.Is(err, e)
 		}
 		if !known {

@@ -11,9 +11,9 @@ import (
 func (c *Client) MergeBase(ctx context.Context, base, head string) (string, error) {
 	// The second page omits the list of files, which can be long; every page has the commit.
 	only := &gh.ListOptions{Page: 2, PerPage: 1}
-	found, _, err := c.api.Repositories.CompareCommits(c.begin(ctx), c.Repo.Owner, c.Repo.Name, base, head, only)
+	found, _, err := c.api.Repositories.CompareCommits(c.withBudget(ctx), c.Repo.Owner, c.Repo.Name, base, head, only)
 	if err != nil {
-		return "", c.explain(err, "find where %.12s left %.12s", head, base)
+		return "", c.wrapError(err, "find where %.12s left %.12s", head, base)
 	}
 	return found.GetMergeBaseCommit().GetSHA(), nil
 }

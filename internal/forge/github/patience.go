@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// patient sends requests as GitHub asks its clients to: it waits out rate limits and
+// retryTransport sends requests as GitHub asks its clients to: it waits out rate limits and
 // retries transient failures. It retries reads itself, but never writes: the response of a
 // write may be lost although it took effect, and its content may be outdated after the
 // wait. For a write it waits, then returns an againError. The caller reads the current
 // state before it decides again.
-type patient struct {
+type retryTransport struct {
 	client *Client
 	base   http.RoundTripper
 	host   string // the only one that gets the token
@@ -30,7 +30,7 @@ type againError struct{ why error }
 func (e *againError) Error() string { return e.why.Error() + "; look before writing again" }
 func (e *againError) Unwrap() error { return e.why }
 
-func again(err error) bool {
+func shouldRetry(err error) bool {
 	_, yes := errors.AsType[*againError](err)
 	return yes
 }
@@ -44,8 +44,8 @@ type budget struct {
 
 type budgetKey struct{}
 
-// begin gives a call its budget, which nested calls share.
-func (c *Client) begin(ctx context.Context) context.Context {
+// withBudget gives a call its budget, which nested calls share.
+func (c *Client) withBudget(ctx context.Context) context.Context {
 	if _, ok := ctx.Value(budgetKey{}).(*budget); ok {
 		return ctx
 	}
@@ -58,12 +58,12 @@ const (
 	writeGap    = time.Second // GitHub asks for a second between writes
 	firstPause  = time.Second // after a failure; doubles
 	longPause   = 30 * time.Second
-	waitsMost   = 100         // per call
+	maxWaits    = 100         // per call
 	limitPause  = time.Minute // after a limit that gives no time; doubles
 )
 
 // RoundTrip implements http.RoundTripper.
-func (p *patient) RoundTrip(req *http.Request) (*http.Response, error) {
+func (p *retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, c := req.Context(), p.client
 	b, ok := ctx.Value(budgetKey{}).(*budget)
 	if !ok {
@@ -80,13 +80,13 @@ func (p *patient) RoundTrip(req *http.Request) (*http.Response, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		wait, why := b.judge(resp, body, err, c.Now())
+		wait, why := b.classify(resp, body, err, c.Now())
 		if why == nil {
 			return resp, nil
 		}
 		wait += time.Duration(c.Random() * float64(wait) / 4)
 		why = fmt.Errorf("%s %s: %w", req.Method, req.URL.Path, why)
-		if b.waits++; b.waits > waitsMost || c.Now().Add(wait).After(b.until) {
+		if b.waits++; b.waits > maxWaits || c.Now().Add(wait).After(b.until) {
 			return nil, fmt.Errorf("%w: %w; it would take another %s", ErrBusy, why, wait.Round(time.Second))
 		}
 		c.Log("%v; waiting %s", why, wait.Round(time.Millisecond))
@@ -119,7 +119,7 @@ func (c *Client) pace(ctx context.Context) error {
 
 // once sends the request and reads the whole response. A truncated response is a failure
 // like any other.
-func (p *patient) once(req *http.Request) (*http.Response, []byte, error) {
+func (p *retryTransport) once(req *http.Request) (*http.Response, []byte, error) {
 	limit := p.client.HTTP.Timeout
 	if limit == 0 {
 		limit = attemptTime
@@ -165,9 +165,9 @@ func (p *patient) once(req *http.Request) (*http.Response, []byte, error) {
 	return resp, body, nil
 }
 
-// judge returns why a response is not final and how long to wait, by GitHub's documented
+// classify returns why a response is not final and how long to wait, by GitHub's documented
 // rules for its limits.
-func (b *budget) judge(resp *http.Response, body []byte, err error, now time.Time) (time.Duration, error) {
+func (b *budget) classify(resp *http.Response, body []byte, err error, now time.Time) (time.Duration, error) {
 	switch {
 	case err != nil:
 		return b.failed(), err

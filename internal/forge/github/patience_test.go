@@ -103,7 +103,7 @@ func TestPatienceEnds(t *testing.T) {
 
 // What GitHub refuses for good is not asked again.
 func TestRefusalsAreFinal(t *testing.T) {
-	for status, want := range map[int]error{401: github.ErrRefused, 403: github.ErrRefused, 404: github.ErrGone, 410: github.ErrGone, 422: github.ErrInvalid} {
+	for status, want := range map[int]error{401: github.ErrForbidden, 403: github.ErrForbidden, 404: github.ErrGone, 410: github.ErrGone, 422: github.ErrInvalid} {
 		s := githubtest.New(t)
 		c, clock := newClient(t, s)
 		s.Fault(func(*http.Request, int) *githubtest.Fault {

@@ -11,10 +11,10 @@ import (
 
 // Pull returns one pull request.
 func (c *Client) Pull(ctx context.Context, number int) (forge.Pull, error) {
-	ctx = c.begin(ctx)
+	ctx = c.withBudget(ctx)
 	p, _, err := c.api.PullRequests.Get(ctx, c.Repo.Owner, c.Repo.Name, number)
 	if err != nil {
-		return forge.Pull{}, c.explain(err, "read pull request %d", number)
+		return forge.Pull{}, c.wrapError(err, "read pull request %d", number)
 	}
 	return pullOf(p), nil
 }
@@ -22,9 +22,9 @@ func (c *Client) Pull(ctx context.Context, number int) (forge.Pull, error) {
 // PullsOf returns the open pull requests with exactly that head. It reads all open ones,
 // because GitHub's lookups from a commit to its pull requests ignore forks.
 func (c *Client) PullsOf(ctx context.Context, head forge.Head) ([]forge.Pull, error) {
-	open, err := c.openPulls(c.begin(ctx), "")
+	open, err := c.openPulls(c.withBudget(ctx), "")
 	if err != nil {
-		return nil, c.explain(err, "list the open pull requests")
+		return nil, c.wrapError(err, "list the open pull requests")
 	}
 	return slices.DeleteFunc(open, func(p forge.Pull) bool {
 		return p.HeadRepo == 0 || p.HeadRepo != head.Repo || p.HeadBranch != head.Branch || p.HeadSHA != head.SHA
@@ -66,11 +66,11 @@ func pullOf(p *gh.PullRequest) forge.Pull {
 
 // OpenDraft opens a pull request as a draft, or updates the open one of that head.
 func (c *Client) OpenDraft(ctx context.Context, d forge.Draft) (forge.Pull, error) {
-	ctx = c.begin(ctx)
+	ctx = c.withBudget(ctx)
 	for range 10 {
 		open, err := c.openPulls(ctx, c.Repo.Owner+":"+d.Head)
 		if err != nil {
-			return forge.Pull{}, c.explain(err, "list the pull requests of branch %s", d.Head)
+			return forge.Pull{}, c.wrapError(err, "list the pull requests of branch %s", d.Head)
 		}
 		open = slices.DeleteFunc(open, func(p forge.Pull) bool { return p.Fork || p.HeadBranch != d.Head })
 		var p *gh.PullRequest
@@ -84,9 +84,9 @@ func (c *Client) OpenDraft(ctx context.Context, d forge.Draft) (forge.Pull, erro
 		switch {
 		case err == nil:
 			return pullOf(p), nil
-		case !again(err):
-			return forge.Pull{}, c.explain(err, "open a draft pull request from %s to %s", d.Head, d.Base)
+		case !shouldRetry(err):
+			return forge.Pull{}, c.wrapError(err, "open a draft pull request from %s to %s", d.Head, d.Base)
 		}
 	}
-	return forge.Pull{}, c.explain(ErrBusy, "open a draft pull request from %s to %s", d.Head, d.Base)
+	return forge.Pull{}, c.wrapError(ErrBusy, "open a draft pull request from %s to %s", d.Head, d.Base)
 }

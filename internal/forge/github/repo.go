@@ -14,9 +14,9 @@ import (
 
 // Comments returns the comments on a pull request, oldest first.
 func (c *Client) Comments(ctx context.Context, pull int) ([]forge.Comment, error) {
-	found, err := c.listComments(c.begin(ctx), pull)
+	found, err := c.listComments(c.withBudget(ctx), pull)
 	if err != nil {
-		return nil, c.explain(err, "list the comments on pull request %d", pull)
+		return nil, c.wrapError(err, "list the comments on pull request %d", pull)
 	}
 	var all []forge.Comment
 	for _, k := range found {
@@ -43,12 +43,12 @@ func (c *Client) Permission(ctx context.Context, user string) (forge.Permission,
 	if !validName(strings.TrimSuffix(user, "[bot]")) {
 		return forge.NoAccess, fmt.Errorf("%q is no name of a user", oneLine(user))
 	}
-	p, _, err := c.api.Repositories.GetPermissionLevel(c.begin(ctx), c.Repo.Owner, c.Repo.Name, user)
+	p, _, err := c.api.Repositories.GetPermissionLevel(c.withBudget(ctx), c.Repo.Owner, c.Repo.Name, user)
 	if status(err) == http.StatusNotFound {
 		return forge.NoAccess, nil
 	}
 	if err != nil {
-		return forge.NoAccess, c.explain(err, "read what %s may do", user)
+		return forge.NoAccess, c.wrapError(err, "read what %s may do", user)
 	}
 	// The role is more precise, but an organization can define its own; then the legacy
 	// permission counts.
@@ -64,7 +64,7 @@ func (c *Client) Permission(ctx context.Context, user string) (forge.Permission,
 
 // File returns a file of at most 1 MB at a commit, a branch or a tag.
 func (c *Client) File(ctx context.Context, ref, path string) ([]byte, error) {
-	file, _, _, err := c.api.Repositories.GetContents(c.begin(ctx), c.Repo.Owner, c.Repo.Name, path, &gh.RepositoryContentGetOptions{Ref: ref})
+	file, _, _, err := c.api.Repositories.GetContents(c.withBudget(ctx), c.Repo.Owner, c.Repo.Name, path, &gh.RepositoryContentGetOptions{Ref: ref})
 	if err == nil && file == nil {
 		err = errors.New("it is a folder")
 	}
@@ -72,31 +72,31 @@ func (c *Client) File(ctx context.Context, ref, path string) ([]byte, error) {
 		err = fmt.Errorf("it is a %s", oneLine(file.GetType()))
 	}
 	if err != nil {
-		return nil, c.explain(err, "read %s at %s", path, ref)
+		return nil, c.wrapError(err, "read %s at %s", path, ref)
 	}
 	text, err := file.GetContent()
 	if err == nil && file.GetEncoding() == "none" {
 		err = fmt.Errorf("it has %d bytes: GitHub gives only files up to 1 MB", file.GetSize())
 	}
-	return []byte(text), c.explain(err, "read %s at %s", path, ref)
+	return []byte(text), c.wrapError(err, "read %s at %s", path, ref)
 }
 
 // Visibility reports whether the repository is public.
 func (c *Client) Visibility(ctx context.Context) (public bool, err error) {
-	r, _, err := c.api.Repositories.Get(c.begin(ctx), c.Repo.Owner, c.Repo.Name)
+	r, _, err := c.api.Repositories.Get(c.withBudget(ctx), c.Repo.Owner, c.Repo.Name)
 	if err != nil {
-		return false, c.explain(err, "read the settings")
+		return false, c.wrapError(err, "read the settings")
 	}
 	return !r.GetPrivate() && r.GetVisibility() != "internal", nil
 }
 
-// person is a GitHub account.
-type person struct {
+// account is a GitHub account.
+type account struct {
 	ID    int64
 	Login string
 }
 
-func (p person) wrote(k *gh.IssueComment) bool {
+func (p account) wrote(k *gh.IssueComment) bool {
 	u := k.GetUser()
 	if p.ID != 0 {
 		return u.GetID() == p.ID
@@ -104,23 +104,23 @@ func (p person) wrote(k *gh.IssueComment) bool {
 	return strings.EqualFold(u.GetLogin(), p.Login)
 }
 
-// me returns the account whose comments are pawl's. Any user can write a comment that looks
+// ownAccount returns the account whose comments are pawl's. Any user can write a comment that looks
 // like the report, so only comments by this token's own account count. REST reports the
 // account only for user tokens; GraphQL also for the tokens of apps and Actions. If it is
 // unknown, it is assumed to be that of Actions: missing pawl's comment costs a second one,
 // editing another user's would cost trust.
-func (c *Client) me(ctx context.Context) (person, error) {
+func (c *Client) ownAccount(ctx context.Context) (account, error) {
 	c.mu.Lock()
 	known := c.author
 	c.mu.Unlock()
 	if known != nil {
 		return *known, nil
 	}
-	who := person{Login: c.Author}
+	who := account{Login: c.Author}
 	if c.Author == "" {
 		var err error
 		if who, err = c.viewer(ctx); err != nil {
-			return person{}, err
+			return account{}, err
 		}
 	}
 	c.mu.Lock()
@@ -129,7 +129,7 @@ func (c *Client) me(ctx context.Context) (person, error) {
 	return who, nil
 }
 
-func (c *Client) viewer(ctx context.Context) (person, error) {
+func (c *Client) viewer(ctx context.Context) (account, error) {
 	address := c.BaseURL + "/graphql"
 	if host, enterprise := strings.CutSuffix(c.BaseURL, "/api/v3"); enterprise {
 		address = host + "/api/graphql"
@@ -144,13 +144,13 @@ func (c *Client) viewer(ctx context.Context) (person, error) {
 	}
 	req, err := c.api.NewRequest(ctx, http.MethodPost, address, map[string]string{"query": "query{viewer{login databaseId}}"})
 	if err != nil {
-		return person{}, err
+		return account{}, err
 	}
 	if _, err = c.api.Do(req, &answer); err != nil && status(err) == 0 {
-		return person{}, c.explain(err, "ask whose token this is")
+		return account{}, c.wrapError(err, "ask whose token this is")
 	}
 	if v := answer.Data.Viewer; err == nil && v.Login != "" {
-		return person{ID: v.DatabaseID, Login: v.Login}, nil
+		return account{ID: v.DatabaseID, Login: v.Login}, nil
 	}
-	return person{Login: "github-actions[bot]"}, nil
+	return account{Login: "github-actions[bot]"}, nil
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/forge"
 )
 
-// maxLooks is how often a writer reads the comments before it gives up.
+// maxReads is how often a writer reads the comments before it gives up.
 //
 // GitHub cannot update a comment only if it is unchanged, so two writers can undo each
 // other's sections. Three rules make them converge anyway:
@@ -27,7 +27,7 @@ import (
 //     the section, and keeps it.
 //  3. Of several comments the oldest is the report: the sections of the others are merged
 //     into it before they are deleted.
-const maxLooks = 60
+const maxReads = 60
 
 // Report writes a section of the report on a pull request and returns the report's URL;
 // empty if there is no report and the section is quiet. It writes nothing if the section is
@@ -36,23 +36,23 @@ func (c *Client) Report(ctx context.Context, pull int, s forge.Section) (string,
 	if !validKey(s.Key) {
 		return "", fmt.Errorf("%q is no key of a section", oneLine(s.Key))
 	}
-	ctx = c.begin(ctx)
+	ctx = c.withBudget(ctx)
 	address, err := c.converge(ctx, pull, s)
-	return address, c.explain(err, "write the report on pull request %d", pull)
+	return address, c.wrapError(err, "write the report on pull request %d", pull)
 }
 
 func (c *Client) converge(ctx context.Context, pull int, s forge.Section) (string, error) {
-	me, err := c.me(ctx)
+	me, err := c.ownAccount(ctx)
 	if err != nil {
 		return "", err
 	}
 	w := &writer{mine: newSection(s), quiet: s.Quiet}
 	var still []found // the state before the last pause, if it was as required
-	for range maxLooks {
+	for range maxReads {
 		if err := c.pace(ctx); err != nil { // before the read, because the state ages from then on
 			return "", err
 		}
-		all, asOf, err := c.ours(ctx, pull, me)
+		all, asOf, err := c.ownReports(ctx, pull, me)
 		if err != nil {
 			return "", err
 		}
@@ -80,16 +80,16 @@ func (c *Client) converge(ctx context.Context, pull int, s forge.Section) (strin
 			continue
 		}
 		w.wrote = true
-		if err := c.do(ctx, pull, do); err != nil && !again(err) && !passing(err) {
+		if err := c.do(ctx, pull, do); err != nil && !shouldRetry(err) && !isTransient(err) {
 			return "", err
 		}
 	}
-	return "", fmt.Errorf("%w: after %d looks others are still writing it", ErrBusy, maxLooks)
+	return "", fmt.Errorf("%w: after %d looks others are still writing it", ErrBusy, maxReads)
 }
 
-// passing reports whether reading again will explain an error: the comment to be written is
+// isTransient reports whether reading again will explain an error: the comment to be written is
 // gone because another writer merged it, or is being written.
-func passing(err error) bool {
+func isTransient(err error) bool {
 	code := status(err)
 	return code == http.StatusConflict || code == http.StatusGone || code == http.StatusNotFound
 }
@@ -102,10 +102,10 @@ type found struct {
 	updated time.Time
 }
 
-// ours returns the reports that this account wrote, oldest first. A list can lag behind, so
+// ownReports returns the reports that this account wrote, oldest first. A list can lag behind, so
 // the oldest, which is the one to write, is read on its own at a known time. The others
 // need not be fresh: their writers have not settled yet.
-func (c *Client) ours(ctx context.Context, pull int, me person) (all []found, asOf time.Time, err error) {
+func (c *Client) ownReports(ctx context.Context, pull int, me account) (all []found, asOf time.Time, err error) {
 	comments, err := c.listComments(ctx, pull)
 	if err != nil {
 		return nil, asOf, err
@@ -129,7 +129,7 @@ func (c *Client) ours(ctx context.Context, pull int, me person) (all []found, as
 		break
 	}
 	for _, k := range comments {
-		all = append(all, found{id: k.GetID(), body: normal(k.GetBody()), url: k.GetHTMLURL(), updated: k.GetUpdatedAt().Time})
+		all = append(all, found{id: k.GetID(), body: normalize(k.GetBody()), url: k.GetHTMLURL(), updated: k.GetUpdatedAt().Time})
 	}
 	return all, asOf, nil
 }

@@ -113,11 +113,11 @@ func TestRefusedWritesSayWhatToDo(t *testing.T) {
 	})
 	n := s.AddPull(forge.Pull{Open: true, HeadBranch: "topic", HeadSHA: sha('a')})
 	_, err := c.Report(t.Context(), n, forge.Section{Key: "a", Body: "x"})
-	if !errors.Is(err, github.ErrRefused) || !strings.Contains(err.Error(), "workflow_run") {
+	if !errors.Is(err, github.ErrForbidden) || !strings.Contains(err.Error(), "workflow_run") {
 		t.Errorf("report: %v", err)
 	}
 	_, err = c.SetCheck(t.Context(), forge.Check{Name: "pawl", SHA: sha('a'), Status: forge.InProgress})
-	if !errors.Is(err, github.ErrRefused) {
+	if !errors.Is(err, github.ErrForbidden) {
 		t.Errorf("check: %v", err)
 	}
 	if writes(s) != 2 {

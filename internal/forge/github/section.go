@@ -34,19 +34,19 @@ type section struct {
 }
 
 func newSection(s forge.Section) section {
-	text := strings.Trim(harmless(normal(s.Body)), "\n")
+	text := strings.Trim(escapeMarks(normalize(s.Body)), "\n")
 	sum := sha256.Sum256([]byte(text))
 	return section{key: s.Key, digest: hex.EncodeToString(sum[:]), text: text}
 }
 
-// harmless keeps a text from ending its section or starting another.
-func harmless(s string) string {
+// escapeMarks keeps a text from ending its section or starting another.
+func escapeMarks(s string) string {
 	s = strings.ReplaceAll(s, "<!-- pawl:", "&lt;!-- pawl:")
 	return strings.ReplaceAll(s, "<!-- /pawl:", "&lt;!-- /pawl:")
 }
 
-// normal removes what GitHub may change in a text.
-func normal(s string) string {
+// normalize removes what GitHub may change in a text.
+func normalize(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(strings.ReplaceAll(s, "\r\n", "\n"), "\uFFFD"), "\x00", "")
 }
 
@@ -58,7 +58,7 @@ func validKey(key string) bool {
 // parse returns the sections of a comment, sorted by key. It accepts any text: of two
 // sections with the same key the first counts, and one without an end extends to the next.
 func parse(body string) (sections []section, ok bool) {
-	body = normal(body)
+	body = normalize(body)
 	rest, ok := strings.CutPrefix(strings.TrimLeft(body, " \t\n"), reportMark)
 	if !ok {
 		return nil, false
@@ -73,7 +73,7 @@ func parse(body string) (sections []section, ok bool) {
 		s.text, _, _ = strings.Cut(s.text, "\n"+closeMark(s.key))
 		s.text = strings.Trim(s.text, "\n")
 		if validKey(s.key) && !slices.ContainsFunc(sections, func(o section) bool { return o.key == s.key }) {
-			s.text = harmless(s.text)
+			s.text = escapeMarks(s.text)
 			sections = append(sections, s)
 		}
 	}

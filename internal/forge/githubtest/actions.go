@@ -24,7 +24,7 @@ type job struct {
 	created time.Time
 }
 
-func (s *Server) serveActions(q *question) *response {
+func (s *Server) serveActions(q *parsedRequest) *response {
 	switch {
 	case q.is(http.MethodGet, "actions/runs/*"):
 		for _, r := range s.runs {
@@ -97,7 +97,7 @@ func (s *Server) serveBlob(w http.ResponseWriter, r *http.Request, id string) {
 	http.NotFound(w, r)
 }
 
-func (s *Server) listRuns(q *question) *response {
+func (s *Server) listRuns(q *parsedRequest) *response {
 	v := q.URL.Query()
 	since, _ := time.Parse(time.RFC3339, strings.TrimPrefix(v.Get("created"), ">="))
 	var all []object
@@ -115,7 +115,7 @@ func (s *Server) listRuns(q *question) *response {
 	return page(q, all, func(l []object) any { return object{"total_count": len(all), "workflow_runs": l} })
 }
 
-func (s *Server) listArtifacts(q *question) *response {
+func (s *Server) listArtifacts(q *parsedRequest) *response {
 	var all []object
 	for _, a := range slices.Backward(s.artifacts) {
 		if q.parts[1] == "runs" && a.Run != q.number(2) {
@@ -164,7 +164,7 @@ func (s *Server) jobShape(j job) object {
 	}
 }
 
-func (s *Server) servePermission(q *question) *response {
+func (s *Server) servePermission(q *parsedRequest) *response {
 	if !q.is(http.MethodGet, "collaborators/*/permission") {
 		return nil
 	}

@@ -38,7 +38,7 @@ type checkText struct {
 	}
 }
 
-func (s *Server) serveChecks(q *question) *response {
+func (s *Server) serveChecks(q *parsedRequest) *response {
 	switch {
 	case q.is(http.MethodPost, "check-runs"):
 		t, bad := read[checkText](q)
@@ -79,7 +79,7 @@ func (s *Server) serveChecks(q *question) *response {
 	return nil
 }
 
-func (s *Server) listChecks(q *question) *response {
+func (s *Server) listChecks(q *parsedRequest) *response {
 	name, all := q.URL.Query().Get("check_name"), q.URL.Query().Get("filter") == "all"
 	var found []object
 	seen := map[string]bool{}

@@ -33,7 +33,7 @@ func (s *Server) newComment(pull int, author, body string) *comment {
 	return k
 }
 
-func (s *Server) serveComments(q *question) *response {
+func (s *Server) serveComments(q *parsedRequest) *response {
 	type text struct{ Body string }
 	switch {
 	case q.is(http.MethodGet, "issues/*/comments"):
@@ -65,7 +65,7 @@ func (s *Server) serveComments(q *question) *response {
 	return nil
 }
 
-func (s *Server) serveComment(q *question) *response {
+func (s *Server) serveComment(q *parsedRequest) *response {
 	for _, k := range s.comments {
 		if k.ID != q.number(2) || !k.deleted.IsZero() {
 			continue

@@ -16,7 +16,7 @@ func (s *Server) SetMergeBase(base, head, common string) {
 	s.common[base+"..."+head] = common
 }
 
-func (s *Server) serveCompare(q *question) *response {
+func (s *Server) serveCompare(q *parsedRequest) *response {
 	if !q.is(http.MethodGet, "compare/*") {
 		return nil
 	}

@@ -126,7 +126,7 @@ func (g *gitStore) descends(from, to string) bool {
 	return slices.ContainsFunc(g.commits[from].parents, func(p string) bool { return g.descends(p, to) })
 }
 
-func (s *Server) serveGit(q *question) *response {
+func (s *Server) serveGit(q *parsedRequest) *response {
 	switch {
 	case q.is(http.MethodGet, "contents/**"):
 		return s.serveFile(q)
@@ -163,7 +163,7 @@ func (s *Server) serveGit(q *question) *response {
 	return nil
 }
 
-func (s *Server) serveFile(q *question) *response {
+func (s *Server) serveFile(q *parsedRequest) *response {
 	ref := q.URL.Query().Get("ref")
 	if ref == "" {
 		ref = "main"
@@ -181,7 +181,7 @@ func (s *Server) serveFile(q *question) *response {
 	})
 }
 
-func (s *Server) moveRef(q *question) *response {
+func (s *Server) moveRef(q *parsedRequest) *response {
 	t, bad := read[struct {
 		Ref, SHA string
 		Force    bool
@@ -209,7 +209,7 @@ func (s *Server) moveRef(q *question) *response {
 	return reply(code, s.refShape(name, t.SHA))
 }
 
-func (s *Server) makeTree(q *question) *response {
+func (s *Server) makeTree(q *parsedRequest) *response {
 	t, bad := read[struct {
 		BaseTree string `json:"base_tree"`
 		Tree     []struct {
@@ -249,7 +249,7 @@ func (s *Server) makeTree(q *question) *response {
 	return reply(http.StatusCreated, object{"sha": sha, "url": s.api() + "/git/trees/" + sha, "truncated": false, "tree": shape})
 }
 
-func (s *Server) makeCommit(q *question) *response {
+func (s *Server) makeCommit(q *parsedRequest) *response {
 	t, bad := read[struct {
 		Message, Tree string
 		Parents       []string

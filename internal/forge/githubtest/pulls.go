@@ -24,7 +24,7 @@ func (s *Server) pull(number int) *pull {
 	return nil
 }
 
-func (s *Server) servePulls(q *question) *response {
+func (s *Server) servePulls(q *parsedRequest) *response {
 	switch {
 	case q.is(http.MethodGet, "pulls"):
 		var found []*pull
@@ -41,7 +41,7 @@ func (s *Server) servePulls(q *question) *response {
 			return out
 		})
 		for _, p := range found {
-			a.deviant = a.deviant || p.HeadRepo == 0
+			a.undocumented = a.undocumented || p.HeadRepo == 0
 		}
 		return a
 	case q.is(http.MethodPost, "pulls"):
@@ -67,13 +67,13 @@ func (s *Server) servePulls(q *question) *response {
 			}
 		}
 		a := reply(http.StatusOK, s.pullShape(p))
-		a.deviant = p.HeadRepo == 0 // GitHub sends null, which its description does not mention
+		a.undocumented = p.HeadRepo == 0 // GitHub sends null, which its description does not mention
 		return a
 	}
 	return nil
 }
 
-func matches(q *question, p *pull, owner string) bool {
+func matches(q *parsedRequest, p *pull, owner string) bool {
 	v := q.URL.Query()
 	state := v.Get("state")
 	if p.Open == (state == "closed") && state != "all" {
@@ -83,7 +83,7 @@ func matches(q *question, p *pull, owner string) bool {
 	return head == "" || !p.Fork && head == owner+":"+p.HeadBranch
 }
 
-func (s *Server) openPull(q *question) *response {
+func (s *Server) openPull(q *parsedRequest) *response {
 	t, bad := read[struct {
 		Title, Head, Base, Body string
 		Draft                   bool

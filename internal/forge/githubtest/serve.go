@@ -58,17 +58,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.mu.Unlock()
 	}()
 	if f == nil {
-		code = s.answer(r, body).send(w)
+		code = s.handle(r, body).send(w)
 		return
 	}
 	time.Sleep(f.Delay)
 	var done *response
 	if f.AfterEffect || f.Truncate || f.Twice {
-		done = s.answer(r, body)
+		done = s.handle(r, body)
 	}
 	switch {
 	case f.Twice:
-		code = s.answer(r, body).send(w)
+		code = s.handle(r, body).send(w)
 	case f.Truncate:
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
 		w.Header().Set("Content-Length", strconv.Itoa(len(done.body)+1))
@@ -88,10 +88,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // response is a response before it is sent.
 type response struct {
-	code    int
-	header  http.Header
-	body    []byte
-	deviant bool // GitHub really sends this, despite its description
+	code         int
+	header       http.Header
+	body         []byte
+	undocumented bool // GitHub really sends this, despite its description
 }
 
 func (a *response) send(w http.ResponseWriter) int {
@@ -104,8 +104,8 @@ func (a *response) send(w http.ResponseWriter) int {
 	return a.code
 }
 
-// answer processes a request and validates request and response against the description.
-func (s *Server) answer(r *http.Request, body []byte) *response {
+// handle processes a request and validates request and response against the description.
+func (s *Server) handle(r *http.Request, body []byte) *response {
 	a := s.route(r, body)
 	if s.validate != nil && r.URL.Path != "/graphql" && r.URL.Path != "/api/graphql" {
 		for _, problem := range s.validate.check(r, body, a) {
@@ -133,8 +133,8 @@ func (s *Server) route(r *http.Request, body []byte) *response {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q := &question{Request: r, body: body, parts: strings.Split(strings.Trim(path, "/"), "/")}
-	var handlers []func(*question) *response
+	q := &parsedRequest{Request: r, body: body, parts: strings.Split(strings.Trim(path, "/"), "/")}
+	var handlers []func(*parsedRequest) *response
 	switch q.parts[0] {
 	case "":
 		return reply(http.StatusOK, s.repository(s.RepoID))
@@ -161,15 +161,15 @@ func (s *Server) route(r *http.Request, body []byte) *response {
 	return problem(http.StatusNotFound, "Not Found")
 }
 
-// question is a parsed request.
-type question struct {
+// parsedRequest is a parsed request.
+type parsedRequest struct {
 	*http.Request
 	body  []byte
 	parts []string // of the path below the repository
 }
 
 // is matches method and path, where "*" matches any part and the last may be "**".
-func (q *question) is(method, pattern string) bool {
+func (q *parsedRequest) is(method, pattern string) bool {
 	if q.Method != method {
 		return false
 	}
@@ -185,15 +185,15 @@ func (q *question) is(method, pattern string) bool {
 	return len(want) == len(q.parts)
 }
 
-func (q *question) number(i int) int64 {
+func (q *parsedRequest) number(i int) int64 {
 	n, _ := strconv.ParseInt(q.parts[i], 10, 64)
 	return n
 }
 
-func (q *question) rest(i int) string { return strings.Join(q.parts[i:], "/") }
+func (q *parsedRequest) rest(i int) string { return strings.Join(q.parts[i:], "/") }
 
 // read decodes the body.
-func read[T any](q *question) (T, *response) {
+func read[T any](q *parsedRequest) (T, *response) {
 	var v T
 	if err := json.NewDecoder(bytes.NewReader(q.body)).Decode(&v); err != nil {
 		return v, problem(http.StatusBadRequest, "Problems parsing JSON")
@@ -227,7 +227,7 @@ func invalid(message string) *response {
 
 // page returns the requested page of a list, with a link to the next one. Wrap builds the
 // response.
-func page[T any](q *question, all []T, wrap func([]T) any) *response {
+func page[T any](q *parsedRequest, all []T, wrap func([]T) any) *response {
 	per, _ := strconv.Atoi(q.URL.Query().Get("per_page"))
 	if per <= 0 || per > 100 {
 		per = 30

@@ -96,7 +96,7 @@ func (a *App) ask(ctx context.Context) (Token, time.Time, error) {
 		return req, nil
 	})
 	if err != nil {
-		return Token{}, time.Time{}, explained(err)
+		return Token{}, time.Time{}, withHint(err)
 	}
 	var said struct {
 		Token   string    `json:"token"`
@@ -108,8 +108,8 @@ func (a *App) ask(ctx context.Context) (Token, time.Time, error) {
 	return NewToken(said.Token), said.Expires, nil
 }
 
-// explained adds a hint to GitHub's three kinds of refusal.
-func explained(err error) error {
+// withHint adds a hint to GitHub's three kinds of refusal.
+func withHint(err error) error {
 	status, ok := errors.AsType[*StatusError](err)
 	if !ok {
 		return err
@@ -134,7 +134,7 @@ func (a *App) address() (string, error) {
 		base = "https://api.github.com"
 	}
 	u, err := url.Parse(base)
-	if err != nil || !safe(u) {
+	if err != nil || !isSecureURL(u) {
 		return "", fmt.Errorf("the API's address %q is not https", base)
 	}
 	return strings.TrimRight(u.String(), "/") + "/app/installations/" + strconv.FormatInt(a.Installation, 10) + "/access_tokens", nil

@@ -71,7 +71,7 @@ func ParseKey(text []byte) (*rsa.PrivateKey, error) {
 		}
 		key = k
 	default:
-		return nil, fmt.Errorf("it is a %s, not a private key", shown(block.Type))
+		return nil, fmt.Errorf("it is a %s, not a private key", quoteClaim(block.Type))
 	}
 	if key.N.BitLen() < 2048 {
 		return nil, fmt.Errorf("it has %d bits, fewer than 2048", key.N.BitLen())

@@ -58,7 +58,7 @@ func (p *parsed) claims() (Claims, error) {
 	// A list of audiences is for shared tokens; this token is for one report.
 	var ok bool
 	if c.Audience, ok = p.payload.text("aud"); !ok {
-		return Claims{}, refuse(WrongAudience, "aud is %s: want one string", shown(string(p.payload["aud"])))
+		return Claims{}, refuse(WrongAudience, "aud is %s: want one string", quoteClaim(string(p.payload["aud"])))
 	}
 	return c, nil
 }
@@ -73,7 +73,7 @@ func (r *claimReader) fail(name, want string) {
 	if r.err == nil {
 		got := "missing"
 		if v, ok := r.from[name]; ok {
-			got = shown(string(v))
+			got = quoteClaim(string(v))
 		}
 		r.err = refuse(BadClaims, "%s is %s: want %s", name, got, want)
 	}

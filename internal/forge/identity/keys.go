@@ -48,7 +48,7 @@ func newIssuer(name string, client *http.Client, now func() time.Time) (*issuer,
 		timeout = client.Timeout
 	}
 	return &issuer{name: name, client: &http.Client{
-		Transport:     &restrained{base: base, host: u.Host, now: now, answers: map[string]answer{}},
+		Transport:     &cachingTransport{base: base, host: u.Host, now: now, answers: map[string]answer{}},
 		Timeout:       timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return errors.New("an issuer does not redirect") },
 	}}, nil
@@ -60,7 +60,7 @@ func (i *issuer) verify(ctx context.Context, raw string) error {
 	if err != nil {
 		return err
 	}
-	told := &tellingKeys{from: keys}
+	told := &recordingKeySet{from: keys}
 	v := oidc.NewVerifier(i.name, told, &oidc.Config{
 		SupportedSigningAlgs: []string{oidc.RS256},
 		SkipClientIDCheck:    true, // this package checks the audience and the times,
@@ -99,22 +99,22 @@ func (i *issuer) remote(ctx context.Context) (*oidc.RemoteKeySet, error) {
 	return i.keys, nil
 }
 
-// tellingKeys keeps the error of a verification, which the library converts to text.
-type tellingKeys struct {
+// recordingKeySet keeps the error of a verification, which the library converts to text.
+type recordingKeySet struct {
 	from oidc.KeySet
 	err  error
 }
 
-func (k *tellingKeys) VerifySignature(ctx context.Context, raw string) ([]byte, error) {
+func (k *recordingKeySet) VerifySignature(ctx context.Context, raw string) ([]byte, error) {
 	payload, err := k.from.VerifySignature(ctx, raw)
 	k.err = err
 	return payload, err
 }
 
-// restrained contacts only one host, limits the response size, and caches responses for a
+// cachingTransport contacts only one host, limits the response size, and caches responses for a
 // while. Otherwise tokens with invented keys, which arrive by the thousand, would each
 // trigger a request.
-type restrained struct {
+type cachingTransport struct {
 	base http.RoundTripper
 	host string
 	now  func() time.Time
@@ -133,7 +133,7 @@ type unreachableError struct{ error }
 
 func (e *unreachableError) Unwrap() error { return e.error }
 
-func (r *restrained) RoundTrip(req *http.Request) (*http.Response, error) {
+func (r *cachingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL.Scheme != "https" || req.URL.Host != r.host || req.Method != http.MethodGet {
 		return nil, &unreachableError{fmt.Errorf("the issuer's keys lie at %s, not on its own host", req.URL.Redacted())}
 	}
@@ -162,7 +162,7 @@ func (r *restrained) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-func (r *restrained) ask(req *http.Request) answer {
+func (r *cachingTransport) ask(req *http.Request) answer {
 	a := answer{at: r.now()}
 	resp, err := r.base.RoundTrip(req)
 	if err != nil {

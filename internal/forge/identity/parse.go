@@ -33,8 +33,8 @@ type members map[string]jsontext.Value
 // look anything up.
 var keyIDForm = lazyregexp.New(`^[A-Za-z0-9_-]{1,128}$`)
 
-// foreign lists header parameters that supply keys or change what was signed.
-var foreign = []string{"jku", "jwk", "x5u", "x5c", "crit", "b64", "zip", "enc", "epk", "p2c"}
+// forbiddenHeaders lists header parameters that supply keys or change what was signed.
+var forbiddenHeaders = []string{"jku", "jwk", "x5u", "x5c", "crit", "b64", "zip", "enc", "epk", "p2c"}
 
 // parse checks everything that needs neither keys nor clocks. It is stricter than the
 // libraries behind it, so that they never see ambiguous input.
@@ -78,21 +78,21 @@ func header(text []byte) (keyID string, err error) {
 	if err != nil {
 		return "", refuse(BadHeader, "the header: %v", err)
 	}
-	for _, name := range foreign {
+	for _, name := range forbiddenHeaders {
 		if _, ok := h[name]; ok {
 			return "", refuse(BadHeader, "it has the parameter %q: keys come from the issuer alone", name)
 		}
 	}
 	// Check the algorithm before using any key: a token must not choose how it is verified.
 	if alg, ok := h.text("alg"); !ok || alg != "RS256" {
-		return "", refuse(BadAlgorithm, "it is signed with %s, only RS256 is taken", shown(string(h["alg"])))
+		return "", refuse(BadAlgorithm, "it is signed with %s, only RS256 is taken", quoteClaim(string(h["alg"])))
 	}
 	if typ, there := h["typ"]; there && string(typ) != `"JWT"` {
-		return "", refuse(BadHeader, "its type is %s, not JWT", shown(string(typ)))
+		return "", refuse(BadHeader, "its type is %s, not JWT", quoteClaim(string(typ)))
 	}
 	keyID, ok := h.text("kid")
 	if !ok || !keyIDForm.MatchString(keyID) {
-		return "", refuse(BadHeader, "its key is called %s: want letters, digits, '-' and '_'", shown(string(h["kid"])))
+		return "", refuse(BadHeader, "its key is called %s: want letters, digits, '-' and '_'", quoteClaim(string(h["kid"])))
 	}
 	return keyID, nil
 }
@@ -108,29 +108,29 @@ func object(text []byte) (members, error) {
 	for d.PeekKind() != '}' {
 		name, err := d.ReadToken()
 		if err != nil {
-			return nil, clean(err)
+			return nil, redactError(err)
 		}
 		key := name.String()
 		value, err := d.ReadValue()
 		if err != nil {
-			return nil, clean(err)
+			return nil, redactError(err)
 		}
 		switch fold := strings.ToLower(key); {
 		case folded[fold]:
-			return nil, fmt.Errorf("%s is there twice", shown(key))
+			return nil, fmt.Errorf("%s is there twice", quoteClaim(key))
 		case len(m) == maxClaims:
 			return nil, fmt.Errorf("it has more than %d members", maxClaims)
 		case len(value) > maxClaim:
-			return nil, fmt.Errorf("%s has %d bytes, more than %d", shown(key), len(value), maxClaim)
+			return nil, fmt.Errorf("%s has %d bytes, more than %d", quoteClaim(key), len(value), maxClaim)
 		case depth(value) > maxDepth:
-			return nil, fmt.Errorf("%s is nested deeper than %d", shown(key), maxDepth)
+			return nil, fmt.Errorf("%s is nested deeper than %d", quoteClaim(key), maxDepth)
 		default:
 			folded[fold] = true
 			m[key] = value.Clone()
 		}
 	}
 	if _, err := d.ReadToken(); err != nil { // the closing brace
-		return nil, clean(err)
+		return nil, redactError(err)
 	}
 	if len(bytes.TrimSpace(text[d.InputOffset():])) != 0 {
 		return nil, fmt.Errorf("something follows it")
@@ -138,8 +138,8 @@ func object(text []byte) (members, error) {
 	return m, nil
 }
 
-// clean returns a decoder's error without the input it quotes.
-func clean(err error) error {
+// redactError returns a decoder's error without the input it quotes.
+func redactError(err error) error {
 	text := err.Error()
 	if strings.Contains(text, "duplicate") {
 		return fmt.Errorf("a name is there twice")

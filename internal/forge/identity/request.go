@@ -48,7 +48,7 @@ func Request(ctx context.Context, env Env, audience string) (Token, error) {
 		return Token{}, ErrNoPermission
 	}
 	u, err := url.Parse(where)
-	if err != nil || !safe(u) {
+	if err != nil || !isSecureURL(u) {
 		return Token{}, errors.New("ACTIONS_ID_TOKEN_REQUEST_URL is not an https address: the token that it asks for would be sent in the open")
 	}
 	q := u.Query()
@@ -132,8 +132,8 @@ func once(ctx context.Context, c *http.Client, want int, build func(context.Cont
 	return body, nil
 }
 
-// safe reports whether a secret may be sent to an address: https, or loopback.
-func safe(u *url.URL) bool {
+// isSecureURL reports whether a secret may be sent to an address: https, or loopback.
+func isSecureURL(u *url.URL) bool {
 	if u.Host == "" || u.User != nil {
 		return false
 	}

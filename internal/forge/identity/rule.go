@@ -124,13 +124,13 @@ func (r Rule) allows(c Claims) (agreed int, err error) {
 	}{
 		{c.RepositoryID == r.RepositoryID, WrongRepo, fmt.Sprintf("repository %d is not this project's", c.RepositoryID)},
 		{c.OwnerID == r.OwnerID, WrongOwner, fmt.Sprintf("owner %d is not this project's: where the repository moved, say so in the rule", c.OwnerID)},
-		{slices.Contains(r.Events, c.Event), WrongEvent, fmt.Sprintf("a job of %s may not upload, only of %s", shown(c.Event), strings.Join(r.Events, ", "))},
-		{from != nil && from(r, c.Ref), WrongRef, fmt.Sprintf("%s is not a ref from which %s may upload", shown(c.Ref), shown(c.Event))},
-		{!r.Protected || c.RefProtected, Unprotected, fmt.Sprintf("%s is not protected", shown(c.Ref))},
-		{c.WorkflowRef == workflow, WrongWorkflow, fmt.Sprintf("the workflow is %s, want %s of the same repository and ref", shown(c.WorkflowRef), r.Workflow)},
-		{r.JobWorkflow == "" || c.JobWorkflowRef == r.JobWorkflow, WrongCallee, fmt.Sprintf("the job is in %s, want %s", shown(c.JobWorkflowRef), r.JobWorkflow)},
-		{r.JobWorkflowSHA == "" || c.JobWorkflowSHA == r.JobWorkflowSHA, WrongCallee, fmt.Sprintf("the job's workflow is of commit %s, want %s", shown(c.JobWorkflowSHA), r.JobWorkflowSHA)},
-		{r.Environment == "" || c.Environment == r.Environment, WrongEnv, fmt.Sprintf("the environment is %s, want %s", shown(c.Environment), r.Environment)},
+		{slices.Contains(r.Events, c.Event), WrongEvent, fmt.Sprintf("a job of %s may not upload, only of %s", quoteClaim(c.Event), strings.Join(r.Events, ", "))},
+		{from != nil && from(r, c.Ref), WrongRef, fmt.Sprintf("%s is not a ref from which %s may upload", quoteClaim(c.Ref), quoteClaim(c.Event))},
+		{!r.Protected || c.RefProtected, Unprotected, fmt.Sprintf("%s is not protected", quoteClaim(c.Ref))},
+		{c.WorkflowRef == workflow, WrongWorkflow, fmt.Sprintf("the workflow is %s, want %s of the same repository and ref", quoteClaim(c.WorkflowRef), r.Workflow)},
+		{r.JobWorkflow == "" || c.JobWorkflowRef == r.JobWorkflow, WrongJobWorkflow, fmt.Sprintf("the job is in %s, want %s", quoteClaim(c.JobWorkflowRef), r.JobWorkflow)},
+		{r.JobWorkflowSHA == "" || c.JobWorkflowSHA == r.JobWorkflowSHA, WrongJobWorkflow, fmt.Sprintf("the job's workflow is of commit %s, want %s", quoteClaim(c.JobWorkflowSHA), r.JobWorkflowSHA)},
+		{r.Environment == "" || c.Environment == r.Environment, WrongEnv, fmt.Sprintf("the environment is %s, want %s", quoteClaim(c.Environment), r.Environment)},
 	} {
 		if !check.ok {
 			return n, &RefusedError{Reason: check.reason, Detail: check.detail}

@@ -13,9 +13,9 @@ var ErrReplayed = errors.New("the token was used for another report")
 // ErrFull reports that no more tokens can be remembered now.
 var ErrFull = errors.New("too many tokens in use to remember another")
 
-// Seen remembers used tokens while they are valid. Package identitytest has tests for every
+// TokenStore remembers used tokens while they are valid. Package identitytest has tests for every
 // implementation.
-type Seen interface {
+type TokenStore interface {
 	// Use records the first use of a token. Later uses with the same digest return the first
 	// receipt; with another digest they return ErrReplayed.
 	Use(ctx context.Context, u Use) (receipt string, fresh bool, err error)
@@ -29,9 +29,9 @@ type Use struct {
 	Until      time.Time // after this the token has expired and may be forgotten
 }
 
-// Memory remembers tokens in this process, for a single server without a database and for
+// MemoryStore remembers tokens in this process, for a single server without a database and for
 // tests. It refuses a token rather than forgetting a valid one.
-type Memory struct {
+type MemoryStore struct {
 	now  func() time.Time
 	most int
 
@@ -42,12 +42,12 @@ type Memory struct {
 type tokenID struct{ issuer, id string }
 
 // NewMemory returns a Memory that holds a limited number of tokens, about 300 bytes each.
-func NewMemory(now func() time.Time, most int) *Memory {
-	return &Memory{now: now, most: most, used: map[tokenID]Use{}}
+func NewMemory(now func() time.Time, most int) *MemoryStore {
+	return &MemoryStore{now: now, most: most, used: map[tokenID]Use{}}
 }
 
 // Use implements [Seen].
-func (m *Memory) Use(_ context.Context, u Use) (receipt string, fresh bool, err error) {
+func (m *MemoryStore) Use(_ context.Context, u Use) (receipt string, fresh bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()
@@ -69,7 +69,7 @@ func (m *Memory) Use(_ context.Context, u Use) (receipt string, fresh bool, err 
 }
 
 // forget drops expired tokens.
-func (m *Memory) forget(now time.Time) {
+func (m *MemoryStore) forget(now time.Time) {
 	for id, u := range m.used {
 		if !now.Before(u.Until) {
 			delete(m.used, id)

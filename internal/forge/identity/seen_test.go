@@ -13,7 +13,7 @@ import (
 )
 
 func TestMemory(t *testing.T) {
-	identitytest.Seen(t, func(_ *testing.T, now func() time.Time) identity.Seen { return identity.NewMemory(now, 100) })
+	identitytest.TestTokenStore(t, func(_ *testing.T, now func() time.Time) identity.TokenStore { return identity.NewMemory(now, 100) })
 }
 
 // What is full refuses new tokens and keeps the old ones, and has room again when their

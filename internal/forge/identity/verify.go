@@ -23,7 +23,7 @@ type Config struct {
 	Issuers []string     // accepted issuers, each exactly as it names itself
 	HTTP    *http.Client // for requests to the issuers; nil for the default
 	Now     func() time.Time
-	Seen    Seen // remembers which tokens were used
+	Seen    TokenStore // remembers which tokens were used
 }
 
 // Verifier decides whether a token allows an upload.
@@ -31,7 +31,7 @@ type Verifier struct {
 	server  string
 	issuers map[string]*issuer
 	now     func() time.Time
-	seen    Seen
+	seen    TokenStore
 }
 
 // NewVerifier checks a configuration. It sends no requests: keys are fetched for the first
@@ -83,7 +83,7 @@ func (v *Verifier) Admit(ctx context.Context, token Token, up Upload, rules []Ru
 		return Grant{}, err
 	}
 	if c.Audience != audience {
-		return Grant{}, refuse(WrongAudience, "it is for %s, this is %s", shown(c.Audience), audience)
+		return Grant{}, refuse(WrongAudience, "it is for %s, this is %s", quoteClaim(c.Audience), audience)
 	}
 	kind, err := decide(rules, c)
 	if err != nil {
@@ -101,10 +101,10 @@ func (v *Verifier) Admit(ctx context.Context, token Token, up Upload, rules []Ru
 	return Grant{Kind: kind, Receipt: receipt, Fresh: fresh, Claims: c}, nil
 }
 
-// Vouch makes the checks that do not need the uploaded bytes: the token is from an accepted
+// Precheck makes the checks that do not need the uploaded bytes: the token is from an accepted
 // issuer, and a rule matches it. It admits nothing and records nothing. It keeps a server
 // from reading uploads of unknown clients.
-func (v *Verifier) Vouch(ctx context.Context, token Token, rules []Rule) error {
+func (v *Verifier) Precheck(ctx context.Context, token Token, rules []Rule) error {
 	c, err := v.claims(ctx, token)
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func (v *Verifier) claims(ctx context.Context, token Token) (Claims, error) {
 	}
 	from, ok := v.issuers[c.Issuer]
 	if !ok {
-		return Claims{}, refuse(WrongIssuer, "it was issued by %s", shown(c.Issuer))
+		return Claims{}, refuse(WrongIssuer, "it was issued by %s", quoteClaim(c.Issuer))
 	}
 	if err := from.verify(ctx, p.raw); err != nil {
 		return Claims{}, err
@@ -140,7 +140,7 @@ func (c Claims) timely(now time.Time) error {
 	case c.NotBefore.After(now.Add(skew)):
 		return refuse(NotYet, "it is valid from %s, now is %s", clock(c.NotBefore), clock(now))
 	case c.Issued.After(now.Add(skew)):
-		return refuse(FromTheFuture, "it was issued at %s, now is %s", clock(c.Issued), clock(now))
+		return refuse(IssuedInFuture, "it was issued at %s, now is %s", clock(c.Issued), clock(now))
 	case c.Expires.Sub(c.Issued) > maxLifetime:
 		return refuse(TooLong, "it is valid for %s, at most %s is taken", c.Expires.Sub(c.Issued), maxLifetime)
 	}

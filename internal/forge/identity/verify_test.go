@@ -75,7 +75,7 @@ func audience(t testing.TB, d identity.Digest) string {
 // all but what depends on them.
 func (b *bench) admit(t *testing.T, token string) (identity.Grant, error) {
 	t.Helper()
-	before := b.Vouch(t.Context(), identity.NewToken(token), b.rules)
+	before := b.Precheck(t.Context(), identity.NewToken(token), b.rules)
 	grant, err := b.Admit(t.Context(), identity.NewToken(token), identity.Upload{Project: project, Digest: report, Receipt: "receipt"}, b.rules)
 	refused, _ := errors.AsType[*identity.RefusedError](err)
 	late := refused != nil && (refused.Reason == identity.WrongAudience || refused.Reason == identity.Replayed)

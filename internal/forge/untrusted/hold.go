@@ -8,22 +8,22 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Hold returns a record that can be judged: its samples, with gating and direction from the
+// ApplyTerms returns a record that can be judged: its samples, with gating and direction from the
 // base's suite, and without any acceptance. The returned suite is the base's, including the
 // cases that it leaves to the harness.
-func (c Claim) Hold(t Terms) (*measure.Run, *suite.Suite, error) {
-	whole, err := t.whole(c.Run)
+func (c Claim) ApplyTerms(t Terms) (*measure.Run, *suite.Suite, error) {
+	whole, err := t.fullSuite(c.Run)
 	if err != nil {
 		return nil, nil, err
 	}
-	run := hold(c.Run, terms(t.Suite, whole))
-	run.Accepted, run.Definition = "", both(run.Definition, t.Definition)
+	run := applyTerms(c.Run, terms(t.Suite, whole))
+	run.Accepted, run.Definition = "", mergeDefinitions(run.Definition, t.Definition)
 	return run, whole, nil
 }
 
-// hold applies the base's rules to every case of a record. A case that the base has cannot
+// applyTerms applies the base's rules to every case of a record. A case that the base has cannot
 // be new, nor be judged without a base.
-func hold(record *measure.Run, known map[string]term) *measure.Run {
+func applyTerms(record *measure.Run, known map[string]term) *measure.Run {
 	run := *record
 	run.Cases = slices.Clone(run.Cases)
 	based := map[string]bool{}
@@ -51,8 +51,8 @@ func hold(record *measure.Run, known map[string]term) *measure.Run {
 	return &run
 }
 
-// both merges two definitions.
-func both(a, b *measure.Definition) *measure.Definition {
+// mergeDefinitions merges two definitions.
+func mergeDefinitions(a, b *measure.Definition) *measure.Definition {
 	if a == nil || b == nil {
 		return cmp.Or(a, b)
 	}

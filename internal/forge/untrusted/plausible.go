@@ -10,14 +10,14 @@ import (
 
 // Limits of a plausible run. Beyond them the statistics would be useless or take too long.
 const (
-	roundsMost = 4096
-	casesMost  = 20_000
-	timeMost   = 1e15 // nanoseconds: about eleven days
+	maxRounds = 4096
+	maxCases  = 20_000
+	maxTime   = 1e15 // nanoseconds: about eleven days
 )
 
 // plausible rejects numbers that no timer produces, before anything is computed from them.
 func plausible(run *measure.Run) error {
-	if len(run.Cases) > casesMost || len(run.Rounds) > roundsMost {
+	if len(run.Cases) > maxCases || len(run.Rounds) > maxRounds {
 		return fmt.Errorf("it has %d cases and %d rounds", len(run.Cases), len(run.Rounds))
 	}
 	if run.Source != measure.Measured {
@@ -51,18 +51,18 @@ func plausible(run *measure.Run) error {
 }
 
 func plausibleCase(c measure.Case) error {
-	if len(c.Rounds) > roundsMost {
+	if len(c.Rounds) > maxRounds {
 		return fmt.Errorf("it has %d rounds", len(c.Rounds))
 	}
 	seen := map[int]bool{}
 	for _, r := range c.Rounds {
-		if r.Round < 0 || r.Round > roundsMost || seen[r.Round] {
+		if r.Round < 0 || r.Round > maxRounds || seen[r.Round] {
 			return fmt.Errorf("round %d is there twice, or cannot be", r.Round)
 		}
 		seen[r.Round] = true
 		for _, v := range r.Samples {
 			time := c.Metric == "" || c.Metric == measure.MetricTime
-			if time && !(v > 0 && v < timeMost) || math.Abs(v) > 1e30 {
+			if time && !(v > 0 && v < maxTime) || math.Abs(v) > 1e30 {
 				return fmt.Errorf("a sample of %v", v)
 			}
 		}

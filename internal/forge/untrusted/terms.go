@@ -16,9 +16,9 @@ type term struct {
 	listed bool // from the record, because the suite leaves the case to the harness
 }
 
-// whole returns the base's suite with all cases. If the suite leaves cases to the harness,
+// fullSuite returns the base's suite with all cases. If the suite leaves cases to the harness,
 // those of the record are used as the harness's list.
-func (t Terms) whole(run *measure.Run) (*suite.Suite, error) {
+func (t Terms) fullSuite(run *measure.Run) (*suite.Suite, error) {
 	if !t.Suite.NeedsHarness() {
 		return t.Suite, nil
 	}

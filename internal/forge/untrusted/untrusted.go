@@ -23,32 +23,32 @@ import (
 
 // The files accepted from a job's results.
 const (
-	Record  = "current.json"
-	Packed  = "current.json.zst" // the form of a large record
-	Verdict = "verdict.json"
-	Code    = "exit-code"
-	Account = "account.json"
+	Record           = "current.json"
+	CompressedRecord = "current.json.zst" // the form of a large record
+	Verdict          = "verdict.json"
+	Code             = "exit-code"
+	Account          = "account.json"
 )
 
-// recordMost is the max size in bytes of a record that is judged. Together with the JSON
+// maxRecordBytes is the max size in bytes of a record that is judged. Together with the JSON
 // limits it keeps the judging process below 256 MiB.
-const recordMost = 40 << 20
+const maxRecordBytes = 40 << 20
 
 // Limits returns the limits for the results of a job.
 func Limits() archive.Limits {
 	return archive.Limits{
-		Want:    []archive.Want{{Name: Record, Most: recordMost}, {Name: Packed, Most: recordMost}, {Name: Verdict, Most: 16 << 20}, {Name: Code, Most: 16}, {Name: Account, Most: 64 << 10}},
-		Entries: 4096, Directory: 1 << 20, Total: recordMost + 17<<20,
+		Want:    []archive.WantedFile{{Name: Record, Most: maxRecordBytes}, {Name: CompressedRecord, Most: maxRecordBytes}, {Name: Verdict, Most: 16 << 20}, {Name: Code, Most: 16}, {Name: Account, Most: 64 << 10}},
+		Entries: 4096, Directory: 1 << 20, Total: maxRecordBytes + 17<<20,
 	}
 }
 
-// ArchiveMost is the max size in bytes of an archive to download. It also contains reports,
+// MaxArchiveBytes is the max size in bytes of an archive to download. It also contains reports,
 // logs and profiles, which are not read.
-const ArchiveMost = 256 << 20
+const MaxArchiveBytes = 256 << 20
 
 var (
 	recordJSON = archive.JSONLimits{
-		Bytes: recordMost, Depth: 24, Lists: 150_000, Strings: 1_500_000, Letters: 16 << 20, Longest: 64 << 10, Numbers: 3_000_000,
+		Bytes: maxRecordBytes, Depth: 24, Lists: 150_000, Strings: 1_500_000, Letters: 16 << 20, Longest: 64 << 10, Numbers: 3_000_000,
 	}
 	verdictJSON = archive.JSONLimits{
 		Bytes: 16 << 20, Depth: 32, Lists: 150_000, Strings: 500_000, Letters: 12 << 20, Longest: 64 << 10, Numbers: 1_000_000,
@@ -79,8 +79,8 @@ type Stage struct {
 	Detail []string `json:"detail"`
 }
 
-// stagesMost is more than any run has.
-const stagesMost = 16
+// maxStages is more than any run has.
+const maxStages = 16
 
 // Read reads the files that archive extracted to dir.
 func Read(dir string) (Claim, error) {
@@ -117,10 +117,10 @@ func ReadRecord(dir, name string) (*measure.Run, error) {
 		}
 		run, err := measure.Load(filepath.Join(dir, name))
 		if err != nil {
-			return nil, fmt.Errorf("%w: %s: %.300s", archive.ErrPoisoned, name, strings.ReplaceAll(err.Error(), dir, ""))
+			return nil, fmt.Errorf("%w: %s: %.300s", archive.ErrRejected, name, strings.ReplaceAll(err.Error(), dir, ""))
 		}
 		if err := plausible(run); err != nil {
-			return nil, fmt.Errorf("%w: %s: %w", archive.ErrPoisoned, name, err)
+			return nil, fmt.Errorf("%w: %s: %w", archive.ErrRejected, name, err)
 		}
 		return run, nil
 	}
@@ -170,12 +170,12 @@ func (c *Claim) readVerdict(root *os.Root) error {
 		Stages  []Stage         `json:"stages"`
 	}
 	if err := json.NewDecoder(f).Decode(&doc); err != nil {
-		return fmt.Errorf("%w: %.200s", archive.ErrPoisoned, err.Error())
+		return fmt.Errorf("%w: %.200s", archive.ErrRejected, err.Error())
 	}
 	switch v := doc.Verdict; v {
 	case ratchet.Regression, ratchet.Improvement, ratchet.Maintained, ratchet.Inconclusive, ratchet.New, ratchet.Missing, ratchet.Broken, ratchet.Identical:
 		c.Verdict = v
 	}
-	c.Stopped, c.Stages = doc.Stopped, doc.Stages[:min(len(doc.Stages), stagesMost)]
+	c.Stopped, c.Stages = doc.Stopped, doc.Stages[:min(len(doc.Stages), maxStages)]
 	return nil
 }

@@ -150,7 +150,7 @@ func TestJudge(t *testing.T) {
 			if other := c.Elsewhere(by); other != nil {
 				t.Fatalf("measured something else: %q", other)
 			}
-			held, whole, err := c.Hold(by)
+			held, whole, err := c.ApplyTerms(by)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -220,7 +220,7 @@ func TestRead(t *testing.T) {
 		t.Errorf("read %+v", c)
 	}
 	dir := t.TempDir()
-	if err := measure.Save(filepath.Join(dir, untrusted.Packed), untrustedtest.Record(nil)); err != nil {
+	if err := measure.Save(filepath.Join(dir, untrusted.CompressedRecord), untrustedtest.Record(nil)); err != nil {
 		t.Fatal(err)
 	}
 	if c, err := untrusted.Read(dir); err != nil || c.Run == nil || c.Code != -1 {
@@ -251,7 +251,7 @@ func TestReadRefuses(t *testing.T) {
 	} {
 		run := untrustedtest.Record(nil)
 		bend(run)
-		if _, err := untrusted.Read(write(t, run, nil)); !errors.Is(err, archive.ErrPoisoned) {
+		if _, err := untrusted.Read(write(t, run, nil)); !errors.Is(err, archive.ErrRejected) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
@@ -264,7 +264,7 @@ func TestReadRefuses(t *testing.T) {
 		"name twice":  `{"schema":"pawl.run/v1","source":"measured","source":"imported"}`,
 		"a long word": `{"schema":"` + strings.Repeat("x", 1<<17) + `"}`,
 	} {
-		if _, err := untrusted.Read(write(t, nil, map[string]string{untrusted.Record: text})); !errors.Is(err, archive.ErrPoisoned) {
+		if _, err := untrusted.Read(write(t, nil, map[string]string{untrusted.Record: text})); !errors.Is(err, archive.ErrRejected) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
@@ -295,7 +295,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		c.Elsewhere(terms(t, untrustedtest.Suite))
-		held, whole, err := c.Hold(terms(t, untrustedtest.Suite))
+		held, whole, err := c.ApplyTerms(terms(t, untrustedtest.Suite))
 		if err == nil && comment.Judge(held, whole, ratchet.Default(), false, now).Result.Verdict == "" {
 			t.Error("no verdict at all")
 		}

@@ -14,9 +14,9 @@ import (
 // settings. So an upgrade can detect unmodified files and write them again with the same
 // settings.
 const (
-	written  = "# Written by pawl "
-	asked    = "# settings: "
-	digestOf = "; pawl init --github --upgrade brings it up to date. digest: sha256:"
+	headerPrefix   = "# Written by pawl "
+	settingsPrefix = "# settings: "
+	digestOf       = "; pawl init --github --upgrade brings it up to date. digest: sha256:"
 )
 
 var headerLine = lazyregexp.New(`^# Written by pawl ([0-9A-Za-z.+-]{1,100}); pawl init --github --upgrade brings it up to date\. digest: sha256:([0-9a-f]{64})$`)
@@ -27,9 +27,9 @@ func stamp(path string, s Settings, version string, text []byte) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	body := append([]byte(asked+string(settings)+"\n"), text...)
+	body := append([]byte(settingsPrefix+string(settings)+"\n"), text...)
 	sum := sha256.Sum256(body)
-	return File{Path: path, Text: append([]byte(written+version+digestOf+hex.EncodeToString(sum[:])+"\n"), body...)}, nil
+	return File{Path: path, Text: append([]byte(headerPrefix+version+digestOf+hex.EncodeToString(sum[:])+"\n"), body...)}, nil
 }
 
 // Stamp is the parsed header of a written file.
@@ -50,7 +50,7 @@ func ReadStamp(text []byte) (Stamp, bool) {
 	sum := sha256.Sum256(body)
 	st := Stamp{Version: string(m[1]), Edited: hex.EncodeToString(sum[:]) != string(m[2])}
 	line, _, _ := bytes.Cut(body, []byte("\n"))
-	if text, ok := bytes.CutPrefix(line, []byte(asked)); ok && len(text) < 1<<14 {
+	if text, ok := bytes.CutPrefix(line, []byte(settingsPrefix)); ok && len(text) < 1<<14 {
 		if json.Unmarshal(text, &st.Settings) != nil || st.Settings.Check() != nil {
 			st.Settings = Settings{}
 		}

@@ -142,15 +142,15 @@ func scalar(n *yaml.Node, name string) string {
 	return ""
 }
 
-// everything returns all text under a node, for rules about what may be mentioned at all.
-func everything(n *yaml.Node) string {
+// allText returns all text under a node, for rules about what may be mentioned at all.
+func allText(n *yaml.Node) string {
 	if n == nil {
 		return ""
 	}
 	var b strings.Builder
 	b.WriteString(n.Value)
 	for _, c := range n.Content {
-		b.WriteString("\n" + everything(c))
+		b.WriteString("\n" + allText(c))
 	}
 	return b.String()
 }

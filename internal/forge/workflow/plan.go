@@ -5,24 +5,24 @@ import (
 	"cmp"
 )
 
-// Deed is the action taken for a file.
-type Deed string
+// Action is the action taken for a file.
+type Action string
 
 // The actions.
 const (
-	Create  Deed = "written"
-	Replace Deed = "replaced"   // written by pawl and unmodified since
-	Same    Deed = "up to date" // already has the right content
-	Keep    Deed = "kept"       // edited or written by a user: the new text is put next to it
+	Create  Action = "written"
+	Replace Action = "replaced"   // written by pawl and unmodified since
+	Same    Action = "up to date" // already has the right content
+	Keep    Action = "kept"       // edited or written by a user: the new text is put next to it
 )
 
-// Beside is the name suffix of a new text put next to a kept file.
-const Beside = ".new"
+// NewSuffix is the name suffix of a new text put next to a kept file.
+const NewSuffix = ".new"
 
 // Change is a file and the action to take.
 type Change struct {
 	File
-	Deed Deed
+	Deed Action
 	Why  string // why it is kept
 }
 
@@ -33,14 +33,14 @@ func Plan(files []File, read func(path string) []byte, force bool) []Change {
 	for _, f := range files {
 		c := Change{File: f, Deed: Create}
 		if there := read(f.Path); there != nil {
-			c.Deed, c.Why = fate(f.Text, there, force)
+			c.Deed, c.Why = actionFor(f.Text, there, force)
 		}
 		list = append(list, c)
 	}
 	return list
 }
 
-func fate(text, there []byte, force bool) (Deed, string) {
+func actionFor(text, there []byte, force bool) (Action, string) {
 	if bytes.Equal(text, there) || bytes.Equal(body(text), body(there)) {
 		return Same, ""
 	}
@@ -73,5 +73,5 @@ func Merge(now, then, fresh Settings) Settings {
 		then.Install = ""
 	}
 	then.Install = cmp.Or(then.Install, fresh.Install)
-	return now.Filled(then).Filled(fresh)
+	return now.WithDefaults(then).WithDefaults(fresh)
 }

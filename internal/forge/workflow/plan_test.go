@@ -26,8 +26,8 @@ func TestUpgradeKeepsWhatSomebodyEdited(t *testing.T) {
 	there[own] = []byte("on: push\n")
 	there[crlf] = bytes.ReplaceAll(there[crlf], []byte("\n"), []byte("\r\n"))
 	read := func(path string) []byte { return there[path] }
-	deeds := func(files []File, force bool) map[string]Deed {
-		list := map[string]Deed{}
+	deeds := func(files []File, force bool) map[string]Action {
+		list := map[string]Action{}
 		for _, c := range Plan(files, read, force) {
 			list[c.Path] = c.Deed
 			if (c.Deed == Keep) != (c.Why != "") {
@@ -36,7 +36,7 @@ func TestUpgradeKeepsWhatSomebodyEdited(t *testing.T) {
 		}
 		return list
 	}
-	want := map[string]Deed{edited: Keep, own: Keep, crlf: Replace, old[3].Path: Replace, old[4].Path: Create}
+	want := map[string]Action{edited: Keep, own: Keep, crlf: Replace, old[3].Path: Replace, old[4].Path: Create}
 	if diff := cmp.Diff(want, deeds(fresh, false)); diff != "" {
 		t.Errorf("upgrade (-want +got):\n%s", diff)
 	}

@@ -46,8 +46,8 @@ func Rules() map[string]string {
 	return list
 }
 
-// Mentions reports whether a workflow uses pawl. Only those are checked.
-func Mentions(text []byte) bool { return mention.Match(text) }
+// UsesPawl reports whether a workflow uses pawl. Only those are checked.
+func UsesPawl(text []byte) bool { return mention.Match(text) }
 
 var mention = lazyregexp.New(`(?i)\bpawl\b`)
 
@@ -74,7 +74,7 @@ var rules = []rule{
 	{"measure-has-no-secrets", true, "A kernel can read the memory and the environment of its job.", measureSecrets},
 	{"measure-apart-from-writing", true, "A job that runs a kernel has nothing to write with, and a job that writes runs no kernel.", apart},
 	{"no-persisted-credentials", true, "checkout leaves its token in .git/config, where the code that it checked out can read it.", credentials},
-	{"writer-checks-out-base", true, "A job that may write takes nothing from the change but data.", foreign},
+	{"writer-checks-out-base", true, "A job that may write takes nothing from the change but data.", unsafeCheckouts},
 	{"no-text-in-scripts", true, "A branch may be called $(curl ...): data reaches a script through its environment.", injection},
 	{"artifact-stays-packed", true, "An archive of a stranger's run is unpacked by pawl, which expects the worst.", unpacking},
 	{"no-shared-cache", true, "A cache is how a pull request's job reaches the job of a release.", caches},
@@ -147,7 +147,7 @@ var secretContext = lazyregexp.New(`(?i)\$\{\{[^}]*(?:\bsecrets\b|github\s*(?:\.
 
 func measureSecrets(d document) []finding {
 	return eachJob(d, job.runsKernels, func(j job) []finding {
-		if secretContext.MatchString(everything(j.node)) || secretContext.MatchString(everything(d.env)) {
+		if secretContext.MatchString(allText(j.node)) || secretContext.MatchString(allText(d.env)) {
 			return []finding{{j.line, fmt.Sprintf("the job %s runs kernels and is given a secret: give it to another job", j.id)}}
 		}
 		return nil
@@ -188,9 +188,9 @@ var (
 	safeRefs   = []string{"github.event.pull_request.base.sha", "github.event.merge_group.base_sha", "github.event.repository.default_branch"}
 )
 
-// foreign checks the checkouts of jobs that may write. An expression may only choose
+// unsafeCheckouts checks the checkouts of jobs that may write. An expression may only choose
 // between refs of the base.
-func foreign(d document) []finding {
+func unsafeCheckouts(d document) []finding {
 	if !d.on(pullEvents...) {
 		return nil
 	}

@@ -26,7 +26,7 @@ func forksWait(d document) []finding {
 	return eachJob(d, job.runsKernels, func(j job) []finding {
 		condition := scalar(j.node, "if")
 		excluded := strings.Contains(condition, "&& "+notAFork) && !strings.Contains(condition, "||") || sameRepo.MatchString(condition)
-		if env := get(j.node, "environment"); excluded || env != nil && !strings.Contains(everything(env), "${{") {
+		if env := get(j.node, "environment"); excluded || env != nil && !strings.Contains(allText(env), "${{") {
 			return nil
 		}
 		return []finding{{j.line, fmt.Sprintf("the job %s runs the code of forks as it comes: keep forks out of it (if: github.event.pull_request.head.repo.id == github.event.repository.id), or let a person approve it (environment: pawl-fork)", j.id)}}
@@ -54,7 +54,7 @@ func pinned(d document) []finding {
 func hosted(d document) []finding {
 	return eachJob(d, func(j job) bool { return len(j.steps) > 0 && !j.runsKernels() }, func(j job) []finding {
 		on := get(j.node, "runs-on")
-		if on != nil && strings.Contains(everything(on), "self-hosted") {
+		if on != nil && strings.Contains(allText(on), "self-hosted") {
 			return []finding{{j.line, fmt.Sprintf("the job %s runs no kernel and takes a self-hosted runner: use a hosted one", j.id)}}
 		}
 		return nil

@@ -34,8 +34,8 @@ func Default() Settings {
 	}
 }
 
-// Filled returns s with unset fields taken from d.
-func (s Settings) Filled(d Settings) Settings {
+// WithDefaults returns s with unset fields taken from d.
+func (s Settings) WithDefaults(d Settings) Settings {
 	for _, p := range []struct{ to, from *[]string }{{&s.Runner, &d.Runner}, {&s.ForkRunner, &d.ForkRunner}, {&s.Folders, &d.Folders}, {&s.Names, &d.Names}} {
 		if len(*p.to) == 0 {
 			*p.to = slices.Clone(*p.from)

@@ -26,8 +26,8 @@ const FileName = "account.json"
 // does not fetch records.
 const ArtifactName = "pawl-account"
 
-// Account holds the time and cost of one run.
-type Account struct {
+// RunCost holds the time and cost of one run.
+type RunCost struct {
 	Schema  string             `json:"schema"`
 	Run     string             `json:"run,omitempty"` // ID of the record; empty if nothing was measured
 	Time    time.Time          `json:"time"`          // start of the run
@@ -58,15 +58,15 @@ func Stages() []string { return []string{Build, Wait, Check, Measure, Profile} }
 // Limits on untrusted files.
 const (
 	FileLimit  = 64 << 10
-	mostText   = 300
-	mostTime   = 1e7 // seconds: four months
-	mostPrice  = 1e4 // dollars an hour
-	mostStages = 20
+	maxText    = 300
+	maxSeconds = 1e7 // seconds: four months
+	maxPrice   = 1e4 // dollars an hour
+	maxStages  = 20
 )
 
 // Read reads the account of a run. The input is untrusted.
-func Read(r io.Reader) (Account, error) {
-	var a Account
+func Read(r io.Reader) (RunCost, error) {
+	var a RunCost
 	data, err := io.ReadAll(io.LimitReader(r, FileLimit+1))
 	if err != nil {
 		return a, fmt.Errorf("read an account: %w", err)
@@ -75,32 +75,32 @@ func Read(r io.Reader) (Account, error) {
 		return a, fmt.Errorf("read an account: it has more than %d bytes", FileLimit)
 	}
 	if err := json.Unmarshal(data, &a); err != nil {
-		return Account{}, fmt.Errorf("read an account: %w", err)
+		return RunCost{}, fmt.Errorf("read an account: %w", err)
 	}
 	if err := a.check(); err != nil {
-		return Account{}, fmt.Errorf("read an account: %w", err)
+		return RunCost{}, fmt.Errorf("read an account: %w", err)
 	}
 	return a, nil
 }
 
-func (a Account) check() error {
+func (a RunCost) check() error {
 	if a.Schema != Schema {
 		return fmt.Errorf("its schema is %.40q, this pawl reads %s", a.Schema, Schema)
 	}
 	within := func(v, most float64) bool { return v >= 0 && v <= most && !math.IsNaN(v) }
-	if !within(a.Seconds, mostTime) || !within(a.PricePerHour, mostPrice) || !within(a.Dollars, mostTime/3600*mostPrice) {
+	if !within(a.Seconds, maxSeconds) || !within(a.PricePerHour, maxPrice) || !within(a.Dollars, maxSeconds/3600*maxPrice) {
 		return errors.New("its seconds or dollars cannot be")
 	}
-	if len(a.Stages) > mostStages {
+	if len(a.Stages) > maxStages {
 		return fmt.Errorf("it has %d stages", len(a.Stages))
 	}
 	for name, s := range a.Stages {
-		if !within(s, mostTime) || len(name) > mostText {
+		if !within(s, maxSeconds) || len(name) > maxText {
 			return errors.New("the seconds of a stage cannot be")
 		}
 	}
 	for _, text := range []string{a.Run, string(a.Verdict), a.Suite, a.Device, a.Commit, a.Branch} {
-		if len(text) > mostText || !utf8.ValidString(text) {
+		if len(text) > maxText || !utf8.ValidString(text) {
 			return fmt.Errorf("it has a text of %d bytes", len(text))
 		}
 	}
@@ -108,21 +108,21 @@ func (a Account) check() error {
 }
 
 // Priced returns the account with a price and its cost, both in dollars.
-func (a Account) Priced(perHour float64) Account {
+func (a RunCost) Priced(perHour float64) RunCost {
 	a.PricePerHour, a.Dollars = perHour, a.Seconds/time.Hour.Seconds()*perHour
 	return a
 }
 
 // Clock adds up how long a run spends in each stage. The caller reports when a stage starts.
 type Clock struct {
-	began, since time.Time
-	stage        string
-	spent        map[string]time.Duration
+	startedAt, since time.Time
+	stage            string
+	spent            map[string]time.Duration
 }
 
 // Start returns a clock in stage Build.
 func Start(now time.Time) *Clock {
-	return &Clock{began: now, since: now, stage: Build, spent: map[string]time.Duration{}}
+	return &Clock{startedAt: now, since: now, stage: Build, spent: map[string]time.Duration{}}
 }
 
 // Enter records that a stage starts or continues.
@@ -132,8 +132,8 @@ func (c *Clock) Enter(stage string, now time.Time) {
 }
 
 // Account returns the time spent until now.
-func (c *Clock) Account(now time.Time) Account {
-	a := Account{Schema: Schema, Time: c.began.UTC(), Seconds: seconds(now.Sub(c.began)), Stages: map[string]float64{}}
+func (c *Clock) Account(now time.Time) RunCost {
+	a := RunCost{Schema: Schema, Time: c.startedAt.UTC(), Seconds: seconds(now.Sub(c.startedAt)), Stages: map[string]float64{}}
 	c.Enter(c.stage, now)
 	for _, stage := range Stages() {
 		if d := c.spent[stage]; d > 0 {
@@ -146,10 +146,10 @@ func (c *Clock) Account(now time.Time) Account {
 // seconds rounds to the millisecond, which is precise enough for billing.
 func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*1e3) / 1e3 }
 
-// bad reports whether the verdict of the run is Regression or Broken.
-func (a Account) bad() bool {
+// failed reports whether the verdict of the run is Regression or Broken.
+func (a RunCost) failed() bool {
 	return slices.Contains([]ratchet.Verdict{ratchet.Regression, ratchet.Broken}, a.Verdict)
 }
 
-// fine reports whether the run let the change pass.
-func (a Account) fine() bool { return a.Verdict != "" && a.Verdict.Severity() == ratchet.Yes }
+// passed reports whether the run let the change pass.
+func (a RunCost) passed() bool { return a.Verdict != "" && a.Verdict.Severity() == ratchet.Yes }

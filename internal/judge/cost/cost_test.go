@@ -28,7 +28,7 @@ func TestClock(t *testing.T) {
 	c.Enter(cost.Profile, at(30))
 	c.Enter(cost.Measure, at(31))
 	got := c.Account(at(41.0004)).Priced(3600)
-	want := cost.Account{
+	want := cost.RunCost{
 		Schema: cost.Schema, Time: now, Seconds: 41, PricePerHour: 3600, Dollars: 41,
 		Stages: map[string]float64{"build": 10, "wait": 1.5, "measure": 28.5, "profile": 1},
 	}
@@ -39,9 +39,9 @@ func TestClock(t *testing.T) {
 
 // run is an account in a few letters: R regression, B broken, M maintained, I
 // inconclusive, X without a verdict.
-func run(branch string, at int, letter rune) cost.Account {
+func run(branch string, at int, letter rune) cost.RunCost {
 	verdicts := map[rune]ratchet.Verdict{'R': ratchet.Regression, 'B': ratchet.Broken, 'M': ratchet.Maintained, 'I': ratchet.Inconclusive, 'X': "", 'N': ratchet.Missing}
-	return cost.Account{
+	return cost.RunCost{
 		Schema: cost.Schema, Time: now.Add(time.Duration(at) * time.Minute), Seconds: 60, PricePerHour: 60, Dollars: 1,
 		Branch: branch, Verdict: verdicts[letter],
 	}
@@ -63,15 +63,15 @@ func TestCaught(t *testing.T) {
 		"NM":      {0, 0}, // a case that went missing is no regression
 		"MRMRMRM": {3, 0},
 	} {
-		var list, nameless []cost.Account
+		var list, nameless []cost.RunCost
 		for i, letter := range runs {
 			list = append(list, run("fix", i, letter))
 			nameless = append(nameless, run("", i, letter))
 		}
-		if s := cost.Add(list, now); [2]int{s.Caught, s.Found} != want {
+		if s := cost.Summarize(list, now); [2]int{s.Caught, s.Found} != want {
 			t.Errorf("%s: %d caught, %d found; want %v", runs, s.Caught, s.Found, want)
 		}
-		if s := cost.Add(nameless, now); s.Caught != 0 {
+		if s := cost.Summarize(nameless, now); s.Caught != 0 {
 			t.Errorf("%s: caught, although nobody knows of which change", runs)
 		}
 	}
@@ -89,7 +89,7 @@ func TestAdd(t *testing.T) {
 	twice.Run = "01H"
 	again := twice
 	again.Time = twice.Time.Add(time.Second)
-	got := cost.Add([]cost.Account{twice, old, free, again, edge}, now)
+	got := cost.Summarize([]cost.RunCost{twice, old, free, again, edge}, now)
 	want := cost.Summary{
 		Runs: 4, Seconds: 240, Dollars: 3, First: old.Time, Last: twice.Time, Stages: map[string]float64{cost.Build: 20},
 		MonthRuns: 2, MonthSeconds: 120, MonthDollars: 1, Caught: 1, Unpriced: 1,
@@ -100,7 +100,7 @@ func TestAdd(t *testing.T) {
 	if got.PerRun() != 1 || got.PerCaught() != 3 {
 		t.Errorf("%v a run, %v each", got.PerRun(), got.PerCaught())
 	}
-	if zero := cost.Add(nil, now); zero.PerRun() != 0 || zero.PerCaught() != 0 {
+	if zero := cost.Summarize(nil, now); zero.PerRun() != 0 || zero.PerCaught() != 0 {
 		t.Errorf("nothing costs %v", zero)
 	}
 }
@@ -108,12 +108,12 @@ func TestAdd(t *testing.T) {
 // In whatever order accounts are found, and however often, they come to the same.
 func TestOrderDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		list := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) cost.Account {
+		list := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) cost.RunCost {
 			return run(rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "branch"), rapid.IntRange(-60*24*60, 0).Draw(t, "at"), rapid.SampledFrom([]rune("RBMIXN")).Draw(t, "verdict"))
-		}), 0, 20, func(a cost.Account) int64 { return a.Time.UnixNano() }).Draw(t, "runs")
-		want := cost.Add(list, now)
+		}), 0, 20, func(a cost.RunCost) int64 { return a.Time.UnixNano() }).Draw(t, "runs")
+		want := cost.Summarize(list, now)
 		other := append(rapid.Permutation(list).Draw(t, "order"), list...)
-		if diff := cmp.Diff(want, cost.Add(other, now), cmpopts.EquateApprox(1e-9, 0)); diff != "" {
+		if diff := cmp.Diff(want, cost.Summarize(other, now), cmpopts.EquateApprox(1e-9, 0)); diff != "" {
 			t.Errorf("(-want +got)\n%s", diff)
 		}
 		if want.MonthRuns > want.Runs || want.Caught+want.Found > want.Runs {
@@ -148,7 +148,7 @@ func TestRead(t *testing.T) {
 }
 
 func TestReadSummary(t *testing.T) {
-	good := cost.Add([]cost.Account{run("a", 0, 'R'), run("a", 1, 'M')}, now)
+	good := cost.Summarize([]cost.RunCost{run("a", 0, 'R'), run("a", 1, 'M')}, now)
 	data, err := json.Marshal(good)
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +173,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		s := cost.Add([]cost.Account{a, a}, now)
+		s := cost.Summarize([]cost.RunCost{a, a}, now)
 		if s.Runs != 1 || math.IsInf(s.Dollars, 0) || math.IsNaN(s.Dollars) || s.Seconds < 0 {
 			t.Errorf("%+v", s)
 		}

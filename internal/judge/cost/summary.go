@@ -55,19 +55,19 @@ func ReadSummary(r io.Reader) (Summary, error) {
 		return Summary{}, fmt.Errorf("read a sum of accounts: %w", err)
 	}
 	for _, n := range []int{s.Runs, s.MonthRuns, s.Caught, s.Found, s.Unpriced} {
-		if n < 0 || n > mostRuns {
+		if n < 0 || n > maxRuns {
 			return Summary{}, fmt.Errorf("read a sum of accounts: %d of something cannot be", n)
 		}
 	}
 	for _, v := range []float64{s.Seconds, s.Dollars, s.MonthSeconds, s.MonthDollars} {
-		if !(v >= 0 && v <= mostRuns*mostTime) {
+		if !(v >= 0 && v <= maxRuns*maxSeconds) {
 			return Summary{}, errors.New("read a sum of accounts: its seconds or dollars cannot be")
 		}
 	}
 	return s, nil
 }
 
-const mostRuns = 1_000_000
+const maxRuns = 1_000_000
 
 // PerRun returns the average cost of a run with a price, in dollars.
 func (s Summary) PerRun() float64 { return share(s.Dollars, s.Runs-s.Unpriced) }
@@ -82,11 +82,11 @@ func share(whole float64, n int) float64 {
 	return whole / float64(n)
 }
 
-// Add adds accounts up. A run that is stored twice counts once.
-func Add(list []Account, now time.Time) Summary {
+// Summarize adds accounts up. A run that is stored twice counts once.
+func Summarize(list []RunCost, now time.Time) Summary {
 	list = distinct(list)
 	s := Summary{Stages: map[string]float64{}}
-	changes := map[string][]Account{}
+	changes := map[string][]RunCost{}
 	for _, a := range list {
 		s.Runs++
 		s.Seconds += a.Seconds
@@ -110,20 +110,20 @@ func Add(list []Account, now time.Time) Summary {
 		s.First, s.Last = list[0].Time, list[len(list)-1].Time
 	}
 	for branch, runs := range changes {
-		caught, found := worth(branch, runs)
+		caught, found := countCaught(branch, runs)
 		s.Caught, s.Found = s.Caught+caught, s.Found+found
 	}
 	return s
 }
 
 // distinct returns the runs without duplicates, sorted by time.
-func distinct(list []Account) []Account {
+func distinct(list []RunCost) []RunCost {
 	type key struct {
 		run  string
 		time int64
 	}
 	seen := map[key]bool{}
-	var out []Account
+	var out []RunCost
 	for _, a := range list {
 		k := key{a.Run, a.Time.UnixNano()}
 		if a.Run != "" {
@@ -134,23 +134,23 @@ func distinct(list []Account) []Account {
 			out = append(out, a)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Account) int {
+	slices.SortStableFunc(out, func(a, b RunCost) int {
 		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Run, b.Run))
 	})
 	return out
 }
 
-// worth counts what the runs of one change found. Consecutive failing runs count once; a run without
+// countCaught counts what the runs of one change found. Consecutive failing runs count once; a run without
 // a verdict changes nothing. A fix can only be recognized if the branch is known.
-func worth(branch string, runs []Account) (caught, found int) {
+func countCaught(branch string, runs []RunCost) (caught, found int) {
 	open := false
 	for _, a := range runs {
 		switch {
-		case a.bad() && branch == "":
+		case a.failed() && branch == "":
 			found++
-		case a.bad():
+		case a.failed():
 			open = true
-		case a.fine() && open:
+		case a.passed() && open:
 			caught++
 			open = false
 		}

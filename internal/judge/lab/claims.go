@@ -17,8 +17,8 @@ type Claim struct {
 	Holds bool    `json:"holds"`
 }
 
-// pledge is what pawl promises about one kind of comparison.
-type pledge struct {
+// suitePromise is what pawl promises about one kind of comparison.
+type suitePromise struct {
 	text  string // format with a %s for the kind
 	limit float64
 	least bool // the limit is a minimum, not a maximum
@@ -26,7 +26,7 @@ type pledge struct {
 }
 
 // pledge returns what is promised for a row, and the name of its kind; nil if nothing is promised.
-func (r Row) pledge() (p *pledge, of string) {
+func (r Row) pledge() (p *suitePromise, of string) {
 	for _, k := range suiteKinds {
 		if r.Corpus == Suite && r.Note == k.note() && r.Shape == k.Shape && r.Effect == k.Effect {
 			return k.pledge, fmt.Sprintf("a run of %s, %s", r.Note, r.Shape)
@@ -110,7 +110,7 @@ func claims(r *Report) []Claim {
 		if c.Baseline == keepers[2].name {
 			continue
 		}
-		at := fmt.Sprintf("after %d runs, baseline %s, %s", curseRuns, c.Baseline, c.Shape)
+		at := fmt.Sprintf("after %d runs, baseline %s, %s", biasRuns, c.Baseline, c.Shape)
 		add(Claim{Text: at + ": bias", Limit: 0.003, Value: max(c.Bias, -c.Bias), Error: c.BiasError, Unit: "%"})
 		share(at+": false failures", 0.005, false, c.Gates.Regression, c.Gates.Trials)
 	}

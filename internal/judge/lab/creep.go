@@ -20,13 +20,13 @@ type Creep struct {
 
 // creeps simulates histories of main, with each commit measured beside the baseline. In some, every
 // commit is 0.5 % slower; in the others, nothing changes.
-func (l *laboratory) creeps(ctx context.Context) error {
+func (l *judgeLab) creeps(ctx context.Context) error {
 	pawl := paired(l.policy)
 	for _, c := range []Creep{{Step: 0.005, Commits: 20}, {Commits: 200}} {
 		c.Histories = l.histories
 		l.Say(fmt.Sprintf("creep: %d histories of %d commits, %s each", c.Histories, c.Commits, percent(c.Step)))
 		stops := make([]float64, c.Histories)
-		err := each(ctx, c.Histories, func(history int) {
+		err := forEach(ctx, c.Histories, func(history int) {
 			for commit := 1; commit <= c.Commits && stops[history] == 0 && ctx.Err() == nil; commit++ {
 				s := NewScene(Gaussian, typical, c.Step*float64(commit))
 				if pawl.Ask(s.Compare(l.Seed+2, uint64(history*c.Commits+commit))).Answer == Slower {

@@ -11,8 +11,8 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// curseRuns is the number of runs of unchanged code on the main branch.
-const curseRuns = 200
+// biasRuns is the number of runs of unchanged code on the main branch.
+const biasRuns = 200
 
 // Curse is the state of a baseline after many runs of unchanged code, and its effect on changes that
 // change nothing. The best of many noisy runs is the luckiest: the winner's curse.
@@ -27,8 +27,8 @@ type Curse struct {
 	Gates     Tally   `json:"gates"`
 }
 
-// world is a simulated main branch with its baseline.
-type world struct {
+// simulatedBranch is a simulated main branch with its baseline.
+type simulatedBranch struct {
 	Scene
 	policy ratchet.Policy
 	rng    *rand.Rand
@@ -37,10 +37,10 @@ type world struct {
 	moved  int
 }
 
-func (w *world) moves() int { return w.moved }
+func (w *simulatedBranch) moves() int { return w.moved }
 
-// keeper is a way to keep a baseline.
-type keeper interface {
+// baselineKeeper is a way to keep a baseline.
+type baselineKeeper interface {
 	run()                     // runs a commit on main that changes nothing
 	gate() (Outcome, float64) // gates a change that changes nothing; also returns by how much the baseline is too fast
 	moves() int               // returns how often the baseline moved
@@ -48,22 +48,22 @@ type keeper interface {
 
 var keepers = []struct {
 	name string
-	make func(world) keeper
+	make func(simulatedBranch) baselineKeeper
 }{
-	{"rebuilt", func(w world) keeper { return &rebuilt{world: w} }},
-	{"stored", func(w world) keeper { return &storedKeeper{world: w} }},
-	{"best ever", func(w world) keeper { return &bestEver{world: w, best: math.Inf(1)} }},
+	{"rebuilt", func(w simulatedBranch) baselineKeeper { return &rebuilt{simulatedBranch: w} }},
+	{"stored", func(w simulatedBranch) baselineKeeper { return &storedKeeper{simulatedBranch: w} }},
+	{"best ever", func(w simulatedBranch) baselineKeeper { return &bestEver{simulatedBranch: w, best: math.Inf(1)} }},
 }
 
-func (l *laboratory) curses(ctx context.Context) error {
+func (l *judgeLab) curses(ctx context.Context) error {
 	for _, shape := range Shapes {
 		for _, k := range keepers {
-			l.Say(fmt.Sprintf("winner's curse: %s, %s, %d worlds of %d runs", k.name, shape, l.worlds, curseRuns))
+			l.Say(fmt.Sprintf("winner's curse: %s, %s, %d worlds of %d runs", k.name, shape, l.worlds, biasRuns))
 			worlds := make([]Curse, l.worlds)
-			err := each(ctx, l.worlds, func(i int) {
+			err := forEach(ctx, l.worlds, func(i int) {
 				seed := l.Seed + uint64(i)<<32
-				w := world{Scene: NewScene(shape, typical, 0), policy: l.policy, rng: rand.New(rand.NewPCG(seed, 1)), seed: seed}
-				worlds[i] = live(k.make(w), l.gates)
+				w := simulatedBranch{Scene: NewScene(shape, typical, 0), policy: l.policy, rng: rand.New(rand.NewPCG(seed, 1)), seed: seed}
+				worlds[i] = simulateBranch(k.make(w), l.gates)
 			})
 			if err != nil {
 				return err
@@ -82,10 +82,10 @@ func (l *laboratory) curses(ctx context.Context) error {
 	return nil
 }
 
-// live runs a main branch, then gates changes that change nothing.
-func live(k keeper, gates int) Curse {
+// simulateBranch runs a main branch, then gates changes that change nothing.
+func simulateBranch(k baselineKeeper, gates int) Curse {
 	var c Curse
-	for range curseRuns {
+	for range biasRuns {
 		k.run()
 		c.Runs++
 	}
@@ -99,7 +99,7 @@ func live(k keeper, gates int) Curse {
 }
 
 // rebuilt is pawl's baseline: a commit, built and measured again beside the others.
-type rebuilt struct{ world }
+type rebuilt struct{ simulatedBranch }
 
 // sides measures three commits in the same rounds. The baseline's commit is the base of the second
 // comparison.
@@ -121,18 +121,18 @@ func evidence(base Comparison, baseSide Side, now Comparison, rounds int) []ratc
 
 func (r *rebuilt) run() {
 	change, baseline := r.sides()
-	s := after(loop.Start(loop.Plan{Policy: r.policy, Main: true, Ledger: true}), loop.Built{})
+	s := mustApply(loop.Start(loop.Plan{Policy: r.policy, Main: true, Ledger: true}), loop.Built{})
 	for {
 		switch a := loop.Next(s).(type) {
 		case loop.Measure:
-			s = after(s, loop.Looked{
+			s = mustApply(s, loop.Looked{
 				Change: evidence(change, Base, change, a.Rounds),
 				Gain:   evidence(baseline, Base, change, a.Rounds),
 			})
 		case loop.Confirm:
 			fresh, again := r.sides()
-			s = after(s, loop.Confirmed{Gain: evidence(again, Base, fresh, a.Rounds)})
-		case loop.Keep:
+			s = mustApply(s, loop.Confirmed{Gain: evidence(again, Base, fresh, a.Rounds)})
+		case loop.UpdateLedger:
 			r.moved += len(a.Move)
 			return
 		default:
@@ -150,7 +150,7 @@ func (r *rebuilt) gate() (Outcome, float64) {
 // storedKeeper is pawl's fallback for a commit that can no longer be built: the sessions in which it
 // was measured earlier.
 type storedKeeper struct {
-	world
+	simulatedBranch
 	base ratchet.Baseline
 	runs int
 }
@@ -161,10 +161,10 @@ func (k *storedKeeper) session(rounds int) ratchet.Session {
 }
 
 // judge compares a session of a candidate with the stored baseline.
-func (k *storedKeeper) judge(now ratchet.Session) ratchet.Judgement {
+func (k *storedKeeper) judge(now ratchet.Session) ratchet.Judgment {
 	e := sideBySide(0)
 	e.Candidate = roundsOf(now)
-	return ratchet.Judge(k.policy, []ratchet.Evidence{k.base.Against(k.policy, e, now)}).Cases[0]
+	return ratchet.Judge(k.policy, []ratchet.Evidence{k.base.AsBase(k.policy, e, now)}).Cases[0]
 }
 
 func (k *storedKeeper) run() {
@@ -203,7 +203,7 @@ func (k *storedKeeper) gate() (Outcome, float64) {
 
 // bestEver keeps the smallest time of any run.
 type bestEver struct {
-	world
+	simulatedBranch
 	best float64
 }
 

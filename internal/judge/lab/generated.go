@@ -11,8 +11,8 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// mostRounds is the maximum number of rounds of a generated comparison, more than any method asks for.
-const mostRounds = 64
+// maxRounds is the maximum number of rounds of a generated comparison, more than any method asks for.
+const maxRounds = 64
 
 // driftRounds is the number of rounds over which a scene's drift is specified.
 const driftRounds = 32
@@ -22,8 +22,8 @@ type generated struct {
 	Scene
 	trial           uint64
 	rng             *rand.Rand // random source of the rounds
-	inner           *rand.Rand // random source of samples and stored sessions; separate, so that asking for them changes no round
-	shared          *weather
+	sampleRNG       *rand.Rand // random source of samples and stored sessions; separate, so that asking for them changes no round
+	shared          *sharedNoise
 	own             [2][]float64
 	draw            [2]func() float64
 	walk, lingering [2]float64
@@ -31,8 +31,8 @@ type generated struct {
 	rounds          [2][]*ratchet.Round // with samples; filled on demand
 }
 
-// weather is the machine's effect on everything that runs on it.
-type weather struct {
+// sharedNoise is the machine's effect on everything that runs on it.
+type sharedNoise struct {
 	rng     *rand.Rand
 	session float64
 	machine []float64
@@ -40,7 +40,7 @@ type weather struct {
 }
 
 // shared returns what a round of a side has in common with that round of other cases.
-func (w *weather) shared(side, round int) float64 {
+func (w *sharedNoise) shared(side, round int) float64 {
 	for len(w.common[side]) <= round {
 		for s := range w.common {
 			w.common[s] = append(w.common[s], w.rng.NormFloat64())
@@ -49,7 +49,7 @@ func (w *weather) shared(side, round int) float64 {
 	return w.common[side][round]
 }
 
-func (w *weather) at(round int, spread float64) float64 {
+func (w *sharedNoise) at(round int, spread float64) float64 {
 	for len(w.machine) <= round {
 		w.machine = append(w.machine, spread*w.rng.NormFloat64())
 	}
@@ -63,16 +63,16 @@ func (s Scene) Compare(seed, trial uint64) Comparison { return s.suite(seed, tri
 // suite generates several cases that are measured in the same rounds.
 func (s Scene) suite(seed, trial uint64, cases int) []Comparison {
 	stream := func(i int) *rand.Rand { return rand.New(rand.NewPCG(seed, trial<<16|uint64(i))) }
-	shared := &weather{rng: stream(0)}
+	shared := &sharedNoise{rng: stream(0)}
 	shared.session = s.Session * shared.rng.NormFloat64()
 	list := make([]Comparison, cases)
 	for i := range list {
-		list[i] = &generated{Scene: s, trial: trial, rng: stream(2*i + 1), inner: stream(2*i + 2), shared: shared}
+		list[i] = &generated{Scene: s, trial: trial, rng: stream(2*i + 1), sampleRNG: stream(2*i + 2), shared: shared}
 	}
 	return list
 }
 
-func (g *generated) Most(Side) int  { return mostRounds }
+func (g *generated) Most(Side) int  { return maxRounds }
 func (g *generated) Together() bool { return true }
 
 // offset returns what a round adds on one side only. Both sides are drawn together, so that the order
@@ -109,13 +109,13 @@ func (g *generated) next() {
 		}
 		g.own[s] = append(g.own[s], scale[s]*(v+g.walk[s]))
 	}
-	if longer := g.jolt(round); longer > 0 {
+	if longer := g.disturbance(round); longer > 0 {
 		g.own[g.rng.IntN(2)][round] += math.Log1p(longer)
 	}
 }
 
-// jolt returns how much longer one side of a round takes because of a disturbance; 0 for none.
-func (g *generated) jolt(round int) float64 {
+// disturbance returns how much longer one side of a round takes because of a disturbance; 0 for none.
+func (g *generated) disturbance(round int) float64 {
 	if g.Bursts {
 		if round%8 == 0 {
 			g.burst = g.rng.IntN(7)
@@ -172,7 +172,7 @@ func (g *generated) Round(side Side, i int) ratchet.Round {
 
 func (g *generated) sampled(side Side, i int) *ratchet.Round {
 	center := g.center(side, i)
-	list := g.Noise.samples(g.inner, g.Samples, center)
+	list := g.Noise.samples(g.sampleRNG, g.Samples, center)
 	for k, v := range list {
 		list[k] = g.rounded(v)
 	}
@@ -196,19 +196,19 @@ const (
 func (g *generated) Stored(reference bool) (ratchet.Baseline, ratchet.Session, []ratchet.Round) {
 	var b ratchet.Baseline
 	then := g.Scene
-	then.Today = 0
+	then.SlowerNow = 0
 	for i := range cmp.Or(g.Kept, storedSessions) {
-		b.Sessions = append(b.Sessions, then.session(g.inner, fmt.Sprint("stored ", i), 0, storedRounds, reference))
+		b.Sessions = append(b.Sessions, then.session(g.sampleRNG, fmt.Sprint("stored ", i), 0, storedRounds, reference))
 	}
-	now := g.session(g.inner, "now", math.Log1p(g.Effect), nowRounds, reference)
+	now := g.session(g.sampleRNG, "now", math.Log1p(g.Effect), nowRounds, reference)
 	return b, now, roundsOf(now)
 }
 
 // session generates one measuring session of a side that is slower by effect (a logarithm), and of a
 // reference beside it. Sessions share no noise with each other.
 func (s Scene) session(rng *rand.Rand, id string, effect float64, rounds int, referred bool) ratchet.Session {
-	out := alike(ratchet.Session{Run: ratchet.RunRef{ID: id}, Unit: "ns", Quantum: s.Step})
-	shared := s.Session*rng.NormFloat64() + math.Log1p(s.Today)
+	out := withLabTerms(ratchet.Session{Run: ratchet.RunRef{ID: id}, Unit: "ns", Quantum: s.Step})
+	shared := s.Session*rng.NormFloat64() + math.Log1p(s.SlowerNow)
 	own, reference := s.Shape.side(rng), s.Shape.side(rng)
 	var other []float64
 	for range rounds {
@@ -222,8 +222,8 @@ func (s Scene) session(rng *rand.Rand, id string, effect float64, rounds int, re
 	return out
 }
 
-// alike sets the recipe, definition and method that all sessions of the lab share.
-func alike(s ratchet.Session) ratchet.Session {
+// withLabTerms sets the recipe, definition and method that all sessions of the lab share.
+func withLabTerms(s ratchet.Session) ratchet.Session {
 	s.Recipe, s.Definition, s.Method = "lab", "lab", "lab"
 	return s
 }

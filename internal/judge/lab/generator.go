@@ -19,7 +19,7 @@ const (
 )
 
 // generator measures corpus c.
-func (l *laboratory) generator(ctx context.Context) error {
+func (l *judgeLab) generator(ctx context.Context) error {
 	for _, part := range []func(context.Context) error{l.grid, l.machineNoise, l.sideBySide, l.suiteRuns, l.stresses, l.storedSides, l.curses, l.creeps, l.speed} {
 		if err := part(ctx); err != nil {
 			return err
@@ -29,7 +29,7 @@ func (l *laboratory) generator(ctx context.Context) error {
 }
 
 // grid measures pawl alone, with the full number of trials.
-func (l *laboratory) grid(ctx context.Context) error {
+func (l *judgeLab) grid(ctx context.Context) error {
 	for _, shape := range Shapes {
 		for _, spread := range Spreads {
 			for _, effect := range []float64{0, 0.04, 0.06} {
@@ -43,7 +43,7 @@ func (l *laboratory) grid(ctx context.Context) error {
 }
 
 // sideBySide measures all other methods on the typical machine. The same seeds give the same data.
-func (l *laboratory) sideBySide(ctx context.Context) error {
+func (l *judgeLab) sideBySide(ctx context.Context) error {
 	for _, shape := range Shapes {
 		for _, effect := range []float64{gain, 0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.10} {
 			methods, n := Methods(l.policy), l.methods
@@ -67,7 +67,7 @@ func (l *laboratory) sideBySide(ctx context.Context) error {
 	return nil
 }
 
-func (l *laboratory) scene(ctx context.Context, corpus, note string, s Scene, n int, methods []Method) error {
+func (l *judgeLab) scene(ctx context.Context, corpus, note string, s Scene, n int, methods []Method) error {
 	like := Row{Corpus: corpus, Note: note, Shape: s.Shape, Spread: s.Spread, Effect: s.Effect}
 	return l.add(ctx, like, n, methods, func(trial uint64) Comparison { return s.Compare(l.Seed, trial) })
 }
@@ -83,9 +83,9 @@ const (
 // suiteRun is a kind of run of a whole suite.
 type suiteRun struct {
 	Scene
-	cases, slow int     // number of cases, and how many of them are 5 % slower
-	share       int     // the number of trials is divided by this
-	pledge      *pledge // nil if nothing is promised
+	cases, slow int           // number of cases, and how many of them are 5 % slower
+	share       int           // the number of trials is divided by this
+	pledge      *suitePromise // nil if nothing is promised
 }
 
 // suiteKinds are the kinds of suite runs that are measured.
@@ -94,22 +94,22 @@ var suiteKinds = []suiteRun{
 	{NewScene(T3, typical, 0), suiteCases, 0, 1, noFalseAlarm},
 	{NewScene(Bimodal, typical, 0), suiteCases, 0, 1, noFalseAlarm},
 	{NewScene(Gaussian, typical, 0.02), suiteCases, 0, 10, nil}, // below the limit of each case, above that of the suite
-	{resembling, suiteCases, 0, 2, passes(0.01)},
-	{resembling, largeSuite, 0, 20, passes(0.05)},
-	{resembling, largeSuite, slowCases, 20, &pledge{"%s: all of them named", 0.95, true, func(t Tally) int { return t.Regression }}},
+	{correlatedScene, suiteCases, 0, 2, passes(0.01)},
+	{correlatedScene, largeSuite, 0, 20, passes(0.05)},
+	{correlatedScene, largeSuite, slowCases, 20, &suitePromise{"%s: all of them named", 0.95, true, func(t Tally) int { return t.Regression }}},
 }
 
-// resembling is a machine whose noise largely affects all cases at once.
-var resembling = func() Scene {
+// correlatedScene is a machine whose noise largely affects all cases at once.
+var correlatedScene = func() Scene {
 	s := NewScene(Gaussian, noisy, 0)
 	s.Alike = 0.5
 	return s
 }()
 
-var noFalseAlarm = &pledge{"any false alarm in %s", 0.01, false, func(t Tally) int { return t.Regression + t.Improvement }}
+var noFalseAlarm = &suitePromise{"any false alarm in %s", 0.01, false, func(t Tally) int { return t.Regression + t.Improvement }}
 
-func passes(most float64) *pledge {
-	return &pledge{"%s: fails, or has no answer", most, false, func(t Tally) int { return t.Trials - t.Nothing }}
+func passes(most float64) *suitePromise {
+	return &suitePromise{"%s: fails, or has no answer", most, false, func(t Tally) int { return t.Trials - t.Nothing }}
 }
 
 func (r suiteRun) note() string {
@@ -135,7 +135,7 @@ func (r suiteRun) compare(seed, trial uint64) []Comparison {
 }
 
 // suiteRuns measures runs of a whole suite. A false alarm in any case counts.
-func (l *laboratory) suiteRuns(ctx context.Context) error {
+func (l *judgeLab) suiteRuns(ctx context.Context) error {
 	for _, run := range suiteKinds {
 		n := max(l.suites/run.share, 1)
 		like := Row{Corpus: Suite, Method: onUnknown, Note: run.note(), Shape: run.Shape, Spread: run.Spread, Effect: run.Effect}
@@ -177,7 +177,7 @@ func suiteOutcome(p ratchet.Policy, cases []Comparison, slow int) Outcome {
 }
 
 // stresses measures machines that violate the judge's assumptions.
-func (l *laboratory) stresses(ctx context.Context) error {
+func (l *judgeLab) stresses(ctx context.Context) error {
 	for _, stress := range []struct {
 		note   string
 		change func(*Scene)

@@ -45,8 +45,8 @@ func (o Options) sizes() sizes {
 	return sizes{grid: 20_000, methods: 5_000, curve: 2_000, suites: 20_000, stress: 10_000, machines: 10_000, spaces: 10_000, worlds: 100, gates: 100, histories: 1_000}
 }
 
-// laboratory is a running measurement of the judge.
-type laboratory struct {
+// judgeLab is a running measurement of the judge.
+type judgeLab struct {
 	Options
 	sizes
 	policy ratchet.Policy
@@ -63,7 +63,7 @@ func Judge(ctx context.Context, o Options) (*Report, error) {
 
 func measureJudge(ctx context.Context, o Options, n sizes) (*Report, error) {
 	p := ratchet.Default()
-	l := &laboratory{Options: o, sizes: n, policy: p}
+	l := &judgeLab{Options: o, sizes: n, policy: p}
 	l.report = &Report{Schema: Schema, Seed: o.Seed, Quick: o.Quick, Policy: p}
 	for _, m := range Methods(p) {
 		l.report.Methods = append(l.report.Methods, Described{m.Name, m.Rule})
@@ -88,7 +88,7 @@ func measureJudge(ctx context.Context, o Options, n sizes) (*Report, error) {
 }
 
 // add asks methods about n comparisons and adds their answers to the report.
-func (l *laboratory) add(ctx context.Context, like Row, n int, methods []Method, compare func(trial uint64) Comparison) error {
+func (l *judgeLab) add(ctx context.Context, like Row, n int, methods []Method, compare func(trial uint64) Comparison) error {
 	l.Say(fmt.Sprintf("%s %s %s %s, effect %s: %d trials", like.Corpus, like.Note, like.Shape, percent(like.Spread), percent(like.Effect), n))
 	tallies, err := trials(ctx, n, methods, compare)
 	if err != nil {
@@ -103,7 +103,7 @@ func (l *laboratory) add(ctx context.Context, like Row, n int, methods []Method,
 }
 
 // recordings measures corpus a.
-func (l *laboratory) recordings(ctx context.Context) error {
+func (l *judgeLab) recordings(ctx context.Context) error {
 	r, err := ReadRecordings(ctx, l.Data)
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func (l *laboratory) recordings(ctx context.Context) error {
 
 // tuningSpaces measures corpus b. The times of any tuned kernel serve as noise inside a round; between
 // rounds the generator's quiet machine adds its own.
-func (l *laboratory) tuningSpaces(ctx context.Context) error {
+func (l *judgeLab) tuningSpaces(ctx context.Context) error {
 	l.Say("reading the tuning spaces")
 	most := maxConfigurations
 	if l.Quick {

@@ -136,7 +136,7 @@ func TestEveryPartIsMeasured(t *testing.T) {
 // The smallest of many numbers is the luckiest, and a baseline that is measured again
 // has no luck.
 func TestWinnersCurse(t *testing.T) {
-	l := &laboratory{Options: Options{Seed: 1, Say: func(string) {}}, sizes: sizes{worlds: 2, gates: 30}, policy: ratchet.Default(), report: &Report{}}
+	l := &judgeLab{Options: Options{Seed: 1, Say: func(string) {}}, sizes: sizes{worlds: 2, gates: 30}, policy: ratchet.Default(), report: &Report{}}
 	if err := l.curses(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 // have stopped earlier, so that any policy can be tried on it.
 type LiveGate struct {
 	Slowed  bool        `json:"slowed,omitempty"` // the candidate does 5.9 % more work
-	Beside  bool        `json:"beside,omitempty"` // another process kept all cores busy
+	Loaded  bool        `json:"beside,omitempty"` // another process kept all cores busy
 	Seed    int         `json:"seed"`
 	Quantum float64     `json:"quantum"` // step of the timer, ns
 	Rounds  []LiveRound `json:"rounds"`
@@ -132,7 +132,7 @@ func LiveMethods(gates []LiveGate) []Method {
 	knows.Dependence = LiveDependence(gates)
 	known := paired(knows)
 	known.Name = onKnown
-	return []Method{paired(p), known, first(), threshold(10), benchstat}
+	return []Method{paired(p), known, firstEdition(), threshold(10), benchstat}
 }
 
 // LiveDependence returns the dependence between rounds on the machine where gates were measured.
@@ -155,7 +155,7 @@ func LiveTable(gates []LiveGate, methods []Method) string {
 	b.WriteString("| --- | --- | ---: | --- | ---: | ---: | ---: | ---: | ---: |\n")
 	for _, beside := range []bool{false, true} {
 		for _, slowed := range []bool{false, true} {
-			same := slices.DeleteFunc(slices.Clone(gates), func(g LiveGate) bool { return g.Beside != beside || g.Slowed != slowed })
+			same := slices.DeleteFunc(slices.Clone(gates), func(g LiveGate) bool { return g.Loaded != beside || g.Slowed != slowed })
 			if len(same) == 0 {
 				continue
 			}

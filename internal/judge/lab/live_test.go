@@ -31,10 +31,10 @@ func liveRun() *measure.Run {
 		},
 		Cases: []measure.Case{
 			side(measure.Candidate,
-				measure.CaseRound{Round: 0, Turn: 2, Quantum: 10, Samples: measure.Samples{110, 110, 220, 220, 330, 330}},
+				measure.CaseRound{Round: 0, SamplesPerTurn: 2, Quantum: 10, Samples: measure.Samples{110, 110, 220, 220, 330, 330}},
 				measure.CaseRound{Round: 1, Samples: measure.Samples{200}}),
 			side(measure.Base,
-				measure.CaseRound{Round: 0, Turn: 2, Samples: measure.Samples{100, 100, 100, 100, 300, 300}},
+				measure.CaseRound{Round: 0, SamplesPerTurn: 2, Samples: measure.Samples{100, 100, 100, 100, 300, 300}},
 				measure.CaseRound{Round: 1, Samples: measure.Samples{100}}),
 		},
 	}
@@ -67,7 +67,7 @@ func TestNewLiveGate(t *testing.T) {
 func TestReadLive(t *testing.T) {
 	gates := []LiveGate{
 		{Seed: 1, Quantum: 1, Rounds: []LiveRound{{Base, [2]float64{100, 103}, 1.03, 0.5, 2500}}},
-		{Slowed: true, Beside: true, Seed: 2, Rounds: []LiveRound{{Candidate, [2]float64{1e6, 2e6}, 2, 12.25, 0}}},
+		{Slowed: true, Loaded: true, Seed: 2, Rounds: []LiveRound{{Candidate, [2]float64{1e6, 2e6}, 2, 12.25, 0}}},
 	}
 	var file bytes.Buffer
 	for _, g := range gates {
@@ -94,7 +94,7 @@ func liveGates(n int, effect float64) []LiveGate {
 	rng := rand.New(rand.NewPCG(1, uint64(n)))
 	list := make([]LiveGate, n)
 	for i := range list {
-		for range mostRounds {
+		for range maxRounds {
 			b, c := 1e6*math.Exp(0.01*rng.NormFloat64()), 1e6*math.Exp(0.01*rng.NormFloat64()+math.Log1p(effect))
 			list[i].Rounds = append(list[i].Rounds, LiveRound{Medians: [2]float64{b, c}, Turns: c / b})
 		}
@@ -175,7 +175,7 @@ func TestTwoSpeeds(t *testing.T) {
 		all, early int
 	}{
 		{"second edition", paired(p), 24, 19},
-		{"first edition", first(), 8, 2},
+		{"first edition", firstEdition(), 8, 2},
 	} {
 		all, early := 0, 0
 		for i, g := range gates {

@@ -44,18 +44,18 @@ var machines = []machine{
 }
 
 // machineNoise measures methods on all kinds of machine noise, with a seed on which nothing was tuned.
-func (l *laboratory) machineNoise(ctx context.Context) error {
+func (l *judgeLab) machineNoise(ctx context.Context) error {
 	for _, m := range machines {
 		for _, spread := range []float64{typical, noisy} {
 			quiet := NewScene(Gaussian, spread, 0)
 			m.change(&quiet)
-			knows := known(l.policy, quiet, l.Seed, max(1, l.machines/500))
+			knows := knownTestbed(l.policy, quiet, l.Seed, max(1, l.machines/500))
 			for _, effect := range []float64{0, 0.03, 0.05} {
 				s := quiet
 				s.Effect = effect
-				methods := []Method{paired(l.policy), knows, first(), threshold(10), benchstat}
+				methods := []Method{paired(l.policy), knows, firstEdition(), threshold(10), benchstat}
 				if m.name == "Gaussian" {
-					methods = append(methods, wald(l.policy, spread))
+					methods = append(methods, waldTest(l.policy, spread))
 				}
 				if err := l.scene(ctx, Machines, m.name, s, l.machines, methods); err != nil {
 					return err

@@ -62,7 +62,7 @@ func TestMethodsOnQuietRounds(t *testing.T) {
 	rounds := map[string]int{"pawl": 8, "benchstat": 10, "pawl, stored": 16, "pawl, stored with reference": 16, "3 % threshold, 10 rounds": 10}
 	for _, m := range Methods(ratchet.Default()) {
 		quiet := NewScene(Gaussian, 0.001, 1.5)
-		quiet.Session, quiet.Machine, quiet.Noise = 0.001, 0.001, echo{Spread: 0.01}
+		quiet.Session, quiet.Machine, quiet.Noise = 0.001, 0.001, correlatedNoise{Spread: 0.01}
 		got := m.Ask(quiet.Compare(1, 1))
 		if got.Answer != Slower || got.Rounds > max(rounds[m.Name], 1) || got.Rounds < 1 {
 			t.Errorf("%s says %s after %d rounds of a kernel that takes 2.5 times as long", m.Name, got.Answer, got.Rounds)

@@ -25,7 +25,7 @@ func paired(p ratchet.Policy) Method {
 		Rule: "paired rounds, 4 to 64 of them, both errors controlled",
 		Ask: func(c Comparison) Outcome {
 			if !c.Together() {
-				return apart(p, c)
+				return judgeUnpaired(p, c)
 			}
 			s, rounds := gate(p, []Comparison{c})
 			return Outcome{answerOf(s.Verdict()), rounds}
@@ -33,10 +33,10 @@ func paired(p ratchet.Policy) Method {
 	}
 }
 
-// known returns pawl on a testbed whose dependence between rounds was measured, with as many same-code
+// knownTestbed returns pawl on a testbed whose dependence between rounds was measured, with as many same-code
 // comparisons of the scene as pawl doctor --noise would make. It alternates between several such testbeds,
 // because an estimate is itself uncertain.
-func known(p ratchet.Policy, s Scene, seed uint64, testbeds int) Method {
+func knownTestbed(p ratchet.Policy, s Scene, seed uint64, testbeds int) Method {
 	const comparisons, rounds = 50, 32
 	methods := make([]Method, testbeds)
 	for i := range methods {
@@ -63,17 +63,17 @@ func known(p ratchet.Policy, s Scene, seed uint64, testbeds int) Method {
 	}
 }
 
-// first returns the judge as it was before editions were counted.
-func first() Method {
-	m := paired(ratchet.OfEdition(1))
+// firstEdition returns the judge as it was before editions were counted.
+func firstEdition() Method {
+	m := paired(ratchet.ForEdition(1))
 	m.Name, m.Rule = "pawl, first edition", "Student's t on medians of rounds, 4 to 32 of them"
 	return m
 }
 
-// wald returns Wald's sequential probability ratio test with a known spread. No test of zero against the
+// waldTest returns Wald's sequential probability ratio test with a known spread. No test of zero against the
 // limit with these error rates needs fewer rounds. It cannot be used in practice; it shows the cost of not
 // knowing the spread.
-func wald(p ratchet.Policy, spread float64) Method {
+func waldTest(p ratchet.Policy, spread float64) Method {
 	limit, variance := math.Log1p(p.Slower), 2*spread*spread
 	return Method{
 		Name: "Wald's test, spread known",
@@ -101,7 +101,7 @@ func gate(p ratchet.Policy, cases []Comparison) (s loop.State, rounds int) {
 	for i := range list {
 		list[i] = sideBySide(i)
 	}
-	s = after(loop.Start(loop.Plan{Policy: p}), loop.Built{})
+	s = mustApply(loop.Start(loop.Plan{Policy: p}), loop.Built{})
 	measured := 0
 	for {
 		m, more := loop.Next(s).(loop.Measure)
@@ -120,12 +120,12 @@ func gate(p ratchet.Policy, cases []Comparison) (s loop.State, rounds int) {
 			rounds += min(m.Rounds, most) - measured
 		}
 		measured = min(m.Rounds, most)
-		s = after(s, loop.Looked{Change: list, Over: m.Rounds > most})
+		s = mustApply(s, loop.Looked{Change: list, Over: m.Rounds > most})
 	}
 }
 
-// after returns the state after an outcome. The lab passes only outcomes that fit the step.
-func after(s loop.State, o loop.Outcome) loop.State {
+// mustApply returns the state after an outcome. The lab passes only outcomes that fit the step.
+func mustApply(s loop.State, o loop.Outcome) loop.State {
 	next, err := loop.Apply(s, o)
 	if err != nil {
 		panic("lab: " + err.Error())
@@ -148,8 +148,8 @@ func sideBySide(i int) ratchet.Evidence {
 	}
 }
 
-// apart judges sides that were recorded one after the other.
-func apart(p ratchet.Policy, c Comparison) Outcome {
+// judgeUnpaired judges sides that were recorded one after the other.
+func judgeUnpaired(p ratchet.Policy, c Comparison) Outcome {
 	e := sideBySide(0)
 	e.Paired = false
 	for i := range c.Most(Base) {
@@ -171,7 +171,7 @@ func stored(p ratchet.Policy, reference bool) Method {
 		baseline, now, rounds := c.Stored(reference)
 		e := sideBySide(0)
 		e.Candidate = rounds
-		r := ratchet.Judge(p, []ratchet.Evidence{baseline.Against(p, e, now)})
+		r := ratchet.Judge(p, []ratchet.Evidence{baseline.AsBase(p, e, now)})
 		return Outcome{answerOf(r.Verdict), len(rounds)}
 	}
 	return m

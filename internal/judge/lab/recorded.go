@@ -90,9 +90,9 @@ func (r recorded) Together() bool                        { return false }
 func (r recorded) Stored(bool) (ratchet.Baseline, ratchet.Session, []ratchet.Round) {
 	var b ratchet.Baseline
 	for _, round := range r[Base] {
-		b.Sessions = append(b.Sessions, alike(ratchet.Session{Run: ratchet.RunRef{ID: round.Session}, Unit: "ns", Quantum: round.Quantum, Rounds: []float64{round.Median}}))
+		b.Sessions = append(b.Sessions, withLabTerms(ratchet.Session{Run: ratchet.RunRef{ID: round.Session}, Unit: "ns", Quantum: round.Quantum, Rounds: []float64{round.Median}}))
 	}
-	now := alike(ratchet.Session{Run: ratchet.RunRef{ID: "now"}, Unit: "ns", Rounds: []float64{r[Candidate][0].Median}})
+	now := withLabTerms(ratchet.Session{Run: ratchet.RunRef{ID: "now"}, Unit: "ns", Rounds: []float64{r[Candidate][0].Median}})
 	return b, now, r[Candidate][:1]
 }
 

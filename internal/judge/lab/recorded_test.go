@@ -95,7 +95,7 @@ func TestParseSpace(t *testing.T) {
 	} {
 		list, err := parseSpace(strings.NewReader(test.text), 10)
 		if test.wrong == "" {
-			if err != nil || len(list) != 1 || list[0].(draws)[2] != 1.5 {
+			if err != nil || len(list) != 1 || list[0].(resampledNoise)[2] != 1.5 {
 				t.Errorf("%s: %v, %v", test.name, list, err)
 			}
 		} else if err == nil || !strings.Contains(err.Error(), test.wrong) {
@@ -116,7 +116,7 @@ func FuzzParseSpace(f *testing.F) {
 			t.Fatalf("%d configurations, 50 were asked for", len(list))
 		}
 		for _, n := range list {
-			for _, v := range n.(draws) {
+			for _, v := range n.(resampledNoise) {
 				if !(v > 0) || math.IsInf(v, 0) {
 					t.Errorf("a relative time of %v", v)
 				}

@@ -59,7 +59,7 @@ func (r *Report) find(corpus, method string, shape Shape, spread, effect float64
 }
 
 // speed times a verdict on 100 cases with 16 rounds of 100 samples per side.
-func (l *laboratory) speed(ctx context.Context) error {
+func (l *judgeLab) speed(ctx context.Context) error {
 	s := Speed{Cases: 100, Rounds: 16, Samples: 100, Seconds: math.Inf(1)}
 	scene := NewScene(Gaussian, 0.008, 0)
 	rng := rand.New(rand.NewPCG(l.Seed, 0))

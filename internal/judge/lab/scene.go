@@ -102,17 +102,17 @@ type Scene struct {
 	Spread float64 `json:"spread"` // spread of own: between rounds of each side
 	Effect float64 `json:"effect"` // 0.04 means the candidate takes 4 % longer
 
-	Machine float64 `json:"machine"`
-	Session float64 `json:"session"`
-	Drift   float64 `json:"drift,omitempty"`   // slowdown over 32 rounds; the sides swap places every round
-	Linger  float64 `json:"linger,omitempty"`  // autocorrelation of own between successive rounds
-	Wander  float64 `json:"wander,omitempty"`  // random walk of each side, in spreads per round
-	Unequal bool    `json:"unequal,omitempty"` // the candidate's own has twice the spread of the base's; their total is unchanged
-	Alike   float64 `json:"alike,omitempty"`   // correlation of own between cases of a suite
-	Wild    float64 `json:"wild,omitempty"`    // share of rounds in which a random side takes 10 to 100 % longer
-	Bursts  bool    `json:"bursts,omitempty"`  // in two neighboring rounds of eight, a random side takes 30 % longer
-	Today   float64 `json:"today,omitempty"`   // slowdown of the machine since the sessions were stored
-	Kept    int     `json:"kept,omitempty"`    // stored sessions; 0 means storedSessions
+	Machine   float64 `json:"machine"`
+	Session   float64 `json:"session"`
+	Drift     float64 `json:"drift,omitempty"`   // slowdown over 32 rounds; the sides swap places every round
+	Linger    float64 `json:"linger,omitempty"`  // autocorrelation of own between successive rounds
+	Wander    float64 `json:"wander,omitempty"`  // random walk of each side, in spreads per round
+	Unequal   bool    `json:"unequal,omitempty"` // the candidate's own has twice the spread of the base's; their total is unchanged
+	Alike     float64 `json:"alike,omitempty"`   // correlation of own between cases of a suite
+	Wild      float64 `json:"wild,omitempty"`    // share of rounds in which a random side takes 10 to 100 % longer
+	Bursts    bool    `json:"bursts,omitempty"`  // in two neighboring rounds of eight, a random side takes 30 % longer
+	SlowerNow float64 `json:"today,omitempty"`   // slowdown of the machine since the sessions were stored
+	Kept      int     `json:"kept,omitempty"`    // stored sessions; 0 means storedSessions
 
 	Value   float64 `json:"value"` // time of the kernel, ns
 	Step    float64 `json:"step"`  // step of the timer, ns
@@ -140,18 +140,18 @@ type Noise interface {
 	moves() bool
 }
 
-// echo is noise in which each sample resembles the previous one.
-type echo struct {
+// correlatedNoise is noise in which each sample resembles the previous one.
+type correlatedNoise struct {
 	Spread float64 // spread of a sample
 	Lag1   float64 // autocorrelation of neighboring samples
 }
 
 // recordedNoise describes the typical recording of an L4. A test compares it with Fit.
-var recordedNoise = echo{Spread: 0.05, Lag1: 0.80}
+var recordedNoise = correlatedNoise{Spread: 0.05, Lag1: 0.80}
 
-func (e echo) moves() bool { return false }
+func (e correlatedNoise) moves() bool { return false }
 
-func (e echo) samples(rng *rand.Rand, n int, center float64) []float64 {
+func (e correlatedNoise) samples(rng *rand.Rand, n int, center float64) []float64 {
 	list := make([]float64, n)
 	fresh := math.Sqrt(1 - e.Lag1*e.Lag1)
 	z := rng.NormFloat64()

@@ -34,7 +34,7 @@ func count(ctx context.Context, n, tallies int, try func(trial uint64, tallies [
 	var mu sync.Mutex
 	total := make([]Tally, tallies)
 	const together = 50 // trials per partial tally
-	err := each(ctx, (n+together-1)/together, func(part int) {
+	err := forEach(ctx, (n+together-1)/together, func(part int) {
 		own := make([]Tally, tallies)
 		for trial := part * together; trial < min((part+1)*together, n); trial++ {
 			try(uint64(trial), own)
@@ -48,8 +48,8 @@ func count(ctx context.Context, n, tallies int, try func(trial uint64, tallies [
 	return total, err
 }
 
-// each calls do for 0 to n-1 on all cores, until the context ends.
-func each(ctx context.Context, n int, do func(i int)) error {
+// forEach calls do for 0 to n-1 on all cores, until the context ends.
+func forEach(ctx context.Context, n int, do func(i int)) error {
 	var next atomic.Int64
 	var group sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), n) {

@@ -37,25 +37,25 @@ const (
 // TuneParts lists all parts.
 var TuneParts = []string{PartCount, PartCost, PartNoise, PartTransfer}
 
-// lead is the default strategy of pawl tune; cost, noise and transfer are measured with it.
-const lead = "auto"
+// defaultStrategy is the default strategy of pawl tune; cost, noise and transfer are measured with it.
+const defaultStrategy = "auto"
 
 // TuneReport holds the measured figures about the tuner.
 type TuneReport struct {
-	Schema   string        `json:"schema"`
-	Parts    []TuneMade    `json:"parts"`
-	Spaces   []RecordedOf  `json:"spaces"`
-	Rows     []TuneRow     `json:"rows,omitempty"`
-	Anchors  []TuneRow     `json:"anchors,omitempty"` // results of other tools, recorded with the spaces
-	Common   []string      `json:"common,omitempty"`  // spaces on which every anchor was measured
-	Costs    []CostRow     `json:"costs,omitempty"`
-	Noises   []NoiseRow    `json:"noise,omitempty"`
-	Transfer []TransferRow `json:"transfer,omitempty"`
-	Claims   []Claim       `json:"claims,omitempty"`
+	Schema   string         `json:"schema"`
+	Parts    []TunePart     `json:"parts"`
+	Spaces   []SpaceSummary `json:"spaces"`
+	Rows     []TuneRow      `json:"rows,omitempty"`
+	Anchors  []TuneRow      `json:"anchors,omitempty"` // results of other tools, recorded with the spaces
+	Common   []string       `json:"common,omitempty"`  // spaces on which every anchor was measured
+	Costs    []CostRow      `json:"costs,omitempty"`
+	Noises   []NoiseRow     `json:"noise,omitempty"`
+	Transfer []TransferRow  `json:"transfer,omitempty"`
+	Claims   []Claim        `json:"claims,omitempty"`
 }
 
-// RecordedOf describes a space in numbers.
-type RecordedOf struct {
+// SpaceSummary describes a space in numbers.
+type SpaceSummary struct {
 	Name   string  `json:"name"`
 	Points int     `json:"points"`
 	Failed int     `json:"failed"`
@@ -80,8 +80,8 @@ func (r TuneRow) At(evaluations int) (float64, bool) {
 	return 0, false
 }
 
-// mostEvaluations is the number of evaluations of a full search.
-const mostEvaluations = 200
+// maxEvaluations is the number of evaluations of a full search.
+const maxEvaluations = 200
 
 // Tune measures the tuner on recorded spaces, or without recorded data on generated ones.
 func Tune(ctx context.Context, o TuneOptions) (*TuneReport, error) {
@@ -99,7 +99,7 @@ func Tune(ctx context.Context, o TuneOptions) (*TuneReport, error) {
 	}
 	t := &tunerLab{TuneOptions: o, recs: recs, report: &TuneReport{Schema: TuneSchema}}
 	for _, rec := range recs {
-		s := RecordedOf{Name: rec.Name, Points: rec.Space.Len(), Hours: rec.Cost() / 3600}
+		s := SpaceSummary{Name: rec.Name, Points: rec.Space.Len(), Hours: rec.Cost() / 3600}
 		for _, row := range rec.Rows {
 			if row.Failed() {
 				s.Failed++
@@ -166,12 +166,12 @@ func (t *tunerLab) count(ctx context.Context) error {
 	for _, rec := range t.recs {
 		for _, strategy := range strategies {
 			t.Say(fmt.Sprintf("%s on %s: %d searches", strategy, rec.Name, t.Repeats))
-			plan := ReplayPlan{Strategy: strategy, Plan: replay.Plan{Evaluations: mostEvaluations}, Repeats: t.Repeats, Seed: t.Seed}
+			plan := ReplayPlan{Strategy: strategy, Plan: replay.Plan{Evaluations: maxEvaluations}, Repeats: t.Repeats, Seed: t.Seed}
 			traces, err := Replay(ctx, rec, plan)
 			if err != nil {
 				return err
 			}
-			t.report.Rows = append(t.report.Rows, TuneRow{Space: rec.Name, Strategy: strategy, Repeats: t.Repeats, Levels: replay.Summarize(traces, Levels(mostEvaluations)...)})
+			t.report.Rows = append(t.report.Rows, TuneRow{Space: rec.Name, Strategy: strategy, Repeats: t.Repeats, Levels: replay.Summarize(traces, Levels(maxEvaluations)...)})
 		}
 	}
 	if t.Data == "" {

@@ -73,13 +73,13 @@ func tuneFigures() *TuneReport {
 	}
 	r := &TuneReport{
 		Schema: TuneSchema, Common: []string{"conv_a", "gemm_b"},
-		Parts: []TuneMade{
+		Parts: []TunePart{
 			{Part: PartCount, Seed: 1, Repeats: 100, Strategies: []string{"auto", "random"}},
 			{Part: PartCost, Seed: 1, Repeats: 50},
 			{Part: PartNoise, Seed: 1000, Repeats: 100, Spaces: []string{"conv*", "gemm*"}},
 			{Part: PartTransfer, Seed: 7, Repeats: 1},
 		},
-		Spaces: []RecordedOf{{"conv_a", 4362, 12, 9.5}, {"gemm_b", 17956, 300, 30}, {"small_c", 210, 0, 0.1}},
+		Spaces: []SpaceSummary{{"conv_a", 4362, 12, 9.5}, {"gemm_b", 17956, 300, 30}, {"small_c", 210, 0, 0.1}},
 		Rows: []TuneRow{
 			{"conv_a", "auto", 100, level(0.98)},
 			{"gemm_b", "auto", 100, level(0.97)},
@@ -93,7 +93,7 @@ func tuneFigures() *TuneReport {
 			{"conv_a", "tpe", 10, level(0.95)[:3]},
 		},
 		Costs:    []CostRow{{"gemm_b", 0.8, 200, 0.85, 3}},
-		Noises:   []NoiseRow{{"conv_a", 0.98, 0.96, Chosen{0.975, 0.9, 0.97, 160}}},
+		Noises:   []NoiseRow{{"conv_a", 0.98, 0.96, ChoiceQuality{0.975, 0.9, 0.97, 160}}},
 		Transfer: []TransferRow{{"conv_a", "gemm_b", 0.97, 0.98, 0.8, 0.95, 0.985}},
 	}
 	r.Claims = tuneClaims(r)
@@ -121,7 +121,7 @@ func TestTuneClaims(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("claims (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]Lag{{"gemm_b", "annealing", 0.97, 0.975}}, r.Behind()); diff != "" {
+	if diff := cmp.Diff([]SpaceBehind{{"gemm_b", "annealing", 0.97, 0.975}}, r.Behind()); diff != "" {
 		t.Errorf("behind (-want +got):\n%s", diff)
 	}
 }

@@ -22,7 +22,7 @@ func tuneClaims(r *TuneReport) []Claim {
 	}
 	if n := len(r.Common); n > 0 && r.covers(r.Common) {
 		for _, p := range tunePromises {
-			if mean, ok := meanOver(lead, p.evaluations, r.Common, r.Rows); ok {
+			if mean, ok := meanOver(defaultStrategy, p.evaluations, r.Common, r.Rows); ok {
 				add(Claim{Text: fmt.Sprintf("fraction of the optimum after %d evaluations, mean over %d spaces", p.evaluations, n), Limit: p.least, Least: true, Value: mean})
 			}
 		}
@@ -67,7 +67,7 @@ const transferSlack = 0.005
 // covers reports whether the lead strategy searched all of these spaces.
 func (r *TuneReport) covers(spaces []string) bool {
 	for _, space := range spaces {
-		if !slices.ContainsFunc(r.Rows, func(x TuneRow) bool { return x.Space == space && x.Strategy == lead }) {
+		if !slices.ContainsFunc(r.Rows, func(x TuneRow) bool { return x.Space == space && x.Strategy == defaultStrategy }) {
 			return false
 		}
 	}
@@ -89,22 +89,22 @@ func meanOver(strategy string, evaluations int, spaces []string, rows []TuneRow)
 	return sum / float64(max(n, 1)), n == len(spaces) && n > 0
 }
 
-// Lag is a space on which a strategy of another tool is better.
-type Lag struct {
+// SpaceBehind is a space on which a strategy of another tool is better.
+type SpaceBehind struct {
 	Space, Anchor string
 	Own, Other    float64 // after 100 evaluations
 }
 
 // Behind returns the spaces on which an anchor is better after 100 evaluations. Random search and the
 // prototype that came with the anchors do not count as other tools.
-func (r *TuneReport) Behind() []Lag {
-	var list []Lag
+func (r *TuneReport) Behind() []SpaceBehind {
+	var list []SpaceBehind
 	for _, own := range r.Rows {
 		v, ok := own.At(100)
-		if own.Strategy != lead || !ok {
+		if own.Strategy != defaultStrategy || !ok {
 			continue
 		}
-		worst := Lag{Space: own.Space, Own: v, Other: v}
+		worst := SpaceBehind{Space: own.Space, Own: v, Other: v}
 		for _, a := range r.Anchors {
 			if a.Space != own.Space || a.Strategy == "proto_gp_ei" || a.Strategy == "random_uniform_ok_only" {
 				continue

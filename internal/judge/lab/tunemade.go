@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// TuneMade records how a part was measured: the options that reproduce its figures.
-type TuneMade struct {
+// TunePart records how a part was measured: the options that reproduce its figures.
+type TunePart struct {
 	Part       string   `json:"part"`
 	Quick      bool     `json:"quick,omitempty"`
 	Seed       uint64   `json:"seed"` // seed of the first repeat; each repeat adds 1
@@ -19,8 +19,8 @@ type TuneMade struct {
 	Spaces     []string `json:"spaces,omitempty"`     // globs as requested; empty for all
 }
 
-func (o TuneOptions) made(part string) TuneMade {
-	m := TuneMade{Part: part, Quick: o.Quick || o.Data == "", Seed: o.Seed, Repeats: o.Repeats, Spaces: o.Spaces}
+func (o TuneOptions) made(part string) TunePart {
+	m := TunePart{Part: part, Quick: o.Quick || o.Data == "", Seed: o.Seed, Repeats: o.Repeats, Spaces: o.Spaces}
 	if part == PartCount {
 		m.Strategies = o.Strategies
 	}
@@ -28,7 +28,7 @@ func (o TuneOptions) made(part string) TuneMade {
 }
 
 // Command returns the command that reproduces the part.
-func (m TuneMade) Command() string {
+func (m TunePart) Command() string {
 	words := []string{"pawl lab tune"}
 	if m.Quick {
 		words = append(words, "--quick")
@@ -46,10 +46,10 @@ func (m TuneMade) Command() string {
 }
 
 // Last returns the seed of the last repeat.
-func (m TuneMade) Last() uint64 { return m.Seed + uint64(max(m.Repeats, 1)) - 1 }
+func (m TunePart) Last() uint64 { return m.Seed + uint64(max(m.Repeats, 1)) - 1 }
 
 // Made returns how a part was measured; nil if it was not.
-func (r *TuneReport) Made(part string) *TuneMade {
+func (r *TuneReport) Made(part string) *TunePart {
 	for i := range r.Parts {
 		if r.Parts[i].Part == part {
 			return &r.Parts[i]
@@ -60,7 +60,7 @@ func (r *TuneReport) Made(part string) *TuneMade {
 
 // Quick reports whether any part was measured quickly or on generated spaces.
 func (r *TuneReport) Quick() bool {
-	return slices.ContainsFunc(r.Parts, func(m TuneMade) bool { return m.Quick })
+	return slices.ContainsFunc(r.Parts, func(m TunePart) bool { return m.Quick })
 }
 
 // maxTuneReport bounds the size of a document of figures, in bytes.
@@ -116,15 +116,15 @@ func (r *TuneReport) Keep(old *TuneReport) error {
 			r.Transfer = old.Transfer
 		}
 	}
-	slices.SortFunc(r.Parts, func(a, b TuneMade) int {
+	slices.SortFunc(r.Parts, func(a, b TunePart) int {
 		return slices.Index(TuneParts, a.Part) - slices.Index(TuneParts, b.Part)
 	})
 	for _, s := range old.Spaces {
-		if !slices.ContainsFunc(r.Spaces, func(x RecordedOf) bool { return x.Name == s.Name }) {
+		if !slices.ContainsFunc(r.Spaces, func(x SpaceSummary) bool { return x.Name == s.Name }) {
 			r.Spaces = append(r.Spaces, s)
 		}
 	}
-	slices.SortFunc(r.Spaces, func(a, b RecordedOf) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(r.Spaces, func(a, b SpaceSummary) int { return strings.Compare(a.Name, b.Name) })
 	r.Claims = tuneClaims(r)
 	return nil
 }

@@ -42,7 +42,7 @@ func (t *tunerLab) cost(ctx context.Context) error {
 		// The promise is a tenth of the hour. A search that needs more than a third of it does not matter, so it
 		// ends there.
 		short := replay.Plan{Evaluations: rec.Space.Len(), Seconds: anHour / 3}
-		traces, err := Replay(ctx, rec, ReplayPlan{Strategy: lead, Plan: short, Repeats: t.Repeats, Seed: t.Seed, ByCost: true})
+		traces, err := Replay(ctx, rec, ReplayPlan{Strategy: defaultStrategy, Plan: short, Repeats: t.Repeats, Seed: t.Seed, ByCost: true})
 		if err != nil {
 			return err
 		}
@@ -72,10 +72,10 @@ func (t *tunerLab) cost(ctx context.Context) error {
 
 // NoiseRow is the effect of raw times instead of medians on a search of 100 evaluations.
 type NoiseRow struct {
-	Space  string  `json:"space"`
-	Quiet  float64 `json:"quiet"` // mean fraction of the optimum with medians
-	Noisy  float64 `json:"noisy"` // with one raw time per evaluation, before the best are measured again
-	Chosen Chosen  `json:"chosen"`
+	Space  string        `json:"space"`
+	Quiet  float64       `json:"quiet"` // mean fraction of the optimum with medians
+	Noisy  float64       `json:"noisy"` // with one raw time per evaluation, before the best are measured again
+	Chosen ChoiceQuality `json:"chosen"`
 }
 
 func (t *tunerLab) noise(ctx context.Context) error {
@@ -85,7 +85,7 @@ func (t *tunerLab) noise(ctx context.Context) error {
 		}
 		t.Say("with noise: " + rec.Name)
 		row := NoiseRow{Space: rec.Name}
-		plan := ReplayPlan{Strategy: lead, Plan: replay.Plan{Evaluations: 100}, Repeats: t.Repeats, Seed: t.Seed}
+		plan := ReplayPlan{Strategy: defaultStrategy, Plan: replay.Plan{Evaluations: 100}, Repeats: t.Repeats, Seed: t.Seed}
 		quiet, err := Replay(ctx, rec, plan)
 		if err != nil {
 			return err
@@ -124,7 +124,7 @@ func (t *tunerLab) transfer(ctx context.Context) error {
 			t.Say(fmt.Sprintf("from %s to %s", from.Name, to.Name))
 			var err error
 			if cold == nil {
-				if cold, err = Replay(ctx, to, t.hundred(t.Seed)); err != nil {
+				if cold, err = Replay(ctx, to, t.hundredEvaluations(t.Seed)); err != nil {
 					return err
 				}
 			}
@@ -143,9 +143,9 @@ func (t *tunerLab) transfer(ctx context.Context) error {
 	return nil
 }
 
-// hundred returns a plan for searches of 100 evaluations.
-func (t *tunerLab) hundred(seed uint64) ReplayPlan {
-	return ReplayPlan{Strategy: lead, Plan: replay.Plan{Evaluations: 100}, Repeats: t.Repeats, Seed: seed}
+// hundredEvaluations returns a plan for searches of 100 evaluations.
+func (t *tunerLab) hundredEvaluations(seed uint64) ReplayPlan {
+	return ReplayPlan{Strategy: defaultStrategy, Plan: replay.Plan{Evaluations: 100}, Repeats: t.Repeats, Seed: seed}
 }
 
 // sameParameters reports whether two recordings are of the same kernel.
@@ -155,7 +155,7 @@ func sameParameters(a, b *replay.Recording) bool {
 
 func (t *tunerLab) pair(ctx context.Context, from, to *replay.Recording, cold []replay.Trace, taught [][]search.Outcome) (TransferRow, error) {
 	row := TransferRow{From: from.Name, To: to.Name}
-	plan := t.hundred(t.Seed)
+	plan := t.hundredEvaluations(t.Seed)
 	plan.Source = func(seed uint64) *search.Source { return translated(from, to, taught[seed-t.Seed]) }
 	warm, err := Replay(ctx, to, plan)
 	if err != nil {
@@ -170,8 +170,8 @@ func (t *tunerLab) pair(ctx context.Context, from, to *replay.Recording, cold []
 // teach returns the outcomes of searches of 200 evaluations on a GPU. Their seeds differ from all seeds
 // of the other searches.
 func (t *tunerLab) teach(ctx context.Context, from *replay.Recording) ([][]search.Outcome, error) {
-	plan := t.hundred(t.Seed + 1<<40)
-	plan.Evaluations = mostEvaluations
+	plan := t.hundredEvaluations(t.Seed + 1<<40)
+	plan.Evaluations = maxEvaluations
 	traces, err := Replay(ctx, from, plan)
 	list := make([][]search.Outcome, len(traces))
 	for i, trace := range traces {

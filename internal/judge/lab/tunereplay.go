@@ -26,7 +26,7 @@ func Replay(ctx context.Context, rec *replay.Recording, p ReplayPlan) ([]replay.
 		return nil, err
 	}
 	traces := make([]replay.Trace, p.Repeats)
-	err := each(ctx, p.Repeats, func(i int) {
+	err := forEach(ctx, p.Repeats, func(i int) {
 		o := search.Options{Seed: p.Seed + uint64(i), Evaluations: p.Evaluations, ByCost: p.ByCost}
 		if p.Source != nil {
 			o.Source = p.Source(o.Seed)
@@ -51,8 +51,8 @@ func Levels(n int) []int {
 	return append(list, n)
 }
 
-// Chosen is the quality of the choice at the end of a noisy search.
-type Chosen struct {
+// ChoiceQuality is the quality of the choice at the end of a noisy search.
+type ChoiceQuality struct {
 	Mean   float64 `json:"mean"` // fraction of the optimum
 	P10    float64 `json:"p10"`
 	Within float64 `json:"within_1_percent"` // share of repeats whose choice is within 1 % of the best they evaluated
@@ -60,8 +60,8 @@ type Chosen struct {
 }
 
 // Choices lets the best points of each search compete for the final choice.
-func Choices(rec *replay.Recording, traces []replay.Trace, seed uint64) Chosen {
-	var c Chosen
+func Choices(rec *replay.Recording, traces []replay.Trace, seed uint64) ChoiceQuality {
+	var c ChoiceQuality
 	var reached []float64
 	for i, t := range traces {
 		best := 0.0

@@ -24,13 +24,13 @@ const (
 	maxUnpacked       = 1 << 30 // bytes
 )
 
-// draws holds the recorded times of one configuration, divided by their median. A round draws its
+// resampledNoise holds the recorded times of one configuration, divided by their median. A round draws its
 // samples from them.
-type draws []float64
+type resampledNoise []float64
 
-func (d draws) moves() bool { return true }
+func (d resampledNoise) moves() bool { return true }
 
-func (d draws) samples(rng *rand.Rand, _ int, center float64) []float64 {
+func (d resampledNoise) samples(rng *rand.Rand, _ int, center float64) []float64 {
 	list := make([]float64, len(d))
 	for i := range list {
 		list[i] = center * d[rng.IntN(len(d))]
@@ -108,8 +108,8 @@ func parseSpace(r io.Reader, most int) ([]Noise, error) {
 	}
 }
 
-func parseTimes(text string) (draws, error) {
-	var d draws
+func parseTimes(text string) (resampledNoise, error) {
+	var d resampledNoise
 	for word := range strings.FieldsSeq(text) {
 		v, err := strconv.ParseFloat(word, 64)
 		if err != nil || !(v > 0) || v > 1e12 {

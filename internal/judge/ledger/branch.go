@@ -34,12 +34,12 @@ type branch struct {
 	by   Identity
 }
 
-func openBranch(ctx context.Context, w Where) (*branch, error) {
+func openBranch(ctx context.Context, w Location) (*branch, error) {
 	b := &branch{
 		repository: repository{cmp.Or(w.Dir, ".")}, ref: "refs/heads/" + w.Branch, remote: w.Remote,
 		by: Identity{cmp.Or(w.Committer.Name, "pawl"), cmp.Or(w.Committer.Email, "pawl@localhost")},
 	}
-	if err := b.place(ctx, w.File); err != nil {
+	if err := b.setPath(ctx, w.File); err != nil {
 		return nil, fmt.Errorf("ledger on branch %s: %w", w.Branch, err)
 	}
 	if _, err := b.line(ctx, "check-ref-format", b.ref); err != nil {
@@ -60,8 +60,8 @@ func openBranch(ctx context.Context, w Where) (*branch, error) {
 	return b, nil
 }
 
-// place sets the path of the ledger on the branch. A file has the same path as in the working tree.
-func (b *branch) place(ctx context.Context, file string) error {
+// setPath sets the path of the ledger on the branch. A file has the same path as in the working tree.
+func (b *branch) setPath(ctx context.Context, file string) error {
 	b.file = branchFile
 	if file != "" {
 		prefix, err := b.line(ctx, "rev-parse", "--show-prefix")
@@ -72,15 +72,15 @@ func (b *branch) place(ctx context.Context, file string) error {
 			return fmt.Errorf("%s is not below %s", file, b.dir)
 		}
 	}
-	if err := b.toTop(ctx); err != nil {
+	if err := b.cdToRoot(ctx); err != nil {
 		return fmt.Errorf("%s is in no git repository: %w", b.dir, err)
 	}
 	return nil
 }
 
-// toTop changes dir to the root of git's paths: the top of the working tree, or the repository
+// cdToRoot changes dir to the root of git's paths: the top of the working tree, or the repository
 // itself if it is bare. Below it, git would look for the ledger in a subfolder.
-func (b *branch) toTop(ctx context.Context) error {
+func (b *branch) cdToRoot(ctx context.Context) error {
 	top, err := b.line(ctx, "rev-parse", "--show-toplevel")
 	if err != nil {
 		top, err = b.line(ctx, "rev-parse", "--absolute-git-dir")
@@ -102,19 +102,19 @@ func (b *branch) load(ctx context.Context) (version, error) {
 		return version{}, fmt.Errorf("read the ledger on %s: %w", b.ref, err)
 	}
 	if blob == "" {
-		return v, b.neverHad(ctx, tip)
+		return v, b.checkNotDeleted(ctx, tip)
 	}
 	data, err := b.run(ctx, nil, nil, "cat-file", "blob", blob)
 	if err != nil {
 		return version{}, fmt.Errorf("read the ledger on %s: %w", b.ref, err)
 	}
-	v.text, v.torn = settle(data)
+	v.text, v.torn = splitTorn(data)
 	return v, nil
 }
 
-// neverHad returns an error if the branch once had a ledger: a deleted ledger
+// checkNotDeleted returns an error if the branch once had a ledger: a deleted ledger
 // must not be restarted as a new one.
-func (b *branch) neverHad(ctx context.Context, tip string) error {
+func (b *branch) checkNotDeleted(ctx context.Context, tip string) error {
 	commit, err := b.line(ctx, "log", "-1", "--full-history", "--format=%H", tip, "--", b.file)
 	if err == nil && commit != "" {
 		err = fmt.Errorf("%w: commit %.12s deletes %s on %s", ErrChanged, commit, b.file, b.ref)

@@ -43,7 +43,7 @@ var seeds atomic.Uint64
 
 func onBranch(t testing.TB, dir, remote string) *ledger.Ledger {
 	t.Helper()
-	return open(t, ledger.Where{Dir: dir, Branch: ledger.DefaultBranch, Remote: remote, Wait: jitter(seeds.Add(1))})
+	return open(t, ledger.Location{Dir: dir, Branch: ledger.DefaultBranch, Remote: remote, Wait: jitter(seeds.Add(1))})
 }
 
 // The branch grows by a commit an append; the working tree, the index and the user's
@@ -79,7 +79,7 @@ func TestABranch(t *testing.T) {
 func TestWhatACommitSays(t *testing.T) {
 	t.Parallel()
 	dir := newRepository(t)
-	l := open(t, ledger.Where{Dir: dir, Branch: ledger.DefaultBranch, Committer: ledger.Identity{Name: "CI", Email: "ci@example.org"}})
+	l := open(t, ledger.Location{Dir: dir, Branch: ledger.DefaultBranch, Committer: ledger.Identity{Name: "CI", Email: "ci@example.org"}})
 	add(t, l, "attention/S512")
 	_, err := l.Append(t.Context(), func(ledger.State) ([]ratchet.Entry, error) {
 		moved := first("attention/S512")
@@ -351,7 +351,7 @@ func TestWritersOfABranchThatAreKilled(t *testing.T) {
 func TestNamesThatAreNone(t *testing.T) {
 	t.Parallel()
 	dir := newRepository(t)
-	for _, w := range []ledger.Where{
+	for _, w := range []ledger.Location{
 		{Dir: dir, Branch: "a..b"},
 		{Dir: dir, Branch: "-x y"},
 		{Dir: dir, Branch: "ok", Remote: "--upload-pack=x"},
@@ -382,7 +382,7 @@ func TestAFileOfTheMainLine(t *testing.T) {
 	git(t, other, "commit", "--quiet", "-m", "meanwhile")
 	git(t, other, "push", "--quiet", "origin", "main")
 
-	l := open(t, ledger.Where{Dir: filepath.Join(dir, "kernels/softmax"), Branch: "main", File: ledger.DefaultFile, Remote: "origin"})
+	l := open(t, ledger.Location{Dir: filepath.Join(dir, "kernels/softmax"), Branch: "main", File: ledger.DefaultFile, Remote: "origin"})
 	add(t, l, "a", "b")
 	if after := git(t, dir, "status", "--porcelain") + git(t, dir, "rev-parse", "HEAD"); after != before {
 		t.Errorf("the working tree was %q and is %q", before, after)
@@ -392,7 +392,7 @@ func TestAFileOfTheMainLine(t *testing.T) {
 		t.Errorf("the main line holds %q, want %q", files, want)
 	}
 	git(t, dir, "pull", "--quiet", "--rebase", "origin", "main")
-	if diff := cmp.Diff([]string{"a", "b"}, cases(t, open(t, ledger.Where{Dir: filepath.Join(dir, "kernels/softmax")}))); diff != "" {
+	if diff := cmp.Diff([]string{"a", "b"}, cases(t, open(t, ledger.Location{Dir: filepath.Join(dir, "kernels/softmax")}))); diff != "" {
 		t.Error(diff)
 	}
 	if r := verify(t, l); !r.OK() || r.Versions != 2 {
@@ -408,7 +408,7 @@ func TestAFetchedLedger(t *testing.T) {
 	dir := clone(t, remote)
 	add(t, onBranch(t, clone(t, remote), "origin"), "b")
 	git(t, dir, "remote", "set-url", "origin", "/nonexistent")
-	l := open(t, ledger.Where{Dir: dir, Branch: ledger.DefaultBranch, Remote: "origin", Fetched: true})
+	l := open(t, ledger.Location{Dir: dir, Branch: ledger.DefaultBranch, Remote: "origin", Fetched: true})
 	if diff := cmp.Diff([]string{"a"}, cases(t, l)); diff != "" {
 		t.Error(diff)
 	}

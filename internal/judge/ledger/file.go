@@ -22,7 +22,7 @@ type file struct {
 	name string // below dir
 }
 
-func openFile(w Where) (*file, error) {
+func openFile(w Location) (*file, error) {
 	f := &file{dir: cmp.Or(w.Dir, "."), name: filepath.Clean(cmp.Or(w.File, DefaultFile))}
 	if !filepath.IsLocal(f.name) || f.name == "." {
 		return nil, fmt.Errorf("ledger %s: want a file below %s", w.File, f.dir)
@@ -68,7 +68,7 @@ func (f *file) load(context.Context) (version, error) {
 	if err != nil {
 		return version{}, fmt.Errorf("read the ledger %s: %w", f.path(), err)
 	}
-	text, torn := settle(data)
+	text, torn := splitTorn(data)
 	return version{text: text, torn: torn}, nil
 }
 
@@ -80,12 +80,12 @@ func readAll(r io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// settle separates a ledger from an incomplete last line that a killed writer left. A complete line
+// splitTorn separates a ledger from an incomplete last line that a killed writer left. A complete line
 // that only lacks its newline is kept. Text after a complete line does not come from a writer; it
 // is kept too, so that it is reported.
-func settle(data []byte) (text, torn []byte) {
+func splitTorn(data []byte) (text, torn []byte) {
 	begin := bytes.LastIndexByte(data, '\n') + 1
-	if begin == len(data) || ratchet.Whole(data[begin:]) {
+	if begin == len(data) || ratchet.CompleteLine(data[begin:]) {
 		return data, nil
 	}
 	return data[:begin], data[begin:]

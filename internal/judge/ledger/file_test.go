@@ -25,7 +25,7 @@ import (
 
 func TestAnEmptyLedger(t *testing.T) {
 	t.Parallel()
-	l := open(t, ledger.Where{Dir: t.TempDir()})
+	l := open(t, ledger.Location{Dir: t.TempDir()})
 	if got := cases(t, l); len(got) != 0 {
 		t.Errorf("it holds %v", got)
 	}
@@ -37,7 +37,7 @@ func TestAnEmptyLedger(t *testing.T) {
 func TestAppendAndRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	l := open(t, ledger.Where{Dir: dir, File: "perf/baselines.jsonl"})
+	l := open(t, ledger.Location{Dir: dir, File: "perf/baselines.jsonl"})
 	add(t, l, "a", "b")
 	sealed, err := l.Append(t.Context(), func(s ledger.State) ([]ratchet.Entry, error) {
 		if len(s.Entries) != 2 || len(s.Baselines.All()) != 2 {
@@ -60,7 +60,7 @@ func TestAppendAndRead(t *testing.T) {
 func TestAppendRefuses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	l := open(t, ledger.Where{Dir: dir})
+	l := open(t, ledger.Location{Dir: dir})
 	add(t, l, "a")
 	before := get(t, filepath.Join(dir, ledger.DefaultFile))
 	wrong := errors.New("wrong")
@@ -87,7 +87,7 @@ func TestAppendRefuses(t *testing.T) {
 func TestAConflictAsksAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	one, other := open(t, ledger.Where{Dir: dir}), open(t, ledger.Where{Dir: dir})
+	one, other := open(t, ledger.Location{Dir: dir}), open(t, ledger.Location{Dir: dir})
 	var seen []int
 	_, err := one.Append(t.Context(), func(s ledger.State) ([]ratchet.Entry, error) {
 		seen = append(seen, len(s.Entries))
@@ -114,7 +114,7 @@ func TestAConflictAsksAgain(t *testing.T) {
 func TestAConflictEnds(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	one, other := open(t, ledger.Where{Dir: dir}), open(t, ledger.Where{Dir: dir})
+	one, other := open(t, ledger.Location{Dir: dir}), open(t, ledger.Location{Dir: dir})
 	n := 0
 	_, err := one.Append(t.Context(), func(ledger.State) ([]ratchet.Entry, error) {
 		n++
@@ -156,7 +156,7 @@ func TestTwoWritersOfAFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	l := open(t, ledger.Where{Dir: dir})
+	l := open(t, ledger.Location{Dir: dir})
 	got := cases(t, l)
 	for _, name := range []string{"a", "b"} {
 		var mine, want []string
@@ -189,7 +189,7 @@ func TestKilledWriters(t *testing.T) {
 		if text := get(t, filepath.Join(dir, ledger.DefaultFile)); !strings.HasSuffix(text, "\n") {
 			torn++
 		}
-		checkKept(t, open(t, ledger.Where{Dir: dir}), kept, fmt.Sprint("next", try))
+		checkKept(t, open(t, ledger.Location{Dir: dir}), kept, fmt.Sprint("next", try))
 	}
 	t.Logf("%d writers were killed inside a line", torn)
 	if torn == 0 {
@@ -245,7 +245,7 @@ func TestTornLines(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, ledger.DefaultFile)
-	l := open(t, ledger.Where{Dir: dir})
+	l := open(t, ledger.Location{Dir: dir})
 	add(t, l, "a", "b", "c")
 	text := get(t, path)
 	step := testrun.Times(13, 1)
@@ -279,7 +279,7 @@ func TestWhatIsNotTorn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, ledger.DefaultFile)
-	l := open(t, ledger.Where{Dir: dir})
+	l := open(t, ledger.Location{Dir: dir})
 	add(t, l, "a", "b")
 	text := get(t, path)
 	for _, changed := range []string{strings.TrimSuffix(text, "\n") + "\v", text[:len(text)-1] + " ", strings.TrimSuffix(text, "\"}\n") + "0\"}x"} {
@@ -300,7 +300,7 @@ func TestAChangedLedgerIsNotWrittenTo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, ledger.DefaultFile)
-	l := open(t, ledger.Where{Dir: dir})
+	l := open(t, ledger.Location{Dir: dir})
 	add(t, l, "a", "b")
 	put(t, path, strings.Replace(get(t, path), "1001", "1002", 1))
 	if _, err := l.Read(t.Context()); !errors.Is(err, ledger.ErrChanged) || !strings.Contains(err.Error(), "line 1") {
@@ -319,7 +319,7 @@ func TestAChangedLedgerIsNotWrittenTo(t *testing.T) {
 func TestFilesThatAreNoLedger(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"../out.jsonl", "/etc/ledger", ".", "a/../.."} {
-		if _, err := ledger.Open(t.Context(), ledger.Where{Dir: t.TempDir(), File: name}); err == nil {
+		if _, err := ledger.Open(t.Context(), ledger.Location{Dir: t.TempDir(), File: name}); err == nil {
 			t.Errorf("%s was opened", name)
 		}
 	}
@@ -331,7 +331,7 @@ func TestFilesThatAreNoLedger(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"link", "pipe"} {
-		if err := appendTo(t.Context(), open(t, ledger.Where{Dir: dir, File: name}), "a"); err == nil {
+		if err := appendTo(t.Context(), open(t, ledger.Location{Dir: dir, File: name}), "a"); err == nil {
 			t.Errorf("written to a %s", name)
 		}
 	}
@@ -345,7 +345,7 @@ func TestWaitingEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		l := open(t, ledger.Where{Dir: dir})
+		l := open(t, ledger.Location{Dir: dir})
 		add(t, l, "a")
 		held, err := os.OpenFile(filepath.Join(dir, ledger.DefaultFile), os.O_RDWR, 0)
 		if err != nil {

@@ -54,7 +54,7 @@ func exitCode(err error) int {
 func (r repository) run(ctx context.Context, stdin []byte, env []string, args ...string) ([]byte, error) {
 	cmd := r.command(ctx, args...)
 	cmd.Env = append(cmd.Env, env...)
-	out, said := &bounded{most: ratchet.MaxLedger + ratchet.MaxLine}, &bounded{most: 64 << 10}
+	out, said := &bounded{max: ratchet.MaxLedger + ratchet.MaxLine}, &bounded{max: 64 << 10}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), out, said
 	err := cmd.Run()
 	if ctx.Err() != nil {
@@ -82,12 +82,12 @@ func (r repository) line(ctx context.Context, args ...string) (string, error) {
 // bounded is a buffer that fails writes beyond its limit.
 type bounded struct {
 	bytes.Buffer
-	most int
+	max int
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > b.most {
-		return 0, fmt.Errorf("it printed more than %d bytes", b.most)
+	if b.Len()+len(p) > b.max {
+		return 0, fmt.Errorf("it printed more than %d bytes", b.max)
 	}
 	return b.Buffer.Write(p)
 }

@@ -58,7 +58,7 @@ func write(told string) error {
 		return err
 	}
 	ctx := context.Background()
-	l, err := ledger.Open(ctx, ledger.Where{Dir: w.Dir, Branch: w.Branch, Wait: jitter(uint64(os.Getpid()))})
+	l, err := ledger.Open(ctx, ledger.Location{Dir: w.Dir, Branch: w.Branch, Wait: jitter(uint64(os.Getpid()))})
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func jitter(seed uint64) func(time.Duration) time.Duration {
 	return func(most time.Duration) time.Duration { return time.Duration(rng.Int64N(int64(most) + 1)) }
 }
 
-func open(t testing.TB, w ledger.Where) *ledger.Ledger {
+func open(t testing.TB, w ledger.Location) *ledger.Ledger {
 	t.Helper()
 	l, err := ledger.Open(t.Context(), w)
 	if err != nil {

@@ -34,7 +34,7 @@ func (f *file) history(ctx context.Context, v version, r *Report) error {
 	if err != nil { // HEAD has no ledger
 		return ctx.Err()
 	}
-	before, _ := settle(last)
+	before, _ := splitTorn(last)
 	r.compare("", before, v.text)
 	return nil
 }
@@ -86,7 +86,7 @@ func (r repository) walk(ctx context.Context, rev, name string, report *Report) 
 		if err != nil {
 			return err
 		}
-		before, _ := settle(old)
+		before, _ := splitTorn(old)
 		report.compare(c.commit, before, next)
 	}
 	return nil

@@ -22,9 +22,9 @@ const (
 	DefaultBranch = "pawl/baselines"
 )
 
-// Where is the location of a ledger: a file below Dir, or, with Branch, a branch of the git
+// Location is the location of a ledger: a file below Dir, or, with Branch, a branch of the git
 // repository that contains Dir. With both, it is that file on that branch.
-type Where struct {
+type Location struct {
 	Dir  string
 	File string // relative to Dir; empty for DefaultFile, or for the branch's own file
 
@@ -85,7 +85,7 @@ var (
 )
 
 // Open prepares a ledger. The ledger need not exist yet.
-func Open(ctx context.Context, w Where) (*Ledger, error) {
+func Open(ctx context.Context, w Location) (*Ledger, error) {
 	l := &Ledger{wait: w.Wait}
 	if l.wait == nil {
 		l.wait = func(time.Duration) time.Duration { return 0 }
@@ -121,10 +121,10 @@ func read(v version) (State, error) {
 }
 
 const (
-	// tries is the max number of attempts of an append; one writer succeeds each time.
-	tries = 64
-	// longestWait is the max wait between two attempts.
-	longestWait = 250 * time.Millisecond
+	// maxTries is the max number of attempts of an append; one writer succeeds each time.
+	maxTries = 64
+	// maxWait is the max wait between two attempts.
+	maxWait = 250 * time.Millisecond
 )
 
 // Append calls next with the current state and adds the entries that it returns: all of them, or only the
@@ -132,7 +132,7 @@ const (
 // state. When it returns without an error, the entries are on disk, and on the remote if there is one.
 func (l *Ledger) Append(ctx context.Context, next func(State) ([]ratchet.Entry, error)) ([]ratchet.Entry, error) {
 	var last attempt
-	for try := range tries {
+	for try := range maxTries {
 		v, err := l.backend.load(ctx)
 		if err != nil {
 			return nil, errors.Join(last.err, err)
@@ -148,14 +148,14 @@ func (l *Ledger) Append(ctx context.Context, next func(State) ([]ratchet.Entry, 
 		if last.err == nil || !errors.Is(last.err, errConflict) && !errors.Is(last.err, errRefused) {
 			return last.sealed, last.err
 		}
-		most := min(longestWait, time.Millisecond<<min(try, 10))
+		most := min(maxWait, time.Millisecond<<min(try, 10))
 		select {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("extend the ledger: %w", ctx.Err())
 		case <-time.After(min(l.wait(most), most)):
 		}
 	}
-	return nil, fmt.Errorf("%w: given up after %d tries; try again when there are fewer writers", last.err, tries)
+	return nil, fmt.Errorf("%w: given up after %d tries; try again when there are fewer writers", last.err, maxTries)
 }
 
 // attempt is one try to extend a ledger: the text before, the intended text, and the result.

@@ -57,7 +57,7 @@ func TestMigrate(t *testing.T) {
 	}
 
 	// It goes into an empty ledger, and only there.
-	l := open(t, ledger.Where{Dir: t.TempDir()})
+	l := open(t, ledger.Location{Dir: t.TempDir()})
 	all := func(ledger.State) ([]ratchet.Entry, error) { return entries, nil }
 	if _, err := l.Append(t.Context(), all); err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestMigrate(t *testing.T) {
 	for i := range 32 {
 		candidate.Candidate = append(candidate.Candidate, ratchet.NewRound(measure.CaseRound{Round: i, Samples: []float64{640000 + float64(i)}}, "today"))
 	}
-	e := base.Against(ratchet.Default(), candidate, ratchet.Session{Unit: "ns"})
+	e := base.AsBase(ratchet.Default(), candidate, ratchet.Session{Unit: "ns"})
 	if got := ratchet.Judge(ratchet.Default(), []ratchet.Evidence{e}).Cases[0].Verdict; got != ratchet.Inconclusive {
 		t.Errorf("against one migrated number the verdict is %s", got)
 	}

@@ -17,7 +17,7 @@ func tracked(t *testing.T, names ...string) (dir, path string, l *ledger.Ledger)
 	t.Helper()
 	dir = newRepository(t)
 	path = filepath.Join(dir, ledger.DefaultFile)
-	l = open(t, ledger.Where{Dir: dir})
+	l = open(t, ledger.Location{Dir: dir})
 	for _, name := range names {
 		add(t, l, name)
 		commit(t, dir, name)
@@ -156,18 +156,18 @@ func TestARecomputedChainOnABranch(t *testing.T) {
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	bare := t.TempDir()
-	add(t, open(t, ledger.Where{Dir: bare}), "a")
+	add(t, open(t, ledger.Location{Dir: bare}), "a")
 	dir, _, _ := tracked(t, "a", "b")
 	shallow := clone(t, dir, "--depth=1")
 	unborn := t.TempDir()
 	git(t, unborn, "init", "--quiet")
-	add(t, open(t, ledger.Where{Dir: unborn}), "a")
+	add(t, open(t, ledger.Location{Dir: unborn}), "a")
 	unknown := newRepository(t)
-	add(t, open(t, ledger.Where{Dir: unknown}), "a")
+	add(t, open(t, ledger.Location{Dir: unknown}), "a")
 	for dir, says := range map[string]string{
 		bare: "in no git repository", shallow: "shallow", unborn: "no commit yet", unknown: "git does not know",
 	} {
-		r := verify(t, open(t, ledger.Where{Dir: dir}))
+		r := verify(t, open(t, ledger.Location{Dir: dir}))
 		if !r.OK() || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], says) {
 			t.Errorf("want a note of ...%s...: %+v", says, r)
 		}

@@ -25,26 +25,26 @@ type (
 		Rounds int
 		Cases  []string
 	}
-	// Keep writes the baseline's measurements to the ledger, and moves the baseline in the
+	// UpdateLedger writes the baseline's measurements to the ledger, and moves the baseline in the
 	// named cases.
-	Keep struct{ Move []string }
+	UpdateLedger struct{ Move []string }
 	// Profile looks for the cause in cases that changed, largest loss first.
 	Profile struct{ Cases []string }
 	// Report writes the report.
 	Report struct{}
-	// Tell posts the report to the pull request.
-	Tell struct{}
+	// Publish posts the report to the pull request.
+	Publish struct{}
 )
 
-func (Build) action()     {}
-func (Preflight) action() {}
-func (Check) action()     {}
-func (Measure) action()   {}
-func (Confirm) action()   {}
-func (Keep) action()      {}
-func (Profile) action()   {}
-func (Report) action()    {}
-func (Tell) action()      {}
+func (Build) action()        {}
+func (Preflight) action()    {}
+func (Check) action()        {}
+func (Measure) action()      {}
+func (Confirm) action()      {}
+func (UpdateLedger) action() {}
+func (Profile) action()      {}
+func (Report) action()       {}
+func (Publish) action()      {}
 
 // Next returns the action for a state; nil if the run is over.
 func Next(s State) Action {
@@ -60,14 +60,14 @@ func Next(s State) Action {
 		return Measure{Rounds: looks[s.Look], Cases: s.Undecided, Final: s.Look == len(looks)-1}
 	case Confirming:
 		return Confirm{Rounds: s.confirmRounds(), Cases: s.gained()}
-	case Keeping:
-		return Keep{Move: s.confirmed()}
+	case UpdatingLedger:
+		return UpdateLedger{Move: s.confirmed()}
 	case Profiling:
 		return Profile{Cases: s.changed()}
 	case Reporting:
 		return Report{}
-	case Telling:
-		return Tell{}
+	case Publishing:
+		return Publish{}
 	case Done:
 	}
 	return nil

@@ -76,10 +76,10 @@ func Apply(s State, o Outcome) (State, error) {
 		if s.Step == Confirming {
 			result := ratchet.Judge(s.Plan.Policy.WithLooks([]int{s.confirmRounds()}), o.Gain)
 			s.Confirmed = &result
-			return s.to(Keeping), nil
+			return s.to(UpdatingLedger), nil
 		}
 	case Finished:
-		if slices.Contains([]Step{Keeping, Profiling, Reporting, Telling}, s.Step) {
+		if slices.Contains([]Step{UpdatingLedger, Profiling, Reporting, Publishing}, s.Step) {
 			return s.to(after(s.Step)), nil
 		}
 	}
@@ -157,19 +157,19 @@ func (s State) needed(step Step) bool {
 		return s.Plan.Check
 	case Confirming:
 		return s.Plan.Ledger && s.Plan.Main && len(s.gained()) > 0
-	case Keeping:
+	case UpdatingLedger:
 		return s.Plan.Ledger && s.Plan.Main && s.Stopped == nil && s.Result.Verdict != ratchet.Identical
 	case Profiling:
 		return len(s.changed()) > 0
-	case Telling:
-		return s.Plan.Tell
+	case Publishing:
+		return s.Plan.Publish
 	default:
 		return true
 	}
 }
 
 func after(step Step) Step {
-	order := []Step{Building, Examining, Checking, Measuring, Confirming, Keeping, Profiling, Reporting, Telling, Done}
+	order := []Step{Building, Examining, Checking, Measuring, Confirming, UpdatingLedger, Profiling, Reporting, Publishing, Done}
 	return order[min(slices.Index(order, step)+1, len(order)-1)]
 }
 
@@ -178,7 +178,7 @@ func after(step Step) Step {
 // written does not change the verdict, but is reported.
 func (s State) fail(f Failed) State {
 	s.Stopped = &Failure{Step: s.Step, Side: f.Side, Why: f.Why}
-	if s.Step == Reporting || s.Step == Telling {
+	if s.Step == Reporting || s.Step == Publishing {
 		s.Step = Done
 		return s
 	}
@@ -199,7 +199,7 @@ func (s State) Drifted() *ratchet.Result {
 	}
 	together := s.Gain.Suite != nil && s.Gain.Suite.Verdict == ratchet.Regression // the suite covers only such cases
 	for _, c := range s.Gain.Cases {
-		together = together || c.Fails() && c.Facts != nil && c.Facts.Pairing == ratchet.Together
+		together = together || c.Fails() && c.Facts != nil && c.Facts.Pairing == ratchet.SideBySide
 	}
 	if !together {
 		return nil

@@ -34,11 +34,11 @@ func (s State) changed() []string {
 	if s.Result == nil {
 		return nil
 	}
-	list := slices.DeleteFunc(slices.Clone(s.Result.Cases), func(c ratchet.Judgement) bool {
+	list := slices.DeleteFunc(slices.Clone(s.Result.Cases), func(c ratchet.Judgment) bool {
 		slower, faster := c.Verdict == ratchet.Regression, c.Verdict == ratchet.Improvement || c.Ratchet == ratchet.Moves
 		return c.Facts == nil || !slower && !faster
 	})
-	slices.SortStableFunc(list, func(a, b ratchet.Judgement) int {
+	slices.SortStableFunc(list, func(a, b ratchet.Judgment) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(size(b), size(a)))
 	})
 	var names []string
@@ -53,7 +53,7 @@ func (s State) changed() []string {
 }
 
 // rank puts cases that fail the change before watched ones, and losses before gains.
-func rank(c ratchet.Judgement) int {
+func rank(c ratchet.Judgment) int {
 	switch {
 	case c.Fails():
 		return 0
@@ -65,4 +65,4 @@ func rank(c ratchet.Judgement) int {
 }
 
 // size returns how large a change is, symmetric for losses and gains.
-func size(c ratchet.Judgement) float64 { return math.Abs(math.Log(1 + c.Facts.Change)) }
+func size(c ratchet.Judgment) float64 { return math.Abs(math.Log(1 + c.Facts.Change)) }

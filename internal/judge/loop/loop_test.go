@@ -63,7 +63,7 @@ func drive(t *testing.T, p loop.Plan, effect, spread, gain float64) (loop.State,
 		case loop.Confirm:
 			word += fmt.Sprint(a.Rounds, a.Cases)
 			o = loop.Confirmed{Gain: []ratchet.Evidence{sides("k", a.Rounds, -gain, spread)}}
-		case loop.Keep:
+		case loop.UpdateLedger:
 			word += fmt.Sprint(a.Move)
 		}
 		did = append(did, word)
@@ -79,7 +79,7 @@ func drive(t *testing.T, p loop.Plan, effect, spread, gain float64) (loop.State,
 func TestPaths(t *testing.T) {
 	plain := loop.Plan{Policy: ratchet.Default()}
 	kept := loop.Plan{Policy: ratchet.Default(), Ledger: true, Main: true}
-	everything := loop.Plan{Policy: ratchet.Default(), Ledger: true, Main: true, Preflight: true, Check: true, Profile: 3, Tell: true}
+	everything := loop.Plan{Policy: ratchet.Default(), Ledger: true, Main: true, Preflight: true, Check: true, Profile: 3, Publish: true}
 	for _, test := range []struct {
 		name                 string
 		plan                 loop.Plan
@@ -92,9 +92,9 @@ func TestPaths(t *testing.T) {
 		{"noise asks for more", plain, 0, 0.03, 0, "build measure4 measure6 measure8 measure12 report", ratchet.Maintained},
 		{"much noise is no answer", plain, 0, 0.2, 0, "build measure4 measure6 measure8 measure12 measure16 measure24 measure32 measure48 measure64 report", ratchet.Inconclusive},
 		{"a gain on a branch is not recorded", plain, -0.2, 0.001, 0.2, "build measure4 measure6 report", ratchet.Improvement},
-		{"on main it is confirmed by fresh rounds", kept, -0.2, 0.001, 0.2, "build measure4 measure6 confirm6 [k] keep[k] report", ratchet.Improvement},
-		{"without a gain the baseline's session is kept", kept, -0.01, 0.001, 0.001, "build measure4 measure6 keep[] report", ratchet.Maintained},
-		{"all steps", everything, -0.2, 0.001, 0.2, "build preflight check measure4 measure6 confirm6 [k] keep[k] profile report tell", ratchet.Improvement},
+		{"on main it is confirmed by fresh rounds", kept, -0.2, 0.001, 0.2, "build measure4 measure6 confirm6 [k] updateledger[k] report", ratchet.Improvement},
+		{"without a gain the baseline's session is kept", kept, -0.01, 0.001, 0.001, "build measure4 measure6 updateledger[] report", ratchet.Maintained},
+		{"all steps", everything, -0.2, 0.001, 0.2, "build preflight check measure4 measure6 confirm6 [k] updateledger[k] profile report publish", ratchet.Improvement},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s, did := drive(t, test.plan, test.effect, test.spread, test.gain)
@@ -186,7 +186,7 @@ func TestEveryRunEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := loop.Start(loop.Plan{
 			Policy: ratchet.Default(), Main: rapid.Bool().Draw(t, "main"), Ledger: rapid.Bool().Draw(t, "ledger"),
-			Preflight: rapid.Bool().Draw(t, "preflight"), Check: rapid.Bool().Draw(t, "check"), Profile: rapid.IntRange(0, 4).Draw(t, "profile"), Tell: rapid.Bool().Draw(t, "tell"),
+			Preflight: rapid.Bool().Draw(t, "preflight"), Check: rapid.Bool().Draw(t, "check"), Profile: rapid.IntRange(0, 4).Draw(t, "profile"), Publish: rapid.Bool().Draw(t, "tell"),
 		})
 		steps := 0
 		for loop.Next(s) != nil {
@@ -195,7 +195,7 @@ func TestEveryRunEnds(t *testing.T) {
 			}
 			effect := rapid.Float64Range(-0.3, 0.3).Draw(t, "effect")
 			spread := math.Abs(rapid.Float64Range(-0.1, 0.1).Draw(t, "spread"))
-			answer := rapid.SampledFrom([]loop.Answer{loop.Pass, loop.Warn, loop.Stop, loop.Skipped}).Draw(t, "answer")
+			answer := rapid.SampledFrom([]loop.StageStatus{loop.Pass, loop.Warn, loop.Stop, loop.Skipped}).Draw(t, "answer")
 			stage := loop.Stage{Step: s.Step, Answer: answer}
 			var fits loop.Outcome = loop.Finished{}
 			switch a := loop.Next(s).(type) {
@@ -240,13 +240,13 @@ func TestEveryRunEnds(t *testing.T) {
 // What is profiled is chosen by the loop: losses that fail the change, then those that
 // are only watched, then gains; a case once, and no more than the plan allows.
 func TestWhatIsProfiled(t *testing.T) {
-	judged := func(name, metric string, v ratchet.Verdict, gate bool, change float64) ratchet.Judgement {
+	judged := func(name, metric string, v ratchet.Verdict, gate bool, change float64) ratchet.Judgment {
 		key := measure.CaseKey{Benchmark: name, Metric: metric, Implementation: measure.Candidate}
-		return ratchet.Judgement{Name: key.Name(), CaseKey: key, Verdict: v, Gate: gate, Facts: &ratchet.Facts{Change: change}}
+		return ratchet.Judgment{Name: key.Name(), CaseKey: key, Verdict: v, Gate: gate, Facts: &ratchet.Facts{Change: change}}
 	}
 	s := loop.Start(loop.Plan{Policy: ratchet.Default(), Profile: 5})
 	s.Step = loop.Profiling
-	s.Result = &ratchet.Result{Cases: []ratchet.Judgement{
+	s.Result = &ratchet.Result{Cases: []ratchet.Judgment{
 		judged("kept", "", ratchet.Maintained, true, 0.01),
 		judged("gain", "", ratchet.Improvement, true, -0.5),
 		judged("small", "", ratchet.Regression, true, 0.04),

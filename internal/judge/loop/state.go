@@ -18,7 +18,7 @@ type Plan struct {
 	Unchecked string `json:"unchecked,omitempty"`
 	// Profile is the max number of changed cases to profile; 0 means none.
 	Profile int  `json:"profile"`
-	Tell    bool `json:"tell"`
+	Publish bool `json:"tell"`
 }
 
 // State is the state of a run.
@@ -49,21 +49,21 @@ type Failure struct {
 // Stage is the result of a step before measuring: one line if it passes, with details if
 // it does not.
 type Stage struct {
-	Step   Step     `json:"step"`
-	Answer Answer   `json:"answer"`
-	Line   string   `json:"line"`
-	Detail []string `json:"detail,omitempty"`
+	Step   Step        `json:"step"`
+	Answer StageStatus `json:"answer"`
+	Line   string      `json:"line"`
+	Detail []string    `json:"detail,omitempty"`
 }
 
-// Answer is the result of a stage.
-type Answer string
+// StageStatus is the result of a stage.
+type StageStatus string
 
 // Results of a stage.
 const (
-	Pass    Answer = "pass"
-	Warn    Answer = "warn"
-	Stop    Answer = "stop"    // the run ends here
-	Skipped Answer = "skipped" // there was nothing to do
+	Pass    StageStatus = "pass"
+	Warn    StageStatus = "warn"
+	Stop    StageStatus = "stop"    // the run ends here
+	Skipped StageStatus = "skipped" // there was nothing to do
 )
 
 // Step is the current step of a run.
@@ -71,16 +71,16 @@ type Step string
 
 // Steps of a run, in order.
 const (
-	Building   Step = "build"
-	Examining  Step = "preflight"
-	Checking   Step = "fuzz"
-	Measuring  Step = "measure"
-	Confirming Step = "confirm"
-	Keeping    Step = "keep"
-	Profiling  Step = "profile"
-	Reporting  Step = "report"
-	Telling    Step = "tell"
-	Done       Step = "done"
+	Building       Step = "build"
+	Examining      Step = "preflight"
+	Checking       Step = "fuzz"
+	Measuring      Step = "measure"
+	Confirming     Step = "confirm"
+	UpdatingLedger Step = "keep"
+	Profiling      Step = "profile"
+	Reporting      Step = "report"
+	Publishing     Step = "tell"
+	Done           Step = "done"
 )
 
 // Start returns the state of a run that has not started.

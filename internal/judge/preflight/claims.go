@@ -6,8 +6,8 @@ import (
 	"github.com/goatnote-inc/pawl/gpu"
 )
 
-// claimed checks the claims of the suite against what the hardware can do.
-func (l *look) claimed(p point) {
+// checkClaims checks the claims of the suite against what the hardware can do.
+func (l *checker) checkClaims(p point) {
 	c := p.claims
 	if c.GFLOPS == 0 && c.GBps == 0 && c.TimeUS == 0 {
 		return

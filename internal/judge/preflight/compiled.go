@@ -10,30 +10,30 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// compiled checks the compiler's output against the hardware and the suite.
-func (l *look) compiled(kernels []measure.Kernel, points []point) {
+// checkCompiled checks the compiler's output against the hardware and the suite.
+func (l *checker) checkCompiled(kernels []measure.Kernel, points []point) {
 	if len(kernels) == 0 {
 		return
 	}
 	kernels = l.forTarget(kernels)
 	for _, k := range kernels {
-		l.remarked(k)
+		l.reportRemarks(k)
 		owners := ownersOf(k, points)
 		if len(owners) == 0 {
 			owners = []point{{Preflight: l.Suite.Preflight()}} // no owner: the suite's own gates apply
 		}
 		for _, p := range owners {
 			l.sharedCompiled(k, p)
-			l.bounded(k, p)
-			l.spilled(k, p)
-			l.occupied(k, p)
+			l.checkLaunchBounds(k, p)
+			l.checkSpills(k, p)
+			l.checkOccupancy(k, p)
 		}
 	}
-	l.unmatched(kernels, points)
+	l.reportUnmatched(kernels, points)
 }
 
 // forTarget returns the kernels of the closest architecture that runs on the target.
-func (l *look) forTarget(kernels []measure.Kernel) []measure.Kernel {
+func (l *checker) forTarget(kernels []measure.Kernel) []measure.Kernel {
 	if !l.Target.Known() {
 		return kernels
 	}
@@ -96,9 +96,9 @@ func named(glob string, k measure.Kernel) bool {
 	return false
 }
 
-// unmatched reports a benchmark whose kernel is not in the build: a wrong name, or a
+// reportUnmatched reports a benchmark whose kernel is not in the build: a wrong name, or a
 // template that was never instantiated.
-func (l *look) unmatched(kernels []measure.Kernel, points []point) {
+func (l *checker) reportUnmatched(kernels []measure.Kernel, points []point) {
 	told := map[string]bool{}
 	for _, p := range points {
 		glob := p.Kernel
@@ -120,7 +120,7 @@ func (l *look) unmatched(kernels []measure.Kernel, points []point) {
 	}
 }
 
-func (l *look) sharedCompiled(k measure.Kernel, p point) {
+func (l *checker) sharedCompiled(k measure.Kernel, p point) {
 	arch, ok := l.Target.archOf(k.Arch)
 	dynamic := max(p.Dynamic, 0)
 	if !ok || k.SharedBytes+dynamic == 0 {
@@ -128,7 +128,7 @@ func (l *look) sharedCompiled(k measure.Kernel, p point) {
 	}
 	g := about(SharedMemory, k, p)
 	g.Unit = "bytes"
-	g = shared(g, arch, k.SharedBytes, dynamic, "as compiled")
+	g = checkShared(g, arch, k.SharedBytes, dynamic, "as compiled")
 	if g.State == Pass && p.Shared >= 0 && p.Kernel != "" && p.Shared != k.SharedBytes {
 		g.State = Warn
 		g.Text = fmt.Sprintf("%d bytes of static shared memory in a block as compiled, and %d by the suite", k.SharedBytes, p.Shared)
@@ -137,8 +137,8 @@ func (l *look) sharedCompiled(k measure.Kernel, p point) {
 	l.add(g)
 }
 
-// bounded checks the block size against the one that the kernel is compiled for.
-func (l *look) bounded(k measure.Kernel, p point) {
+// checkLaunchBounds checks the block size against the one that the kernel is compiled for.
+func (l *checker) checkLaunchBounds(k measure.Kernel, p point) {
 	if k.MaxThreads == 0 || p.Threads <= k.MaxThreads {
 		return
 	}
@@ -149,9 +149,9 @@ func (l *look) bounded(k measure.Kernel, p point) {
 	l.add(g)
 }
 
-// remarked passes on remarks of the compiler: a loss that it numbers, such as (C7518),
+// reportRemarks passes on remarks of the compiler: a loss that it numbers, such as (C7518),
 // is one that a profile would show later.
-func (l *look) remarked(k measure.Kernel) {
+func (l *checker) reportRemarks(k measure.Kernel) {
 	for _, r := range k.Remarks {
 		if strings.HasPrefix(r, "(C") {
 			l.add(Gate{Name: Remarks, State: Warn, Kernel: k.Name, Arch: k.Arch, Text: r, Fix: "read it as a finding: the compiler gave up what the kernel is written for"})
@@ -164,7 +164,7 @@ func (l *look) remarked(k measure.Kernel) {
 // unintended memory traffic.
 const spillStop = 64
 
-func (l *look) spilled(k measure.Kernel, p point) {
+func (l *checker) checkSpills(k measure.Kernel, p point) {
 	g := about(Spills, k, p)
 	g.Unit = "bytes"
 	if k.Spill == nil {
@@ -200,7 +200,7 @@ func (l *look) spilled(k measure.Kernel, p point) {
 
 // spillFix says how to avoid a spill, depending on what limits the registers: the
 // hardware, a bound, or the block size.
-func (l *look) spillFix(k measure.Kernel, p point) string {
+func (l *checker) spillFix(k measure.Kernel, p point) string {
 	const fewer = "keep fewer values alive: smaller tiles a thread, less unrolling, values computed again"
 	arch, ok := l.Target.archOf(k.Arch)
 	if !ok {
@@ -227,7 +227,7 @@ func (l *look) spillFix(k measure.Kernel, p point) string {
 	return fewer
 }
 
-func (l *look) occupied(k measure.Kernel, p point) {
+func (l *checker) checkOccupancy(k measure.Kernel, p point) {
 	threads := p.Threads
 	if threads == 0 {
 		threads = k.MaxThreads
@@ -269,10 +269,10 @@ func (l *look) occupied(k measure.Kernel, p point) {
 }
 
 func raise(o gpu.Occupancy, otherwise string) string {
-	if len(o.Raises) == 0 {
+	if len(o.Options) == 0 {
 		return otherwise
 	}
-	return o.Raises[0].Text
+	return o.Options[0].Text
 }
 
 func about(name Name, k measure.Kernel, p point) Gate {

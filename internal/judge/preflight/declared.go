@@ -25,9 +25,9 @@ func (p point) onDevice() bool {
 	return p.launch == nil || slices.Contains([]string{".cubin", ".ptx", ".fatbin"}, path.Ext(p.launch.File))
 }
 
-// sharedDeclared checks the shared memory that the suite computes, before anything
+// checkDeclaredShared checks the shared memory that the suite computes, before anything
 // is compiled.
-func (l *look) sharedDeclared(p point) {
+func (l *checker) checkDeclaredShared(p point) {
 	static, dynamic := max(p.Shared, 0), max(p.Dynamic, 0)
 	if !p.onDevice() || static+dynamic == 0 {
 		return
@@ -40,21 +40,21 @@ func (l *look) sharedDeclared(p point) {
 		l.add(g)
 		return
 	}
-	l.add(shared(g, *l.Target.arch, static, dynamic, "by the suite"))
+	l.add(checkShared(g, *l.Target.arch, static, dynamic, "by the suite"))
 }
 
 const nameGPU = "name one, as in --arch sm_89 or --gpu L4"
 
-// shared checks the shared memory of a block against both limits: static memory has its
+// checkShared checks the shared memory of a block against both limits: static memory has its
 // own limit, and more must be requested dynamically.
-func shared(g Gate, a gpu.Arch, static, dynamic int, by string) Gate {
+func checkShared(g Gate, a gpu.Arch, static, dynamic int, by string) Gate {
 	limit, total := a.SharedStatic.Value, a.SharedPerBlock.Value
 	g.Arch = a.Name
 	switch {
 	case static+dynamic > total:
 		g.State, g.Number, g.Limit = Stop, float64(static+dynamic), float64(total)
 		g.Text = fmt.Sprintf("%s of shared memory in a block, %s; %s has %s", size(static+dynamic), by, a.Name, size(total))
-		g.Fix = "a smaller tile, fewer stages, or narrower types in shared memory" + larger(a, static+dynamic)
+		g.Fix = "a smaller tile, fewer stages, or narrower types in shared memory" + nextArchWith(a, static+dynamic)
 	case static > limit:
 		g.State, g.Number, g.Limit = Stop, float64(static), float64(limit)
 		g.Text = fmt.Sprintf("%s of static shared memory in a block, %s; the limit is %s", size(static), by, size(limit))
@@ -70,8 +70,8 @@ func shared(g Gate, a gpu.Arch, static, dynamic int, by string) Gate {
 	return g
 }
 
-// larger names the next architecture with enough shared memory.
-func larger(than gpu.Arch, bytes int) string {
+// nextArchWith names the next architecture with enough shared memory.
+func nextArchWith(than gpu.Arch, bytes int) string {
 	later := false
 	for _, a := range gpu.Archs() {
 		if later && a.SharedPerBlock.Value >= bytes {
@@ -88,8 +88,8 @@ var (
 	mostGrid  = [3]int{1<<31 - 1, 65535, 65535}
 )
 
-// blockDeclared checks the launch dimensions that the suite computes.
-func (l *look) blockDeclared(p point) {
+// checkDeclaredBlock checks the launch dimensions that the suite computes.
+func (l *checker) checkDeclaredBlock(p point) {
 	if !p.onDevice() || p.Threads == 0 {
 		return
 	}

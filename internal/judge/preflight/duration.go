@@ -12,9 +12,9 @@ import (
 // shortUS is the kernel time below which the launch itself, 5 to 10 us, matters.
 const shortUS = 10
 
-// duration warns of kernels so short that mostly the launch is measured. It uses the time
+// checkDuration warns of kernels so short that mostly the launch is measured. It uses the time
 // from the last record, else the claimed time, else the minimum time that the work takes.
-func (l *look) duration(p point) {
+func (l *checker) checkDuration(p point) {
 	g := Gate{Name: Duration, Benchmark: p.benchmark, Config: p.config, Limit: shortUS, Unit: "us"}
 	us, from, found := 0.0, "", false
 	for _, name := range p.names {

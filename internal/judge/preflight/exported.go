@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// exported finds host kernels that the suite launches but their library does not export.
+// checkExports finds host kernels that the suite launches but their library does not export.
 // Without this check the launcher would fail at every config.
-func (l *look) exported(points []point) {
+func (l *checker) checkExports(points []point) {
 	told := map[string]bool{}
 	for _, p := range points {
 		if p.launch == nil || path.Ext(p.launch.File) != ".so" || told[p.launch.File+" "+p.launch.Kernel] {

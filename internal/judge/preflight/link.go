@@ -56,7 +56,7 @@ func ReadLink(text string) []Unresolved {
 
 // explainLink adds a gate for every missing symbol: what it is, where it is declared, and
 // what to do.
-func (l *look) explainLink(ctx context.Context, missing []Unresolved, where string) {
+func (l *checker) explainLink(ctx context.Context, missing []Unresolved, where string) {
 	symbols := make([]string, len(missing))
 	for i, u := range missing {
 		symbols[i] = u.Symbol
@@ -80,7 +80,7 @@ func base(name string) string {
 	return short[strings.LastIndex(short, ":")+1:]
 }
 
-func linkFix(name string, found sighting, device bool) string {
+func linkFix(name string, found location, device bool) string {
 	switch {
 	case strings.Contains(cuda.Short(name), "<"):
 		fix := "instantiate the template where it is defined: " + instantiation(name)

@@ -34,23 +34,23 @@ func TestReadLink(t *testing.T) {
 }
 
 func TestLinkFix(t *testing.T) {
-	at := sighting{file: "attention.cu", line: 12, defined: true}
+	at := location{file: "attention.cu", line: 12, defined: true}
 	for _, c := range []struct {
 		name   string
-		found  sighting
+		found  location
 		device bool
 		want   string
 	}{
 		{"void attention<64>(float const*)", at, false, "template __global__ void attention<64>(float const*); in attention.cu; or include attention.cu"},
-		{"void attention<64>(float const*)", sighting{}, false, "put kernel and call into one compilation unit"},
+		{"void attention<64>(float const*)", location{}, false, "put kernel and call into one compilation unit"},
 		{"far(float)", at, true, "-rdc=true"},
 		{"run(int)", at, false, "add attention.cu to what is compiled"},
-		{"cudaMalloc", sighting{}, false, "-lcudart"},
-		{"cuLaunchKernel", sighting{}, false, "-lcuda"},
-		{"cublasLtMatmul", sighting{}, false, "-lcublasLt"},
-		{"c10::Error::Error()", sighting{}, false, "_GLIBCXX_USE_CXX11_ABI"},
-		{"sinf", sighting{}, false, "-lm"},
-		{"mystery", sighting{}, false, "-lNAME"},
+		{"cudaMalloc", location{}, false, "-lcudart"},
+		{"cuLaunchKernel", location{}, false, "-lcuda"},
+		{"cublasLtMatmul", location{}, false, "-lcublasLt"},
+		{"c10::Error::Error()", location{}, false, "_GLIBCXX_USE_CXX11_ABI"},
+		{"sinf", location{}, false, "-lm"},
+		{"mystery", location{}, false, "-lNAME"},
 	} {
 		if got := linkFix(c.name, c.found, c.device); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %s", c.name, got)
@@ -101,7 +101,7 @@ func TestReadSanitizer(t *testing.T) {
 		"empty":              {tool: "memcheck", state: Unknown, says: "cannot run here"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := judged(Gate{Name: Sanitizer, Kernel: c.tool}, ReadSanitizer(c.text), c.err)
+			g := sanitizerGate(Gate{Name: Sanitizer, Kernel: c.tool}, ReadSanitizer(c.text), c.err)
 			if g.State != c.state || g.Number != c.number || !strings.Contains(g.Text, c.says) || g.State == Stop && g.Fix == "" {
 				t.Errorf("%+v", g)
 			}
@@ -117,7 +117,7 @@ func FuzzReadLink(f *testing.F) {
 			if u.Symbol == "" {
 				t.Errorf("%+v", u)
 			}
-			_ = linkFix(u.Symbol, sighting{}, u.Device)
+			_ = linkFix(u.Symbol, location{}, u.Device)
 			_ = base(u.Symbol)
 		}
 	})
@@ -128,7 +128,7 @@ func FuzzReadSanitizer(f *testing.F) {
 	f.Add("========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)\nUnable to find injection library x\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		s := ReadSanitizer(text)
-		if g := judged(Gate{}, s, nil); g.State == Pass && !strings.Contains(text, "SUMMARY") {
+		if g := sanitizerGate(Gate{}, s, nil); g.State == Pass && !strings.Contains(text, "SUMMARY") {
 			t.Errorf("a pass without a summary: %q", text)
 		}
 	})

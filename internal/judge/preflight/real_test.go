@@ -153,8 +153,8 @@ benchmarks:
 
 // What the compiler foresees is a finding; other remarks are about what was said already.
 func TestRemarks(t *testing.T) {
-	l := &look{known: map[Gate]bool{}}
-	l.remarked(measure.Kernel{Name: "gemm", Arch: "sm_90a", Remarks: []string{
+	l := &checker{known: map[Gate]bool{}}
+	l.reportRemarks(measure.Kernel{Name: "gemm", Arch: "sm_90a", Remarks: []string{
 		"(C7518) Potential Performance Loss: wgmma.mma_async instructions are serialized", "Registers are spilled to local memory in function 'gemm'",
 	}})
 	if len(l.report.Gates) != 1 {
@@ -243,7 +243,7 @@ func TestBuildThatFailsOtherwise(t *testing.T) {
 // Here compute-sanitizer cannot load its library: that is no pass.
 func TestSanitizerThatCannotRun(t *testing.T) {
 	o := place(t, "compute-sanitizer", map[string]string{"pawl.yaml": "version: 1\nharness: {command: 'true'}\n"})
-	l := &look{Options: o, known: map[Gate]bool{}}
+	l := &checker{Options: o, known: map[Gate]bool{}}
 	l.Target = target(t, "L4")
 	l.Target.Here = true
 	l.sanitize(t.Context(), l.variants()[0])

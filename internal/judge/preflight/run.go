@@ -40,8 +40,8 @@ type Options struct {
 	Last *measure.Run
 }
 
-// look is one run of all gates.
-type look struct {
+// checker is one run of all gates.
+type checker struct {
 	Options
 	report Report
 	known  map[Gate]bool      // results so far, without their configs
@@ -52,17 +52,17 @@ type look struct {
 // It runs nothing except the sanitizer, if the GPU is in this machine. An error means that
 // a tool failed; findings are in the report.
 func Run(ctx context.Context, o Options) (Report, error) {
-	l := &look{Options: o, known: map[Gate]bool{}, times: timesOf(o.Last)}
+	l := &checker{Options: o, known: map[Gate]bool{}, times: timesOf(o.Last)}
 	l.report.Target = o.Target
 	points, err := l.points()
 	if err != nil {
 		return l.report, err
 	}
 	for _, p := range points {
-		l.sharedDeclared(p)
-		l.blockDeclared(p)
-		l.claimed(p)
-		l.duration(p)
+		l.checkDeclaredShared(p)
+		l.checkDeclaredBlock(p)
+		l.checkClaims(p)
+		l.checkDuration(p)
 	}
 	if l.report.Worst() == Stop {
 		return l.finished(), nil
@@ -81,7 +81,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	return l.finished(), nil
 }
 
-func (l *look) finished() Report {
+func (l *checker) finished() Report {
 	// What was unknown before compiling no longer matters once it is compiled.
 	compiled := map[string]bool{}
 	for _, g := range l.report.Gates {
@@ -98,7 +98,7 @@ func (l *look) finished() Report {
 }
 
 // add stores a result, once for all configs that have the same one.
-func (l *look) add(g Gate) {
+func (l *checker) add(g Gate) {
 	alike := g
 	alike.Config = ""
 	if !l.known[alike] {
@@ -107,12 +107,12 @@ func (l *look) add(g Gate) {
 	}
 }
 
-func (l *look) wants(c suite.Case) bool {
+func (l *checker) wants(c suite.Case) bool {
 	return c.Implementation == suite.Candidate && (l.Case == "" || measure.MatchCase(l.Case, c.Name(), c.Benchmark))
 }
 
 // points returns the requested configs.
-func (l *look) points() ([]point, error) {
+func (l *checker) points() ([]point, error) {
 	cases := map[string][]suite.Case{}
 	for _, c := range l.Suite.Cases() {
 		if l.wants(c) {
@@ -183,7 +183,7 @@ func (e *NoCaseError) Error() string {
 
 // variants returns the variants of the candidate that measure a requested case. If only
 // the harness knows the cases, it returns the suite's own commands.
-func (l *look) variants() []suite.Variant {
+func (l *checker) variants() []suite.Variant {
 	var list []suite.Variant
 	for _, v := range l.Suite.Variants() {
 		if v.Implementation == suite.Candidate && slices.ContainsFunc(v.Cases, l.wants) {
@@ -199,7 +199,7 @@ func (l *look) variants() []suite.Variant {
 }
 
 // variant builds a variant and checks the result.
-func (l *look) variant(ctx context.Context, v suite.Variant, points []point) error {
+func (l *checker) variant(ctx context.Context, v suite.Variant, points []point) error {
 	var facts measure.BuildFacts
 	var err error
 	log := l.Log
@@ -224,9 +224,9 @@ func (l *look) variant(ctx context.Context, v suite.Variant, points []point) err
 	})
 	l.report.Kernels = append(l.report.Kernels, kernels...)
 	l.report.Code = append(l.report.Code, facts.Code...)
-	l.compiled(kernels, own)
-	l.libraries(ctx, facts.Outputs)
-	l.exported(own)
+	l.checkCompiled(kernels, own)
+	l.checkLibraries(ctx, facts.Outputs)
+	l.checkExports(own)
 	if len(kernels) > 0 && l.report.Worst() != Stop {
 		l.sanitize(ctx, v)
 	}
@@ -234,8 +234,8 @@ func (l *look) variant(ctx context.Context, v suite.Variant, points []point) err
 }
 
 // built returns the existing outputs of a build.
-func (l *look) built(b suite.Build) ([]measure.FileDigest, error) {
-	recipe, err := build.Compose(b, build.Place{Dir: l.Dir, Arch: l.Target.Arch})
+func (l *checker) built(b suite.Build) ([]measure.FileDigest, error) {
+	recipe, err := build.Compose(b, build.Location{Dir: l.Dir, Arch: l.Target.Arch})
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +244,7 @@ func (l *look) built(b suite.Build) ([]measure.FileDigest, error) {
 
 // buildFailed explains a failed build from its log. If it finds no explanation, it shows
 // the error. A build that could not be tried is an error.
-func (l *look) buildFailed(ctx context.Context, log string, err error) error {
+func (l *checker) buildFailed(ctx context.Context, log string, err error) error {
 	failed, ok := errors.AsType[*build.Error](err)
 	if !ok || ctx.Err() != nil {
 		return err
@@ -252,7 +252,7 @@ func (l *look) buildFailed(ctx context.Context, log string, err error) error {
 	overflows := cuda.ReadPtxas(log).Overflows
 	for _, o := range overflows {
 		o.Arch = cmp.Or(o.Arch, l.Target.Arch, archIn(failed.Command))
-		l.overflow(ctx, o)
+		l.reportOverflow(ctx, o)
 	}
 	missing := ReadLink(log)
 	l.explainLink(ctx, missing, "the link fails")
@@ -279,11 +279,11 @@ func archIn(command string) string {
 	return slices.Collect(maps.Keys(names))[0]
 }
 
-// overflow reports static shared memory that the assembler rejects.
-func (l *look) overflow(ctx context.Context, o cuda.Overflow) {
+// reportOverflow reports static shared memory that the assembler rejects.
+func (l *checker) reportOverflow(ctx context.Context, o cuda.Overflow) {
 	g := Gate{Name: SharedMemory, Kernel: cuda.Short(cuda.Demangle(ctx, []string{o.Symbol})[0]), Arch: o.Arch, Unit: "bytes"}
 	if arch, ok := l.Target.archOf(o.Arch); ok {
-		l.add(shared(g, arch, o.Bytes, 0, "by the compiler"))
+		l.add(checkShared(g, arch, o.Bytes, 0, "by the compiler"))
 		return
 	}
 	g.State, g.Number, g.Limit = Stop, float64(o.Bytes), float64(o.Limit)
@@ -292,8 +292,8 @@ func (l *look) overflow(ctx context.Context, o cuda.Overflow) {
 	l.add(g)
 }
 
-// libraries reports symbols that shared libraries lack: loading them would fail.
-func (l *look) libraries(ctx context.Context, outputs []measure.FileDigest) {
+// checkLibraries reports symbols that shared libraries lack: loading them would fail.
+func (l *checker) checkLibraries(ctx context.Context, outputs []measure.FileDigest) {
 	for _, o := range outputs {
 		name := path.Base(o.Path)
 		if !strings.Contains(name, ".so") {

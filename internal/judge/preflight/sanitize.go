@@ -7,8 +7,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
 )
 
-// Sanitized is the result of compute-sanitizer.
-type Sanitized struct {
+// SanitizerResult is the result of compute-sanitizer.
+type SanitizerResult struct {
 	Errors   int       // count from its summary
 	Findings []Finding // the first of them
 	Finished bool      // it printed a summary: only then does no errors mean that there are none
@@ -35,8 +35,8 @@ var (
 
 // ReadSanitizer parses the output of compute-sanitizer. Only a summary means that it
 // checked everything.
-func ReadSanitizer(text string) Sanitized {
-	var s Sanitized
+func ReadSanitizer(text string) SanitizerResult {
+	var s SanitizerResult
 	races := -1
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")

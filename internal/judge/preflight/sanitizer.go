@@ -19,7 +19,7 @@ import (
 
 // sanitize runs the smallest config of every benchmark once under each tool of
 // compute-sanitizer, through the harness.
-func (l *look) sanitize(ctx context.Context, v suite.Variant) {
+func (l *checker) sanitize(ctx context.Context, v suite.Variant) {
 	g := Gate{Name: Sanitizer}
 	switch {
 	case !l.Target.Here:
@@ -55,7 +55,7 @@ func SanitizerCommand(program, tool, log, line string) string {
 // quote quotes a text as one shell word.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-func (l *look) sanitizeWith(ctx context.Context, program, tool string, v suite.Variant) Gate {
+func (l *checker) sanitizeWith(ctx context.Context, program, tool string, v suite.Variant) Gate {
 	g := Gate{Name: Sanitizer, Kernel: tool}
 	dir, err := os.MkdirTemp("", "pawl-sanitizer-")
 	if err != nil {
@@ -73,12 +73,12 @@ func (l *look) sanitizeWith(ctx context.Context, program, tool string, v suite.V
 	}
 	runErr := runOnce(ctx, command, l.UUID, smallest(v.Cases))
 	said, _ := os.ReadFile(log)
-	return judged(g, ReadSanitizer(string(said)+"\n"+printed.String()), runErr)
+	return sanitizerGate(g, ReadSanitizer(string(said)+"\n"+printed.String()), runErr)
 }
 
-// judged turns the sanitizer's result into a gate. No error is a pass only if the
+// sanitizerGate turns the sanitizer's result into a gate. No error is a pass only if the
 // sanitizer finished.
-func judged(g Gate, s Sanitized, runErr error) Gate {
+func sanitizerGate(g Gate, s SanitizerResult, runErr error) Gate {
 	g.Number, g.Unit = float64(s.Errors), "errors"
 	switch {
 	case s.Errors > 0 || len(s.Findings) > 0:

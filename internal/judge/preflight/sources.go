@@ -25,16 +25,16 @@ type sources struct {
 
 func newSources(dir string) *sources { return &sources{dir: dir} }
 
-// sighting is the location of a function.
-type sighting struct {
+// location is the location of a function.
+type location struct {
 	file    string // relative to the suite; empty if not found
 	line    int
 	defined bool // with its body
 }
 
-func (s sighting) place() string { return fmt.Sprintf("%s:%d", s.file, s.line) }
+func (s location) place() string { return fmt.Sprintf("%s:%d", s.file, s.line) }
 
-func (s sighting) as() string {
+func (s location) as() string {
 	if s.defined {
 		return "defined"
 	}
@@ -44,15 +44,15 @@ func (s sighting) as() string {
 var sourceEndings = []string{".cu", ".cuh", ".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl"}
 
 // find finds the definition of a function, or else its declaration.
-func (s *sources) find(name string) sighting {
+func (s *sources) find(name string) location {
 	if name == "" {
-		return sighting{}
+		return location{}
 	}
 	declaration, err := regexp.Compile(`^\s*(?:[\w:<>,*&\[\]()]+[\s*&]+)+` + regexp.QuoteMeta(name) + `\s*\(`)
 	if err != nil {
-		return sighting{}
+		return location{}
 	}
-	var best sighting
+	var best location
 	for _, file := range s.list() {
 		text, err := os.ReadFile(filepath.Join(s.dir, file))
 		if err != nil {
@@ -63,7 +63,7 @@ func (s *sources) find(name string) sighting {
 			if !strings.Contains(line, name) || !declaration.MatchString(line) || strings.HasPrefix(strings.TrimSpace(line), "return ") {
 				continue
 			}
-			found := sighting{file, i + 1, hasBody(lines[i:])}
+			found := location{file, i + 1, hasBody(lines[i:])}
 			if best.file == "" || found.defined && !best.defined {
 				best = found
 			}

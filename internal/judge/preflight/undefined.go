@@ -31,7 +31,7 @@ func undefined(path string) ([]string, error) {
 	}
 	wanted := map[string]bool{}
 	for _, s := range symbols {
-		if s.Section == elf.SHN_UNDEF && elf.ST_BIND(s.Info) == elf.STB_GLOBAL && s.Name != "" && !givenByHost(s.Name) {
+		if s.Section == elf.SHN_UNDEF && elf.ST_BIND(s.Info) == elf.STB_GLOBAL && s.Name != "" && !fromInterpreter(s.Name) {
 			wanted[s.Name] = true
 		}
 	}
@@ -49,9 +49,9 @@ func undefined(path string) ([]string, error) {
 	return missing, nil
 }
 
-// givenByHost reports whether a Python extension gets a symbol from its interpreter,
+// fromInterpreter reports whether a Python extension gets a symbol from its interpreter,
 // which it does not name as a library.
-func givenByHost(name string) bool {
+func fromInterpreter(name string) bool {
 	return strings.HasPrefix(name, "Py") || strings.HasPrefix(name, "_Py")
 }
 

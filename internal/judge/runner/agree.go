@@ -13,9 +13,9 @@ import (
 // checked reports whether the suite defines the correct result of a case.
 func (v *verifier) checked(c trial.Case) bool { return v.benchmark(c.Key.Benchmark).Check != nil }
 
-// allow records how far an output may be from the correct result. Tolerances may depend on the
+// recordTolerance records how far an output may be from the correct result. Tolerances may depend on the
 // inputs, so the widest one seen counts.
-func (v *verifier) allow(c trial.Case, o correctness.Comparison) {
+func (v *verifier) recordTolerance(c trial.Case, o correctness.Comparison) {
 	name := c.Key.Name()
 	if v.slack[name] == nil {
 		v.slack[name] = map[string]correctness.Slack{}

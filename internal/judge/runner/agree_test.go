@@ -50,7 +50,7 @@ func TestAgree(t *testing.T) {
 		Arguments: []tensor.Argument{{Name: "x", Role: tensor.In, DType: tensor.F32, Shape: []int{n}}, {Name: "y", Role: tensor.Out, DType: tensor.F32, Shape: []int{n}}},
 	}
 	v := &verifier{slack: map[string]map[string]correctness.Slack{}}
-	v.allow(c, correctness.Comparison{Output: "y", Slack: correctness.Slack{Abs: 1e-5, Rel: 1e-5}})
+	v.recordTolerance(c, correctness.Comparison{Output: "y", Slack: correctness.Slack{Abs: 1e-5, Rel: 1e-5}})
 	for _, test := range []struct {
 		name string
 		got  []float64

@@ -11,13 +11,13 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// keepApart checks whether the processes of the sides can be isolated from each other. Launchers do
+// setupIsolation checks whether the processes of the sides can be isolated from each other. Launchers do
 // not need this: they run the code of a change in an unprivileged process.
-func (r *run) keepApart(ctx context.Context) error {
+func (r *run) setupIsolation(ctx context.Context) error {
 	if r.checked() || len(r.sides) < 2 || os.Getenv(build.SandboxVariable) == "never" {
 		return nil
 	}
-	apart, err := build.FindApart(ctx)
+	apart, err := build.FindIsolation(ctx)
 	switch {
 	case err == nil:
 	case r.trust() == measure.SelfTimed:
@@ -28,7 +28,7 @@ func (r *run) keepApart(ctx context.Context) error {
 		})
 		return nil
 	}
-	r.apart = apart
+	r.isolation = apart
 	if repo, err := build.Open(ctx, r.Dir); err == nil {
 		r.locked = append(r.locked, repo.Metadata())
 	}
@@ -38,10 +38,10 @@ func (r *run) keepApart(ctx context.Context) error {
 	return nil
 }
 
-// confine isolates a command of a side. Files that it could gain from changing are read-only for
+// isolate isolates a command of a side. Files that it could gain from changing are read-only for
 // it: the trees of the other sides, git's files, and what pawl keeps for later runs.
-func (r *run) confine(s side, c *harness.Command) {
-	if r.apart == nil {
+func (r *run) isolate(s side, c *harness.Command) {
+	if r.isolation == nil {
 		return
 	}
 	own := []string{os.TempDir()} // may be inside a read-only tree
@@ -54,5 +54,5 @@ func (r *run) confine(s side, c *harness.Command) {
 			locked = append(locked, other.root)
 		}
 	}
-	c.Confine = func(cmd *exec.Cmd) (func(), error) { return r.apart.Confine(cmd, own, locked) }
+	c.Confine = func(cmd *exec.Cmd) (func(), error) { return r.isolation.Confine(cmd, own, locked) }
 }

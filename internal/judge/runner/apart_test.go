@@ -34,9 +34,9 @@ func TestKeepApart(t *testing.T) {
 			t.Setenv("PATH", t.TempDir()) // no bubblewrap
 			t.Setenv(build.SandboxVariable, tt.sandbox)
 			r := &run{Options: Options{Trust: tt.trust, Suite: &suite.Suite{}}, sides: make([]side, tt.sides)}
-			err := r.keepApart(t.Context())
+			err := r.setupIsolation(t.Context())
 			warned := slices.ContainsFunc(r.ending.Warnings, func(w measure.Warning) bool { return w.Code == "apart" })
-			if (err != nil) != tt.fails || warned != tt.warns || r.apart != nil {
+			if (err != nil) != tt.fails || warned != tt.warns || r.isolation != nil {
 				t.Errorf("error %v, warnings %v", err, r.ending.Warnings)
 			}
 		})
@@ -56,13 +56,13 @@ func TestConfine(t *testing.T) {
 		}
 	}
 	t.Setenv("TMPDIR", tmp)
-	r := &run{apart: &build.Apart{}, locked: []string{git}, sides: []side{{root: top}, {root: base}, {root: top}}}
+	r := &run{isolation: &build.Isolation{}, locked: []string{git}, sides: []side{{root: top}, {root: base}, {root: top}}}
 	for i, want := range [][]string{
 		{"--bind", top, top, "--bind", tmp, tmp, "--ro-bind", git, git, "--ro-bind", base, base},
 		{"--ro-bind", top, top, "--bind", tmp, tmp, "--ro-bind", git, git, "--bind", base, base},
 	} {
 		var c harness.Command
-		r.confine(r.sides[i], &c)
+		r.isolate(r.sides[i], &c)
 		cmd := exec.CommandContext(t.Context(), "/bin/true")
 		started, err := c.Confine(cmd)
 		if err != nil {

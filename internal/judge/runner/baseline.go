@@ -32,7 +32,7 @@ func (r *run) baseline(ctx context.Context, base string) (side, bool) {
 		err = s.ownErr // with another commit's recipe it would not be that commit
 	}
 	if err == nil {
-		s.overlay, err = r.otherQuestion(s)
+		s.overlay, err = r.changedDefinitionFiles(s)
 	}
 	if err != nil {
 		r.without(commit, err)

@@ -13,7 +13,7 @@ import (
 // cache as a run, to inspect them before they run.
 func Builder(o Options) func(ctx context.Context, b suite.Build, log io.Writer) (measure.BuildFacts, error) {
 	r := &run{Options: o}
-	r.workshop = newWorkshop(r, 1)
+	r.builds = newBuildPool(r, 1)
 	s := side{name: suite.Candidate, from: suite.Candidate, dir: o.Dir}
 	return func(ctx context.Context, b suite.Build, log io.Writer) (measure.BuildFacts, error) {
 		recipe, err := r.recipe(ctx, s, b)

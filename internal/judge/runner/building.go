@@ -26,7 +26,7 @@ func (r *run) buildAll(ctx context.Context, sides []side) error {
 	for i, s := range sides {
 		lanes[s.dir] = append(lanes[s.dir], i)
 	}
-	r.workshop = newWorkshop(r, len(lanes))
+	r.builds = newBuildPool(r, len(lanes))
 	emit := r.Emit
 	defer func() { r.Emit = emit }()
 	var mu sync.Mutex
@@ -64,8 +64,8 @@ func (r *run) buildAll(ctx context.Context, sides []side) error {
 
 // build builds every variant of a side and records its files, toolchain and digests.
 func (r *run) build(ctx context.Context, s *side) error {
-	if r.workshop == nil {
-		r.workshop = newWorkshop(r, 1)
+	if r.builds == nil {
+		r.builds = newBuildPool(r, 1)
 	}
 	log, err := r.log(s.name + ".build.log")
 	if err != nil {
@@ -89,7 +89,7 @@ func (r *run) build(ctx context.Context, s *side) error {
 			recipes = append(recipes, recipe)
 		}
 	}
-	if err := r.make(ctx, s, recipes, log); err != nil {
+	if err := r.buildRecipes(ctx, s, recipes, log); err != nil {
 		return err
 	}
 	for _, c := range commands {
@@ -100,27 +100,27 @@ func (r *run) build(ctx context.Context, s *side) error {
 	}
 	s.impl.Harness.Command = commands[1]
 	s.impl.Toolchain = build.Toolchain(ctx, s.dir, commands...)
-	s.impl.Recipe = digestOf(cmp.Or(s.own, r.written(*s)).Recipe(s.from, r.written(*s)))
-	s.impl.Digest = build.Combine(r.written(*s).Digest, s.impl, starts)
+	s.impl.Recipe = digestOf(cmp.Or(s.own, r.suiteOf(*s)).Recipe(s.from, r.suiteOf(*s)))
+	s.impl.Digest = build.Combine(r.suiteOf(*s).Digest, s.impl, starts)
 	return nil
 }
 
 // buildVariant builds one variant of a side.
 func (r *run) buildVariant(ctx context.Context, s *side, b suite.Build, log io.Writer) error {
-	if r.workshop == nil {
-		r.workshop = newWorkshop(r, 1)
+	if r.builds == nil {
+		r.builds = newBuildPool(r, 1)
 	}
 	recipe, err := r.recipe(ctx, *s, b)
 	if err != nil {
 		return err
 	}
-	return r.make(ctx, s, []build.Recipe{recipe}, log)
+	return r.buildRecipes(ctx, s, []build.Recipe{recipe}, log)
 }
 
 // toBuild returns the variants of a side to build: all of them, or only those of the requested cases.
 func (r *run) toBuild(s side) []suite.Variant {
 	all := r.variants(s)
-	if !r.narrow {
+	if !r.onlyWantedCases {
 		return all
 	}
 	var list []suite.Variant
@@ -137,7 +137,7 @@ func (r *run) toBuild(s side) []suite.Variant {
 
 // recipe turns a build of the suite into a recipe for this side on this machine.
 func (r *run) recipe(ctx context.Context, s side, b suite.Build) (build.Recipe, error) {
-	recipe, err := build.Compose(b, build.Place{Dir: s.dir, Arch: r.arch()})
+	recipe, err := build.Compose(b, build.Location{Dir: s.dir, Arch: r.arch()})
 	if err != nil || recipe.Command == "" {
 		return recipe, err
 	}
@@ -146,23 +146,23 @@ func (r *run) recipe(ctx context.Context, s side, b suite.Build) (build.Recipe, 
 		return recipe, err
 	}
 	if recipe.Jobs == 0 {
-		recipe.Jobs = r.workshop.jobs
+		recipe.Jobs = r.builds.jobs
 	}
 	if b.Cache {
-		recipe.Cache = r.workshop.cache
+		recipe.Cache = r.builds.cache
 	}
-	recipe.Ignore = r.makes(s)
+	recipe.Ignore = r.generatedFiles(s)
 	return recipe, nil
 }
 
-// makes returns the files in the folder of a side that are created by pawl or by a build of its
+// generatedFiles returns the files in the folder of a side that are created by pawl or by a build of its
 // suite. They are not sources of any build.
-func (r *run) makes(s side) []string {
+func (r *run) generatedFiles(s side) []string {
 	list := []string{".pawl"}
 	if results := within(s.dir, filepath.Dir(r.Out)); results != "" {
 		list = append(list, results)
 	}
-	for _, v := range r.written(s).Variants() {
+	for _, v := range r.suiteOf(s).Variants() {
 		list = append(list, v.Build.Outputs...)
 		switch v.Build.Recipe {
 		case "nvcc", "torch":
@@ -207,9 +207,9 @@ func (r *run) arch() string {
 	return ""
 }
 
-// make builds the recipes of a side: in parallel if each has its own
+// buildRecipes builds the recipes of a side: in parallel if each has its own
 // scratch folder, else one after the other.
-func (r *run) make(ctx context.Context, s *side, recipes []build.Recipe, log io.Writer) error {
+func (r *run) buildRecipes(ctx context.Context, s *side, recipes []build.Recipe, log io.Writer) error {
 	places := map[string]bool{"": true}
 	apart := len(recipes) > 1
 	for _, x := range recipes {
@@ -224,12 +224,12 @@ func (r *run) make(ctx context.Context, s *side, recipes []build.Recipe, log io.
 	if apart {
 		var wg sync.WaitGroup
 		for i, recipe := range recipes {
-			wg.Go(func() { results[i], errs[i] = r.makeOne(ctx, s.name, recipe, io.Discard) })
+			wg.Go(func() { results[i], errs[i] = r.buildOne(ctx, s.name, recipe, io.Discard) })
 		}
 		wg.Wait()
 	} else {
 		for i, recipe := range recipes {
-			if results[i], errs[i] = r.makeOne(ctx, s.name, recipe, log); errs[i] != nil {
+			if results[i], errs[i] = r.buildOne(ctx, s.name, recipe, log); errs[i] != nil {
 				break
 			}
 		}
@@ -245,13 +245,13 @@ func (r *run) make(ctx context.Context, s *side, recipes []build.Recipe, log io.
 			}
 			return err
 		}
-		s.account(res.Facts)
+		s.addBuild(res.Facts)
 	}
 	return nil
 }
 
-// account adds the facts of a build to its side.
-func (s *side) account(facts measure.BuildFacts) {
+// addBuild adds the facts of a build to its side.
+func (s *side) addBuild(facts measure.BuildFacts) {
 	all := &s.impl.Build
 	if all.Command == "" {
 		all.Command, all.Cached, all.Sandboxed = facts.Command, facts.Cached, facts.Sandboxed

@@ -24,10 +24,10 @@ func (r *run) define(base *side) (err error) {
 	if r.Path == "" {
 		return nil
 	}
-	if base.overlay, err = r.otherQuestion(*base); err != nil {
+	if base.overlay, err = r.changedDefinitionFiles(*base); err != nil {
 		return err
 	}
-	if r.first = errors.Is(base.ownErr, fs.ErrNotExist); r.first {
+	if r.baseHasNoSuite = errors.Is(base.ownErr, fs.ErrNotExist); r.baseHasNoSuite {
 		base.overlay = r.withStart(*base, base.overlay)
 		return nil
 	}
@@ -35,10 +35,10 @@ func (r *run) define(base *side) (err error) {
 	if was := base.own; was == nil {
 		d.Changed = []string{filepath.Base(r.Path) + " (the base's cannot be read)"}
 	} else {
-		redefined := r.Suite.Redefines(was)
+		redefined := r.Suite.RedefinitionOf(was)
 		d.Changed, d.Cases, r.missing = redefined.Changed, redefined.Cases, redefined.Missing
-		r.terms = was
-		r.rebuilt = r.Suite.Rebuilt(was)
+		r.baseSuite = was
+		r.rebuilt = r.Suite.RecipeChanges(was)
 	}
 	if len(base.overlay) > 0 {
 		d.Changed, d.Cases = append(d.Changed, base.overlay...), nil
@@ -49,8 +49,8 @@ func (r *run) define(base *side) (err error) {
 	return nil
 }
 
-// otherQuestion returns the definition files that differ between the change and the tree of a side.
-func (r *run) otherQuestion(s side) ([]string, error) {
+// changedDefinitionFiles returns the definition files that differ between the change and the tree of a side.
+func (r *run) changedDefinitionFiles(s side) ([]string, error) {
 	globs := r.Suite.Definition
 	if s.own != nil {
 		globs = slices.Concat(globs, s.own.Definition)
@@ -99,16 +99,16 @@ func otherFiles(was, is string, globs []string) ([]string, error) {
 // define copies the change's definition files to a side.
 func (s side) define(from string) error {
 	for _, path := range s.overlay {
-		if err := carry(from, s.dir, path); err != nil {
+		if err := copyFile(from, s.dir, path); err != nil {
 			return fmt.Errorf("give %s the change's %s: %w", s.name, path, err)
 		}
 	}
 	return nil
 }
 
-// carry copies a file from one folder to another, or removes it there if the source has none.
+// copyFile copies a file from one folder to another, or removes it there if the source has none.
 // Symbolic links cannot lead out of either folder.
-func carry(from, to, path string) error {
+func copyFile(from, to, path string) error {
 	source, err := os.OpenRoot(from)
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ func (r *run) noticeDefinition() {
 			overlay = s.overlay
 		}
 	}
-	if r.first {
+	if r.baseHasNoSuite {
 		text := "the base has no suite yet: it is built and measured as the change's suite says"
 		if len(overlay) > 0 {
 			text += ", with the change's " + strings.Join(overlay, ", ")

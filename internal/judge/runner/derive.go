@@ -43,7 +43,7 @@ func (r *run) derive(results []measure.Result) ([]measure.Result, error) {
 			key := res.Case
 			key.Metric = m.Name
 			out = append(out, measure.Result{Case: key, Round: measure.CaseRound{
-				Round: res.Round.Round, Batch: res.Round.Batch, Turn: res.Round.Turn, Error: res.Round.Error, Samples: values,
+				Round: res.Round.Round, Batch: res.Round.Batch, SamplesPerTurn: res.Round.SamplesPerTurn, Error: res.Round.Error, Samples: values,
 			}})
 		}
 	}

@@ -66,12 +66,12 @@ func TestMetricsAreSeries(t *testing.T) {
 func TestMetricsAreComputed(t *testing.T) {
 	r := chosen(t, withMetrics)
 	key := r.declared[0].CaseKey
-	got, err := r.derive([]measure.Result{{Case: key, Round: measure.CaseRound{Round: 3, Turn: 5, Samples: measure.Samples{1e6, 2e6}}}})
+	got, err := r.derive([]measure.Result{{Case: key, Round: measure.CaseRound{Round: 3, SamplesPerTurn: 5, Samples: measure.Samples{1e6, 2e6}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	key.Metric = "tokens"
-	want := []measure.Result{{Case: key, Round: measure.CaseRound{Round: 3, Turn: 5, Samples: measure.Samples{2, 1}}}}
+	want := []measure.Result{{Case: key, Round: measure.CaseRound{Round: 3, SamplesPerTurn: 5, Samples: measure.Samples{2, 1}}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

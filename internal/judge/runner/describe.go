@@ -50,12 +50,12 @@ func (r *run) describe(ctx context.Context, w harness.Welcome) (gpu.State, error
 		}
 		r.header.Implementations = append(r.header.Implementations, s.impl)
 	}
-	r.warnOfCompany(state)
+	r.warnOtherProcesses(state)
 	return state, nil
 }
 
-// warnOfCompany adds warnings about other work on the device.
-func (r *run) warnOfCompany(s gpu.State) {
+// warnOtherProcesses adds warnings about other work on the device.
+func (r *run) warnOtherProcesses(s gpu.State) {
 	if n := len(s.Processes); n > 0 {
 		r.ending.Warnings = append(r.ending.Warnings, measure.Warning{
 			Code:    "foreign_process",
@@ -116,7 +116,7 @@ func (r *run) measures(s side, c suite.Case) bool {
 	if r.lineup == nil {
 		return true
 	}
-	return s.from == suite.Candidate && slices.ContainsFunc(r.written(s).Cases(), func(x suite.Case) bool { return x.CaseKey == c.CaseKey })
+	return s.from == suite.Candidate && slices.ContainsFunc(r.suiteOf(s).Cases(), func(x suite.Case) bool { return x.CaseKey == c.CaseKey })
 }
 
 func (r *run) add(s side, c suite.Case, timers []measure.Timer) error {
@@ -135,23 +135,23 @@ func (r *run) add(s side, c suite.Case, timers []measure.Timer) error {
 		c.Samples = trial.ScoreSamples
 	}
 	measured := trial.Case{
-		Key: key, Params: benchmarkOf(r.written(s), c.Benchmark).Complete(c.Params).Map(), Implementation: c.Implementation,
+		Key: key, Params: benchmarkOf(r.suiteOf(s), c.Benchmark).Complete(c.Params).Map(), Implementation: c.Implementation,
 		Timer: c.Timer, Samples: c.Samples, Warmup: c.Warmup, Bytes: c.Bytes,
 	}
 	var err error
 	if r.checked() {
 		own := r.Options
-		own.Suite = r.written(s)
+		own.Suite = r.suiteOf(s)
 		measured.Launch, measured.Arguments, err = own.launchOf(s.dir, c)
 	} else {
-		measured.Arguments, err = benchmarkOf(r.written(s), c.Benchmark).Arguments(c.Params)
+		measured.Arguments, err = benchmarkOf(r.suiteOf(s), c.Benchmark).Arguments(c.Params)
 	}
 	if err != nil {
 		return err
 	}
 	r.cases[s.name] = append(r.cases[s.name], measured)
 	if r.trust() == measure.SelfTimed {
-		c.Timer = measure.TimerOutside
+		c.Timer = measure.TimerExternal
 	}
 	declared := measure.Case{
 		CaseKey: key, Params: measured.Params, Unit: "ns", Better: measure.Lower,
@@ -175,16 +175,16 @@ func environment(now func() time.Time) measure.Environment {
 		env.OS += " " + unix.ByteSliceToString(u.Release[:])
 	}
 	for _, kv := range os.Environ() {
-		if name, value, _ := strings.Cut(kv, "="); telling(name) {
+		if name, value, _ := strings.Cut(kv, "="); affectsKernels(name) {
 			env.Vars[name] = value
 		}
 	}
 	return env
 }
 
-// telling reports whether an environment variable can change how a kernel runs. No others are
+// affectsKernels reports whether an environment variable can change how a kernel runs. No others are
 // recorded, because environments contain secrets.
-func telling(name string) bool {
+func affectsKernels(name string) bool {
 	for _, secret := range []string{"TOKEN", "SECRET", "KEY", "PASS", "CRED"} {
 		if strings.Contains(name, secret) {
 			return false

@@ -77,7 +77,7 @@ type (
 		Seconds          float64
 	}
 	// Explained reports what the profiles of a case mean.
-	Explained struct{ Why }
+	Explained struct{ Explanation }
 	// Saved reports where the record is.
 	Saved struct {
 		Path string

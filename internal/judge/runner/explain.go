@@ -17,7 +17,7 @@ func (d *driver) explain(ctx context.Context, a loop.Profile) (loop.Outcome, err
 	case ctx.Err() != nil:
 		return nil, err
 	case err != nil:
-		d.Whys = append(d.Whys, Why{Case: a.Cases[0], Err: err})
+		d.Whys = append(d.Whys, Explanation{Case: a.Cases[0], Err: err})
 	}
 	return loop.Finished{}, nil
 }

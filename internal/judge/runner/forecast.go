@@ -24,7 +24,7 @@ type Plan struct {
 	Budget  float64  `json:"budget_seconds,omitempty"`
 	Seed    uint64   `json:"seed,string"`
 	Builds  []string `json:"builds,omitempty"`
-	Least   Cost     `json:"least"` // every case decided at the first look
+	MinCost Cost     `json:"least"` // every case decided at the first look
 	Most    Cost     `json:"most"`  // all rounds, or the budget
 	Basis   string   `json:"basis"` // source of the time estimates
 	Clocks  string   `json:"clocks"`
@@ -67,7 +67,7 @@ func Forecast(ctx context.Context, o Options) (Plan, error) {
 	if o.Base != "" || o.Again {
 		p.Sides = append(p.Sides, suite.Base)
 	}
-	if o.plants() {
+	if o.hasSlowedSide() {
 		p.Sides = append(p.Sides, SlowedSide)
 	}
 	for _, i := range o.references() {
@@ -111,7 +111,7 @@ func (p *Plan) estimate(o Options) {
 		}
 		return Cost{Seconds: s, Dollars: s / time.Hour.Seconds() * o.Suite.Device.PricePerHour}
 	}
-	p.Least = cost(p.Rounds[0])
+	p.MinCost = cost(p.Rounds[0])
 	p.Most = cost(p.Rounds[len(p.Rounds)-1])
 }
 

@@ -38,7 +38,7 @@ const CorpusDir = ".pawl/corpus"
 
 // Fuzz searches for wrong results of the candidate. If it fails, it also returns the reports made so far.
 func Fuzz(ctx context.Context, o Options, what FuzzOptions) (reports []*correctness.Report, err error) {
-	o = o.filled()
+	o = o.withDefaults()
 	if err := o.check(); err != nil {
 		return nil, &UsageError{err}
 	}
@@ -122,7 +122,7 @@ func (f *fuzz) prepareFuzz(ctx context.Context) (err error) {
 	if err := f.build(ctx, &f.sides[0]); err != nil {
 		return &trial.SideError{Side: suite.Candidate, Err: err}
 	}
-	_, err = f.meet(ctx)
+	_, err = f.greetHarness(ctx)
 	return err
 }
 
@@ -186,7 +186,7 @@ func (f *fuzz) noSuchConfig() error {
 
 func (f *fuzz) choosePoints(t *target) {
 	if f.Point != nil {
-		if p, ok := inOrder(f.Point.Params, t.Configs[0].Params); ok && f.matches(t.Name, p) {
+		if p, ok := reorderParams(f.Point.Params, t.Configs[0].Params); ok && f.matches(t.Name, p) {
 			t.points = []correctness.Point{{Params: p, Inputs: f.Point.Inputs, Seed: f.Point.Seed}}
 		}
 		return
@@ -196,7 +196,7 @@ func (f *fuzz) choosePoints(t *target) {
 		f.Emit(Fuzzing{Benchmark: t.Name, Event: correctness.Event{Warning: p.Error()}})
 	}
 	t.replay = slices.DeleteFunc(failures, func(x correctness.Failure) bool {
-		_, ok := inOrder(x.Params, t.Configs[0].Params)
+		_, ok := reorderParams(x.Params, t.Configs[0].Params)
 		return !ok || !f.matches(t.Name, x.Params)
 	})
 	if f.Replay {
@@ -219,8 +219,8 @@ func (f *fuzz) corpus() *correctness.Corpus {
 	return &correctness.Corpus{Dir: filepath.Join(f.Dir, CorpusDir)}
 }
 
-// inOrder puts parameters into the order of the benchmark. It returns false if the names differ.
-func inOrder(p, like suite.Params) (suite.Params, bool) {
+// reorderParams puts parameters into the order of the benchmark. It returns false if the names differ.
+func reorderParams(p, like suite.Params) (suite.Params, bool) {
 	out := make(suite.Params, len(like))
 	for i, l := range like {
 		v, ok := p.Get(l.Name)
@@ -284,7 +284,7 @@ func (f *fuzz) buildImplementation(ctx context.Context, name string, t target, l
 		params = append(params, x.Params)
 	}
 	for _, p := range params {
-		v, err := f.written(s).VariantFor(name, t.Complete(p))
+		v, err := f.suiteOf(s).VariantFor(name, t.Complete(p))
 		if err != nil {
 			return err
 		}

@@ -48,16 +48,16 @@ func (k *kernel) Run(ctx context.Context, t correctness.Task) ([]tensor.Tensor, 
 	}
 	if config := key + t.Params.String(); k.warm != config {
 		k.warm = config
-		if err := k.decoy(ctx, subject, t); err != nil {
-			return nil, k.blame(ctx, err)
+		if err := k.runDecoy(ctx, subject, t); err != nil {
+			return nil, k.wrapError(ctx, err)
 		}
 	}
 	out, err := subject.Run(ctx, t)
-	return out, k.blame(ctx, err)
+	return out, k.wrapError(ctx, err)
 }
 
-// decoy runs a config on contents whose result is ignored: one value everywhere, which is cheap to make.
-func (k *kernel) decoy(ctx context.Context, subject *correctness.HarnessSubject, t correctness.Task) error {
+// runDecoy runs a config on contents whose result is ignored: one value everywhere, which is cheap to make.
+func (k *kernel) runDecoy(ctx context.Context, subject *correctness.HarnessSubject, t correctness.Task) error {
 	tensors, err := correctness.Inputs(t.Arguments, correctness.Constant, t.Poison)
 	if err != nil {
 		return err
@@ -68,9 +68,9 @@ func (k *kernel) decoy(ctx context.Context, subject *correctness.HarnessSubject,
 	return err
 }
 
-// blame adds the name of the implementation to a harness error. After an
+// wrapError adds the name of the implementation to a harness error. After an
 // error, the next run repeats the decoy.
-func (k *kernel) blame(ctx context.Context, err error) error {
+func (k *kernel) wrapError(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -93,14 +93,14 @@ func (k *kernel) close(ctx context.Context) error {
 // dir. Only built variants run: a config that needs another build counts as unsupported.
 func (f *fuzz) harnessed(at side, dir, implementation string, b suite.Benchmark, log io.Writer) *kernel {
 	key := func(p suite.Params) (string, error) {
-		v, err := f.written(at).VariantFor(implementation, b.Complete(p))
+		v, err := f.suiteOf(at).VariantFor(implementation, b.Complete(p))
 		if err == nil && !f.built[implementation+v.Build.Key()] {
 			err = fmt.Errorf("%s is not built for {%s}", implementation, p)
 		}
 		return v.Harness.Key(), err
 	}
 	start := func(_ context.Context, p suite.Params) (*correctness.HarnessSubject, error) {
-		v, err := f.written(at).VariantFor(implementation, b.Complete(p))
+		v, err := f.suiteOf(at).VariantFor(implementation, b.Complete(p))
 		if err != nil {
 			return nil, err
 		}

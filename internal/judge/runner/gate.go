@@ -33,7 +33,7 @@ type Outcome struct {
 	Run    *measure.Run // the record; nil if nothing was measured
 	Path   string       // path of the record
 	Kept   []ratchet.Entry
-	Whys   []Why // what profiles show of the cases that changed
+	Whys   []Explanation // what profiles show of the cases that changed
 	Result Result
 }
 
@@ -45,7 +45,7 @@ func RunGate(ctx context.Context, g Gate) (Outcome, error) {
 	if err := d.readLedger(ctx); err != nil {
 		return d.Outcome, err
 	}
-	if err := d.forget(); err != nil {
+	if err := d.removeConfirmation(); err != nil {
 		return d.Outcome, err
 	}
 	if err := d.measure(ctx); err != nil {
@@ -81,11 +81,11 @@ func (d *driver) apply(o loop.Outcome) (err error) {
 func (d *driver) measure(ctx context.Context) error {
 	o := d.Options
 	var stopped error
-	o.built = d.before
+	o.built = d.runPreStages
 	o.Baseline = d.baselineCommit
 	o.Decide = func(seen *measure.Run, over bool) []string {
 		d.State.Plan.Policy.Dependence = seen.Plan.Dependence // depends on the device, which is known only now
-		if stopped = d.apply(d.looked(seen, over)); stopped != nil {
+		if stopped = d.apply(d.evidence(seen, over)); stopped != nil {
 			return nil
 		}
 		if m, ok := loop.Next(d.State).(loop.Measure); ok {
@@ -134,7 +134,7 @@ func (d *driver) do(ctx context.Context, action loop.Action) (loop.Outcome, erro
 	switch a := action.(type) {
 	case loop.Confirm:
 		return d.confirm(ctx, a)
-	case loop.Keep:
+	case loop.UpdateLedger:
 		return d.keep(ctx)
 	case loop.Profile:
 		return d.explain(ctx, a)

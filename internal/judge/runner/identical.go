@@ -41,7 +41,7 @@ func (r *run) identical(ctx context.Context) (bool, error) {
 		ours := slices.ContainsFunc(own, func(folder string) bool { return folder != inside && strings.HasPrefix(file, folder+"/") })
 		return ours && !repo.Has(ctx, "HEAD", filepath.Join(repo.Root, file))
 	})
-	files, err := rules.Touching(ctx, others, repo.Mentions)
+	files, err := rules.Affecting(ctx, others, repo.Mentions)
 	if err != nil || len(files) > 0 {
 		return false, err
 	}

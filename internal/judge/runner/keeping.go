@@ -12,33 +12,33 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// Keeping decides which entries of a run go into a ledger. It needs only the records: the run on
+// LedgerUpdate decides which entries of a run go into a ledger. It needs only the records: the run on
 // the main line, and the fresh rounds that confirm a gain. So the machine that writes the ledger
 // need not be the one that measured.
-type Keeping struct {
+type LedgerUpdate struct {
 	Policy    ratchet.Policy
 	Run       *measure.Run
 	Confirmed *measure.Run // nil if nothing was measured again
 	Time      time.Time    // time of the entries
 }
 
-// ErrNotKept means that a run must not be used as a baseline.
-var ErrNotKept = errors.New("the run is not kept")
+// ErrNotRecordable means that a run must not be used as a baseline.
+var ErrNotRecordable = errors.New("the run is not kept")
 
-// Refused returns why nothing of a run may go into a ledger; nil if it may.
-func (k Keeping) Refused() error {
+// Check returns why nothing of a run may go into a ledger; nil if it may.
+func (k LedgerUpdate) Check() error {
 	for _, r := range []*measure.Run{k.Run, k.Confirmed} {
 		switch {
 		case r == nil:
 		case r.Source == measure.Imported || r.Trust == measure.TrustImported:
-			return fmt.Errorf("%w: the samples come from a file, and nobody saw them taken", ErrNotKept)
+			return fmt.Errorf("%w: the samples come from a file, and nobody saw them taken", ErrNotRecordable)
 		case r.Trust == measure.SelfTimed:
-			return fmt.Errorf("%w: it was measured by a harness that is not believed (self-timed)", ErrNotKept)
+			return fmt.Errorf("%w: it was measured by a harness that is not believed (self-timed)", ErrNotRecordable)
 		case r.Definition != nil && r.Accepted == "":
 			return fmt.Errorf("%w: it was measured with another definition than its base's (%s), and nobody accepted that; run again with --accept REASON",
-				ErrNotKept, listOf(r.Definition.Changed))
+				ErrNotRecordable, listOf(r.Definition.Changed))
 		case r.End.State == measure.Interrupted || r.End.State == measure.Failed:
-			return fmt.Errorf("%w: it did not end by itself (%s)", ErrNotKept, r.End.State)
+			return fmt.Errorf("%w: it did not end by itself (%s)", ErrNotRecordable, r.End.State)
 		}
 	}
 	return nil
@@ -56,13 +56,13 @@ func listOf(names []string) string {
 // Entries returns the ledger entries of the run, given the current baselines. An entry is a first measurement
 // if there is no baseline, another session if the baseline was measured, or a move. The loop replays the
 // records, so that it decides here as it did while measuring. The returned state explains the decision.
-func (k Keeping) Entries(baselines ratchet.Baselines) ([]ratchet.Entry, loop.State, error) {
-	y := yardstick{k.Policy, baselines}
+func (k LedgerUpdate) Entries(baselines ratchet.Baselines) ([]ratchet.Entry, loop.State, error) {
+	y := baselineComparer{k.Policy, baselines}
 	state, err := k.replay(y)
-	if err != nil || k.Refused() != nil {
+	if err != nil || k.Check() != nil {
 		return nil, state, err
 	}
-	keep, ok := loop.Next(state).(loop.Keep)
+	keep, ok := loop.Next(state).(loop.UpdateLedger)
 	if !ok {
 		return nil, state, nil
 	}
@@ -79,7 +79,7 @@ func (k Keeping) Entries(baselines ratchet.Baselines) ([]ratchet.Entry, loop.Sta
 }
 
 // replay runs the loop on the records, up to the step that writes the ledger.
-func (k Keeping) replay(y yardstick) (loop.State, error) {
+func (k LedgerUpdate) replay(y baselineComparer) (loop.State, error) {
 	state := loop.Start(loop.Plan{Policy: k.Policy, Ledger: true, Main: true})
 	for {
 		var outcome loop.Outcome
@@ -104,7 +104,7 @@ func (k Keeping) replay(y yardstick) (loop.State, error) {
 }
 
 // entry returns the ledger entry of a case, and whether to write it.
-func (k Keeping) entry(y yardstick, c measure.Case, confirmed *ratchet.Result, move bool) (ratchet.Entry, bool) {
+func (k LedgerUpdate) entry(y baselineComparer, c measure.Case, confirmed *ratchet.Result, move bool) (ratchet.Entry, bool) {
 	name := c.Name()
 	bed := ratchet.NewTestbed(k.Run.Testbed, c.Timer)
 	e := ratchet.Entry{Time: k.Time.UTC(), Case: name, Testbed: bed, Kind: ratchet.KindMeasured}
@@ -117,7 +117,7 @@ func (k Keeping) entry(y yardstick, c measure.Case, confirmed *ratchet.Result, m
 	nearest, carried := y.baselines.Nearest(name, bed)
 	switch {
 	case !exists && carried:
-		side := holder(k.Run, nearest.Commit)
+		side := sideOfCommit(k.Run, nearest.Commit)
 		e.Kind, e.Commit, e.From = ratchet.KindCarried, nearest.Commit, nearest.Testbed.Key
 		return e, side != "" && session(side)
 	case !exists:
@@ -127,7 +127,7 @@ func (k Keeping) entry(y yardstick, c measure.Case, confirmed *ratchet.Result, m
 	case move && k.Confirmed != nil:
 		return k.moved(e, confirmed)
 	default:
-		side := holder(k.Run, b.Commit)
+		side := sideOfCommit(k.Run, b.Commit)
 		e.Commit = b.Commit
 		return e, side != "" && session(side) && sameKind(b.Sessions, *e.Session) < ratchet.MaxSessions && !y.baselines.Recorded(name, bed, e.Session.Run)
 	}
@@ -146,11 +146,11 @@ func sameKind(list []ratchet.Session, s ratchet.Session) int {
 }
 
 // moved returns the entry that moves a baseline, and whether all conditions for it are met.
-func (k Keeping) moved(e ratchet.Entry, confirmed *ratchet.Result) (ratchet.Entry, bool) {
+func (k LedgerUpdate) moved(e ratchet.Entry, confirmed *ratchet.Result) (ratchet.Entry, bool) {
 	im := candidateOf(k.Run)
 	trigger := ratchet.RunRef{ID: k.Run.ID, Digest: k.Run.Digest}
 	e.Kind, e.Commit, e.Trigger = ratchet.KindMoved, im.Commit, &trigger
-	i := slices.IndexFunc(confirmed.Cases, func(j ratchet.Judgement) bool { return j.Name == e.Case })
+	i := slices.IndexFunc(confirmed.Cases, func(j ratchet.Judgment) bool { return j.Name == e.Case })
 	fresh, _, err := ratchet.SessionOf(k.Confirmed, e.Case, suite.Candidate)
 	if i < 0 || confirmed.Cases[i].Facts == nil || err != nil {
 		return e, false
@@ -165,7 +165,7 @@ func (k Keeping) moved(e ratchet.Entry, confirmed *ratchet.Result) (ratchet.Entr
 }
 
 // gainOf returns the relative gain: 0.07 is 7 % faster.
-func gainOf(j ratchet.Judgement) float64 {
+func gainOf(j ratchet.Judgment) float64 {
 	if j.Facts.Better == measure.Higher {
 		return j.Facts.Change
 	}

@@ -59,7 +59,7 @@ func storedBaseline(t *testing.T, definition string) ratchet.Baselines {
 // Sessions that can no longer be compared do not keep new ones out.
 func TestEntries_RecordSessionsOfANewDefinition(t *testing.T) {
 	for definition, want := range map[string]int{"now": 0, "before": 1} {
-		k := Keeping{Policy: ratchet.Default(), Run: keptRun("today", "570", fmt.Sprintf("%040x", 1)), Time: time.Unix(1e9, 0)}
+		k := LedgerUpdate{Policy: ratchet.Default(), Run: keptRun("today", "570", fmt.Sprintf("%040x", 1)), Time: time.Unix(1e9, 0)}
 		list, _, err := k.Entries(storedBaseline(t, definition))
 		if err != nil || len(list) != want {
 			t.Errorf("%s: %d entries, want %d: %v", definition, len(list), want, err)
@@ -74,7 +74,7 @@ func TestEntries_RecordSessionsOfANewDefinition(t *testing.T) {
 
 // Stored times stand in for a baseline that was not measured, but only those of the same testbed.
 func TestLooked_StoredTimesOfTheSameTestbed(t *testing.T) {
-	y := yardstick{ratchet.Default(), storedBaseline(t, "now")}
+	y := baselineComparer{ratchet.Default(), storedBaseline(t, "now")}
 	for driver, want := range map[string]int{"570": 1, "575": 0} {
 		if got := y.looked(keptRun("today", driver, fmt.Sprintf("%040x", 3)), true).Gain; len(got) != want {
 			t.Errorf("driver %s: %d comparisons with stored times, want %d", driver, len(got), want)

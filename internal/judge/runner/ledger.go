@@ -42,20 +42,20 @@ func (d *driver) baselineCommit(id gpu.Identity) string {
 	return best
 }
 
-// looked turns a record into evidence for the loop.
-func (d *driver) looked(run *measure.Run, over bool) loop.Looked {
+// evidence turns a record into evidence for the loop.
+func (d *driver) evidence(run *measure.Run, over bool) loop.Looked {
 	if d.Ledger == nil {
 		return loop.Looked{Change: change(run, suite.Base, suite.Candidate), Over: over}
 	}
-	return yardstick{d.Plan.Policy, d.baselines}.looked(run, over)
+	return baselineComparer{d.Plan.Policy, d.baselines}.looked(run, over)
 }
 
 // confirmation returns the path of the record of fresh rounds.
 func (d *driver) confirmation() string { return filepath.Join(filepath.Dir(d.Out), "confirm.json") }
 
-// forget removes the fresh rounds of an earlier run, which readers of the folder
+// removeConfirmation removes the fresh rounds of an earlier run, which readers of the folder
 // would mistake for those of this run.
-func (d *driver) forget() error {
+func (d *driver) removeConfirmation() error {
 	for _, path := range []string{d.confirmation(), d.confirmation() + ".zst"} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("clear the last run's results: %w", err)
@@ -84,13 +84,13 @@ func (d *driver) confirm(ctx context.Context, a loop.Confirm) (loop.Outcome, err
 	if d.confirmed, err = measure.Load(res.Path); err != nil {
 		return nil, err
 	}
-	return loop.Confirmed{Gain: d.looked(d.confirmed, true).Gain}, nil
+	return loop.Confirmed{Gain: d.evidence(d.confirmed, true).Gain}, nil
 }
 
 // keep writes to the ledger, unless another job does. Append computes the
 // entries again after a concurrent write.
 func (d *driver) keep(ctx context.Context) (loop.Outcome, error) {
-	k := Keeping{Policy: d.Plan.Policy, Run: d.Run, Confirmed: d.confirmed, Time: d.filled().Now()}
+	k := LedgerUpdate{Policy: d.Plan.Policy, Run: d.Run, Confirmed: d.confirmed, Time: d.withDefaults().Now()}
 	if d.ReadOnly {
 		return loop.Finished{}, nil
 	}

@@ -27,9 +27,9 @@ const (
 // changes, so a difference comes from the machine.
 const driftLimit = 0.03
 
-// meet starts the candidate's harness once, to learn its timers and, if the
+// greetHarness starts the candidate's harness once, to learn its timers and, if the
 // suite does not list them, its cases.
-func (r *run) meet(ctx context.Context) (harness.Welcome, error) {
+func (r *run) greetHarness(ctx context.Context) (harness.Welcome, error) {
 	if r.plain() {
 		return harness.Welcome{}, nil
 	}
@@ -54,7 +54,7 @@ func (r *run) meet(ctx context.Context) (harness.Welcome, error) {
 			}
 		}
 	}
-	if now, command := sdk.Newer(session.Welcome.SDK); now != "" {
+	if now, command := sdk.Outdated(session.Welcome.SDK); now != "" {
 		r.notice(device.Notice{Code: "sdk", Message: fmt.Sprintf("the harness is made with %s, and pawl brings %s", session.Welcome.SDK, now), Fix: command + " writes it"})
 	}
 	return session.Welcome, session.Bye(ctx)
@@ -168,7 +168,7 @@ func (r *run) runner(s side) (trial.Runner, error) {
 			byCase[c.Name()] = v.Harness
 		}
 	}
-	doubt, err := r.doubts(s)
+	doubt, err := r.verification(s)
 	if err != nil {
 		return nil, err
 	}
@@ -184,14 +184,16 @@ func (r *run) runner(s side) (trial.Runner, error) {
 // SlowedSide is the name of the side that does more work per sample than is counted.
 const SlowedSide = "slowed"
 
-// plants reports whether the run has a slowed side. It cannot for a plain command or a kernel that
+// hasSlowedSide reports whether the run has a slowed side. It cannot for a plain command or a kernel that
 // pawl times from outside: they choose the number of runs per sample themselves.
-func (o Options) plants() bool { return o.Planted && !o.plain() && o.trust() != measure.SelfTimed }
+func (o Options) hasSlowedSide() bool {
+	return o.Planted && !o.plain() && o.trust() != measure.SelfTimed
+}
 
 // work returns how much work a side does per sample, relative to what is counted.
 func (o Options) work(s side) trial.Work {
 	switch {
-	case !o.plants():
+	case !o.hasSlowedSide():
 		return 0
 	case s.name == SlowedSide:
 		return trial.MoreWork

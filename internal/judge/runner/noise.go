@@ -37,8 +37,8 @@ func noiseFile(t measure.Testbed) (string, error) {
 	return filepath.Join(dir, "noise", fmt.Sprintf("%x.jsonl", sha256.Sum256(text))), nil
 }
 
-// mostKept is the max number of same-code runs kept for a testbed; the latest are kept.
-const mostKept = 64
+// maxKeptRuns is the max number of same-code runs kept for a testbed; the latest are kept.
+const maxKeptRuns = 64
 
 // KeepNoise stores the results of a run of the same code against itself for its testbed. It returns
 // all stored results: for each case the logarithms of the ratios of the sides, run after run.
@@ -55,7 +55,7 @@ func KeepNoise(run *measure.Run) (map[string][]float64, error) {
 		}
 	}
 	kept := append(readNoise(path), now)
-	kept = kept[max(0, len(kept)-mostKept):]
+	kept = kept[max(0, len(kept)-maxKeptRuns):]
 	var text bytes.Buffer
 	for _, s := range kept {
 		if err := json.NewEncoder(&text).Encode(s); err != nil {
@@ -64,7 +64,7 @@ func KeepNoise(run *measure.Run) (map[string][]float64, error) {
 	}
 	err = os.MkdirAll(filepath.Dir(path), 0o700)
 	if err == nil {
-		err = disk.WriteWhole(path, text.Bytes())
+		err = disk.WriteAtomic(path, text.Bytes())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("keep the noise of this testbed: %w", err)

@@ -71,10 +71,10 @@ func TestNoiseIsKept(t *testing.T) {
 	if d := knownDependence(measure.Testbed{Device: "a third"}); d != nil {
 		t.Errorf("a testbed without runs: %v", d)
 	}
-	for seed := range uint64(2 * mostKept) {
+	for seed := range uint64(2 * maxKeptRuns) {
 		known(sameCodeRun(seed, 2, 0))
 	}
-	if runs := readNoise(files[0]); len(runs) != mostKept {
-		t.Errorf("%d runs are kept, want the latest %d", len(runs), mostKept)
+	if runs := readNoise(files[0]); len(runs) != maxKeptRuns {
+		t.Errorf("%d runs are kept, want the latest %d", len(runs), maxKeptRuns)
 	}
 }

@@ -56,8 +56,8 @@ type Options struct {
 	Now    func() time.Time
 }
 
-// filled returns o with defaults for Emit and Now.
-func (o Options) filled() Options {
+// withDefaults returns o with defaults for Emit and Now.
+func (o Options) withDefaults() Options {
 	if o.Emit == nil {
 		o.Emit = func(Event) {}
 	}

@@ -14,12 +14,12 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// placePoll is how often a waiting pawl checks whether the place is free.
-const placePoll = 200 * time.Millisecond
+// lockPoll is how often a waiting pawl checks whether the place is free.
+const lockPoll = 200 * time.Millisecond
 
-// takePlace locks the place of the record, so that no other pawl writes the same one,
+// lockRecord locks the place of the record, so that no other pawl writes the same one,
 // and saves the record of a crashed run.
-func (r *run) takePlace(ctx context.Context) error {
+func (r *run) lockRecord(ctx context.Context) error {
 	dir, name := filepath.Split(r.Out)
 	if err := os.MkdirAll(filepath.Dir(r.Out), 0o755); err != nil {
 		return fmt.Errorf("make a place for the record: %w", err)
@@ -56,7 +56,7 @@ func (r *run) waitForPlace(ctx context.Context, lock *os.File) error {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-time.After(placePoll):
+		case <-time.After(lockPoll):
 		}
 	}
 }

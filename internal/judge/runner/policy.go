@@ -10,7 +10,7 @@ func Policy(s *suite.Suite) ratchet.Policy {
 	w := s.Policy
 	p := ratchet.Default().WithLooks(s.Measure.Rounds)
 	p.Rule = ratchet.Rule(w.Rule)
-	p.Slower, p.Faster, p.Moves, p.Suite = w.Slower, w.Faster, w.Moves, w.Suite
+	p.Slower, p.MinSpeedup, p.MoveGain, p.Suite = w.Slower, w.Faster, w.Moves, w.Suite
 	p.Alpha, p.Beta, p.Family, p.Undecided, p.Strict = w.Alpha, w.Beta, w.Family, w.Undecided, w.Strict
 	for _, c := range w.Cases {
 		p.Cases = append(p.Cases, ratchet.CaseLimits{Match: c.Match, Slower: c.Slower, Faster: c.Faster, Moves: c.Moves})

@@ -32,12 +32,12 @@ type ProfileOptions struct {
 	Last *measure.Run
 }
 
-// Why holds what the profiles of a case show.
-type Why struct {
+// Explanation holds what the profiles of a case show.
+type Explanation struct {
 	Case       string
 	Tool       string
-	Before     *diagnose.Seen // the base; nil if there is none
-	After      *diagnose.Seen // the candidate; nil if it could not be profiled
+	Before     *diagnose.Subject // the base; nil if there is none
+	After      *diagnose.Subject // the candidate; nil if it could not be profiled
 	Diagnosis  *diagnose.Diagnosis
 	Difference *diagnose.Difference
 	Files      []string
@@ -47,15 +47,15 @@ type Why struct {
 
 // Profile profiles cases, on both sides if there is a base, and explains the results. A failure of
 // one case is reported in its Why and does not stop the others.
-func Profile(ctx context.Context, o Options, what ProfileOptions) (whys []Why, err error) {
-	o = o.filled()
+func Profile(ctx context.Context, o Options, what ProfileOptions) (whys []Explanation, err error) {
+	o = o.withDefaults()
 	if what.Rules == nil {
 		what.Rules = diagnose.Rules()
 	}
 	if err := o.check(); err != nil {
 		return nil, &UsageError{err}
 	}
-	p := &profiling{run: &run{Options: o, narrow: true}, ProfileOptions: what}
+	p := &profiling{run: &run{Options: o, onlyWantedCases: true}, ProfileOptions: what}
 	defer func() { err = errors.Join(p.explainBase(err), p.cleanUp(ctx)) }()
 	if err := p.ready(ctx); err != nil {
 		return nil, err
@@ -63,16 +63,16 @@ func Profile(ctx context.Context, o Options, what ProfileOptions) (whys []Why, e
 	began := p.Now()
 	for _, s := range p.chosen() {
 		if spent := p.Now().Sub(began); p.Time > 0 && spent > p.Time {
-			late := Why{Case: s, Err: fmt.Errorf("%s is not profiled: the time of %v was over before its turn came", s, p.Time)}
-			p.Emit(Explained{Why: late})
+			late := Explanation{Case: s, Err: fmt.Errorf("%s is not profiled: the time of %v was over before its turn came", s, p.Time)}
+			p.Emit(Explained{Explanation: late})
 			whys = append(whys, late)
 			continue
 		}
-		why := p.look(ctx, s)
+		why := p.profileCase(ctx, s)
 		if ctx.Err() != nil {
 			return whys, context.Cause(ctx)
 		}
-		p.Emit(Explained{Why: why})
+		p.Emit(Explained{Explanation: why})
 		whys = append(whys, why)
 	}
 	return whys, nil
@@ -99,14 +99,14 @@ func (p *profiling) ready(ctx context.Context) error {
 	if err := p.chooseDevice(ctx); err != nil {
 		return err
 	}
-	for _, step := range append(p.begin(), p.buildLaunchers) {
+	for _, step := range append(p.firstSteps(), p.buildLaunchers) {
 		if err := step(ctx); err != nil {
 			return err
 		}
 	}
 	p.sides = slices.DeleteFunc(p.sides, func(s side) bool { return s.name != suite.Candidate && s.name != suite.Base })
 	p.identify(ctx)
-	if p.welcome, err = p.meet(ctx); err != nil {
+	if p.welcome, err = p.greetHarness(ctx); err != nil {
 		return err
 	}
 	if err := p.choose(p.welcome); err != nil {
@@ -133,13 +133,13 @@ func (p *profiling) chosen() []string {
 	return names
 }
 
-// look profiles the sides of a case and explains the result.
-func (p *profiling) look(ctx context.Context, name string) Why {
-	w := Why{Case: name}
+// profileCase profiles the sides of a case and explains the result.
+func (p *profiling) profileCase(ctx context.Context, name string) Explanation {
+	w := Explanation{Case: name}
 	for _, s := range slices.Backward(p.sides) { // the base first: before, then after
 		seen, err := p.side(ctx, s, name, &w)
 		if err != nil {
-			w.Err = andThen(w.Err, s.name, name, err)
+			w.Err = joinSideErrors(w.Err, s.name, name, err)
 			continue
 		}
 		if s.name == suite.Base {
@@ -152,16 +152,16 @@ func (p *profiling) look(ctx context.Context, name string) Why {
 	return w
 }
 
-// andThen adds the reason why a side has no profile to that of the other side. A shared reason,
+// joinSideErrors adds the reason why a side has no profile to that of the other side. A shared reason,
 // such as a missing tool, is reported once.
-func andThen(before error, side, name string, err error) error {
-	trouble, ok := errors.AsType[*tool.Trouble](err)
+func joinSideErrors(before error, side, name string, err error) error {
+	trouble, ok := errors.AsType[*tool.Error](err)
 	if !ok {
 		return errors.Join(before, fmt.Errorf("profile %s of %s: %w", side, name, err))
 	}
 	t := *trouble
 	t.What = fmt.Sprintf("profiling %s of %s", side, name)
-	if other, ok := errors.AsType[*tool.Trouble](before); ok && other.Why == t.Why {
+	if other, ok := errors.AsType[*tool.Error](before); ok && other.Why == t.Why {
 		t.What = "profiling both sides of " + name
 		return &t
 	}
@@ -169,7 +169,7 @@ func andThen(before error, side, name string, err error) error {
 }
 
 // conclude adds the diagnosis to w.
-func (p *profiling) conclude(w *Why) {
+func (p *profiling) conclude(w *Explanation) {
 	if w.After == nil {
 		return
 	}
@@ -181,7 +181,7 @@ func (p *profiling) conclude(w *Why) {
 }
 
 // side profiles one side of a case and writes its record.
-func (p *profiling) side(ctx context.Context, s side, name string, w *Why) (*diagnose.Seen, error) {
+func (p *profiling) side(ctx context.Context, s side, name string, w *Explanation) (*diagnose.Subject, error) {
 	t, err := p.target(s, name)
 	if err != nil {
 		return nil, err
@@ -196,7 +196,7 @@ func (p *profiling) side(ctx context.Context, s side, name string, w *Why) (*dia
 	w.Tool = chosen
 	p.Emit(Profiling{Case: name, Side: s.name, Tool: chosen})
 	began := p.Now()
-	res, err := p.runTool(ctx, chosen, cmp.Or(p.Set, p.asked(name).Set), t)
+	res, err := p.runTool(ctx, chosen, cmp.Or(p.Set, p.profileConfig(name).Set), t)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ func (p *profiling) side(ctx context.Context, s side, name string, w *Why) (*dia
 	for _, f := range append(res.Files, at) {
 		w.Files = append(w.Files, filepath.Join(filepath.Dir(p.Out), NsightDir, filepath.Base(f)))
 	}
-	seen, err := diagnose.Look(record, nil) // the record contains its device
+	seen, err := diagnose.NewSubject(record, nil) // the record contains its device
 	if err != nil {
 		return nil, err
 	}

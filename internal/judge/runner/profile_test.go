@@ -10,8 +10,8 @@ import (
 // What keeps both sides from a profile is said once, and each side by its own name: the
 // base is built as a candidate was.
 func TestWhyTwoSidesHaveNoProfile(t *testing.T) {
-	missing := &tool.Trouble{Tool: "callgrind", What: "profiling matmul (candidate)", Why: "there is no valgrind here", Fix: "install it"}
-	crashed := &tool.Trouble{Tool: "callgrind", What: "profiling matmul (candidate)", Why: "it crashed"}
+	missing := &tool.Error{Tool: "callgrind", What: "profiling matmul (candidate)", Why: "there is no valgrind here", Fix: "install it"}
+	crashed := &tool.Error{Tool: "callgrind", What: "profiling matmul (candidate)", Why: "it crashed"}
 	for name, tt := range map[string]struct {
 		base, candidate error
 		want            string
@@ -26,10 +26,10 @@ func TestWhyTwoSidesHaveNoProfile(t *testing.T) {
 	} {
 		var err error
 		if tt.base != nil {
-			err = andThen(err, "base", "matmul/N64", tt.base)
+			err = joinSideErrors(err, "base", "matmul/N64", tt.base)
 		}
 		if tt.candidate != nil {
-			err = andThen(err, "candidate", "matmul/N64", tt.candidate)
+			err = joinSideErrors(err, "candidate", "matmul/N64", tt.candidate)
 		}
 		if err.Error() != tt.want {
 			t.Errorf("%s: have %q\nwant %q", name, err, tt.want)

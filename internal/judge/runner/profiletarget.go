@@ -23,10 +23,10 @@ import (
 // Profiling starts when caches, clocks and lazy loading have settled. More runs
 // would only make the slow tools slower.
 const (
-	profileWarmup  = 3
-	profileTimeout = 10 * time.Minute
-	tracedRuns     = 20 // runs that a trace records
-	codeMost       = 40 // max functions whose instructions are counted
+	profileWarmup    = 3
+	profileTimeout   = 10 * time.Minute
+	tracedRuns       = 20 // runs that a trace records
+	maxCodeFunctions = 40 // max functions whose instructions are counted
 )
 
 // unconfined returns the command of a side for a profiler, which needs rights that isolated sides lack.
@@ -66,7 +66,7 @@ func (p *profiling) target(s side, name string) (tool.Target, error) {
 		Benchmark: c.Key.Benchmark, Implementation: c.Implementation, Params: c.Params,
 		Cache: t.Cache, Timer: c.Timer, Seed: p.Seed, Bytes: c.Bytes, Arguments: c.Arguments, Launch: c.Launch,
 	}
-	asked := p.asked(name)
+	asked := p.profileConfig(name)
 	t.Kernel, t.NVTX = asked.Kernel, asked.NVTX
 	if c.Launch != nil && t.Kernel == "" {
 		t.Kernel = "^" + regexp.QuoteMeta(c.Launch.Kernel) + "$"
@@ -83,8 +83,8 @@ func (p *profiling) caseOf(side, name string) (trial.Case, bool) {
 	return p.cases[side][i], true
 }
 
-// asked returns what the suite asks to profile in a case.
-func (p *profiling) asked(name string) suite.Profile {
+// profileConfig returns what the suite asks to profile in a case.
+func (p *profiling) profileConfig(name string) suite.Profile {
 	c, _ := p.caseOf(suite.Candidate, name)
 	params, _ := paramsOf(p.Options, c)
 	return p.benchmark(c.Key.Benchmark).Profile(params)
@@ -115,8 +115,8 @@ func (p *profiling) code(ctx context.Context, s side, seen *profile.Profile) pro
 		names[l.Kernel] = true
 	}
 	if len(p.sides) > 1 {
-		c := codediff.Changed(p.sides[1].impl.Build.Code, p.sides[0].impl.Build.Code)
-		for _, list := range [][]string{c.Changed, c.New, c.Gone} {
+		c := codediff.Compare(p.sides[1].impl.Build.Code, p.sides[0].impl.Build.Code)
+		for _, list := range [][]string{c.Changed, c.New, c.Removed} {
 			for _, n := range list {
 				names[n] = true
 			}
@@ -128,7 +128,7 @@ func (p *profiling) code(ctx context.Context, s side, seen *profile.Profile) pro
 	}
 	var wanted []string
 	for _, d := range facts.Code {
-		if names[d.Kernel] && len(wanted) < codeMost {
+		if names[d.Kernel] && len(wanted) < maxCodeFunctions {
 			wanted = append(wanted, d.Kernel)
 		}
 	}
@@ -153,5 +153,5 @@ func (p *profiling) clocks(s side, name string, trace *profile.Profile) string {
 	if err != nil {
 		return err.Error()
 	}
-	return s.name + ": " + c.Says
+	return s.name + ": " + c.Sentence
 }

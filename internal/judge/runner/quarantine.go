@@ -8,15 +8,15 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// excuse keeps cases that the base quarantines from failing the run. They are still measured, so
+// applyQuarantine keeps cases that the base quarantines from failing the run. They are still measured, so
 // that their results stay visible.
-func (r *run) excuse(cases []measure.Case) {
-	if r.terms == nil {
+func (r *run) applyQuarantine(cases []measure.Case) {
+	if r.baseSuite == nil {
 		return
 	}
 	for i := range cases {
 		c := &cases[i]
-		if q, ok := r.terms.Quarantined(timed(c.CaseKey), c.Benchmark, r.Now()); ok {
+		if q, ok := r.baseSuite.Quarantined(timed(c.CaseKey), c.Benchmark, r.Now()); ok {
 			c.Gate, c.Quarantine = false, q.String()
 		}
 	}
@@ -31,10 +31,10 @@ func timed(key measure.CaseKey) string {
 // noticeQuarantine reports quarantines that have ended, and those that have no effect yet because
 // only the change has them.
 func (r *run) noticeQuarantine() {
-	if r.terms == nil {
+	if r.baseSuite == nil {
 		return
 	}
-	for _, q := range r.terms.Quarantine {
+	for _, q := range r.baseSuite.Quarantine {
 		if q.Ended(r.Now()) {
 			r.notice(device.Notice{
 				Code: "quarantine_ended", Message: fmt.Sprintf("the quarantine of %s has ended (%s): it fails a change again", q.Case, q),
@@ -43,7 +43,7 @@ func (r *run) noticeQuarantine() {
 		}
 	}
 	for _, q := range r.Suite.Quarantine {
-		if !slices.Contains(r.terms.Quarantine, q) && !q.Ended(r.Now()) {
+		if !slices.Contains(r.baseSuite.Quarantine, q) && !q.Ended(r.Now()) {
 			r.notice(device.Notice{
 				Code:    "quarantine_own",
 				Message: fmt.Sprintf("the change quarantines %s: that counts once it is on the base", q.Case),

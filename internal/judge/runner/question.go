@@ -10,15 +10,15 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// ask adds to cases what makes their times comparable with stored ones: the definition and the
+// addComparability adds to cases what makes their times comparable with stored ones: the definition and the
 // method. Metrics are computed from the time of their case and need neither.
-func (r *run) ask(cases []measure.Case) error {
+func (r *run) addComparability(cases []measure.Case) error {
 	for i := range cases {
 		c := &cases[i]
 		if c.Metric != "" {
 			continue
 		}
-		definition, err := r.question(c.Implementation, c.Benchmark)
+		definition, err := r.definitionDigest(c.Implementation, c.Benchmark)
 		if err != nil {
 			return err
 		}
@@ -27,11 +27,11 @@ func (r *run) ask(cases []measure.Case) error {
 	return nil
 }
 
-// question returns the digest of the definition by which a side measures a benchmark. It reads the
+// definitionDigest returns the digest of the definition by which a side measures a benchmark. It reads the
 // definition files where the side runs, so the digest is of the files used.
-func (r *run) question(side, benchmark string) (string, error) {
+func (r *run) definitionDigest(side, benchmark string) (string, error) {
 	key := side + "\n" + benchmark
-	if known, ok := r.questions[key]; ok {
+	if known, ok := r.definitionDigests[key]; ok {
 		return known, nil
 	}
 	dir := r.Dir
@@ -48,11 +48,11 @@ func (r *run) question(side, benchmark string) (string, error) {
 	for _, f := range files {
 		parts = append(parts, f.Path, f.Digest)
 	}
-	if r.questions == nil {
-		r.questions = map[string]string{}
+	if r.definitionDigests == nil {
+		r.definitionDigests = map[string]string{}
 	}
-	r.questions[key] = digestOf(parts...)
-	return r.questions[key], nil
+	r.definitionDigests[key] = digestOf(parts...)
+	return r.definitionDigests[key], nil
 }
 
 // method describes how a case is timed: the version of pawl's timing, the clock, the cache state,

@@ -31,13 +31,13 @@ type Result struct {
 // Run builds, measures and records. If it fails, the result still holds the
 // path of the record, if there is one.
 func Run(ctx context.Context, o Options) (res Result, err error) {
-	o = o.filled()
+	o = o.withDefaults()
 	r := &run{Options: o}
 	if err := o.check(); err != nil {
 		return Result{}, &UsageError{err}
 	}
 	defer func() { err = errors.Join(r.explainBase(err), r.cleanUp(ctx)) }()
-	if err := r.takePlace(ctx); err != nil {
+	if err := r.lockRecord(ctx); err != nil {
 		return Result{}, err
 	}
 	if same, err := r.identical(ctx); err != nil || same {
@@ -46,7 +46,7 @@ func Run(ctx context.Context, o Options) (res Result, err error) {
 	if err := r.chooseDevice(ctx); err != nil {
 		return Result{}, err
 	}
-	for _, step := range r.begin() {
+	for _, step := range r.firstSteps() {
 		if err := step(ctx); err != nil {
 			return Result{}, err
 		}
@@ -59,9 +59,9 @@ func Run(ctx context.Context, o Options) (res Result, err error) {
 	return r.measure(ctx)
 }
 
-// begin returns the first two steps: building and acquiring the device. A build uses the CPU, so if
+// firstSteps returns the first two steps: building and acquiring the device. A build uses the CPU, so if
 // the CPU is the device, the build also waits for its turn.
-func (r *run) begin() []func(context.Context) error {
+func (r *run) firstSteps() []func(context.Context) error {
 	if r.device.Identity().Kind == gpu.CPU {
 		return []func(context.Context) error{r.takeDevice, r.prepare}
 	}
@@ -87,22 +87,22 @@ type run struct {
 	recorded int          // number of rounds in the journal
 	seen     *measure.Run // everything measured so far, for Decide
 
-	definition *measure.Definition // nil if it is the base's
-	questions  map[string]string   // digests of definitions, by side and benchmark
-	first      bool                // the base has no suite: the change adds the first
-	rebuilt    []string            // how the change's recipe differs from the base's
-	missing    []suite.Case        // cases of the base that the candidate lacks
-	terms      *suite.Suite        // the base's suite, whose terms a change must meet; nil if it has none
-	secret     *rand.Rand          // random source that no side can predict
-	launchers  map[string]launcher // pawl's own launchers, by kind
-	verifying  *verifier           // nil if the suite defines no correct results
-	sites      map[string]*site    // where oracles run, by folder
-	apart      *build.Apart        // isolates the processes of the sides from each other; nil if nothing does
-	locked     []string            // folders that no side may write to
-	ready      map[string]bool     // reference implementations already built, by name and key
+	definition        *measure.Definition       // nil if it is the base's
+	definitionDigests map[string]string         // digests of definitions, by side and benchmark
+	baseHasNoSuite    bool                      // the base has no suite: the change adds the first
+	rebuilt           []string                  // how the change's recipe differs from the base's
+	missing           []suite.Case              // cases of the base that the candidate lacks
+	baseSuite         *suite.Suite              // the base's suite, whose terms a change must meet; nil if it has none
+	secret            *rand.Rand                // random source that no side can predict
+	launchers         map[string]launcher       // pawl's own launchers, by kind
+	verifying         *verifier                 // nil if the suite defines no correct results
+	sites             map[string]*referenceSite // where oracles run, by folder
+	isolation         *build.Isolation          // isolates the processes of the sides from each other; nil if nothing does
+	locked            []string                  // folders that no side may write to
+	ready             map[string]bool           // reference implementations already built, by name and key
 
-	workshop *workshop // shared state of the builds
-	narrow   bool      // build only what the requested cases need
+	builds          *buildPool // shared state of the builds
+	onlyWantedCases bool       // build only what the requested cases need
 
 	undo []func(context.Context) error
 }
@@ -169,7 +169,7 @@ func (r *run) measure(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	r.identify(ctx)
-	welcome, err := r.meet(ctx)
+	welcome, err := r.greetHarness(ctx)
 	if err != nil {
 		return Result{}, err
 	}
@@ -218,8 +218,8 @@ func (r *run) measure(ctx context.Context) (Result, error) {
 
 // list records the cases and reports them.
 func (r *run) list(cases []measure.Case) error {
-	r.excuse(cases)
-	if err := r.ask(cases); err != nil {
+	r.applyQuarantine(cases)
+	if err := r.addComparability(cases); err != nil {
 		return err
 	}
 	if err := r.journal.AddCases(cases); err != nil {

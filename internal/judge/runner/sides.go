@@ -62,7 +62,7 @@ func (r *run) prepare(ctx context.Context) error {
 		return err
 	}
 	r.sides = slices.DeleteFunc(names, func(s side) bool { return s.name == "" })
-	if err := r.keepApart(ctx); err != nil {
+	if err := r.setupIsolation(ctx); err != nil {
 		return err
 	}
 	return r.prepareReferences(ctx)
@@ -84,7 +84,7 @@ func usualSides(ctx context.Context, r *run) ([]side, error) {
 			commits = append(commits, baseline)
 		}
 		for _, s := range commits {
-			err := r.answer(&s)
+			err := r.setSideSuite(&s)
 			if err == nil {
 				err = s.define(r.Dir)
 			}
@@ -101,7 +101,7 @@ func usualSides(ctx context.Context, r *run) ([]side, error) {
 	if r.Again {
 		names = append(names, side{name: suite.Base, from: suite.Candidate, dir: r.Dir})
 	}
-	if r.plants() {
+	if r.hasSlowedSide() {
 		names = append(names, side{name: SlowedSide, from: suite.Candidate, dir: r.Dir})
 	}
 	for _, i := range r.references() {
@@ -110,17 +110,17 @@ func usualSides(ctx context.Context, r *run) ([]side, error) {
 	return names, nil
 }
 
-// OnlyTracked explains the usual reason why a base fails that worked when it was the working tree.
-const OnlyTracked = "only tracked files are in the base's checkout: what is generated, ignored or not committed yet is missing there, unless build.command makes it"
+// HintUntrackedFiles explains the usual reason why a base fails that worked when it was the working tree.
+const HintUntrackedFiles = "only tracked files are in the base's checkout: what is generated, ignored or not committed yet is missing there, unless build.command makes it"
 
-// explainBase adds OnlyTracked to an error of the base.
+// explainBase adds HintUntrackedFiles to an error of the base.
 func (r *run) explainBase(err error) error {
 	if h, ok := errors.AsType[*harness.Error](err); ok && (h.Kind == harness.Foreign || h.Kind == harness.Changed) {
 		return err
 	}
 	if e, ok := errors.AsType[*trial.SideError](err); ok && e.Side == suite.Base && !r.Again {
-		err = fmt.Errorf("%w\n  %s", err, OnlyTracked)
-		if r.first {
+		err = fmt.Errorf("%w\n  %s", err, HintUntrackedFiles)
+		if r.baseHasNoSuite {
 			err = fmt.Errorf("%w\n  the base has no suite: name what its build needs of the change in definition: of the suite", err)
 		}
 	}
@@ -194,25 +194,25 @@ func relativeTo(root, dir string) (string, error) {
 	return filepath.Rel(root, dir)
 }
 
-// answer sets the suite of a commit: the definition of the run, with the commit's own recipe and
+// setSideSuite sets the suite of a commit: the definition of the run, with the commit's own recipe and
 // tunables. It also uses the commit's own harness command, unless the commit gets the change's
 // definition files. A commit without a suite is built and started as in the change.
-func (r *run) answer(s *side) (err error) {
+func (r *run) setSideSuite(s *side) (err error) {
 	if s.own == nil {
 		return nil
 	}
-	if s.suite, err = r.Suite.AnsweredBy(s.own, s.startsItself()); err != nil {
+	if s.suite, err = r.Suite.WithAnswerOf(s.own, s.usesOwnHarness()); err != nil {
 		return fmt.Errorf("its recipe does not fit the benchmarks of the change: %w", err)
 	}
 	return nil
 }
 
-// startsItself reports whether a commit is started by its own harness command. It is not if it gets
+// usesOwnHarness reports whether a commit is started by its own harness command. It is not if it gets
 // the change's definition files, which that command may not know.
-func (s side) startsItself() bool { return len(s.overlay) == 0 }
+func (s side) usesOwnHarness() bool { return len(s.overlay) == 0 }
 
-// written returns the suite that a side is built and started by.
-func (r *run) written(s side) *suite.Suite {
+// suiteOf returns the suite that a side is built and started by.
+func (r *run) suiteOf(s side) *suite.Suite {
 	if s.suite != nil {
 		return s.suite
 	}
@@ -223,7 +223,7 @@ func (r *run) written(s side) *suite.Suite {
 // there are none, and the suite's own commands are used.
 func (r *run) variants(s side) []suite.Variant {
 	var list []suite.Variant
-	written, implementation := r.written(s), s.from
+	written, implementation := r.suiteOf(s), s.from
 	for _, v := range written.Variants() {
 		if v.Implementation == implementation {
 			list = append(list, v)
@@ -254,7 +254,7 @@ func (r *run) start(s side, h suite.Harness, log io.Writer) harness.Command {
 	c := s.command(h, log, slices.Concat(own, r.deviceEnv())...)
 	c.Alone, c.Loaded = r.alone(s.from, h), r.loaded(s)
 	c.Unchanged = func() error { return r.unchanged(s) }
-	r.confine(s, &c)
+	r.isolate(s, &c)
 	return c
 }
 

@@ -20,14 +20,14 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// site is where the oracles and reference implementations of a tree run. The change cannot write
+// referenceSite is where the oracles and reference implementations of a tree run. The change cannot write
 // there, and nothing there reveals what the kernel computed.
-type site struct {
+type referenceSite struct {
 	side
-	away   []string         // the tree of the change, if the site is in another one
-	kept   []string         // Python environments in away without files of the change
-	python string           // folder with pawl's modules for oracles
-	cell   *build.Enclosure // sandbox; nil if the code is trusted
+	hidden  []string         // the tree of the change, if the site is in another one
+	kept    []string         // Python environments in away without files of the change
+	python  string           // folder with pawl's modules for oracles
+	sandbox *build.Enclosure // sandbox; nil if the code is trusted
 }
 
 // referenceSide returns the side in whose tree the correct results of a benchmark are computed. It
@@ -97,18 +97,18 @@ func (r *run) buildReference(ctx context.Context, s side, name string) error {
 }
 
 // site returns the site of a side's tree, creating it on first use.
-func (r *run) site(ctx context.Context, s side) (*site, error) {
+func (r *run) site(ctx context.Context, s side) (*referenceSite, error) {
 	if known := r.sites[s.dir]; known != nil {
 		return known, nil
 	}
-	o := &site{side: s}
+	o := &referenceSite{side: s}
 	if len(r.sides) > 0 && r.sides[0].dir != s.dir {
 		change := r.sides[0]
 		tree := change.root
 		if tree == "" {
 			tree = change.dir
 		}
-		o.away = []string{tree}
+		o.hidden = []string{tree}
 		o.kept = r.environments(ctx, change)
 	}
 	var err error
@@ -123,7 +123,7 @@ func (r *run) site(ctx context.Context, s side) (*site, error) {
 		return nil, err
 	}
 	if r.sites == nil {
-		r.sites = map[string]*site{}
+		r.sites = map[string]*referenceSite{}
 	}
 	r.sites[s.dir] = o
 	return o, nil
@@ -150,8 +150,8 @@ func (r *run) environments(ctx context.Context, change side) []string {
 }
 
 // enclose creates the sandbox of a site, by the rules for builds.
-func (o *site) enclose(ctx context.Context, r *run) error {
-	candidate, _ := r.written(o.side).Implementation(suite.Candidate)
+func (o *referenceSite) enclose(ctx context.Context, r *run) error {
+	candidate, _ := r.suiteOf(o.side).Implementation(suite.Candidate)
 	sandbox, err := build.Confine(ctx, candidate.Build.Sandbox, r.trust(), os.Getenv)
 	if err != nil {
 		if e, ok := errors.AsType[*build.SandboxError](err); ok {
@@ -163,25 +163,25 @@ func (o *site) enclose(ctx context.Context, r *run) error {
 		return nil
 	}
 	var outputs []string
-	for _, v := range r.written(o.side).Variants() {
+	for _, v := range r.suiteOf(o.side).Variants() {
 		for _, glob := range v.Build.Outputs {
 			if !slices.Contains(outputs, glob) {
 				outputs = append(outputs, glob)
 			}
 		}
 	}
-	if o.cell, err = sandbox.Enclose(ctx, o.dir, outputs); err != nil {
+	if o.sandbox, err = sandbox.Enclose(ctx, o.dir, outputs); err != nil {
 		return err
 	}
 	r.atEnd(func(context.Context) error {
-		o.cell.Remove()
+		o.sandbox.Remove()
 		return nil
 	})
 	return nil
 }
 
 // outside returns the folders of a search path that are absolute and not in the tree of the change.
-func (o *site) outside(path string) []string {
+func (o *referenceSite) outside(path string) []string {
 	return slices.DeleteFunc(filepath.SplitList(path), func(folder string) bool {
 		if !filepath.IsAbs(folder) {
 			return true
@@ -196,21 +196,21 @@ func (o *site) outside(path string) []string {
 				return err == nil && filepath.IsLocal(rel)
 			})
 		}
-		return slices.ContainsFunc(o.away, in) && !slices.ContainsFunc(o.kept, in)
+		return slices.ContainsFunc(o.hidden, in) && !slices.ContainsFunc(o.kept, in)
 	})
 }
 
 // env returns the variables that replace pawl's own in the environment of an oracle.
-func (o *site) env() []string {
+func (o *referenceSite) env() []string {
 	dir, err := filepath.Abs(o.dir)
 	if err != nil {
 		dir = o.dir
 	}
-	return append(correctness.PythonEnv(o.python, o.outside(os.Getenv("PYTHONPATH")), o.modules(dir), o.away), o.path())
+	return append(correctness.PythonEnv(o.python, o.outside(os.Getenv("PYTHONPATH")), o.modules(dir), o.hidden), o.path())
 }
 
 // path returns the search path for programs, without the tree of the change.
-func (o *site) path() string {
+func (o *referenceSite) path() string {
 	return "PATH=" + strings.Join(o.outside(os.Getenv("PATH")), string(filepath.ListSeparator))
 }
 
@@ -221,17 +221,17 @@ var oracleVariables = append([]string{
 }, correctness.PythonVariables...)
 
 // confine runs a command in the sandbox of the site, if it has one. dir is the only folder it can write to.
-func (o *site) confine(ctx context.Context, c *harness.Command, dir string, v build.View) error {
-	if o.cell == nil {
+func (o *referenceSite) confine(ctx context.Context, c *harness.Command, dir string, v build.View) error {
+	if o.sandbox == nil {
 		return nil
 	}
-	if err := build.OwnedInside(dir); err != nil {
+	if err := build.ChownForSandbox(dir); err != nil {
 		return err
 	}
 	read, programs := build.Interpreter(ctx, c.Line, append(os.Environ(), c.Env...))
 	v.Read = slices.Concat(v.Read, []string{o.python}, read)
 	v.Write, v.Path = []string{dir}, programs
-	c.Confine = func(cmd *exec.Cmd) (func(), error) { return o.cell.Confine(cmd, v) }
+	c.Confine = func(cmd *exec.Cmd) (func(), error) { return o.sandbox.Confine(cmd, v) }
 	return nil
 }
 
@@ -254,11 +254,11 @@ func (f *fuzz) startOracle(b suite.Benchmark, dir, line string, log io.Writer) f
 }
 
 // explain adds to a start error of an oracle what may be missing at its site.
-func (o *site) explain(err error) error {
+func (o *referenceSite) explain(err error) error {
 	if err != nil && o.name == suite.Base {
-		err = fmt.Errorf("%w\n  it runs in the tree of the base: %s", err, OnlyTracked)
+		err = fmt.Errorf("%w\n  it runs in the tree of the base: %s", err, HintUntrackedFiles)
 	}
-	if err != nil && o.cell != nil {
+	if err != nil && o.sandbox != nil {
 		err = fmt.Errorf("%w\n  it runs in a sandbox, which shows the tree, the system and the environment of its Python", err)
 	}
 	return err
@@ -289,6 +289,6 @@ func (f *fuzz) startReference(at side, dir string, h suite.Harness, alone bool, 
 type brokenReference struct{ err error }
 
 // Compute implements oracle.Reference.
-func (b brokenReference) Compute(context.Context, correctness.Task, bool) (correctness.Right, error) {
-	return correctness.Right{}, b.err
+func (b brokenReference) Compute(context.Context, correctness.Task, bool) (correctness.Expected, error) {
+	return correctness.Expected{}, b.err
 }

@@ -89,12 +89,12 @@ func TestSite_SearchPathLeavesTheChangeOut(t *testing.T) {
 	}, string(filepath.ListSeparator))
 	for _, tt := range []struct {
 		name string
-		site site
+		site referenceSite
 		want []string
 	}{
-		{"the tree of the base", site{away: []string{change}}, []string{"/usr/bin", filepath.Join(root, "changeling")}},
-		{"an environment that is the user's", site{away: []string{change}, kept: []string{venv}}, []string{filepath.Join(venv, "bin"), "/usr/bin", filepath.Join(root, "changeling")}},
-		{"the working tree", site{}, []string{filepath.Join(change, "bin"), link, filepath.Join(venv, "bin"), "/usr/bin", filepath.Join(root, "changeling"), change}},
+		{"the tree of the base", referenceSite{hidden: []string{change}}, []string{"/usr/bin", filepath.Join(root, "changeling")}},
+		{"an environment that is the user's", referenceSite{hidden: []string{change}, kept: []string{venv}}, []string{filepath.Join(venv, "bin"), "/usr/bin", filepath.Join(root, "changeling")}},
+		{"the working tree", referenceSite{}, []string{filepath.Join(change, "bin"), link, filepath.Join(venv, "bin"), "/usr/bin", filepath.Join(root, "changeling"), change}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if diff := cmp.Diff(tt.want, tt.site.outside(path)); diff != "" {
@@ -139,7 +139,7 @@ func TestSite_Environments(t *testing.T) {
 func TestSite_EnvironmentOfAnOracle(t *testing.T) {
 	t.Setenv("PATH", "/change/bin:/usr/bin")
 	t.Setenv("PYTHONPATH", "/change/lib:/opt/lib")
-	s := &site{side: side{dir: "/base/suite", root: "/base"}, away: []string{"/change"}, python: "/pawl"}
+	s := &referenceSite{side: side{dir: "/base/suite", root: "/base"}, hidden: []string{"/change"}, python: "/pawl"}
 	env := s.env()
 	for _, want := range []string{
 		"PATH=/usr/bin", "PYTHONPATH=/pawl", "PYTHONSAFEPATH=1", "PYTHONNOUSERSITE=1", "PYTHONDONTWRITEBYTECODE=1", "PYTHONSTARTUP=",

@@ -20,8 +20,8 @@ import (
 // errStopped ends a run whose candidate is not worth measuring. The loop's state has the reason.
 var errStopped = errors.New("a step before measuring stopped the run")
 
-// before runs the steps between building and measuring that the loop asks for.
-func (d *driver) before(ctx context.Context, r *run) error {
+// runPreStages runs the steps between building and measuring that the loop asks for.
+func (d *driver) runPreStages(ctx context.Context, r *run) error {
 	if err := d.apply(loop.Built{Stage: builtStage(r.sides)}); err != nil {
 		return err
 	}
@@ -48,12 +48,12 @@ func (d *driver) before(ctx context.Context, r *run) error {
 		if err := d.apply(outcome); err != nil {
 			return err
 		}
-		d.tell()
+		d.emitStage()
 	}
 }
 
-// tell reports the stage that just ended.
-func (d *driver) tell() {
+// emitStage reports the stage that just ended.
+func (d *driver) emitStage() {
 	if n := len(d.State.Stages); n > 0 && d.Emit != nil {
 		d.Emit(Staged{d.State.Stages[n-1]})
 	}

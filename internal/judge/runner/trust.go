@@ -41,13 +41,13 @@ func (r *run) draw(round int, c trial.Case, purpose string) (key [32]byte) {
 	return key
 }
 
-// doubts returns the checks that the trial makes because a side's own reports are not trusted.
-func (r *run) doubts(s side) (*trial.Doubt, error) {
+// verification returns the checks that the trial makes because a side's own reports are not trusted.
+func (r *run) verification(s side) (*trial.Verification, error) {
 	dir, err := r.folder()
 	if err != nil {
 		return nil, err
 	}
-	d := &trial.Doubt{Secret: r.random(), Dir: dir, Score: r.trust() == measure.SelfTimed, Inputs: freshInputs, Sum: addSums}
+	d := &trial.Verification{Secret: r.random(), Dir: dir, Score: r.trust() == measure.SelfTimed, Inputs: freshInputs, Sum: addSums}
 	if r.verifying == nil {
 		if r.verifying, err = r.newVerifier(); err != nil {
 			return nil, err
@@ -61,7 +61,7 @@ func (r *run) doubts(s side) (*trial.Doubt, error) {
 }
 
 // needsForScore returns an error if the suite lacks something needed to score an untrusted process.
-func (r *run) needsForScore(d *trial.Doubt) error {
+func (r *run) needsForScore(d *trial.Verification) error {
 	if !d.Score {
 		return nil
 	}

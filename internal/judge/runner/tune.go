@@ -33,8 +33,8 @@ type TuneOptions struct {
 	Journal   string        // empty for tuning/journal.jsonl in the suite's folder
 }
 
-// Tuning is the result of a search.
-type Tuning struct {
+// SearchResult is the result of a search.
+type SearchResult struct {
 	Header      tune.Header
 	Space       *space.Space // includes the parameters of the config, with one value each
 	Evaluations []tune.Evaluation
@@ -58,9 +58,9 @@ const (
 // Tune searches for the values of a benchmark's tunables that make a case fastest. The result is a
 // candidate: a run must prove that it is really faster. If Tune fails, it returns what it found so
 // far, which is also in the journal.
-func Tune(ctx context.Context, o Options, what TuneOptions) (found *Tuning, err error) {
-	o = o.filled()
-	t := &tuner{run: &run{Options: o}, TuneOptions: what, began: o.Now()}
+func Tune(ctx context.Context, o Options, what TuneOptions) (found *SearchResult, err error) {
+	o = o.withDefaults()
+	t := &tuner{run: &run{Options: o}, TuneOptions: what, startedAt: o.Now()}
 	if t.Dir, err = filepath.Abs(t.Dir); err != nil {
 		return nil, fmt.Errorf("find the suite's folder: %w", err)
 	}
@@ -78,7 +78,7 @@ func Tune(ctx context.Context, o Options, what TuneOptions) (found *Tuning, err 
 		return nil, &UsageError{err}
 	}
 	defer func() { err = errors.Join(err, t.cleanUp(ctx)) }()
-	if err := t.begin(ctx); err != nil {
+	if err := t.prepareSearch(ctx); err != nil {
 		return nil, err
 	}
 	err = t.search(ctx)
@@ -105,15 +105,15 @@ type tuner struct {
 	judge     *tuneJudge // nil if the suite defines no correct results
 	unchecked string
 
-	list    []tune.Evaluation
-	resumed int
-	best    *tune.Evaluation
-	began   time.Time
-	end     string
+	list      []tune.Evaluation
+	resumed   int
+	best      *tune.Evaluation
+	startedAt time.Time
+	end       string
 
-	sources *build.Rooms
-	rooms   chan *build.Room
-	quiet   sync.RWMutex // on the CPU, nothing is built during a measurement
+	sources    *build.SourceCopies
+	workspaces chan *build.SourceCopy
+	quiet      sync.RWMutex // on the CPU, nothing is built during a measurement
 }
 
 // chooseCase finds the case and checks that it can be tuned.
@@ -151,14 +151,14 @@ func (t *tuner) chooseCase() error {
 		return fmt.Errorf("benchmark %q has nothing to tune; these can be: %s", t.target.Benchmark, strings.Join(tunable, ", "))
 	}
 	t.benchmark = t.Options.benchmark(t.target.Benchmark)
-	t.race = tune.NewRace(min(t.target.Samples, mostSamples))
+	t.race = tune.NewRace(min(t.target.Samples, maxSamples))
 	var err error
 	t.usual, err = t.Suite.VariantFor(suite.Candidate, t.benchmark.Complete(t.target.Params))
 	return err
 }
 
-// begin acquires the device and the journal, and creates the strategy.
-func (t *tuner) begin(ctx context.Context) error {
+// prepareSearch acquires the device and the journal, and creates the strategy.
+func (t *tuner) prepareSearch(ctx context.Context) error {
 	if err := t.chooseDevice(ctx); err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (t *tuner) begin(ctx context.Context) error {
 	if err := t.openJudge(ctx); err != nil {
 		return err
 	}
-	return t.openRooms(ctx)
+	return t.openWorkspaces(ctx)
 }
 
 func (t *tuner) openJournal(ctx context.Context) (err error) {
@@ -189,7 +189,7 @@ func (t *tuner) openJournal(ctx context.Context) (err error) {
 	switch {
 	case t.Resume && tune.Exists(t.Journal):
 		t.journal, t.list, err = tune.Resume(t.Journal, t.header)
-		if e, ok := errors.AsType[*tune.OtherError](err); ok {
+		if e, ok := errors.AsType[*tune.MismatchError](err); ok {
 			return &UsageError{e}
 		}
 	default:
@@ -208,37 +208,37 @@ func (t *tuner) openJournal(ctx context.Context) (err error) {
 	return nil
 }
 
-// openRooms makes separate folders for builds that would overwrite each other. If no tunable
+// openWorkspaces makes separate folders for builds that would overwrite each other. If no tunable
 // affects the build, there is one build, in the suite's own folder.
-func (t *tuner) openRooms(ctx context.Context) error {
+func (t *tuner) openWorkspaces(ctx context.Context) error {
 	jobs := t.Jobs
 	if jobs <= 0 {
-		jobs = min(mostAhead, build.Capacity(t.usual.Build.Memory))
+		jobs = min(maxBuildsAhead, build.Capacity(t.usual.Build.Memory))
 	}
-	t.workshop = newWorkshop(t.run, jobs)
+	t.builds = newBuildPool(t.run, jobs)
 	if !t.Suite.TunesBuild(suite.Candidate, t.benchmark) {
-		t.rooms = make(chan *build.Room, 1)
+		t.workspaces = make(chan *build.SourceCopy, 1)
 		return nil
 	}
-	leave := t.makes(side{dir: t.Dir})
+	leave := t.generatedFiles(side{dir: t.Dir})
 	if results := within(t.Dir, filepath.Dir(t.results)); t.results != "" && results != "" {
 		leave = append(leave, results)
 	}
 	var err error
 	// The journal's lock makes this folder exclusive; files of a killed search are removed.
 	place := filepath.Join(filepath.Dir(t.Journal), ".rooms")
-	if t.sources, err = build.NewRooms(ctx, place, t.Dir, t.usual.Harness.Files, leave); err != nil {
+	if t.sources, err = build.NewSourceCopies(ctx, place, t.Dir, t.usual.Harness.Files, leave); err != nil {
 		return err
 	}
 	t.atEnd(func(context.Context) error { return t.sources.Remove() })
-	t.rooms = make(chan *build.Room, jobs+1) // one more than the parallel builds: the one being measured
-	for range cap(t.rooms) {
-		room, err := t.sources.Room(ctx)
+	t.workspaces = make(chan *build.SourceCopy, jobs+1) // one more than the parallel builds: the one being measured
+	for range cap(t.workspaces) {
+		room, err := t.sources.New(ctx)
 		if err != nil {
 			return err
 		}
 		t.atEnd(room.Remove)
-		t.rooms <- room
+		t.workspaces <- room
 	}
 	return nil
 }
@@ -249,10 +249,10 @@ func (t *tuner) variant(s *suite.Suite) (suite.Variant, error) {
 }
 
 // found returns the result of the search, also after an error.
-func (t *tuner) found(ctx context.Context, err error) (*Tuning, error) {
-	f := &Tuning{
+func (t *tuner) found(ctx context.Context, err error) (*SearchResult, error) {
+	f := &SearchResult{
 		Header: t.header, Space: t.space, Evaluations: t.list, Resumed: t.resumed, Unchecked: t.unchecked,
-		End: t.end, Seconds: t.Now().Sub(t.began).Seconds(), Journal: t.Journal,
+		End: t.end, Seconds: t.Now().Sub(t.startedAt).Seconds(), Journal: t.Journal,
 	}
 	if len(t.list) > 0 {
 		f.Default = t.list[0]

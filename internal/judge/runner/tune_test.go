@@ -189,7 +189,7 @@ func TestTuneBudget(t *testing.T) {
 	ctx, end := context.WithCancelCause(t.Context())
 	defer end(nil)
 	type result struct {
-		found *Tuning
+		found *SearchResult
 		err   error
 	}
 	evaluated, ended := make(chan struct{}), make(chan result, 1)

@@ -27,7 +27,7 @@ func TestTuneBudgetIsUsed(t *testing.T) {
 			rng := rand.New(rand.NewPCG(7, 7))
 			began := time.Unix(0, 0)
 			now := began
-			s := &tuner{run: &run{Options: Options{Now: func() time.Time { return now }}}, TuneOptions: TuneOptions{Budget: budget}, began: began}
+			s := &tuner{run: &run{Options: Options{Now: func() time.Time { return now }}}, TuneOptions: TuneOptions{Budget: budget}, startedAt: began}
 			draw := func(usual float64) float64 { return usual * (0.5 + rng.ExpFloat64()) }
 			slots := make([]time.Time, c.jobs) // when a compiler is free again
 			type build struct {
@@ -37,7 +37,7 @@ func TestTuneBudgetIsUsed(t *testing.T) {
 			var out []build
 			lost := 0
 			for {
-				for len(out) < c.jobs+1 && s.mayBegin(len(out)) {
+				for len(out) < c.jobs+1 && s.mayStart(len(out)) {
 					slices.SortFunc(slots, time.Time.Compare)
 					begins := slots[0]
 					if begins.Before(now) {
@@ -79,16 +79,16 @@ func TestTuneBudgetIsUsed(t *testing.T) {
 // The first build fills caches: that it took long is no reason to stop.
 func TestFirstBuildsForetellNothing(t *testing.T) {
 	now := time.Unix(20, 0)
-	s := &tuner{run: &run{Options: Options{Now: func() time.Time { return now }}}, TuneOptions: TuneOptions{Budget: 30 * time.Second}, began: time.Unix(0, 0)}
+	s := &tuner{run: &run{Options: Options{Now: func() time.Time { return now }}}, TuneOptions: TuneOptions{Budget: 30 * time.Second}, startedAt: time.Unix(0, 0)}
 	slow := tune.Evaluation{Status: tune.OK, Build: 15, Measure: 1}
 	s.list = []tune.Evaluation{slow}
-	if !s.mayBegin(0) {
+	if !s.mayStart(0) {
 		t.Error("after one slow build nothing is begun")
 	}
-	for len(s.list) < leastToForecast {
+	for len(s.list) < minToForecast {
 		s.list = append(s.list, slow)
 	}
-	if s.mayBegin(0) || s.end != EndBudget {
+	if s.mayStart(0) || s.end != EndBudget {
 		t.Error("after as many slow builds as tell, one more is begun that cannot fit")
 	}
 }

@@ -18,18 +18,18 @@ import (
 type tuneJudge struct {
 	check   *suite.Check
 	tasks   []correctness.Task
-	right   remembered
+	right   cachedReference
 	tensors string
 }
 
-// remembered is a reference that caches its answer to each task.
-type remembered struct {
+// cachedReference is a reference that caches its answer to each task.
+type cachedReference struct {
 	correctness.Reference
-	known map[*correctness.Contents]correctness.Right
+	known map[*correctness.Contents]correctness.Expected
 }
 
 // Compute implements oracle.Reference.
-func (r remembered) Compute(ctx context.Context, t correctness.Task, naive bool) (correctness.Right, error) {
+func (r cachedReference) Compute(ctx context.Context, t correctness.Task, naive bool) (correctness.Expected, error) {
 	if right, ok := r.known[t.Contents]; ok {
 		return right, nil
 	}
@@ -53,7 +53,7 @@ func (t *tuner) openJudge(ctx context.Context) error {
 	}
 	if name := b.Check.Implementation; name != "" {
 		to := target{Benchmark: b}
-		for _, p := range t.looked() {
+		for _, p := range t.checkedConfigs() {
 			to.points = append(to.points, correctness.Point{Params: p})
 		}
 		if err := f.buildImplementation(ctx, name, to, io.Discard); err != nil {
@@ -70,8 +70,8 @@ func (t *tuner) openJudge(ctx context.Context) error {
 		_ = end(ctx) // how it ends does not affect results
 		return nil
 	})
-	t.judge = &tuneJudge{check: b.Check, tensors: f.tensors, right: remembered{reference, map[*correctness.Contents]correctness.Right{}}}
-	for i, p := range t.looked() {
+	t.judge = &tuneJudge{check: b.Check, tensors: f.tensors, right: cachedReference{reference, map[*correctness.Contents]correctness.Expected{}}}
+	for i, p := range t.checkedConfigs() {
 		arguments, err := b.Arguments(p)
 		if err != nil {
 			return err
@@ -86,9 +86,9 @@ func (t *tuner) openJudge(ctx context.Context) error {
 	return nil
 }
 
-// looked returns the configs whose results are checked: that of the case, and the smallest one that the suite
+// checkedConfigs returns the configs whose results are checked: that of the case, and the smallest one that the suite
 // tries, whose sizes most likely leave a partial block. Both must run in the process that is measured.
-func (t *tuner) looked() []suite.Params {
+func (t *tuner) checkedConfigs() []suite.Params {
 	list := []suite.Params{t.target.Params}
 	cost := correctness.Cost(t.benchmark.Arguments)
 	var least suite.Params
@@ -105,9 +105,9 @@ func (t *tuner) looked() []suite.Params {
 	return list
 }
 
-// meet drops the tasks that the default does not support: the harness has no checks, or the kernel
+// dropUnsupported drops the tasks that the default does not support: the harness has no checks, or the kernel
 // does not support the size.
-func (j *tuneJudge) meet(ctx context.Context, b suite.Benchmark, session *harness.Session) error {
+func (j *tuneJudge) dropUnsupported(ctx context.Context, b suite.Benchmark, session *harness.Session) error {
 	var can []correctness.Task
 	for _, task := range j.tasks {
 		_, err := j.run(ctx, b, session, task)
@@ -133,7 +133,7 @@ func (j *tuneJudge) look(ctx context.Context, b suite.Benchmark, session *harnes
 		if err != nil {
 			return "", err
 		}
-		list, err := correctness.Examine(ctx, j.right, task, got, j.check.Tolerance)
+		list, err := correctness.CompareWithReference(ctx, j.right, task, got, j.check.Tolerance)
 		if err != nil {
 			return "", err
 		}

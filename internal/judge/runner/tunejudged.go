@@ -19,7 +19,7 @@ func JudgeProof(s *suite.Suite, tuned string, claimed *tune.Proof, run *measure.
 	if err != nil {
 		return nil, err
 	}
-	p := &prover{found: &Tuning{Header: tune.Header{Case: tuned}}, benchmark: own.Benchmarks[0]}
+	p := &prover{found: &SearchResult{Header: tune.Header{Case: tuned}}, benchmark: own.Benchmarks[0]}
 	if !slices.ContainsFunc(p.benchmark.Configs, func(c suite.Config) bool { return p.caseName(c) == tuned }) {
 		return nil, fmt.Errorf("the suite has no case %.80q", tuned)
 	}
@@ -33,7 +33,7 @@ func JudgeProof(s *suite.Suite, tuned string, claimed *tune.Proof, run *measure.
 		if _, err := s.Tuned(name, f.Point); err != nil {
 			return nil, err
 		}
-		p.proof.Finalists = append(p.proof.Finalists, tune.Finalist{N: f.N, Point: f.Point, Side: f.Side, Wrong: f.Wrong, Checked: f.Checked})
+		p.proof.Finalists = append(p.proof.Finalists, tune.Finalist{N: f.N, Point: f.Point, Side: f.Side, ResultError: f.ResultError, Checked: f.Checked})
 	}
 	switch {
 	case run == nil && len(claimed.Finalists) > 0:

@@ -164,7 +164,7 @@ func liveExample(t *testing.T, folder string) Options {
 	return Options{Suite: s, Dir: dir, Wait: time.Hour, Seed: 11, LockDir: t.TempDir(), Out: filepath.Join(dir, "results", "current.json")}
 }
 
-func liveSearch(t *testing.T, o Options, what TuneOptions) *Tuning {
+func liveSearch(t *testing.T, o Options, what TuneOptions) *SearchResult {
 	t.Helper()
 	o.Emit = func(e Event) {
 		if x, ok := e.(TuneEvaluated); ok && x.Done%20 == 0 {
@@ -180,7 +180,7 @@ func liveSearch(t *testing.T, o Options, what TuneOptions) *Tuning {
 
 // liveFinal is the best of a search after its five best were measured again in turns, which is
 // what a proof does.
-func liveFinal(t *testing.T, o Options, target string, found *Tuning) map[string]any {
+func liveFinal(t *testing.T, o Options, target string, found *SearchResult) map[string]any {
 	t.Helper()
 	points := []map[string]any{}
 	for _, e := range found.Finalists(5) {
@@ -222,7 +222,7 @@ func inTurns(t *testing.T, o Options, target string, a, b map[string]any) (ratio
 func turns(t *testing.T, o Options, target string, points []map[string]any, rounds int) [][]float64 {
 	t.Helper()
 	o.Emit, o.Now = func(Event) {}, time.Now
-	s := &tuner{run: &run{Options: o}, began: time.Now()}
+	s := &tuner{run: &run{Options: o}, startedAt: time.Now()}
 	s.TuneOptions = TuneOptions{Case: target, Strategy: "random", Jobs: len(points), Journal: filepath.Join(t.TempDir(), "turns.jsonl")}
 	s.Out = s.Journal
 	if err := s.chooseCase(); err != nil {
@@ -233,7 +233,7 @@ func turns(t *testing.T, o Options, target string, points []map[string]any, roun
 			t.Error(err)
 		}
 	}()
-	if err := s.begin(t.Context()); err != nil {
+	if err := s.prepareSearch(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	var ready []*attempt

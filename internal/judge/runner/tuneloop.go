@@ -14,22 +14,22 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// mostAhead is the max number of builds that run ahead of the device. A strategy learns nothing
+// maxBuildsAhead is the max number of builds that run ahead of the device. A strategy learns nothing
 // from points that are built but not yet measured.
-const mostAhead = 4
+const maxBuildsAhead = 4
 
-// leastToForecast is the min number of evaluations needed to estimate the time of the next.
-const leastToForecast = 5
+// minToForecast is the min number of evaluations needed to estimate the time of the next.
+const minToForecast = 5
 
 // attempt is a point being built and measured.
 type attempt struct {
-	point   int
-	e       tune.Evaluation
-	suite   *suite.Suite
-	variant suite.Variant
-	dir     string      // where it was built
-	room    *build.Room // nil if built in the suite's own folder
-	err     error       // ends the search: a failure of the machine, or an interrupt
+	point     int
+	e         tune.Evaluation
+	suite     *suite.Suite
+	variant   suite.Variant
+	dir       string            // where it was built
+	workspace *build.SourceCopy // nil if built in the suite's own folder
+	err       error             // ends the search: a failure of the machine, or an interrupt
 }
 
 // search evaluates points until no reason or no time is left for more. Only this goroutine uses the
@@ -37,7 +37,7 @@ type attempt struct {
 func (t *tuner) search(ctx context.Context) error {
 	t.Emit(TuneReady{
 		Case: t.header.Case, Device: t.header.Device, Strategy: t.Strategy, Points: t.space.Len(), Complete: t.space.Complete(),
-		Resumed: t.resumed, Unchecked: t.unchecked, Jobs: cap(t.workshop.slots),
+		Resumed: t.resumed, Unchecked: t.unchecked, Jobs: cap(t.builds.slots),
 	})
 	if err := t.evaluateDefault(ctx); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (t *tuner) search(ctx context.Context) error {
 		}
 	}()
 	for {
-		for out < max(1, cap(t.rooms)) && t.mayBegin(out) {
+		for out < max(1, cap(t.workspaces)) && t.mayStart(out) {
 			points := t.strategy.Ask(1) // one by one: each may depend on the last result
 			if len(points) == 0 {
 				t.end = EndSpace
@@ -104,8 +104,8 @@ func (a *attempt) failure() error {
 	return &trial.SideError{Side: suite.Candidate, Err: fmt.Errorf("its defaults do not work (%s), and nothing can be tuned from there: %s", a.e.Status, a.e.Why)}
 }
 
-// mayBegin reports whether one more point fits, with out points in progress.
-func (t *tuner) mayBegin(out int) bool {
+// mayStart reports whether one more point fits, with out points in progress.
+func (t *tuner) mayStart(out int) bool {
 	if t.end != "" {
 		return false
 	}
@@ -113,7 +113,7 @@ func (t *tuner) mayBegin(out int) bool {
 		t.end = EndEvaluations
 		return false
 	}
-	if t.Budget > 0 && t.Now().Add(t.forecast(out)).After(t.began.Add(t.Budget)) {
+	if t.Budget > 0 && t.Now().Add(t.forecast(out)).After(t.startedAt.Add(t.Budget)) {
 		t.end = EndBudget
 		return false
 	}
@@ -136,7 +136,7 @@ func (t *tuner) counted() int {
 // first builds fill caches and predict nothing: until there are enough, it returns 0, because an
 // abandoned point costs only time that would otherwise be unused.
 func (t *tuner) forecast(out int) time.Duration {
-	if len(t.list) < leastToForecast {
+	if len(t.list) < minToForecast {
 		return 0
 	}
 	recent := t.list[max(0, len(t.list)-20):]
@@ -163,8 +163,8 @@ func (t *tuner) prepare(ctx context.Context, point int) *attempt {
 	}
 	if t.sources != nil {
 		select {
-		case a.room = <-t.rooms:
-			a.dir = a.room.Dir
+		case a.workspace = <-t.workspaces:
+			a.dir = a.workspace.Dir
 		case <-ctx.Done():
 			a.err = context.Cause(ctx)
 			return a
@@ -177,8 +177,8 @@ func (t *tuner) prepare(ctx context.Context, point int) *attempt {
 // buildPoint builds a point in its folder.
 func (t *tuner) buildPoint(ctx context.Context, a *attempt) error {
 	select {
-	case t.workshop.slots <- struct{}{}:
-		defer func() { <-t.workshop.slots }()
+	case t.builds.slots <- struct{}{}:
+		defer func() { <-t.builds.slots }()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -230,13 +230,13 @@ func (t *tuner) finish(ctx context.Context, a *attempt) error {
 
 // release makes the folder of a point available to the next one.
 func (t *tuner) release(ctx context.Context, a *attempt) error {
-	if a.room == nil {
+	if a.workspace == nil {
 		return nil
 	}
-	if err := a.room.Clean(context.WithoutCancel(ctx)); err != nil {
+	if err := a.workspace.Clean(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
-	t.rooms <- a.room
+	t.workspaces <- a.workspace
 	return nil
 }
 
@@ -249,7 +249,7 @@ func (t *tuner) keep(a *attempt) error {
 	t.list = append(t.list, a.e)
 	t.tell(a.point, a.e)
 	t.consider(a.e)
-	event := TuneEvaluated{Evaluation: a.e, Default: t.list[0], Done: t.counted(), Of: t.Evals, Elapsed: t.Now().Sub(t.began)}
+	event := TuneEvaluated{Evaluation: a.e, Default: t.list[0], Done: t.counted(), Of: t.Evals, Elapsed: t.Now().Sub(t.startedAt)}
 	if t.best != nil {
 		event.Best = *t.best
 	}
@@ -273,7 +273,7 @@ func (t *tuner) keep(a *attempt) error {
 
 // Finalists returns the best n points of a search, best first, without the default. A proof must
 // measure them again, because the best of many looks better than it is.
-func (f *Tuning) Finalists(n int) []tune.Evaluation {
+func (f *SearchResult) Finalists(n int) []tune.Evaluation {
 	ranked := slices.DeleteFunc(tune.Ranked(f.Evaluations), func(e tune.Evaluation) bool { return e.N == 0 || e.Lost })
 	return ranked[:min(n, len(ranked))]
 }

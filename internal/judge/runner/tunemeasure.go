@@ -17,11 +17,11 @@ import (
 
 // How a point is measured.
 const (
-	mostSamples = 56 // per process; a proof takes as many as it needs
-	tuneWarm    = 100 * time.Millisecond
+	maxSamples = 56 // per process; a proof takes as many as it needs
+	tuneWarm   = 100 * time.Millisecond
 	// A point that stays silent for this many times the default's time is not the best one.
-	patience      = 20
-	leastPatience = 5 * time.Second
+	patience    = 20
+	minPatience = 5 * time.Second
 )
 
 // measureOrFail checks a point's results and measures it. Failures of the point become its status;
@@ -48,7 +48,7 @@ func (t *tuner) measureOrFail(ctx context.Context, a *attempt) error {
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		return t.blame(a, err)
+		return t.setStatus(a, err)
 	}
 	if a.e.Status == "" {
 		a.e.Measured(samples, lost)
@@ -98,13 +98,13 @@ func (t *tuner) meetDefault(ctx context.Context, a *attempt) error {
 	session, err := t.startPoint(ctx, a)
 	if err == nil {
 		defer session.Kill()
-		err = t.judge.meet(ctx, a.suite.Benchmarks[0], session)
+		err = t.judge.dropUnsupported(ctx, a.suite.Benchmarks[0], session)
 	}
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
-		return t.blame(a, err)
+		return t.setStatus(a, err)
 	case len(t.judge.tasks) == 0:
 		t.judge, t.unchecked = nil, "the harness cannot run "+t.benchmark.Name+" on inputs it is given: see check in the harness protocol"
 		t.notice(device.Notice{Code: "unchecked", Message: t.unchecked})
@@ -159,11 +159,11 @@ func (t *tuner) silence(h suite.Harness) time.Duration {
 		return h.Timeout
 	}
 	usual := time.Duration((t.list[0].Check + t.list[0].Measure) * float64(time.Second))
-	return min(h.Timeout, max(leastPatience, patience*usual))
+	return min(h.Timeout, max(minPatience, patience*usual))
 }
 
-// blame turns a failure of the kernel into the status of its point. Any other error ends the search.
-func (t *tuner) blame(a *attempt, err error) error {
+// setStatus turns a failure of the kernel into the status of its point. Any other error ends the search.
+func (t *tuner) setStatus(a *attempt, err error) error {
 	if fault, ok := errors.AsType[*correctness.FaultError](err); ok {
 		a.e.Status, a.e.Why = tune.RuntimeError, oneLine(fault.Message)
 		switch fault.Kind {
@@ -188,13 +188,13 @@ func (t *tuner) blame(a *attempt, err error) error {
 	return nil
 }
 
-const mostWhy = 300
+const maxReason = 300
 
 // oneLine shortens a message to one line for the journal.
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
-	if len(s) > mostWhy {
-		s = strings.ToValidUTF8(s[:mostWhy], "") + "..."
+	if len(s) > maxReason {
+		s = strings.ToValidUTF8(s[:maxReason], "") + "..."
 	}
 	return s
 }

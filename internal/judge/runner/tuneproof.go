@@ -37,13 +37,13 @@ const usualFinalists = 3
 // Prove measures the best few points of a search again, beside the defaults, in rounds of fresh
 // processes and on every config of the benchmark. It does not use the search's own times: the best
 // of many looks better than it is. If it fails, it also returns the proof so far.
-func Prove(ctx context.Context, o Options, found *Tuning, what ProofOptions) (*tune.Proof, error) {
-	o = o.filled()
+func Prove(ctx context.Context, o Options, found *SearchResult, what ProofOptions) (*tune.Proof, error) {
+	o = o.withDefaults()
 	if what.Finalists <= 0 {
 		what.Finalists = usualFinalists
 	}
-	p := &prover{ProofOptions: what, found: found, out: o.Out, began: o.Now()}
-	if err := p.begin(ctx, o); err != nil {
+	p := &prover{ProofOptions: what, found: found, out: o.Out, startedAt: o.Now()}
+	if err := p.chooseFinalists(ctx, o); err != nil {
 		return nil, err
 	}
 	if len(p.proof.Finalists) == 0 {
@@ -51,7 +51,7 @@ func Prove(ctx context.Context, o Options, found *Tuning, what ProofOptions) (*t
 		return &p.proof, nil
 	}
 	err := p.measure(ctx)
-	p.proof.Seconds = p.Now().Sub(p.began).Seconds()
+	p.proof.Seconds = p.Now().Sub(p.startedAt).Seconds()
 	return &p.proof, err
 }
 
@@ -59,17 +59,17 @@ func Prove(ctx context.Context, o Options, found *Tuning, what ProofOptions) (*t
 type prover struct {
 	Options
 	ProofOptions
-	found     *Tuning
+	found     *SearchResult
 	proof     tune.Proof
 	benchmark suite.Benchmark
 	policy    ratchet.Policy
 	suites    map[string]*suite.Suite // by side
 	out       string                  // where other records go
-	began     time.Time
+	startedAt time.Time
 }
 
-// begin chooses the finalists and the sides to compare them with.
-func (p *prover) begin(ctx context.Context, o Options) (err error) {
+// chooseFinalists chooses the finalists and the sides to compare them with.
+func (p *prover) chooseFinalists(ctx context.Context, o Options) (err error) {
 	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
 		return fmt.Errorf("find the suite's folder: %w", err)
 	}
@@ -142,7 +142,7 @@ func (p *prover) measure(ctx context.Context) error {
 		res, err := Run(ctx, p.Options)
 		broke, ok := errors.AsType[*trial.SideError](err)
 		if f := p.finalist(broke); ok && f != nil && ctx.Err() == nil {
-			f.Wrong = oneLine(broke.Err.Error())
+			f.ResultError = oneLine(broke.Err.Error())
 			if p.left() > 0 {
 				continue
 			}
@@ -180,7 +180,7 @@ func (p *prover) finalist(e *trial.SideError) *tune.Finalist {
 func (p *prover) left() int {
 	n := 0
 	for _, f := range p.proof.Finalists {
-		if f.Wrong == "" {
+		if f.ResultError == "" {
 			n++
 		}
 	}
@@ -194,7 +194,7 @@ func (p *prover) decide(seen *measure.Run, over bool) []string {
 	}
 	var questions [][]ratchet.Evidence
 	for _, f := range p.proof.Finalists {
-		if f.Wrong == "" {
+		if f.ResultError == "" {
 			questions = append(questions, p.evidence(seen, DefaultSide, f.Side))
 		}
 	}
@@ -222,8 +222,8 @@ func (p *prover) judge(run *measure.Run) {
 		judged := map[string]tune.Comparison{}
 		for _, j := range ratchet.Judge(p.policy, p.evidence(run, DefaultSide, f.Side)).Cases {
 			judged[j.Name] = tune.NewComparison(j)
-			if j.Verdict == ratchet.Broken && f.Wrong == "" {
-				f.Wrong = j.Name + ": " + j.Sentence
+			if j.Verdict == ratchet.Broken && f.ResultError == "" {
+				f.ResultError = j.Name + ": " + j.Sentence
 			}
 		}
 		f.Cases = nil

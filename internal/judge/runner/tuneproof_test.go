@@ -18,7 +18,7 @@ import (
 )
 
 // proven searches everything and proves what was found.
-func proven(t *testing.T, o Options, what ProofOptions) (*Tuning, *tune.Proof) {
+func proven(t *testing.T, o Options, what ProofOptions) (*SearchResult, *tune.Proof) {
 	t.Helper()
 	found, err := Tune(t.Context(), o, TuneOptions{Case: "double/N256", Strategy: "exhaustive", Jobs: 2})
 	if err != nil {
@@ -36,11 +36,11 @@ func proven(t *testing.T, o Options, what ProofOptions) (*Tuning, *tune.Proof) {
 func TestProve(t *testing.T) {
 	o, _ := workbench(t, strings.Replace(tunedYAML, "samples: 14", "samples: 14, rounds: [4, 8]", 1))
 	found, p := proven(t, o, ProofOptions{Fuzz: time.Minute})
-	if p.Answer != tune.Faster || p.Winner != 0 || len(p.Finalists) == 0 || len(p.Loses) != 0 {
+	if p.Answer != tune.Faster || p.Winner != 0 || len(p.Finalists) == 0 || len(p.SlowerCases) != 0 {
 		t.Fatalf("%+v", p)
 	}
 	best := p.Finalists[0]
-	if best.N != found.Best.N || best.Wrong != "" || best.Checked == 0 || len(best.Cases) != 2 {
+	if best.N != found.Best.N || best.ResultError != "" || best.Checked == 0 || len(best.Cases) != 2 {
 		t.Errorf("winner %+v", best)
 	}
 	want := tunedTime(32, 1) / tunedTime(64, 4)
@@ -50,7 +50,7 @@ func TestProve(t *testing.T) {
 		}
 	}
 	for _, c := range p.Choices {
-		if c.Finalist != 0 || !c.Sure {
+		if c.Finalist != 0 || !c.Significant {
 			t.Errorf("choice %+v, want the winner", c)
 		}
 	}
@@ -79,8 +79,8 @@ func TestProveLosesElsewhere(t *testing.T) {
 	t.Setenv(elsewhere, "loses")
 	o, _ := workbench(t, tunedYAML)
 	_, p := proven(t, o, ProofOptions{})
-	if p.Answer != tune.Faster || len(p.Loses) != 1 || p.Loses[0] != "double/N64" || !strings.Contains(p.Sentence, "slower") {
-		t.Errorf("%s; loses %v: %s", p.Answer, p.Loses, p.Sentence)
+	if p.Answer != tune.Faster || len(p.SlowerCases) != 1 || p.SlowerCases[0] != "double/N64" || !strings.Contains(p.Sentence, "slower") {
+		t.Errorf("%s; loses %v: %s", p.Answer, p.SlowerCases, p.Sentence)
 	}
 	if c := p.Choices; len(c) != 2 || c[0].Finalist != p.Winner || c[1].Finalist != -1 || c[1].Point["BLOCK"] != 32.0 || c[0].Params["N"] != 256.0 {
 		t.Errorf("choices %+v", p.Choices)
@@ -102,7 +102,7 @@ func TestProveCrashes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(p.Finalists) != 2 || p.Finalists[0].Wrong == "" || p.Winner != 1 || p.Answer != tune.Faster {
+	if len(p.Finalists) != 2 || p.Finalists[0].ResultError == "" || p.Winner != 1 || p.Answer != tune.Faster {
 		t.Errorf("%+v", p)
 	}
 }

@@ -24,12 +24,12 @@ func (p *prover) sides(ctx context.Context, r *run) ([]side, error) {
 		return nil, err
 	}
 	for _, f := range p.proof.Finalists {
-		if f.Wrong != "" {
+		if f.ResultError != "" {
 			continue
 		}
 		s := side{name: f.Side, from: suite.Candidate, dir: r.Dir, suite: p.suites[f.Side]}
 		if copies != nil {
-			room, err := copies.Room(ctx)
+			room, err := copies.New(ctx)
 			if err != nil {
 				return nil, err
 			}
@@ -39,7 +39,7 @@ func (p *prover) sides(ctx context.Context, r *run) ([]side, error) {
 		list = append(list, s)
 	}
 	if baseline, ok := r.baseline(ctx, ""); ok {
-		if err := r.answer(&baseline); err != nil {
+		if err := r.setSideSuite(&baseline); err != nil {
 			r.without(baseline.impl.Commit, err)
 		} else {
 			list = append(list, baseline)
@@ -52,17 +52,17 @@ func (p *prover) sides(ctx context.Context, r *run) ([]side, error) {
 }
 
 // copies makes a folder for the finalists' sources; nil if no tunable affects the build.
-func (p *prover) copies(ctx context.Context, r *run) (*build.Rooms, error) {
+func (p *prover) copies(ctx context.Context, r *run) (*build.SourceCopies, error) {
 	if !r.Suite.TunesBuild(suite.Candidate, p.benchmark) {
 		return nil, nil //nolint:nilnil // all sides share one build
 	}
-	leave := r.makes(side{dir: r.Dir})
+	leave := r.generatedFiles(side{dir: r.Dir})
 	if results := within(r.Dir, filepath.Dir(p.out)); p.out != "" && results != "" {
 		leave = append(leave, results)
 	}
 	candidate, _ := r.Suite.Implementation(suite.Candidate)
 	place := filepath.Join(filepath.Dir(r.Out), ".proof") // exclusive: the place of the record is locked
-	copies, err := build.NewRooms(ctx, place, r.Dir, candidate.Harness.Files, leave)
+	copies, err := build.NewSourceCopies(ctx, place, r.Dir, candidate.Harness.Files, leave)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (p *prover) ready(ctx context.Context, r *run) error {
 		return err
 	}
 	if p.ProofOptions.Budget > 0 {
-		r.Budget = max(1, p.ProofOptions.Budget-p.Now().Sub(p.began))
+		r.Budget = max(1, p.ProofOptions.Budget-p.Now().Sub(p.startedAt))
 	}
 	return nil
 }
@@ -97,8 +97,8 @@ func (p *prover) check(ctx context.Context, r *run) error {
 		if err := p.checkOne(ctx, r, s, f); err != nil {
 			return err
 		}
-		r.Emit(ProofChecked{Side: s.name, Point: f.Point, Checked: f.Checked, Wrong: f.Wrong})
-		if f.Wrong == "" {
+		r.Emit(ProofChecked{Side: s.name, Point: f.Point, Checked: f.Checked, Wrong: f.ResultError})
+		if f.ResultError == "" {
 			right = append(right, s)
 		}
 	}
@@ -132,8 +132,8 @@ func (p *prover) checkOne(ctx context.Context, r *run, s side, finalist *tune.Fi
 	for _, report := range reports {
 		finalist.Checked += report.Passed + report.Failed
 		for _, x := range report.Found {
-			if finalist.Wrong == "" {
-				finalist.Wrong = oneLine(fmt.Sprintf("%s/%s: %s", report.Benchmark, suite.ConfigName(x.Smallest.Params), x.Smallest.Reason))
+			if finalist.ResultError == "" {
+				finalist.ResultError = oneLine(fmt.Sprintf("%s/%s: %s", report.Benchmark, suite.ConfigName(x.Smallest.Params), x.Smallest.Reason))
 			}
 		}
 	}

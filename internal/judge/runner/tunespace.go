@@ -44,7 +44,7 @@ func (t *tuner) openSpace() error {
 		return &UsageError{fmt.Errorf("what is to be tuned of %s: %w", t.target.Name(), err)}
 	}
 	t.header.Space.Constraints, t.header.Space.Points = d.Constraints, t.space.Len()
-	t.header.Space = t.header.Space.Sealed()
+	t.header.Space = t.header.Space.WithDigest()
 	return nil
 }
 

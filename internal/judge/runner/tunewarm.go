@@ -11,9 +11,9 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune/search"
 )
 
-// warmest is the number of best points of a journal that a strategy gets first. It may use only the
+// warmStartBest is the number of best points of a journal that a strategy gets first. It may use only the
 // start of a long list, which should hold what matters and some of everything else.
-const warmest = 50
+const warmStartBest = 50
 
 // warmStart reads the results of other searches for the strategy to start with; nil for none. Times
 // are relative to the best of their journal: those of two devices have nothing else in common.
@@ -23,7 +23,7 @@ func (t *tuner) warmStart() (*search.Source, error) {
 	}
 	source := &search.Source{}
 	for _, path := range t.WarmStart {
-		list, err := foundElsewhere(path)
+		list, err := readWarmStart(path)
 		if err != nil {
 			return nil, err
 		}
@@ -35,8 +35,8 @@ func (t *tuner) warmStart() (*search.Source, error) {
 	return source, nil
 }
 
-// foundElsewhere reads the evaluations of a search in any supported format.
-func foundElsewhere(path string) ([]tune.Evaluation, error) {
+// readWarmStart reads the evaluations of a search in any supported format.
+func readWarmStart(path string) ([]tune.Evaluation, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("warm start: %w", err)
@@ -56,7 +56,7 @@ func (t *tuner) outcomes(list []tune.Evaluation) []search.Outcome {
 	if len(ranked) == 0 {
 		return nil
 	}
-	first, rest := ranked[:min(warmest, len(ranked))], slices.Clone(ranked[min(warmest, len(ranked)):])
+	first, rest := ranked[:min(warmStartBest, len(ranked))], slices.Clone(ranked[min(warmStartBest, len(ranked)):])
 	for _, e := range list {
 		if e.Status != tune.OK && e.Status != tune.Pruned {
 			rest = append(rest, e)

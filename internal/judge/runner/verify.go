@@ -54,7 +54,7 @@ func (v *verifier) verify(ctx context.Context, c trial.Case, inputs, outputs []t
 	}
 	task := correctness.Task{Benchmark: b.Name, Params: params, Arguments: c.Arguments, Contents: correctness.NewContents(inputs, v.tensors)}
 	defer task.Contents.Remove()
-	list, err := correctness.Examine(ctx, v.right(b), task, outputs, b.Check.Tolerance)
+	list, err := correctness.CompareWithReference(ctx, v.right(b), task, outputs, b.Check.Tolerance)
 	if err != nil {
 		return "", err
 	}
@@ -62,7 +62,7 @@ func (v *verifier) verify(ctx context.Context, c trial.Case, inputs, outputs []t
 		if !o.OK {
 			return o.Sentence(), nil
 		}
-		v.allow(c, o)
+		v.recordTolerance(c, o)
 	}
 	return "", nil
 }

@@ -22,8 +22,8 @@ type BuildOptions struct {
 	Arch    string // architecture to build for, "sm_89"; empty for the device's
 }
 
-// workshop is the state that the builds of a run share.
-type workshop struct {
+// buildPool is the state that the builds of a run share.
+type buildPool struct {
 	slots chan struct{} // one per running build
 	jobs  int           // compiler jobs per build, unless the suite sets them
 	cache *build.Cache  // nil for none
@@ -33,13 +33,13 @@ type workshop struct {
 	done   map[string]build.Result // results of this run's builds, by folder and recipe
 }
 
-func newWorkshop(r *run, lanes int) *workshop {
+func newBuildPool(r *run, lanes int) *buildPool {
 	if r.Emit == nil {
 		r.Emit = func(Event) {}
 	}
 	candidate, _ := r.Suite.Implementation(suite.Candidate)
 	capacity := build.Capacity(candidate.Build.Memory)
-	w := &workshop{slots: make(chan struct{}, capacity), jobs: max(1, capacity/max(lanes, 1)), done: map[string]build.Result{}}
+	w := &buildPool{slots: make(chan struct{}, capacity), jobs: max(1, capacity/max(lanes, 1)), done: map[string]build.Result{}}
 	if !r.NoCache {
 		w.cache, _ = build.DefaultCache() // nil without a home directory
 	}
@@ -59,15 +59,15 @@ type Build struct {
 	Log     string               `json:"log,omitempty"`
 }
 
-// makeOne builds as soon as a slot is free. It reuses what another side in the same folder has
+// buildOne builds as soon as a slot is free. It reuses what another side in the same folder has
 // already built: a reference often uses the candidate's build to run another kernel.
-func (r *run) makeOne(ctx context.Context, side string, recipe build.Recipe, log io.Writer) (build.Result, error) {
-	if res, ok := r.workshop.recall(recipe); ok {
+func (r *run) buildOne(ctx context.Context, side string, recipe build.Recipe, log io.Writer) (build.Result, error) {
+	if res, ok := r.builds.recall(recipe); ok {
 		return res, nil
 	}
 	select {
-	case r.workshop.slots <- struct{}{}:
-		defer func() { <-r.workshop.slots }()
+	case r.builds.slots <- struct{}{}:
+		defer func() { <-r.builds.slots }()
 	case <-ctx.Done():
 		return build.Result{}, fmt.Errorf("build %q was not begun: %w", recipe.Name(), context.Cause(ctx))
 	}
@@ -77,7 +77,7 @@ func (r *run) makeOne(ctx context.Context, side string, recipe build.Recipe, log
 	res, err := build.Make(ctx, recipe, log)
 	if err == nil && recipe.Command != "" {
 		r.Emit(Built{Side: side, Seconds: res.Facts.Seconds, Cached: res.Cached})
-		r.workshop.remember(recipe, res, Build{
+		r.builds.remember(recipe, res, Build{
 			Side: side, What: recipe.Name(), Cached: res.Cached, Seconds: res.Facts.Seconds, Outputs: res.Facts.Outputs,
 			Ccache: res.Ccache, Key: res.Key, Note: res.Note, Log: filepath.Join(filepath.Dir(r.Out), "logs", side+".build.log"),
 		})
@@ -85,7 +85,7 @@ func (r *run) makeOne(ctx context.Context, side string, recipe build.Recipe, log
 	return res, err
 }
 
-func (w *workshop) recall(recipe build.Recipe) (build.Result, bool) {
+func (w *buildPool) recall(recipe build.Recipe) (build.Result, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	res, ok := w.done[workKey(recipe)]
@@ -93,7 +93,7 @@ func (w *workshop) recall(recipe build.Recipe) (build.Result, bool) {
 }
 
 // remember keeps the result of a build until another build makes the same files.
-func (w *workshop) remember(recipe build.Recipe, res build.Result, b Build) {
+func (w *buildPool) remember(recipe build.Recipe, res build.Result, b Build) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.builds = append(w.builds, b)
@@ -115,7 +115,7 @@ func workKey(r build.Recipe) string {
 // BuildOnly builds what a run would build, and measures nothing. If it fails, it
 // also returns the builds that finished.
 func BuildOnly(ctx context.Context, o Options) (builds []Build, err error) {
-	r := &run{Options: o.filled(), narrow: true}
+	r := &run{Options: o.withDefaults(), onlyWantedCases: true}
 	if err := o.check(); err != nil {
 		return nil, &UsageError{err}
 	}
@@ -129,8 +129,8 @@ func BuildOnly(ctx context.Context, o Options) (builds []Build, err error) {
 		}
 	}
 	err = r.prepare(ctx)
-	if r.workshop != nil {
-		builds = r.workshop.builds
+	if r.builds != nil {
+		builds = r.builds.builds
 		slices.SortStableFunc(builds, func(a, b Build) int { return order(a.Side) - order(b.Side) })
 	}
 	return builds, err

@@ -9,8 +9,8 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// yardstick compares a run with the baselines, in addition to its base.
-type yardstick struct {
+// baselineComparer compares a run with the baselines, in addition to its base.
+type baselineComparer struct {
 	policy    ratchet.Policy
 	baselines ratchet.Baselines
 }
@@ -21,13 +21,13 @@ func change(run *measure.Run, base, candidate string) []ratchet.Evidence {
 }
 
 // looked turns a record into evidence for the loop.
-func (y yardstick) looked(run *measure.Run, over bool) loop.Looked {
+func (y baselineComparer) looked(run *measure.Run, over bool) loop.Looked {
 	l := loop.Looked{Change: change(run, suite.Base, suite.Candidate), Over: over}
 	drift := change(run, BaselineSide, suite.Base)
 	for _, e := range change(run, BaselineSide, suite.Candidate) {
 		bed := ratchet.NewTestbed(run.Testbed, e.Timer)
 		b, ok := y.of(e.Case.Name(), bed)
-		switch side := holder(run, b.Commit); {
+		switch side := sideOfCommit(run, b.Commit); {
 		case !ok || !e.HasCandidate || e.Case.Metric != "":
 		case side == BaselineSide:
 			l.Drift, l.Gain = append(l.Drift, only(drift, e.Case)...), append(l.Gain, e)
@@ -35,7 +35,7 @@ func (y yardstick) looked(run *measure.Run, over bool) loop.Looked {
 			l.Gain = append(l.Gain, only(l.Change, e.Case)...)
 		case side == "" && b.Testbed.Key == bed.Key: // times of another testbed are no substitute
 			if now, _, err := ratchet.SessionOf(run, e.Case.Name(), suite.Candidate); err == nil {
-				l.Gain = append(l.Gain, b.Against(y.policy, e, now))
+				l.Gain = append(l.Gain, b.AsBase(y.policy, e, now))
 			}
 		}
 	}
@@ -43,7 +43,7 @@ func (y yardstick) looked(run *measure.Run, over bool) loop.Looked {
 }
 
 // of returns the baseline of a case on a testbed, or the one that would be carried over to it.
-func (y yardstick) of(name string, bed ratchet.Testbed) (ratchet.Baseline, bool) {
+func (y baselineComparer) of(name string, bed ratchet.Testbed) (ratchet.Baseline, bool) {
 	if b, ok := y.baselines.Find(name, bed); ok {
 		return b, true
 	}
@@ -59,8 +59,8 @@ func only(list []ratchet.Evidence, key measure.CaseKey) []ratchet.Evidence {
 	return list[i : i+1]
 }
 
-// holder returns the side of a run that was built from exactly this commit.
-func holder(run *measure.Run, commit string) string {
+// sideOfCommit returns the side of a run that was built from exactly this commit.
+func sideOfCommit(run *measure.Run, commit string) string {
 	for _, im := range run.Implementations {
 		own := im.Name == suite.Candidate || im.Name == suite.Base || im.Name == BaselineSide
 		if own && im.Commit == commit && commit != "" && !im.Dirty {

@@ -33,11 +33,11 @@ func (p *process) verify(c Case, first int) *harness.Verify {
 	return &harness.Verify{Key: binary.LittleEndian.Uint64(key[:]), First: first}
 }
 
-// agree compares the outputs of the timed runs of both sides in a round, on the same inputs. The base's
+// compareSides compares the outputs of the timed runs of both sides in a round, on the same inputs. The base's
 // outputs are trusted here, because samples of them are compared with the oracle (in the first round; in
 // all rounds with Score). A case whose base has failed is not compared. If a candidate differs, an error
 // replaces its samples.
-func (t *trial) agree(results []measure.Result) {
+func (t *trial) compareSides(results []measure.Result) {
 	base := map[string]measure.Result{}
 	for _, r := range results {
 		if r.Case.Implementation != measure.Base {

@@ -58,7 +58,7 @@ func (c *Commands) Round(ctx context.Context, r Request) ([]measure.Result, erro
 
 func (c *Commands) run(ctx context.Context) (*measure.Run, error) {
 	if c.Output != "" {
-		if err := harness.Fresh(c.Command.Dir, c.Output); err != nil {
+		if err := harness.RemoveStaleResult(c.Command.Dir, c.Output); err != nil {
 			return nil, err
 		}
 	}

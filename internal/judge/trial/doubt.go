@@ -11,9 +11,9 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Doubt configures how a trial checks a process, which may report anything. What it asks,
+// Verification configures how a trial checks a process, which may report anything. What it asks,
 // and when, is drawn from a secret that no process can predict.
-type Doubt struct {
+type Verification struct {
 	Secret *rand.Rand
 	Dir    string // private folder for tensors
 	// Verify compares the outputs of a run with the correct result, and says what is wrong.
@@ -36,8 +36,8 @@ type Doubt struct {
 
 func (p *process) scores() bool { return p.Doubt != nil && p.Doubt.Score }
 
-// believed holds what is checked of a case whose samples come from a process.
-type believed struct {
+// caseCheck holds what is checked of a case whose samples come from a process.
+type caseCheck struct {
 	round int
 	keep  int // the sample whose result is compared; negative means none
 	kept  []harness.Kept
@@ -51,34 +51,34 @@ const WrongResult = "wrong result in a timed run: "
 // compares a result, for all sides.
 const verifyShare = 3
 
-// expect draws what will be checked of the prepared case.
-func (p *process) expect(c Case) {
-	p.looking = believed{round: p.round, keep: -1}
+// drawChecks draws what will be checked of the prepared case.
+func (p *process) drawChecks(c Case) {
+	p.check = caseCheck{round: p.round, keep: -1}
 	d := p.Doubt
 	if d == nil || d.Verify == nil || d.Score || len(c.Arguments) == 0 || !p.session.Welcome.Has(harness.FeatureKeep) {
 		return
 	}
 	if c.Samples > 0 && (p.round == 0 || c.Key.Implementation == measure.Candidate && d.Secret.IntN(verifyShare) == 0) {
-		p.looking.keep = d.Secret.IntN(c.Samples)
+		p.check.keep = d.Secret.IntN(c.Samples)
 	}
 }
 
 // keepIn asks for the result of the drawn sample, if it is among the next ones.
 func (p *process) keepIn(have, next int) *harness.Keep {
-	at := p.looking.keep - have
-	if p.Doubt == nil || p.looking.keep < 0 || at < 0 || at >= next || len(p.looking.kept) > 0 {
+	at := p.check.keep - have
+	if p.Doubt == nil || p.check.keep < 0 || at < 0 || at >= next || len(p.check.kept) > 0 {
 		return nil
 	}
 	return &harness.Keep{Dir: p.Doubt.Dir, Count: 1, Seed: p.Doubt.Secret.Uint64()}
 }
 
-// doubt checks a case after its samples are taken: a result, and pawl's own clock. If
+// checkCase checks a case after its samples are taken: a result, and pawl's own clock. If
 // something is wrong, an error replaces the samples.
-func (p *process) doubt(ctx context.Context, c Case, cr *measure.CaseRound) error {
+func (p *process) checkCase(ctx context.Context, c Case, cr *measure.CaseRound) error {
 	if p.Doubt == nil || cr.Error != "" {
 		return nil
 	}
-	for _, k := range p.looking.kept {
+	for _, k := range p.check.kept {
 		wrong, err := p.verifyKept(ctx, c, k)
 		if err != nil {
 			return fmt.Errorf("compare a result of %s: %w", c.Key.Name(), err)
@@ -92,7 +92,7 @@ func (p *process) doubt(ctx context.Context, c Case, cr *measure.CaseRound) erro
 	if p.Doubt.Score {
 		return nil // its samples already come from pawl's own clock
 	}
-	return p.outside(ctx, c, cr)
+	return p.timeExternally(ctx, c, cr)
 }
 
 // verifyKept compares a kept sample. If a file cannot be read, the process that wrote it is at

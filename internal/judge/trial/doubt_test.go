@@ -80,7 +80,7 @@ func doubtedPlan(t *testing.T, takes, result string, score bool) (trial.Plan, *b
 	}}, measure.Candidate)
 	p.Growth, p.Turns = []int{4}, false
 	s := p.Sides[0].Runner.(trial.Sessions)
-	s.Doubt = &trial.Doubt{
+	s.Doubt = &trial.Verification{
 		Secret: rand.New(rand.NewPCG(1, 2)), Dir: t.TempDir(), Score: score,
 		Verify: func(_ context.Context, _ trial.Case, inputs, outputs []tensor.Tensor) (string, error) {
 			x, y := make([]float64, 4), make([]float64, 4)
@@ -129,7 +129,7 @@ func TestOutsideSeesWhatARunTakes(t *testing.T) {
 				t.Fatalf("readings %+v", r.Outside)
 			}
 		}
-		if why := integrity.Clocks(list, nil); (why == "") != (test.want == "") || !strings.Contains(why, test.want) {
+		if why := integrity.CheckSampleClock(list, nil); (why == "") != (test.want == "") || !strings.Contains(why, test.want) {
 			t.Errorf("runs of %s ns that say 20 ms: %q", test.takes, why)
 		}
 	}
@@ -165,7 +165,7 @@ func TestScore(t *testing.T) {
 	if s := stats.Median(slopes); s < 1e6 || s > 500e6 {
 		t.Errorf("a run of 3 ms scores %v ns", s)
 	}
-	if why := integrity.Asked(list); why != "" {
+	if why := integrity.CheckOutsideClock(list); why != "" {
 		t.Errorf("honest runs: %s", why)
 	}
 	p, b = doubtedPlan(t, "3000000", "y", true)

@@ -20,10 +20,10 @@ func tolerated(u harness.Use) bool {
 	return u.Ended == 0 && u.CPU <= max(stoppedTime, time.Duration(stoppedShare*float64(u.Wall)))
 }
 
-// stayedStopped replaces a case's samples by an error if a side used CPU time while another was
+// checkStayedStopped replaces a case's samples by an error if a side used CPU time while another was
 // measured. It does so for all sides, because it cannot tell which of them woke the processes. It
 // returns an error if processes that belong to no side used CPU time.
-func stayedStopped(table []*seat, states map[*seat]*measure.CaseRound) error {
+func checkStayedStopped(table []*participant, states map[*participant]*measure.CaseRound) error {
 	ran := ""
 	for _, s := range table {
 		if use := s.process.tree.Use(); !tolerated(use) && ran == "" {
@@ -41,7 +41,7 @@ func stayedStopped(table []*seat, states map[*seat]*measure.CaseRound) error {
 	return nil
 }
 
-func (s *seat) ranMeanwhile(use harness.Use, table []*seat) string {
+func (s *participant) ranMeanwhile(use harness.Use, table []*participant) string {
 	var others []string
 	for _, o := range table {
 		if o != s {

@@ -7,18 +7,18 @@ const (
 	warmFor  = 100 * time.Millisecond // time without load for which it keeps them
 )
 
-// heat records when the device last worked, for any side. Nil means a device that is always cold.
-type heat struct{ last time.Time }
+// deviceActivity records when the device last worked, for any side. Nil means a device that is always cold.
+type deviceActivity struct{ last time.Time }
 
-// needs returns how long the device must work before it is warm.
-func (h *heat) needs() time.Duration {
+// warmUpTime returns how long the device must work before it is warm.
+func (h *deviceActivity) warmUpTime() time.Duration {
 	if h != nil && now().Sub(h.last) < warmFor {
 		return 0
 	}
 	return warmBusy
 }
 
-func (h *heat) worked() {
+func (h *deviceActivity) worked() {
 	if h != nil {
 		h.last = now()
 	}

@@ -11,8 +11,8 @@ func TestHeat(t *testing.T) {
 	before := now
 	now = func() time.Time { return at }
 	t.Cleanup(func() { now = before })
-	var h heat
-	if got := h.needs(); got != warmBusy {
+	var h deviceActivity
+	if got := h.warmUpTime(); got != warmBusy {
 		t.Errorf("a device that has not worked needs %v", got)
 	}
 	h.worked()
@@ -20,13 +20,13 @@ func TestHeat(t *testing.T) {
 		{0, 0}, {warmFor - 1, 0}, {warmFor, warmBusy}, {time.Hour, warmBusy},
 	} {
 		at = h.last.Add(test.idle)
-		if got := h.needs(); got != test.want {
+		if got := h.warmUpTime(); got != test.want {
 			t.Errorf("after %v without work it needs %v, want %v", test.idle, got, test.want)
 		}
 	}
-	var cold *heat
+	var cold *deviceActivity
 	cold.worked()
-	if got := cold.needs(); got != warmBusy {
+	if got := cold.warmUpTime(); got != warmBusy {
 		t.Errorf("a device of which nothing is known needs %v", got)
 	}
 }

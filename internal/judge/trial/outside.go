@@ -14,30 +14,30 @@ import (
 // Limits on the cost of reading pawl's own clock: a fraction of the time the samples took,
 // with a minimum for very short samples.
 const (
-	outsideShare = 0.1
-	outsideLeast = 30 * time.Millisecond
-	outsideSizes = 6
-	outsideMost  = 100_000 // max runs in one request
+	outsideShare    = 0.1
+	minExternalTime = 30 * time.Millisecond
+	outsideSizes    = 6
+	maxExternalRuns = 100_000 // max runs in one request
 	// The first outsideRounds rounds always have readings: fewer show no spread. Later rounds do at random.
 	outsideRounds = 4
 )
 
-// outside times different numbers of runs with pawl's own clock.
-func (p *process) outside(ctx context.Context, c Case, cr *measure.CaseRound) error {
+// timeExternally times different numbers of runs with pawl's own clock.
+func (p *process) timeExternally(ctx context.Context, c Case, cr *measure.CaseRound) error {
 	if !p.session.Welcome.Has(harness.FeatureRun) || len(cr.Samples) == 0 {
 		return nil
 	}
-	if p.looking.round >= outsideRounds && p.Doubt.Secret.IntN(2) == 0 {
+	if p.check.round >= outsideRounds && p.Doubt.Secret.IntN(2) == 0 {
 		return nil
 	}
 	run := stats.Median(cr.Samples)
-	budget := max(outsideShare*run*float64(len(cr.Samples)*max(cr.Batch, 1)), float64(outsideLeast.Nanoseconds()))
-	o := &measure.Outside{Clock: measure.TimerWall}
+	budget := max(outsideShare*run*float64(len(cr.Samples)*max(cr.Batch, 1)), float64(minExternalTime.Nanoseconds()))
+	o := &measure.OutsideTiming{Clock: measure.TimerWall}
 	if c.Timer == measure.TimerCPU {
 		o.Clock = measure.TimerCPU
 	}
 	list := sizes(p.Doubt.Secret, budget/run)
-	before, err := p.beside(ctx, c, list[0], cr.Batch)
+	before, err := p.selfReported(ctx, c, list[0], cr.Batch)
 	if err != nil {
 		return p.refuse(ctx, cr, err)
 	}
@@ -50,26 +50,26 @@ func (p *process) outside(ctx context.Context, c Case, cr *measure.CaseRound) er
 		if err != nil {
 			return p.refuse(ctx, cr, err)
 		}
-		after, err := p.beside(ctx, c, k, cr.Batch)
+		after, err := p.selfReported(ctx, c, k, cr.Batch)
 		if err != nil {
 			return p.refuse(ctx, cr, err)
 		}
 		o.Runs, o.Times = append(o.Runs, k), append(o.Times, took)
-		o.Beside = append(o.Beside, (before+after)/2)
+		o.Adjacent = append(o.Adjacent, (before+after)/2)
 		before = after
 	}
 	cr.Outside = o
 	return nil
 }
 
-// besideMost is the max number of samples taken next to a reading. A sample takes much longer than its runs,
+// maxSelfReported is the max number of samples taken next to a reading. A sample takes much longer than its runs,
 // because its outputs are checked.
-const besideMost = 5
+const maxSelfReported = 5
 
-// beside returns the time that the process now reports for a run: the mean over as many runs as pawl's
+// selfReported returns the time that the process now reports for a run: the mean over as many runs as pawl's
 // clock reads, up to a limit. On a busy machine few runs find a free core more often than many.
-func (p *process) beside(ctx context.Context, c Case, runs, batch int) (float64, error) {
-	m, err := p.session.Measure(ctx, c.Key.Name(), harness.Measure{Samples: min(max(1, runs/max(batch, 1)), besideMost)})
+func (p *process) selfReported(ctx context.Context, c Case, runs, batch int) (float64, error) {
+	m, err := p.session.Measure(ctx, c.Key.Name(), harness.Measure{Samples: min(max(1, runs/max(batch, 1)), maxSelfReported)})
 	if err != nil {
 		return 0, err
 	}
@@ -80,7 +80,7 @@ func (p *process) beside(ctx context.Context, c Case, runs, batch int) (float64,
 // process cannot predict the next one.
 func sizes(rng *rand.Rand, runs float64) []int {
 	list := []int{1, 2, 3, 4}
-	if most := int(min(2*runs/outsideSizes, outsideMost)); most >= 2*outsideSizes {
+	if most := int(min(2*runs/outsideSizes, maxExternalRuns)); most >= 2*outsideSizes {
 		list = list[:0]
 		for i := range outsideSizes {
 			low, high := i*most/outsideSizes, (i+1)*most/outsideSizes

@@ -79,7 +79,7 @@ type Request struct {
 	// Measured is called with each finished case; never nil.
 	Measured func(measure.Result)
 
-	heat *heat
+	heat *deviceActivity
 }
 
 // Watch starts reading the device. It returns the state at the start, and a function that

@@ -15,8 +15,8 @@ const (
 // Slowdown is the slowdown of a side with MoreWork, as a fraction.
 const Slowdown = float64(MoreWork)/float64(AllWork) - 1
 
-// leastSamples is the min number of samples of a round. Samples of many runs need not be many.
-const leastSamples = 6
+// minSamples is the min number of samples of a round. Samples of many runs need not be many.
+const minSamples = 6
 
 // setRuns sets the runs per sample. agreed is the number that the previous sides use, 0 for the first
 // side. chosen is the number that this side's harness chose for the case.
@@ -28,7 +28,7 @@ func (p *process) setRuns(agreed, chosen int) {
 	units := (max(agreed, chosen, 1) + int(AllWork) - 1) / int(AllWork)
 	p.batch = units * int(p.Work)
 	fewer := p.samples * max(chosen, 1) / (units * int(AllWork))
-	p.samples = max(fewer, min(leastSamples, p.samples))
+	p.samples = max(fewer, min(minSamples, p.samples))
 }
 
 // count scales samples with extra runs as if the extra runs were not there. It returns false if the

@@ -26,7 +26,7 @@ func (t *trial) measure(ctx context.Context, order []int, attempt int) (measure.
 		run = t.together
 	}
 	results, err := run(ctx, order, &round)
-	t.agree(results)
+	t.compareSides(results)
 	if err != nil {
 		return round, results, err
 	}
@@ -36,7 +36,7 @@ func (t *trial) measure(ctx context.Context, order []int, attempt int) (measure.
 			continue
 		}
 		t.warnHot(side.Implementation, index, *side.After)
-		if reasons := side.After.Reasons.Spoiling(); reasons != 0 {
+		if reasons := side.After.Reasons.Invalidating(); reasons != 0 {
 			spoiled[side.Implementation] = reasons
 		}
 	}
@@ -158,7 +158,7 @@ func (t *trial) dropRound(round measure.Round, spoiled map[string]gpu.Reasons, a
 	t.drops[strings.Join(sides, " and ")]++
 	t.warn(measure.Warning{
 		Code: "throttled", Round: &round.Index,
-		Message: fmt.Sprintf("round %d dropped (attempt %d of %d): the device slowed itself down (%v) while %s ran", t.counted+1, attempt+1, mostDrops+1, all, strings.Join(sides, " and ")),
+		Message: fmt.Sprintf("round %d dropped (attempt %d of %d): the device slowed itself down (%v) while %s ran", t.counted+1, attempt+1, maxDrops+1, all, strings.Join(sides, " and ")),
 	})
 	return all.String()
 }
@@ -169,7 +169,7 @@ func (t *trial) dropUnread(round measure.Round, attempt int) string {
 	t.drops[unreadDevice]++
 	t.warn(measure.Warning{
 		Code: "device_unread", Round: &round.Index,
-		Message: fmt.Sprintf("round %d dropped (attempt %d of %d): the device could not be read: %s", t.counted+1, attempt+1, mostDrops+1, t.unread),
+		Message: fmt.Sprintf("round %d dropped (attempt %d of %d): the device could not be read: %s", t.counted+1, attempt+1, maxDrops+1, t.unread),
 	})
 	return "the device could not be read: " + t.unread
 }

@@ -28,8 +28,8 @@ const (
 
 // scored is the state of a scored case, for which the process's own clock is not trusted.
 type scored struct {
-	most   int  // max runs per reading
-	paired bool // another side takes the same readings on the same inputs
+	maxRuns int  // max runs per reading
+	paired  bool // another side takes the same readings on the same inputs
 }
 
 // scoredRun is one run: the seed of its inputs, and the file with its result.
@@ -40,7 +40,7 @@ type scoredRun struct {
 
 // readyScored warms up and estimates how long a run takes.
 func (p *process) readyScored(ctx context.Context, c Case, cr *measure.CaseRound) error {
-	p.scored = scored{most: outsideSizes * 2}
+	p.scored = scored{maxRuns: outsideSizes * 2}
 	for range max(c.Warmup, warmChunk) {
 		took, _, err := p.scoredRead(ctx, c, p.Doubt.Secret, 0, 1)
 		if err != nil {
@@ -48,11 +48,11 @@ func (p *process) readyScored(ctx context.Context, c Case, cr *measure.CaseRound
 		}
 		cr.Warmup = append(cr.Warmup, took)
 	}
-	p.scored.most = int(max(scoreTime/stats.Median(cr.Warmup), 2*outsideSizes))
+	p.scored.maxRuns = int(max(scoreTime/stats.Median(cr.Warmup), 2*outsideSizes))
 	if bytes := tensorBytes(c.Arguments); bytes > 0 {
-		p.scored.most = max(min(p.scored.most, 2*scoreBytes/(outsideSizes*bytes)), integrity.LeastSizes)
+		p.scored.maxRuns = max(min(p.scored.maxRuns, 2*scoreBytes/(outsideSizes*bytes)), integrity.MinSizes)
 	}
-	cr.Outside = &measure.Outside{Clock: measure.TimerWall}
+	cr.Outside = &measure.OutsideTiming{Clock: measure.TimerWall}
 	return nil
 }
 
@@ -60,9 +60,9 @@ func (p *process) readyScored(ctx context.Context, c Case, cr *measure.CaseRound
 // of a round, and drawn from a secret.
 func (p *process) takeScored(ctx context.Context, c Case, cr *measure.CaseRound) error {
 	drawn := rand.New(rand.NewChaCha8(p.Doubt.Draw(p.round, c, fmt.Sprintf("slope %d", len(cr.Samples)))))
-	o := measure.Outside{Clock: cr.Outside.Clock}
+	o := measure.OutsideTiming{Clock: cr.Outside.Clock}
 	var runs []scoredRun
-	for i, k := range sizes(drawn, float64(p.scored.most)*outsideSizes/2) {
+	for i, k := range sizes(drawn, float64(p.scored.maxRuns)*outsideSizes/2) {
 		took, list, err := p.scoredRead(ctx, c, drawn, i, k)
 		if err != nil {
 			return err
@@ -74,7 +74,7 @@ func (p *process) takeScored(ctx context.Context, c Case, cr *measure.CaseRound)
 	line, _ := integrity.Fit(&o)
 	cr.Samples = append(cr.Samples, max(line.Run, 1)) // the fit over all readings catches a value below one nanosecond
 	cr.Batch = 1
-	return p.lookAtScored(ctx, c, cr, runs)
+	return p.checkScored(ctx, c, cr, runs)
 }
 
 // scoredRead asks for runs, each on unique inputs. It removes the files of earlier runs
@@ -105,10 +105,10 @@ func (p *process) scoredRead(ctx context.Context, c Case, drawn *rand.Rand, read
 	return took, runs, err
 }
 
-// lookAtScored reads the outputs of every run of a slope, for the comparison with the other side, and
+// checkScored reads the outputs of every run of a slope, for the comparison with the other side, and
 // compares one of them with the oracle. The process could not know which one. For it, pawl creates the
 // inputs again, in case the process changed their file.
-func (p *process) lookAtScored(ctx context.Context, c Case, cr *measure.CaseRound, runs []scoredRun) error {
+func (p *process) checkScored(ctx context.Context, c Case, cr *measure.CaseRound, runs []scoredRun) error {
 	key := p.Doubt.Draw(p.round, c, "signs")
 	compared := p.Doubt.Secret.IntN(len(runs))
 	blocks := 0
@@ -143,7 +143,7 @@ func (p *process) lookAtScored(ctx context.Context, c Case, cr *measure.CaseRoun
 		}
 	}
 	if p.scored.paired {
-		p.looking.sums = append(p.looking.sums, sums...)
+		p.check.sums = append(p.check.sums, sums...)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 // Warm-up ends when the kernel is steady. These constants bound it.
 const (
 	warmChunk     = 10 // samples between two tests for steadiness
-	warmMost      = 10 // multiple of the min number of warm-up samples
+	maxWarmFactor = 10 // multiple of the min number of warm-up samples
 	warmTolerance = 0.01
 )
 
@@ -25,7 +25,7 @@ const (
 type Sessions struct {
 	Command func(Case) harness.Command
 	Hello   harness.Hello
-	Doubt   *Doubt // nil trusts the process
+	Doubt   *Verification // nil trusts the process
 	Work    Work
 }
 
@@ -42,12 +42,12 @@ func (s Sessions) Round(ctx context.Context, r Request) ([]measure.Result, error
 			err = p.take(ctx, c, &cr, p.samples)
 		}
 		if err == nil {
-			err = p.doubt(ctx, c, &cr)
+			err = p.checkCase(ctx, c, &cr)
 		}
 		if err != nil {
 			return results, err
 		}
-		result := measure.Result{Case: c.Key, Round: cr, Sums: p.looking.sums}
+		result := measure.Result{Case: c.Key, Round: cr, Sums: p.check.sums}
 		results = append(results, result)
 		r.Measured(result)
 	}
@@ -86,11 +86,11 @@ type process struct {
 	key     string           // key of the running command
 	cases   int              // number of prepared cases
 	lost    int              // consecutive processes lost to a case
-	looking believed         // what is checked of the prepared case
+	check   caseCheck        // what is checked of the prepared case
 	batch   int              // runs per sample, if pawl sets it; 0 means the harness decides
 	samples int              // number to take of the prepared case
 	scored  scored
-	heat    *heat
+	heat    *deviceActivity
 	tree    *harness.Tree // its processes; nil if it runs alone
 }
 
@@ -113,8 +113,8 @@ func (p *process) ready(ctx context.Context, c Case) (measure.CaseRound, error) 
 	if err != nil {
 		return p.refused(ctx, err)
 	}
-	p.expect(c)
-	busy := p.heat.needs() // warmUp also detects whether the kernel is warm
+	p.drawChecks(c)
+	busy := p.heat.warmUpTime() // warmUp also detects whether the kernel is warm
 	if p.cases++; p.cases > 1 {
 		busy = 0
 	}
@@ -172,13 +172,13 @@ func (p *process) take(ctx context.Context, c Case, cr *measure.CaseRound, sampl
 		*cr = measure.CaseRound{Error: fmt.Sprintf("its harness decides how many runs a sample has: %d", m.Batch), Samples: measure.Samples{}, Warmup: cr.Warmup, Quantum: cr.Quantum}
 		return nil
 	}
-	p.looking.kept = append(p.looking.kept, m.Kept...)
+	p.check.kept = append(p.check.kept, m.Kept...)
 	cr.Batch, cr.Note = m.Batch, m.Note
 	cr.Samples = append(cr.Samples, m.Samples...)
 	cr.Wall = append(cr.Wall, m.Wall...)
 	cr.CPU = append(cr.CPU, m.CPU...)
 	cr.Clocks = append(cr.Clocks, m.Clocks...)
-	p.looking.sums = append(p.looking.sums, m.Sums...)
+	p.check.sums = append(p.check.sums, m.Sums...)
 	return nil
 }
 
@@ -250,7 +250,7 @@ func inOneLine(e *harness.Error) string {
 
 // warmUp runs a case until it is steady, with at least the planned number of samples.
 func (p *process) warmUp(ctx context.Context, c Case, cr *measure.CaseRound, busy time.Duration) error {
-	for len(cr.Warmup) < warmMost*max(c.Warmup, warmChunk) {
+	for len(cr.Warmup) < maxWarmFactor*max(c.Warmup, warmChunk) {
 		ask := harness.Measure{Samples: warmChunk, Warmup: true}
 		if len(cr.Warmup) == 0 {
 			ask.Samples, ask.Busy = max(c.Warmup, 1), busy.Nanoseconds()

@@ -11,9 +11,9 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// mostDrops is how often one round may be dropped and measured again. A device that
+// maxDrops is how often one round may be dropped and measured again. A device that
 // slows itself down a third time will not recover.
-const mostDrops = 2
+const maxDrops = 2
 
 // Run measures until every case is decided, the rounds or the budget run out, a side
 // breaks or ctx ends. What was measured until then has been recorded: an error says only
@@ -50,7 +50,7 @@ type trial struct {
 	drops     map[string]int  // dropped rounds, by the affected sides
 	failed    map[string]bool // cases in which the base has failed in any round
 	unread    string          // why the device could not be read in the current round
-	heat      heat
+	heat      deviceActivity
 	out       Outcome
 }
 
@@ -92,7 +92,7 @@ func (t *trial) run(ctx context.Context) error {
 			}
 			if !whole {
 				t.out.State = measure.Throttled
-				t.out.Reason = fmt.Sprintf("round %d was dropped %d times in a row: let the device cool, or lock lower clocks", t.counted+1, mostDrops+1)
+				t.out.Reason = fmt.Sprintf("round %d was dropped %d times in a row: let the device cool, or lock lower clocks", t.counted+1, maxDrops+1)
 				t.look(true)
 				return nil
 			}
@@ -128,7 +128,7 @@ func (t *trial) look(final bool) {
 // attempt.
 func (t *trial) round(ctx context.Context, target int) (bool, error) {
 	order := t.orders.next()
-	for attempt := range mostDrops + 1 {
+	for attempt := range maxDrops + 1 {
 		began := t.Now()
 		t.Emit(RoundStarted{Number: t.counted + 1, Of: target, Order: t.names(order), Cases: len(t.undecided), Attempt: attempt})
 		round, results, err := t.measure(ctx, order, attempt)

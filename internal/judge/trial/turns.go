@@ -34,17 +34,17 @@ func (t *trial) canTakeTurns() bool {
 // case it prepares and warms up every side. Then they measure in turns, AB BA AB BA,
 // while the others wait for their next request.
 func (t *trial) turns(ctx context.Context, order []int, round *measure.Round) ([]measure.Result, error) {
-	table := make([]*seat, len(order))
+	table := make([]*participant, len(order))
 	freezer := new(harness.Freezer)
 	defer freezer.Close()
 	for i, n := range order {
 		side := t.Sides[n]
 		sessions, _ := side.Runner.(Sessions)
-		table[i] = &seat{side: side, process: sessions.open(round.Seed, round.Index), cases: casesByName(side.Cases), freezer: freezer}
+		table[i] = &participant{side: side, process: sessions.open(round.Seed, round.Index), cases: casesByName(side.Cases), freezer: freezer}
 		table[i].process.tree, table[i].process.heat = freezer.Tree(side.Name), &t.heat
 		defer table[i].process.kill()
 	}
-	results, err := t.play(ctx, table, round)
+	results, err := t.measureCases(ctx, table, round)
 	for _, s := range table {
 		if err == nil {
 			err = s.turn(func() error { return s.process.bye(ctx) })
@@ -56,8 +56,8 @@ func (t *trial) turns(ctx context.Context, order []int, round *measure.Round) ([
 	return results, err
 }
 
-// seat is a side that takes part in a round of turns.
-type seat struct {
+// participant is a side that takes part in a round of turns.
+type participant struct {
 	side    Side
 	process *process
 	cases   map[string]Case
@@ -68,10 +68,12 @@ type seat struct {
 }
 
 // turn lets only the processes of this side run while f runs.
-func (s *seat) turn(f func() error) error { return s.broke(s.freezer.Turn(s.process.tree, f)) }
+func (s *participant) turn(f func() error) error {
+	return s.wrapError(s.freezer.Turn(s.process.tree, f))
+}
 
-// broke adds the side to an error.
-func (s *seat) broke(err error) error {
+// wrapError adds the side to an error.
+func (s *participant) wrapError(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -87,10 +89,10 @@ func casesByName(cases []Case) map[string]Case {
 	return m
 }
 
-func (t *trial) play(ctx context.Context, table []*seat, round *measure.Round) ([]measure.Result, error) {
+func (t *trial) measureCases(ctx context.Context, table []*participant, round *measure.Round) ([]measure.Result, error) {
 	var results []measure.Result
 	for _, name := range t.sequence(table, round.Cases) {
-		got, err := t.playCase(ctx, table, name, round.Index)
+		got, err := t.measureCase(ctx, table, name, round.Index)
 		results = append(results, got...)
 		if err != nil {
 			return results, err
@@ -101,7 +103,7 @@ func (t *trial) play(ctx context.Context, table []*seat, round *measure.Round) (
 
 // sequence returns the round's order of cases, grouped by command. The first side that
 // has a case determines its command.
-func (t *trial) sequence(table []*seat, names []string) []string {
+func (t *trial) sequence(table []*participant, names []string) []string {
 	commands := map[string]func(Case) harness.Command{}
 	var cases []Case
 	for _, name := range names {
@@ -121,10 +123,10 @@ func (t *trial) sequence(table []*seat, names []string) []string {
 	return out
 }
 
-// playCase measures one case on every side that has it.
-func (t *trial) playCase(ctx context.Context, table []*seat, name string, round int) ([]measure.Result, error) {
-	var playing []*seat
-	states := map[*seat]*measure.CaseRound{}
+// measureCase measures one case on every side that has it.
+func (t *trial) measureCase(ctx context.Context, table []*participant, name string, round int) ([]measure.Result, error) {
+	var playing []*participant
+	states := map[*participant]*measure.CaseRound{}
 	longest := 0.0
 	for _, s := range table {
 		c, ok := s.cases[name]
@@ -152,18 +154,18 @@ func (t *trial) playCase(ctx context.Context, table []*seat, name string, round 
 		return nil, err
 	}
 	for _, s := range playing { // after all have measured, because checking uses the machine
-		if err := s.timed(t.Now, func() error { return s.process.doubt(ctx, s.cases[name], states[s]) }); err != nil {
+		if err := s.timed(t.Now, func() error { return s.process.checkCase(ctx, s.cases[name], states[s]) }); err != nil {
 			return nil, err
 		}
 	}
-	if err := stayedStopped(table, states); err != nil {
+	if err := checkStayedStopped(table, states); err != nil {
 		return nil, err
 	}
 	var results []measure.Result
 	for _, s := range table {
 		if cr := states[s]; cr != nil {
 			cr.Round = round
-			result := measure.Result{Case: s.cases[name].Key, Round: *cr, Sums: s.process.looking.sums}
+			result := measure.Result{Case: s.cases[name].Key, Round: *cr, Sums: s.process.check.sums}
 			results = append(results, result)
 			t.Emit(CaseMeasured{Round: round, Side: s.side.Name, Result: result})
 		}
@@ -172,30 +174,30 @@ func (t *trial) playCase(ctx context.Context, table []*seat, name string, round 
 }
 
 // pair gives the samples of all sides the same number of runs, so that they use the same inputs.
-func pair(playing []*seat, states map[*seat]*measure.CaseRound) {
+func pair(playing []*participant, states map[*participant]*measure.CaseRound) {
 	batch, scored := 0, math.MaxInt
 	for _, s := range playing {
-		batch, scored = max(batch, states[s].Batch), min(scored, s.process.scored.most)
+		batch, scored = max(batch, states[s].Batch), min(scored, s.process.scored.maxRuns)
 	}
 	for _, s := range playing {
 		s.process.setRuns(batch, batch)
-		s.process.scored.most, s.process.scored.paired = scored, true
+		s.process.scored.maxRuns, s.process.scored.paired = scored, true
 	}
 }
 
 // takeTurns lets each side measure a few samples per turn, and reverses the order after
 // each pass.
-func (t *trial) takeTurns(ctx context.Context, playing []*seat, states map[*seat]*measure.CaseRound, name string, longest float64) error {
+func (t *trial) takeTurns(ctx context.Context, playing []*participant, states map[*participant]*measure.CaseRound, name string, longest float64) error {
 	for len(playing) > 0 {
 		for _, s := range playing {
 			c, cr := s.cases[name], states[s]
 			n := min(turnSamples(longest), s.process.samples-len(cr.Samples))
-			cr.Turn = max(cr.Turn, n)
+			cr.SamplesPerTurn = max(cr.SamplesPerTurn, n)
 			if err := s.timed(t.Now, func() error { return s.process.take(ctx, c, cr, n) }); err != nil {
 				return err
 			}
 		}
-		playing = slices.DeleteFunc(playing, func(s *seat) bool {
+		playing = slices.DeleteFunc(playing, func(s *participant) bool {
 			return states[s].Error != "" || len(states[s].Samples) >= s.process.samples
 		})
 		slices.Reverse(playing)
@@ -212,7 +214,7 @@ func turnSamples(sample float64) int {
 	return max(1, int(float64(turn.Nanoseconds())/sample))
 }
 
-func (s *seat) timed(now func() time.Time, f func() error) error {
+func (s *participant) timed(now func() time.Time, f func() error) error {
 	began := now()
 	err := s.turn(f)
 	s.spent += now().Sub(began)

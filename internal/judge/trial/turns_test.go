@@ -149,8 +149,8 @@ func TestSidesTakeTurns(t *testing.T) {
 		}
 	}
 	for _, r := range b.results {
-		if len(r.Round.Samples) != 10 || r.Round.Turn != 4 || len(r.Round.Warmup) < 20 || r.Round.Unsteady {
-			t.Errorf("%s: %d samples in turns of %d after %d of warm-up, unsteady %v", r.Case, len(r.Round.Samples), r.Round.Turn, len(r.Round.Warmup), r.Round.Unsteady)
+		if len(r.Round.Samples) != 10 || r.Round.SamplesPerTurn != 4 || len(r.Round.Warmup) < 20 || r.Round.Unsteady {
+			t.Errorf("%s: %d samples in turns of %d after %d of warm-up, unsteady %v", r.Case, len(r.Round.Samples), r.Round.SamplesPerTurn, len(r.Round.Warmup), r.Round.Unsteady)
 		}
 	}
 	for _, r := range b.rounds {
@@ -274,8 +274,8 @@ func TestOneSideAfterTheOther(t *testing.T) {
 		t.Errorf("turns %v, want one of ten samples a side and round", turns)
 	}
 	for _, r := range b.results {
-		if r.Round.Turn != 0 {
-			t.Errorf("%s has turns of %d", r.Case, r.Round.Turn)
+		if r.Round.SamplesPerTurn != 0 {
+			t.Errorf("%s has turns of %d", r.Case, r.Round.SamplesPerTurn)
 		}
 	}
 }

@@ -79,10 +79,10 @@ type File struct{ Path, Why string }
 // Mention is a line of a file that contains the name of another file.
 type Mention struct{ File, Line string }
 
-// Touching returns the files of a change that affect the suite. An ignored file counts if a file that
+// Affecting returns the files of a change that affect the suite. An ignored file counts if a file that
 // affects the suite reads it: a source can include a file that is named like documentation. mentions
 // returns the lines that contain one of the names.
-func (r Rules) Touching(ctx context.Context, changed []string, mentions func(ctx context.Context, names []string) ([]Mention, error)) ([]File, error) {
+func (r Rules) Affecting(ctx context.Context, changed []string, mentions func(ctx context.Context, names []string) ([]Mention, error)) ([]File, error) {
 	var list []File
 	ignored := map[string][]string{} // by base name
 	for _, file := range changed {
@@ -114,9 +114,9 @@ func (r Rules) Touching(ctx context.Context, changed []string, mentions func(ctx
 }
 
 var (
-	comment  = lazyregexp.New(`^\s*(//|/?\*|#|;|--|%|\.\.)`)
-	metadata = lazyregexp.New(`(^|/)(pyproject\.toml|setup\.(py|cfg)|MANIFEST\.in|Cargo\.toml|package\.json)$`)
-	aboutIt  = lazyregexp.New(`(?i)^(readme|license|changelog|\.gitignore)`)
+	comment      = lazyregexp.New(`^\s*(//|/?\*|#|;|--|%|\.\.)`)
+	metadata     = lazyregexp.New(`(^|/)(pyproject\.toml|setup\.(py|cfg)|MANIFEST\.in|Cargo\.toml|package\.json)$`)
+	metadataName = lazyregexp.New(`(?i)^(readme|license|changelog|\.gitignore)`)
 )
 
 // reads reports whether a line seems to read a file. A comment does not, unless the name ends a string,
@@ -124,7 +124,7 @@ var (
 func (m Mention) reads(name string) bool {
 	_, after, found := strings.Cut(m.Line, name)
 	switch {
-	case !found, aboutIt.MatchString(name) && metadata.MatchString(m.File):
+	case !found, metadataName.MatchString(name) && metadata.MatchString(m.File):
 		return false
 	case comment.MatchString(m.Line):
 		return after != "" && strings.ContainsRune(`"'>`, rune(after[0]))

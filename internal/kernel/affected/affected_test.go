@@ -112,7 +112,7 @@ func TestTouching(t *testing.T) {
 		{"README.md", "docs/other.md", "see README.md", "", ""},
 		{"k/x.cu README.md", "k/a.c", "int x;", "k/x.cu", "in the suite's folder"},
 	} {
-		got, err := r.Touching(t.Context(), strings.Fields(test.changed), func(context.Context, []string) ([]affected.Mention, error) {
+		got, err := r.Affecting(t.Context(), strings.Fields(test.changed), func(context.Context, []string) ([]affected.Mention, error) {
 			return []affected.Mention{{File: test.from, Line: test.line}}, nil
 		})
 		switch {

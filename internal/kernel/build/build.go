@@ -131,7 +131,7 @@ func (r Recipe) make(ctx context.Context, res *Result, log io.Writer) error {
 	if r.Cache == nil || len(r.Outputs) == 0 {
 		return r.execute(ctx, res, log)
 	}
-	before, err := r.look(ctx)
+	before, err := r.snapshot(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -145,7 +145,7 @@ func (r Recipe) make(ctx context.Context, res *Result, log io.Writer) error {
 		res.Note = fmt.Sprintf("build.inputs names %s, which is not there", before.missing[0])
 	}
 	res.Key = r.key(ctx, before)
-	for _, key := range []string{res.Key, placed(res.Key, before.root)} {
+	for _, key := range []string{res.Key, folderKey(res.Key, before.root)} {
 		if e, printed, ok := r.Cache.restore(key, r.Dir); ok {
 			res.Cached, res.Key, res.Log = true, key, string(printed)
 			fmt.Fprintf(log, "# from the cache, built in %.1f s: %s\n", e.Seconds, r.Name())
@@ -172,20 +172,20 @@ func (r Recipe) buildAndKeep(ctx context.Context, before *snapshot, res *Result,
 		old = append(old, o.Path)
 	}
 	began := time.Now()
-	a := age(root, old, func(p string) bool { return before.tracked[filepath.Join(before.inside, p)] })
+	a := makeOld(root, old, func(p string) bool { return before.tracked[filepath.Join(before.suiteFolder, p)] })
 	err = r.execute(ctx, res, log)
-	renewed := a.end()
+	renewed := a.restore()
 	if err != nil {
 		return err
 	}
 	seconds := time.Since(began).Seconds()
-	after, err := r.look(ctx)
+	after, err := r.snapshot(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
 		return fmt.Errorf("look at what the build read: %w", err)
-	case !before.keeps(after):
+	case !before.unchangedIn(after):
 		res.Note = "not kept: files changed while it was built, or it goes on from an earlier build"
 		return nil
 	case !renewed:
@@ -210,19 +210,19 @@ func (r Recipe) keep(root *os.Root, before *snapshot, res *Result, seconds float
 		if err != nil {
 			return err
 		}
-		e.Outputs = append(e.Outputs, kept{Path: filepath.ToSlash(o.Path), Mode: info.Mode().Perm(), Digest: o.Digest})
-		if named, err := names(root, o.Path, before.root); err != nil {
+		e.Outputs = append(e.Outputs, cachedOutput{Path: filepath.ToSlash(o.Path), Mode: info.Mode().Perm(), Digest: o.Digest})
+		if named, err := containsPath(root, o.Path, before.root); err != nil {
 			return err
 		} else if named {
-			e.Key = placed(res.Key, before.root)
+			e.Key = folderKey(res.Key, before.root)
 		}
 	}
 	return r.Cache.store(e, root, []byte(res.Log))
 }
 
-// names reports whether a file contains the name of a folder, such as a library search path or
+// containsPath reports whether a file contains the name of a folder, such as a library search path or
 // the location of its sources. Such a file would be wrong in another folder.
-func names(root *os.Root, path, folder string) (bool, error) {
+func containsPath(root *os.Root, path, folder string) (bool, error) {
 	f, err := root.Open(path)
 	if err != nil {
 		return false, err

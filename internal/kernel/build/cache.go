@@ -80,18 +80,18 @@ func parseSize(s string) (int64, error) {
 
 // entry describes a cached build.
 type entry struct {
-	Format  string     `json:"format"`
-	Key     string     `json:"key"`
-	Command string     `json:"command"`
-	Seconds float64    `json:"seconds"`
-	Outputs []kept     `json:"outputs"`
-	Log     string     `json:"log"` // digest of the file log
-	Arch    []string   `json:"arch,omitempty"`
-	Made    *time.Time `json:"made,omitempty"`
+	Format  string         `json:"format"`
+	Key     string         `json:"key"`
+	Command string         `json:"command"`
+	Seconds float64        `json:"seconds"`
+	Outputs []cachedOutput `json:"outputs"`
+	Log     string         `json:"log"` // digest of the file log
+	Arch    []string       `json:"arch,omitempty"`
+	Made    *time.Time     `json:"made,omitempty"`
 }
 
-// kept is an output. Its content is in the file named by its index.
-type kept struct {
+// cachedOutput is an output. Its content is in the file named by its index.
+type cachedOutput struct {
 	Path   string      `json:"path"` // relative to the suite's folder, with slashes
 	Mode   fs.FileMode `json:"mode"`
 	Size   int64       `json:"size"`
@@ -105,9 +105,9 @@ const (
 
 func (c *Cache) at(key string) string { return filepath.Join(c.Dir, key[:2], key) }
 
-// placed returns the key of a build whose outputs contain the name of the folder they were built
+// folderKey returns the key of a build whose outputs contain the name of the folder they were built
 // in. It is valid only in that folder.
-func placed(key, root string) string {
+func folderKey(key, root string) string {
 	sum := sha256.New()
 	writeField(sum, key, root)
 	return hex.EncodeToString(sum.Sum(nil))
@@ -126,7 +126,7 @@ func (c *Cache) load(key string) (*entry, string, bool) {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxEntryBytes+1))
 	var e entry
-	if err != nil || json.Unmarshal(text, &e) != nil || !e.whole(key) {
+	if err != nil || json.Unmarshal(text, &e) != nil || !e.valid(key) {
 		c.discard(dir)
 		return nil, "", false
 	}
@@ -135,9 +135,9 @@ func (c *Cache) load(key string) (*entry, string, bool) {
 	return &e, dir, true
 }
 
-// whole reports whether an entry is a valid one under this key. Its contents are checked while
+// valid reports whether an entry is a valid one under this key. Its contents are checked while
 // they are copied.
-func (e *entry) whole(key string) bool {
+func (e *entry) valid(key string) bool {
 	ok := e.Format == keyFormat && e.Key == key && len(e.Outputs) > 0 && len(e.Outputs) <= maxKept && e.Seconds >= 0
 	for _, o := range e.Outputs {
 		ok = ok && filepath.IsLocal(filepath.FromSlash(o.Path)) && o.Mode == o.Mode.Perm() && o.Size >= 0
@@ -220,19 +220,19 @@ func (c *Cache) discard(dir string) {
 	_ = os.RemoveAll(away)
 }
 
-// held is an entry as found on disk.
-type held struct {
+// storedEntry is an entry as found on disk.
+type storedEntry struct {
 	dir  string
 	size int64
 	used time.Time
 }
 
 // entries returns the entries of the cache.
-func (c *Cache) entries() []held {
+func (c *Cache) entries() []storedEntry {
 	dirs, _ := filepath.Glob(filepath.Join(globSafe(c.Dir), "??", "*"))
-	var list []held
+	var list []storedEntry
 	for _, dir := range dirs {
-		h := held{dir: dir}
+		h := storedEntry{dir: dir}
 		if info, err := os.Stat(filepath.Join(dir, "entry.json")); err == nil {
 			h.used = info.ModTime()
 		}
@@ -275,7 +275,7 @@ func (c *Cache) evict(now time.Time) error {
 	if total <= limit {
 		return nil
 	}
-	slices.SortFunc(list, func(a, b held) int { return a.used.Compare(b.used) })
+	slices.SortFunc(list, func(a, b storedEntry) int { return a.used.Compare(b.used) })
 	for _, h := range list {
 		if total <= limit/10*9 {
 			break

@@ -22,9 +22,9 @@ type Diagnostic struct {
 	Fix     string // how to fix it; empty if unknown
 }
 
-// shape is a format in which a tool prints errors. Its groups are named file, line, column and
+// errorFormat is a format in which a tool prints errors. Its groups are named file, line, column and
 // message.
-type shape struct {
+type errorFormat struct {
 	pattern *lazyregexp.Regexp
 	// weak shapes only report that something failed. They count if no other shape matches.
 	weak bool
@@ -32,28 +32,28 @@ type shape struct {
 	follows bool
 }
 
-func form(pattern string) shape { return shape{pattern: lazyregexp.New(pattern)} }
+func format(pattern string) errorFormat { return errorFormat{pattern: lazyregexp.New(pattern)} }
 
 // shapes is tried in this order on every line.
-var shapes = []shape{
+var shapes = []errorFormat{
 	// gcc, clang, and similar
-	form(`^(?P<file>[^\s:][^:]*):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: (?P<message>.+)$`),
-	form(`^(?P<file>[^\s:][^:]*):(?P<line>\d+): (?:fatal )?error: (?P<message>.+)$`),
+	format(`^(?P<file>[^\s:][^:]*):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: (?P<message>.+)$`),
+	format(`^(?P<file>[^\s:][^:]*):(?P<line>\d+): (?:fatal )?error: (?P<message>.+)$`),
 	// nvcc's front end
-	form(`^(?P<file>[^\s(][^(]*)\((?P<line>\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (?P<message>.+)$`),
-	form(`^ptxas (?P<file>[^,]+), line (?P<line>\d+); (?:error|fatal) *: (?P<message>.+)$`),
-	form(`^(?P<message>(?:ptxas|nvcc|nvlink|fatbinary|cicc) (?:error|fatal) *: .+)$`),
+	format(`^(?P<file>[^\s(][^(]*)\((?P<line>\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (?P<message>.+)$`),
+	format(`^ptxas (?P<file>[^,]+), line (?P<line>\d+); (?:error|fatal) *: (?P<message>.+)$`),
+	format(`^(?P<message>(?:ptxas|nvcc|nvlink|fatbinary|cicc) (?:error|fatal) *: .+)$`),
 	// linkers
-	form(`^(?:\S*ld(?:\.\w+)?: )?(?P<file>[^\s:]+\.\w+):(?P<line>\d+): (?P<message>(?:undefined reference to|multiple definition of) .+)$`),
-	form(`^.*?(?P<message>(?:undefined reference to|multiple definition of|undefined symbol:) .+)$`),
-	form(`^\S*ld(?:\.\w+)?: (?:error: )?(?P<message>(?:cannot find|unable to find) .+)$`),
+	format(`^(?:\S*ld(?:\.\w+)?: )?(?P<file>[^\s:]+\.\w+):(?P<line>\d+): (?P<message>(?:undefined reference to|multiple definition of) .+)$`),
+	format(`^.*?(?P<message>(?:undefined reference to|multiple definition of|undefined symbol:) .+)$`),
+	format(`^\S*ld(?:\.\w+)?: (?:error: )?(?P<message>(?:cannot find|unable to find) .+)$`),
 	{pattern: lazyregexp.New(`^CMake Error at (?P<file>[^:]+):(?P<line>\d+) \([^)]*\):(?P<message>.*)$`), follows: true},
 	{pattern: lazyregexp.New(`^CMake Error(?: in [^:]+)?:(?P<message>.*)$`), follows: true},
-	form(`^ninja: (?P<message>(?:error|fatal): .+)$`),
-	form(`^(?P<file>[^\s:]*[Mm]akefile[^\s:]*):(?P<line>\d+): \*\*\* (?P<message>.+)$`),
-	form(`^g?make(?:\[\d+\])?: \*\*\* (?P<message>No rule to make target .+)$`),
-	form(`^(?P<message>\S+: (?:internal compiler error|fatal error): .+)$`),
-	form(`^(?:[a-z][\w+.-]*: )?(?P<message>(?:error|fatal error): .+)$`),
+	format(`^ninja: (?P<message>(?:error|fatal): .+)$`),
+	format(`^(?P<file>[^\s:]*[Mm]akefile[^\s:]*):(?P<line>\d+): \*\*\* (?P<message>.+)$`),
+	format(`^g?make(?:\[\d+\])?: \*\*\* (?P<message>No rule to make target .+)$`),
+	format(`^(?P<message>\S+: (?:internal compiler error|fatal error): .+)$`),
+	format(`^(?:[a-z][\w+.-]*: )?(?P<message>(?:error|fatal error): .+)$`),
 	{pattern: lazyregexp.New(`^(?P<message>ninja: build stopped: .+)$`), weak: true},
 	{pattern: lazyregexp.New(`^(?P<message>g?make(?:\[\d+\])?: \*\*\* .+)$`), weak: true},
 	{pattern: lazyregexp.New(`^(?P<message>FAILED: .+)$`), weak: true},
@@ -129,7 +129,7 @@ func splitLines(log string) []string {
 // escapes matches the color codes that compilers print to a terminal.
 var escapes = lazyregexp.New(`\x1b\[[0-9;]*[A-Za-z]`)
 
-func match(line string) (Diagnostic, shape, bool) {
+func match(line string) (Diagnostic, errorFormat, bool) {
 	for _, s := range shapes {
 		m := s.pattern.FindStringSubmatch(line)
 		if m == nil {
@@ -150,7 +150,7 @@ func match(line string) (Diagnostic, shape, bool) {
 		}
 		return d, s, true
 	}
-	return Diagnostic{}, shape{}, false
+	return Diagnostic{}, errorFormat{}, false
 }
 
 // paragraph joins the indented lines that explain an error of CMake.

@@ -2,62 +2,62 @@ package build
 
 import "github.com/goatnote-inc/pawl/internal/base/lazyregexp"
 
-// remedy is the fix for an error with a known cause. $1 stands for what the pattern matched.
-type remedy struct {
+// knownFix is the fix for an error with a known cause. $1 stands for what the pattern matched.
+type knownFix struct {
 	pattern  *lazyregexp.Regexp
 	fix      string
 	anywhere bool // about the machine, so the pattern may match any line
 }
 
-func cure(pattern, fix string) remedy { return remedy{lazyregexp.New(pattern), fix, false} }
+func fixFor(pattern, fix string) knownFix { return knownFix{lazyregexp.New(pattern), fix, false} }
 
-func (r remedy) ofTheMachine() remedy {
+func (r knownFix) inWholeLog() knownFix {
 	r.anywhere = true
 	return r
 }
 
-var remedies = []remedy{
-	cure(`Value '(\w+)' is not defined for option 'gpu-(?:architecture|code)'`,
+var remedies = []knownFix{
+	fixFor(`Value '(\w+)' is not defined for option 'gpu-(?:architecture|code)'`,
 		"this CUDA toolkit does not know $1: install a newer one, or write build.arch with one of nvcc --list-gpu-arch"),
-	cure(`Unsupported gpu architecture '(\w+)'`,
+	fixFor(`Unsupported gpu architecture '(\w+)'`,
 		"this CUDA toolkit does not know $1: install a newer one, or write build.arch with one of nvcc --list-gpu-arch"),
-	cure(`uses too much shared data \((0x[0-9a-f]+) bytes, (0x[0-9a-f]+) max\)`,
+	fixFor(`uses too much shared data \((0x[0-9a-f]+) bytes, (0x[0-9a-f]+) max\)`,
 		"the kernel declares $1 bytes of shared memory and may have $2: use smaller tiles, or extern __shared__ with cudaFuncAttributeMaxDynamicSharedMemorySize"),
-	cure(`unsupported GNU version! gcc versions later than (\d+) are not supported`,
+	fixFor(`unsupported GNU version! gcc versions later than (\d+) are not supported`,
 		"nvcc needs an older host compiler: install g++-$1 and add -ccbin g++-$1 to build.flags"),
-	cure(`(?:fatal error: |cannot open source file ")pawl\.h`,
+	fixFor(`(?:fatal error: |cannot open source file ")pawl\.h`,
 		"pawl sdk c writes pawl.h into this folder; or add its folder with -I"),
-	cure(`fatal error: (\S+): No such file or directory`,
+	fixFor(`fatal error: (\S+): No such file or directory`,
 		"add the folder of $1 with -I, or install the package that has it; for a base, see that it is committed"),
-	cure(`cannot open source file "([^"]+)"`,
+	fixFor(`cannot open source file "([^"]+)"`,
 		"add the folder of $1 with -I, or install the package that has it; for a base, see that it is committed"),
-	cure(`(?:cannot find|unable to find library) -l(\S+?)(?::|$)`,
+	fixFor(`(?:cannot find|unable to find library) -l(\S+?)(?::|$)`,
 		"install the development package of lib$1, or add its folder with -L to build.link"),
-	cure("undefined reference to [`']([^']+)'",
+	fixFor("undefined reference to [`']([^']+)'",
 		"compile the file that defines it, or link its library; a template has to be instantiated where it is defined"),
-	cure(`Undefined reference to '([^']+)' in`,
+	fixFor(`Undefined reference to '([^']+)' in`,
 		"device code calls another file's: compile with -rdc=true, or define it in the same file"),
-	cure(`Unresolved extern function '([^']+)'`,
+	fixFor(`Unresolved extern function '([^']+)'`,
 		"device code calls another file's: compile with -rdc=true, or define it in the same file"),
-	cure(`[Gg]enerator\s*:.*\s+[Dd]oes not match the generator used\s+previously`,
-		"the folder was configured by hand for another generator: remove it, or name another in build.folder").ofTheMachine(),
-	cure(`(?:No CMAKE_CUDA_COMPILER could be found|Failed to find nvcc|Could not find .?nvcc)`,
+	fixFor(`[Gg]enerator\s*:.*\s+[Dd]oes not match the generator used\s+previously`,
+		"the folder was configured by hand for another generator: remove it, or name another in build.folder").inWholeLog(),
+	fixFor(`(?:No CMAKE_CUDA_COMPILER could be found|Failed to find nvcc|Could not find .?nvcc)`,
 		"install the CUDA toolkit, or put its bin folder into PATH"),
-	cure(`No module named '?(torch)`,
+	fixFor(`No module named '?(torch)`,
 		"install PyTorch for this python3, or name another in build.env: {PYTHON: ...}"),
-	cure(`No module named '?([\w.]+)`,
+	fixFor(`No module named '?([\w.]+)`,
 		"install the package $1 for this python3, or name another in build.env: {PYTHON: ...}"),
-	cure(`Ninja is required to load C\+\+ extensions`, "install ninja"),
-	cure(`No rule to make target '?([^',]+)'?`,
+	fixFor(`Ninja is required to load C\+\+ extensions`, "install ninja"),
+	fixFor(`No rule to make target '?([^',]+)'?`,
 		"neither a target nor a file: check its name, and for a base that it is committed"),
-	cure(`(?:virtual memory exhausted|Killed signal terminated program|[Cc]annot allocate memory|out of memory)`,
-		"the machine ran out of memory: raise build.memory or lower build.jobs, so that fewer compilers run at once").ofTheMachine(),
-	cure(`No space left on device`, "free some disk space; pawl build --clean empties the build cache").ofTheMachine(),
+	fixFor(`(?:virtual memory exhausted|Killed signal terminated program|[Cc]annot allocate memory|out of memory)`,
+		"the machine ran out of memory: raise build.memory or lower build.jobs, so that fewer compilers run at once").inWholeLog(),
+	fixFor(`No space left on device`, "free some disk space; pawl build --clean empties the build cache").inWholeLog(),
 }
 
 // withFix adds the fix for the error, found in its message or else in the rest of the output.
 func (d Diagnostic) withFix(log string) Diagnostic {
-	find := func(text string, r remedy) bool {
+	find := func(text string, r knownFix) bool {
 		m := r.pattern.FindStringSubmatchIndex(text)
 		if m != nil {
 			d.Fix = clean(string(r.pattern.ExpandString(nil, r.fix, text, m)))

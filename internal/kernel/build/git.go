@@ -90,9 +90,9 @@ func (r *Repository) MergeBase(ctx context.Context) (commit, with string, err er
 	return "", "", errors.New("no commit to compare with: this is the first one")
 }
 
-// Onto reports whether HEAD, without other changes, is the tip of a branch, local or remote. This
+// AtTipOf reports whether HEAD, without other changes, is the tip of a branch, local or remote. This
 // is what CI checks out after a push to the branch.
-func (r *Repository) Onto(ctx context.Context, branch string) bool {
+func (r *Repository) AtTipOf(ctx context.Context, branch string) bool {
 	head, dirty, err := r.Head(ctx)
 	if err != nil || dirty || branch == "" {
 		return false

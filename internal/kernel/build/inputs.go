@@ -30,17 +30,17 @@ var errTooLarge = errors.New("there is too much to look at before every build: n
 
 // snapshot is the state of everything a build could read in a tree.
 type snapshot struct {
-	root    string            // top of the tree, absolute
-	inside  string            // the suite's folder in it
-	inputs  map[string]string // path to content digest, or to its kind if not a regular file
-	left    map[string]string // path to size and time of files that git ignores, such as objects of an earlier build
-	tracked map[string]bool
-	missing []string // inputs named by the suite that do not exist
+	root        string            // top of the tree, absolute
+	suiteFolder string            // the suite's folder in it
+	inputs      map[string]string // path to content digest, or to its kind if not a regular file
+	ignored     map[string]string // path to size and time of files that git ignores, such as objects of an earlier build
+	tracked     map[string]bool
+	missing     []string // inputs named by the suite that do not exist
 }
 
-// look takes a snapshot. In a repository, inputs are the files that git tracks or would track;
+// snapshot takes a snapshot. In a repository, inputs are the files that git tracks or would track;
 // elsewhere all files of the folder. Outputs of the build itself are excluded.
-func (r Recipe) look(ctx context.Context) (*snapshot, error) {
+func (r Recipe) snapshot(ctx context.Context) (*snapshot, error) {
 	dir, err := filepath.Abs(r.Dir)
 	if err != nil {
 		return nil, err
@@ -48,14 +48,14 @@ func (r Recipe) look(ctx context.Context) (*snapshot, error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, err
 	}
-	s := &snapshot{root: dir, inside: ".", inputs: map[string]string{}, left: map[string]string{}, tracked: map[string]bool{}}
+	s := &snapshot{root: dir, suiteFolder: ".", inputs: map[string]string{}, ignored: map[string]string{}, tracked: map[string]bool{}}
 	var read []string // relative to root
 	repo, err := Open(ctx, dir)
 	if err == nil {
 		if s.root, err = filepath.EvalSymlinks(repo.Root); err != nil {
 			return nil, err
 		}
-		if s.inside, err = filepath.Rel(s.root, dir); err != nil {
+		if s.suiteFolder, err = filepath.Rel(s.root, dir); err != nil {
 			return nil, err
 		}
 	}
@@ -84,7 +84,7 @@ func (s *snapshot) scope(dir string, inputs []string) (within, outside []string)
 	if inputs == nil {
 		return []string{"."}, nil
 	}
-	within = []string{s.inside}
+	within = []string{s.suiteFolder}
 	for _, in := range inputs {
 		if !filepath.IsAbs(in) {
 			in = filepath.Join(dir, in)
@@ -140,16 +140,16 @@ func (s *snapshot) fromGit(ctx context.Context, within []string, r Recipe) ([]st
 				return nil, err
 			}
 			read = append(read, files...)
-		} else if !r.makes(s, p) {
+		} else if !r.generates(s, p) {
 			read = append(read, p)
 		}
 	}
 	for _, p := range ignored {
 		switch {
-		case r.remembers(s, p):
+		case r.isCMakeCache(s, p):
 			read = append(read, p)
-		case !r.makes(s, p):
-			s.left[p] = stamp(filepath.Join(s.root, p))
+		case !r.generates(s, p):
+			s.ignored[p] = stamp(filepath.Join(s.root, p))
 		}
 	}
 	return read, nil
@@ -164,7 +164,7 @@ func (s *snapshot) fromFolder(within []string, r Recipe) ([]string, error) {
 			return nil, err
 		}
 		for _, p := range files {
-			if !r.makes(s, p) {
+			if !r.generates(s, p) {
 				read = append(read, p)
 			}
 		}
@@ -191,26 +191,26 @@ func walkFiles(base, at string) ([]string, error) {
 	return list, err
 }
 
-// makes reports whether a path in the tree is written by this build or by another build in the same
+// generates reports whether a path in the tree is written by this build or by another build in the same
 // folder. It is also true in the folders of pawl and of a compiler cache, if these are in the tree.
-func (r Recipe) makes(s *snapshot, p string) bool {
+func (r Recipe) generates(s *snapshot, p string) bool {
 	for _, store := range []string{r.Cache.Dir, lookEnv(r.Env, "CCACHE_DIR"), os.Getenv("PAWL_LOCK_DIR"), os.TempDir()} {
 		if below(s.root, store) && below(store, s.at(p)) {
 			return true
 		}
 	}
-	rel, err := filepath.Rel(s.inside, p)
-	if err != nil || !filepath.IsLocal(rel) || r.remembers(s, p) {
+	rel, err := filepath.Rel(s.suiteFolder, p)
+	if err != nil || !filepath.IsLocal(rel) || r.isCMakeCache(s, p) {
 		return false
 	}
 	rel = filepath.ToSlash(rel)
 	return strings.HasPrefix(rel, ".pawl/") || matchesAny(r.Outputs, rel) || matchesAny(r.Ignore, rel) || r.Scratch != "" && below(r.Scratch, rel)
 }
 
-// remembers reports whether a path is CMake's cache, the one file in a scratch folder that affects
+// isCMakeCache reports whether a path is CMake's cache, the one file in a scratch folder that affects
 // the build: it contains settings that a user made by hand.
-func (r Recipe) remembers(s *snapshot, p string) bool {
-	return r.Scratch != "" && p == filepath.Join(s.inside, filepath.FromSlash(r.Scratch), "CMakeCache.txt")
+func (r Recipe) isCMakeCache(s *snapshot, p string) bool {
+	return r.Scratch != "" && p == filepath.Join(s.suiteFolder, filepath.FromSlash(r.Scratch), "CMakeCache.txt")
 }
 
 // below reports whether a path is inside a folder.
@@ -323,13 +323,13 @@ func identify(name string) (string, error) {
 	return fmt.Sprintf("%s%o %s", id, info.Mode().Perm()&0o111, hex.EncodeToString(sum.Sum(nil))), nil
 }
 
-// keeps reports whether a later snapshot shows that the build used exactly these inputs: none of
+// unchangedIn reports whether a later snapshot shows that the build used exactly these inputs: none of
 // them changed during the build, and files left by an earlier build were not touched.
-func (s *snapshot) keeps(after *snapshot) bool {
+func (s *snapshot) unchangedIn(after *snapshot) bool {
 	for name, id := range s.inputs {
 		if after.inputs[name] != id {
 			return false
 		}
 	}
-	return len(s.left) == 0 || maps.Equal(s.left, after.left)
+	return len(s.ignored) == 0 || maps.Equal(s.ignored, after.ignored)
 }

@@ -28,7 +28,7 @@ func (r Recipe) key(ctx context.Context, s *snapshot) string {
 	field(keyFormat, runtime.GOOS, runtime.GOARCH, processor())
 	field("command", r.Command)
 	field("sandbox", strconv.FormatBool(r.Sandbox != nil)) // trusted builds must not reuse outputs of untrusted code
-	field("inside", filepath.ToSlash(s.inside))
+	field("inside", filepath.ToSlash(s.suiteFolder))
 	field(append([]string{"outputs"}, r.Outputs...)...)
 	field(append([]string{"arch"}, r.Arch...)...)
 	for _, kv := range effective(r.Env) {
@@ -40,8 +40,8 @@ func (r Recipe) key(ctx context.Context, s *snapshot) string {
 	for _, name := range slices.Sorted(maps.Keys(s.inputs)) {
 		field("input", name, s.inputs[name])
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.left)) {
-		field("left", name, s.left[name])
+	for _, name := range slices.Sorted(maps.Keys(s.ignored)) {
+		field("left", name, s.ignored[name])
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 }
@@ -59,7 +59,7 @@ func writeField(w io.Writer, parts ...string) {
 func effective(env []string) []string {
 	all := map[string]string{}
 	for _, kv := range append(shell.Environ(), env...) {
-		if name, value, ok := strings.Cut(kv, "="); ok && !immaterial.MatchString(name) {
+		if name, value, ok := strings.Cut(kv, "="); ok && !irrelevantVariables.MatchString(name) {
 			all[name] = value
 		}
 	}
@@ -70,9 +70,9 @@ func effective(env []string) []string {
 	return list
 }
 
-// immaterial matches the variables that differ between shells and CI jobs but do not affect a
+// irrelevantVariables matches the variables that differ between shells and CI jobs but do not affect a
 // compiler. All others count: a Makefile may read any of them.
-var immaterial = lazyregexp.New(`^(_|PWD|OLDPWD|SHLVL|TERM.*|COLORTERM|COLUMNS|LINES|TMPDIR|TMP|TEMP|DISPLAY|WAYLAND_.*|WINDOWID|HOSTNAME|LOGNAME|USER|MAIL|` +
+var irrelevantVariables = lazyregexp.New(`^(_|PWD|OLDPWD|SHLVL|TERM.*|COLORTERM|COLUMNS|LINES|TMPDIR|TMP|TEMP|DISPLAY|WAYLAND_.*|WINDOWID|HOSTNAME|LOGNAME|USER|MAIL|` +
 	`SSH_.*|XDG_(SESSION|RUNTIME|CACHE)_?.*|DBUS_.*|TMUX.*|STY|WINDOW|PS[0-9]|PROMPT.*|HIST.*|LESS.*|PAGER|EDITOR|VISUAL|LS_COLORS|NO_COLOR|INVOCATION_ID|JOURNAL_STREAM|` +
 	`PAWL_.*|CCACHE_(BASEDIR|DIR|STATSLOG|LOGFILE|MAXSIZE)|CI|GITHUB_.*|RUNNER_.*|ACTIONS_.*|GITLAB_.*|CI_.*|BUILDKITE_.*|JENKINS_.*|BUILD_(ID|NUMBER|TAG|URL)|` +
 	`GOCOVERDIR|TESTSCRIPT_.*|VSCODE_.*|GIT_(ASKPASS|PAGER|EDITOR|TERMINAL_PROMPT))$`)

@@ -41,8 +41,8 @@ type Recipe struct {
 	Ignore []string // globs relative to Dir of files that pawl and other builds write there
 }
 
-// Place describes where a recipe runs.
-type Place struct {
+// Location describes where a recipe runs.
+type Location struct {
 	Dir  string
 	Arch string // of the device, "sm_89"; empty if there is none
 }
@@ -66,8 +66,8 @@ func (e *MissingError) Error() string {
 
 // Compose returns the recipe for a build of a suite whose parameters are all filled in. The caller
 // sets Cache.
-func Compose(b suite.Build, p Place) (Recipe, error) {
-	c := &composer{Build: b, Place: p}
+func Compose(b suite.Build, p Location) (Recipe, error) {
+	c := &composer{Build: b, Location: p}
 	c.Recipe = Recipe{
 		Command: b.Command, Dir: p.Dir, Env: environ(b.Env), Outputs: b.Outputs, Timeout: b.Timeout,
 		Jobs: b.Jobs, Memory: b.Memory, Inputs: b.Inputs,
@@ -88,7 +88,7 @@ func Compose(b suite.Build, p Place) (Recipe, error) {
 // composer builds a recipe.
 type composer struct {
 	suite.Build
-	Place
+	Location
 	Recipe Recipe
 }
 
@@ -109,14 +109,14 @@ func (c *composer) archs() []string {
 	var list []string
 	for _, a := range c.Build.Arch {
 		if a == "auto" {
-			a = c.Place.Arch
+			a = c.Location.Arch
 		}
 		if a != "" && !slices.Contains(list, a) {
 			list = append(list, a)
 		}
 	}
-	if len(c.Build.Arch) == 0 && c.Place.Arch != "" {
-		list = []string{c.Place.Arch}
+	if len(c.Build.Arch) == 0 && c.Location.Arch != "" {
+		list = []string{c.Location.Arch}
 	}
 	c.Recipe.Arch = list
 	return list

@@ -8,8 +8,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
 )
 
-// optimises matches flags that already set an optimization level.
-var optimises = lazyregexp.New(`(^|\s)(-O\S*|--optimize\S*|-G|--device-debug)(\s|$)`)
+// setsOptimization matches flags that already set an optimization level.
+var setsOptimization = lazyregexp.New(`(^|\s)(-O\S*|--optimize\S*|-G|--device-debug)(\s|$)`)
 
 // nvcc compiles every source separately, so that a compiler cache can serve all but the changed
 // ones, and links. The extension of the target decides what is made.
@@ -29,7 +29,7 @@ func (c *composer) nvcc() error {
 	if len(c.Recipe.Outputs) == 0 {
 		c.Recipe.Outputs = []string{c.Target}
 	}
-	c.Recipe.Title = fmt.Sprintf("nvcc %s -> %s for %s", some(sources), c.Target, strings.Join(archs, ", "))
+	c.Recipe.Title = fmt.Sprintf("nvcc %s -> %s for %s", shortList(sources), c.Target, strings.Join(archs, ", "))
 	flags := words(level(c.Flags), archFlags(archs), "-Xptxas -v", c.Flags)
 	switch kind := filepath.Ext(c.Target); kind {
 	case ".cubin", ".ptx", ".fatbin":
@@ -43,7 +43,7 @@ func (c *composer) nvcc() error {
 }
 
 func level(flags string) string {
-	if optimises.MatchString(flags) {
+	if setsOptimization.MatchString(flags) {
 		return ""
 	}
 	return "-O3"
@@ -64,7 +64,7 @@ func archFlags(archs []string) string {
 // device compiles one source to device code only.
 func (c *composer) device(kind string, sources, archs []string, flags string) error {
 	if len(sources) > 1 {
-		return &SpecError{fmt.Sprintf("a .%s is made of one source, and sources match %s", kind, some(sources))}
+		return &SpecError{fmt.Sprintf("a .%s is made of one source, and sources match %s", kind, shortList(sources))}
 	}
 	if kind != "fatbin" && len(archs) > 1 {
 		return &SpecError{fmt.Sprintf("a .%s is for one architecture, and arch names %s: make a .fatbin", kind, strings.Join(archs, ", "))}
@@ -103,8 +103,8 @@ func (c *composer) program(sources []string, flags, link string) {
 	c.Recipe.Command = b.String()
 }
 
-// some returns a short description of several files, with the first name.
-func some(files []string) string {
+// shortList returns a short description of several files, with the first name.
+func shortList(files []string) string {
 	if len(files) == 1 {
 		return files[0]
 	}

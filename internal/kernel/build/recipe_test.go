@@ -65,7 +65,7 @@ func TestCompose(t *testing.T) {
 		"make without a device":  {suite.Build{Recipe: "make"}, "", `make -j"$PAWL_JOBS"`},
 	} {
 		c.spec.Env = bare(t)
-		r, err := Compose(c.spec, Place{Dir: dir, Arch: c.arch})
+		r, err := Compose(c.spec, Location{Dir: dir, Arch: c.arch})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -96,7 +96,7 @@ func TestComposeRefuses(t *testing.T) {
 		"needs sources and a ta": {Recipe: "nvcc", Target: "h"},
 	} {
 		spec.Env = bare(t)
-		_, err := Compose(spec, Place{Dir: dir})
+		_, err := Compose(spec, Location{Dir: dir})
 		if e, ok := errors.AsType[*SpecError](err); !ok || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v (%v), want %q", err, e, want)
 		}
@@ -112,7 +112,7 @@ func TestScratchIsOfOneBuild(t *testing.T) {
 		if spec.Target == "" {
 			spec.Target = "h"
 		}
-		r, err := Compose(spec, Place{Dir: dir, Arch: "sm_89"})
+		r, err := Compose(spec, Location{Dir: dir, Arch: "sm_89"})
 		if err != nil || seen[r.Scratch] || r.Scratch == "" {
 			t.Errorf("%+v: scratch %q, %v", spec, r.Scratch, err)
 		}
@@ -133,7 +133,7 @@ func needs(t *testing.T, tools ...string) {
 func buildSpec(t *testing.T, dir string, spec suite.Build, arch string) (Result, error) {
 	t.Helper()
 	t.Setenv("CCACHE_DIR", filepath.Join(dir, ".ccache"))
-	r, err := Compose(spec, Place{Dir: dir, Arch: arch})
+	r, err := Compose(spec, Location{Dir: dir, Arch: arch})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -143,7 +143,7 @@ func (c *composer) torch() error {
 	if err != nil {
 		return fmt.Errorf("write the build of %s: %w", c.Target, err)
 	}
-	c.Recipe.Title = fmt.Sprintf("torch extension %s of %s", c.Target, some(sources))
+	c.Recipe.Title = fmt.Sprintf("torch extension %s of %s", c.Target, shortList(sources))
 	c.Recipe.Command = fmt.Sprintf("MAX_JOBS=$PAWL_JOBS exec %s - <<'PAWL'\n%sPAWL", quote(python), fmt.Sprintf(torchScript, arguments))
 	return nil
 }

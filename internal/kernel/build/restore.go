@@ -63,13 +63,13 @@ func (c *Cache) restore(key, dir string) (*entry, []byte, bool) {
 	return e, log, true
 }
 
-func sameMode(root *os.Root, o kept) bool {
+func sameMode(root *os.Root, o cachedOutput) bool {
 	info, err := root.Lstat(filepath.FromSlash(o.Path))
 	return err == nil && info.Mode() == o.Mode
 }
 
 // stage copies an output to a temporary name beside its final one.
-func stage(root *os.Root, o kept, from string) (tmp, digest string, err error) {
+func stage(root *os.Root, o cachedOutput, from string) (tmp, digest string, err error) {
 	in, err := os.Open(from)
 	if err != nil {
 		return "", "", err
@@ -90,19 +90,19 @@ func stage(root *os.Root, o kept, from string) (tmp, digest string, err error) {
 	return tmp, "sha256:" + hex.EncodeToString(sum.Sum(nil)), err
 }
 
-// aged holds outputs that existed before a build, with their old times. They are made to look old:
+// agedOutputs holds outputs that existed before a build, with their old times. They are made to look old:
 // a build that considers them up to date would return what was built with other flags.
-type aged struct {
+type agedOutputs struct {
 	root *os.Root
 	was  map[string]time.Time
 }
 
 var longAgo = time.Unix(0, 0)
 
-// age makes outputs look older than every source. Files that git tracks are sources, even if the
+// makeOld makes outputs look older than every source. Files that git tracks are sources, even if the
 // suite lists them as outputs, and keep their times.
-func age(root *os.Root, paths []string, tracked func(string) bool) aged {
-	a := aged{root, map[string]time.Time{}}
+func makeOld(root *os.Root, paths []string, tracked func(string) bool) agedOutputs {
+	a := agedOutputs{root, map[string]time.Time{}}
 	for _, p := range paths {
 		info, err := root.Lstat(p)
 		if err == nil && info.Mode().IsRegular() && !tracked(p) && root.Chtimes(p, longAgo, longAgo) == nil {
@@ -112,8 +112,8 @@ func age(root *os.Root, paths []string, tracked func(string) bool) aged {
 	return a
 }
 
-// end restores the time of outputs that were not rebuilt, and reports whether all were rebuilt.
-func (a aged) end() (renewed bool) {
+// restore restores the time of outputs that were not rebuilt, and reports whether all were rebuilt.
+func (a agedOutputs) restore() (renewed bool) {
 	renewed = true
 	for p, t := range a.was {
 		if info, err := a.root.Lstat(p); err == nil && info.ModTime().Equal(longAgo) {

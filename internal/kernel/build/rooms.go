@@ -12,23 +12,23 @@ import (
 	"strings"
 )
 
-// Rooms makes copies of the sources at one moment, in which builds that would overwrite each
+// SourceCopies makes copies of the sources at one moment, in which builds that would overwrite each
 // other's files can run in parallel. Tracked files come from a worktree; changed and untracked
 // files are copied over it.
-type Rooms struct {
-	path   string // folder of all copies, used for nothing else
-	repo   *Repository
-	root   string   // top of the user's sources
-	inside string   // the suite's folder, relative to root
-	laid   []string // files to copy over a worktree, stored in path/over
-	gone   []string // files of the commit that are deleted in the working tree
+type SourceCopies struct {
+	path    string // folder of all copies, used for nothing else
+	repo    *Repository
+	root    string   // top of the user's sources
+	inside  string   // the suite's folder, relative to root
+	overlay []string // files to copy over a worktree, stored in path/over
+	deleted []string // files of the commit that are deleted in the working tree
 }
 
-// Room is one copy of the sources.
-type Room struct {
+// SourceCopy is one copy of the sources.
+type SourceCopy struct {
 	Dir string // the suite's folder
 
-	of   *Rooms
+	of   *SourceCopies
 	root string
 	tree *Worktree // nil without git
 	made map[string]fileState
@@ -41,10 +41,10 @@ type fileState struct {
 	time int64
 }
 
-// NewRooms records the sources that contain dir in the folder at path, which it recreates. carry
+// NewSourceCopies records the sources that contain dir in the folder at path, which it recreates. carry
 // holds globs, relative to dir, of files that belong to the sources although git ignores them.
 // leave holds globs and folders of files that are not sources.
-func NewRooms(ctx context.Context, path, dir string, carry, leave []string) (_ *Rooms, err error) {
+func NewSourceCopies(ctx context.Context, path, dir string, carry, leave []string) (_ *SourceCopies, err error) {
 	if dir, err = filepath.Abs(dir); err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
 	}
@@ -57,46 +57,46 @@ func NewRooms(ctx context.Context, path, dir string, carry, leave []string) (_ *
 	if err != nil {
 		return nil, fmt.Errorf("make a place for copies of %s: %w", dir, err)
 	}
-	r := &Rooms{path: path, root: dir, inside: "."}
-	if repo, err := Open(ctx, dir); err == nil && r.headed(ctx, repo) {
+	r := &SourceCopies{path: path, root: dir, inside: "."}
+	if repo, err := Open(ctx, dir); err == nil && r.hasHead(ctx, repo) {
 		r.repo = repo
 		if err := r.changes(ctx, dir); err != nil {
 			return nil, fmt.Errorf("list the sources of %s: %w", dir, err)
 		}
-	} else if r.laid, err = folderFiles(dir); err != nil {
+	} else if r.overlay, err = folderFiles(dir); err != nil {
 		return nil, fmt.Errorf("list the sources of %s: %w", dir, err)
 	}
-	r.laid = without(r.laid, r.root, r.inside, leave)
-	r.laid = slices.DeleteFunc(r.laid, func(name string) bool { return name == "" || gitOwn(name) || r.below(name, leave) })
+	r.overlay = without(r.overlay, r.root, r.inside, leave)
+	r.overlay = slices.DeleteFunc(r.overlay, func(name string) bool { return name == "" || gitOwn(name) || r.below(name, leave) })
 	for _, glob := range carry {
 		found, _ := declared(os.DirFS(r.root), filepath.ToSlash(filepath.Join(r.inside, glob))) // an unreadable glob matches nothing
-		r.laid = append(r.laid, found...)
+		r.overlay = append(r.overlay, found...)
 	}
-	slices.Sort(r.laid)
-	if r.laid = slices.Compact(r.laid); len(r.laid) > maxSources {
+	slices.Sort(r.overlay)
+	if r.overlay = slices.Compact(r.overlay); len(r.overlay) > maxSources {
 		return nil, tooManyFiles(dir)
 	}
-	return r, copyAll(r.root, r.kept(), r.laid)
+	return r, copyAll(r.root, r.kept(), r.overlay)
 }
 
-// headed reports whether the repository has a commit to start from.
-func (r *Rooms) headed(ctx context.Context, repo *Repository) bool {
+// hasHead reports whether the repository has a commit to start from.
+func (r *SourceCopies) hasHead(ctx context.Context, repo *Repository) bool {
 	_, err := repo.Commit(ctx, "HEAD")
 	return err == nil
 }
 
 // below reports whether a file is in one of the folders, which are relative to the suite's folder.
-func (r *Rooms) below(name string, folders []string) bool {
+func (r *SourceCopies) below(name string, folders []string) bool {
 	rel, err := filepath.Rel(r.inside, name)
 	return err == nil && slices.ContainsFunc(append([]string{".pawl"}, folders...), func(folder string) bool {
 		return strings.HasPrefix(rel, filepath.Clean(folder)+string(filepath.Separator))
 	})
 }
 
-func (r *Rooms) kept() string { return filepath.Join(r.path, "over") }
+func (r *SourceCopies) kept() string { return filepath.Join(r.path, "over") }
 
 // changes records how the working tree differs from its commit.
-func (r *Rooms) changes(ctx context.Context, dir string) (err error) {
+func (r *SourceCopies) changes(ctx context.Context, dir string) (err error) {
 	if r.root, err = filepath.EvalSymlinks(r.repo.Root); err != nil {
 		return err
 	}
@@ -118,19 +118,19 @@ func (r *Rooms) changes(ctx context.Context, dir string) (err error) {
 		info, err := os.Lstat(filepath.Join(r.root, name))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			r.gone = append(r.gone, name)
+			r.deleted = append(r.deleted, name)
 		case err != nil:
 			return err
 		case !info.IsDir(): // a submodule stays as in its commit
-			r.laid = append(r.laid, name)
+			r.overlay = append(r.overlay, name)
 		}
 	}
 	return nil
 }
 
-// Room creates a copy of the sources.
-func (r *Rooms) Room(ctx context.Context) (_ *Room, err error) {
-	room := &Room{of: r}
+// New creates a copy of the sources.
+func (r *SourceCopies) New(ctx context.Context) (_ *SourceCopy, err error) {
+	room := &SourceCopy{of: r}
 	if r.repo != nil {
 		if room.tree, err = r.repo.Checkout(ctx, "HEAD"); err != nil {
 			return nil, err
@@ -140,13 +140,13 @@ func (r *Rooms) Room(ctx context.Context) (_ *Room, err error) {
 		return nil, fmt.Errorf("make a copy of the sources: %w", err)
 	}
 	room.Dir = filepath.Join(room.root, r.inside)
-	for _, name := range r.gone {
+	for _, name := range r.deleted {
 		if failed := os.Remove(filepath.Join(room.root, name)); failed != nil && !errors.Is(failed, fs.ErrNotExist) {
 			err = failed
 		}
 	}
 	if err == nil {
-		err = copyAll(r.kept(), room.root, r.laid)
+		err = copyAll(r.kept(), room.root, r.overlay)
 	}
 	if err == nil {
 		err = os.MkdirAll(room.Dir, 0o755) // git does not store empty folders
@@ -161,13 +161,13 @@ func (r *Rooms) Room(ctx context.Context) (_ *Room, err error) {
 }
 
 // Clean restores a room to its original state, so that objects of one build do not get into the next.
-func (r *Room) Clean(ctx context.Context) error {
+func (r *SourceCopy) Clean(ctx context.Context) error {
 	now, err := r.states()
 	if err != nil {
 		return fmt.Errorf("clean %s: %w", r.root, err)
 	}
 	over := map[string]bool{}
-	for _, name := range r.of.laid {
+	for _, name := range r.of.overlay {
 		over[name] = true
 	}
 	var tracked, laid []string
@@ -204,7 +204,7 @@ func (r *Room) Clean(ctx context.Context) error {
 }
 
 // Remove deletes a room.
-func (r *Room) Remove(ctx context.Context) error {
+func (r *SourceCopy) Remove(ctx context.Context) error {
 	if r.tree != nil {
 		return r.tree.Remove(ctx)
 	}
@@ -212,10 +212,10 @@ func (r *Room) Remove(ctx context.Context) error {
 }
 
 // Remove deletes the recorded sources.
-func (r *Rooms) Remove() error { return os.RemoveAll(r.path) }
+func (r *SourceCopies) Remove() error { return os.RemoveAll(r.path) }
 
 // states returns the state of every file of a room.
-func (r *Room) states() (map[string]fileState, error) {
+func (r *SourceCopy) states() (map[string]fileState, error) {
 	list := map[string]fileState{}
 	err := filepath.WalkDir(r.root, func(path string, e fs.DirEntry, err error) error {
 		switch {

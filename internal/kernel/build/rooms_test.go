@@ -49,16 +49,16 @@ func TestRooms(t *testing.T) {
 			want = map[string]string{"k.c": "changed\n", "new.c": "new\n", "k.o": "an object\n", "data.o": "weights\n"}
 		}
 		path := filepath.Join(t.TempDir(), "rooms")
-		rooms, err := NewRooms(t.Context(), path, p.dir, []string{"data.o"}, []string{"results", "made.txt"})
+		rooms, err := NewSourceCopies(t.Context(), path, p.dir, []string{"data.o"}, []string{"results", "made.txt"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		p.write("suite/k.c", "edited while rooms are in use\n")
-		a, err := rooms.Room(t.Context())
+		a, err := rooms.New(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := rooms.Room(t.Context())
+		b, err := rooms.New(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestRooms(t *testing.T) {
 			}
 			same(t, "a room after a build", want, contents(t, a.root))
 		}
-		for _, room := range []*Room{a, b} {
+		for _, room := range []*SourceCopy{a, b} {
 			if err := room.Remove(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -117,11 +117,11 @@ func same(t *testing.T, what string, want, got map[string]string) {
 // Two rooms build one command with two values, and what the first left is in neither.
 func TestRoomsBuildApart(t *testing.T) {
 	p := newProject(t)
-	rooms, err := NewRooms(t.Context(), filepath.Join(t.TempDir(), "rooms"), p.dir, nil, nil)
+	rooms, err := NewSourceCopies(t.Context(), filepath.Join(t.TempDir(), "rooms"), p.dir, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	room, err := rooms.Room(t.Context())
+	room, err := rooms.New(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

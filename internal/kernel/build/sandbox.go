@@ -126,20 +126,20 @@ func (s *Sandbox) Run(ctx context.Context, cmd *exec.Cmd, r Recipe) error {
 			Fix:    "write what the build makes into build.outputs",
 		}
 	}
-	room, err := s.furnish(ctx, r)
+	room, err := s.newWorkspace(ctx, r)
 	if err != nil {
-		return standing(ctx, err)
+		return setupError(ctx, err)
 	}
 	defer room.clear()
 	if err := s.confined(ctx, cmd, room, r); err != nil {
 		return err
 	}
-	return room.takeOut(r.Outputs, s.Limits.Outputs)
+	return room.exportOutputs(r.Outputs, s.Limits.Outputs)
 }
 
-// standing returns why a sandbox could not be set up. If the context ended, that is the reason, and
+// setupError returns why a sandbox could not be set up. If the context ended, that is the reason, and
 // not a fault of the sandbox.
-func standing(ctx context.Context, err error) error {
+func setupError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -147,7 +147,7 @@ func standing(ctx context.Context, err error) error {
 }
 
 // confined runs the command in bubblewrap and waits for it.
-func (s *Sandbox) confined(ctx context.Context, cmd *exec.Cmd, room *room, r Recipe) error {
+func (s *Sandbox) confined(ctx context.Context, cmd *exec.Cmd, room *workspace, r Recipe) error {
 	gate, err := openGate()
 	if err != nil {
 		return &SandboxError{Reason: "it could not be prepared", Err: err}
@@ -164,13 +164,13 @@ func (s *Sandbox) confined(ctx context.Context, cmd *exec.Cmd, room *room, r Rec
 	cmd.Stdout, cmd.Stderr = last, last
 	asNobody(cmd)
 	if err := shell.Start(cmd); err != nil {
-		return standing(ctx, &SandboxError{Reason: "bubblewrap does not start", Err: err})
+		return setupError(ctx, &SandboxError{Reason: "bubblewrap does not start", Err: err})
 	}
 	inside, err := gate.enter()
 	if err != nil {
 		_ = cmd.Cancel()
 		_ = shell.Wait(cmd)
-		return standing(ctx, &SandboxError{Reason: "it could not be prepared", Err: fmt.Errorf("%w %s", err, last)})
+		return setupError(ctx, &SandboxError{Reason: "it could not be prepared", Err: fmt.Errorf("%w %s", err, last)})
 	}
 	full := make(chan error, 1)
 	watched, unwatch := context.WithCancel(ctx)
@@ -188,7 +188,7 @@ func (s *Sandbox) confined(ctx context.Context, cmd *exec.Cmd, room *room, r Rec
 	} else if err != nil && ctx.Err() == nil && !gate.ended() {
 		err = &SandboxError{Reason: "bubblewrap could not start the build", Err: fmt.Errorf("%w: %s", err, last)}
 	}
-	return errors.Join(err, inside.gone())
+	return errors.Join(err, inside.wait())
 }
 
 // tail forwards output and keeps the end of it.

@@ -16,26 +16,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Apart isolates the processes of one harness from those of another: they see, stop and trace only
+// Isolation isolates the processes of one harness from those of another: they see, stop and trace only
 // each other. They see the machine as pawl does, with its devices and its network, but some folders
 // are read-only for them. It uses bubblewrap.
-type Apart struct{ program string }
+type Isolation struct{ program string }
 
-// apartCapabilities lists the capabilities that root keeps. Without the others, root can neither trace
+// isolatedCapabilities lists the capabilities that root keeps. Without the others, root can neither trace
 // processes nor mount a folder so that it is writable.
-var apartCapabilities = map[string]int{
+var isolatedCapabilities = map[string]int{
 	"CHOWN": unix.CAP_CHOWN, "DAC_OVERRIDE": unix.CAP_DAC_OVERRIDE, "FOWNER": unix.CAP_FOWNER, "FSETID": unix.CAP_FSETID,
 	"SETGID": unix.CAP_SETGID, "SETUID": unix.CAP_SETUID, "KILL": unix.CAP_KILL, "IPC_LOCK": unix.CAP_IPC_LOCK,
 	"NET_BIND_SERVICE": unix.CAP_NET_BIND_SERVICE, "SYS_NICE": unix.CAP_SYS_NICE, "SYS_RESOURCE": unix.CAP_SYS_RESOURCE,
 }
 
-// FindApart finds bubblewrap and checks that it can isolate processes on this machine.
-func FindApart(ctx context.Context) (*Apart, error) {
+// FindIsolation finds bubblewrap and checks that it can isolate processes on this machine.
+func FindIsolation(ctx context.Context) (*Isolation, error) {
 	program, err := findBubblewrap("keep the sides apart")
 	if err != nil {
 		return nil, err
 	}
-	a := &Apart{program}
+	a := &Isolation{program}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, slices.Concat(a.view("/", nil, nil), []string{"--", "/bin/cat", "/proc/self/status"})...)
@@ -76,7 +76,7 @@ func makeDevices(ctx context.Context) {
 
 // Confine makes cmd run isolated. The folders in locked are read-only for it, except those in own. The
 // caller must call started after cmd has started.
-func (a *Apart) Confine(cmd *exec.Cmd, own, locked []string) (started func(), err error) {
+func (a *Isolation) Confine(cmd *exec.Cmd, own, locked []string) (started func(), err error) {
 	dir, err := filepath.Abs(cmd.Dir)
 	if err != nil {
 		return nil, err
@@ -99,12 +99,12 @@ func (a *Apart) Confine(cmd *exec.Cmd, own, locked []string) (started func(), er
 }
 
 // view returns the bubblewrap options that set up the file system and the capabilities.
-func (a *Apart) view(dir string, own, locked []string) []string {
+func (a *Isolation) view(dir string, own, locked []string) []string {
 	args := []string{"--dev-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "--die-with-parent"}
 	if os.Geteuid() == 0 {
 		args = append(args, "--cap-drop", "ALL")
 		has := capabilities()
-		for name, bit := range apartCapabilities {
+		for name, bit := range isolatedCapabilities {
 			if has&(1<<bit) != 0 { // adding one that pawl lacks would leave it all of them
 				args = append(args, "--cap-add", "CAP_"+name)
 			}

@@ -13,9 +13,9 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/await"
 )
 
-func findApart(t *testing.T) *Apart {
+func findApart(t *testing.T) *Isolation {
 	t.Helper()
-	a, err := FindApart(t.Context())
+	a, err := FindIsolation(t.Context())
 	if err != nil {
 		t.Skip(err)
 	}
@@ -126,7 +126,7 @@ func TestApartEnds(t *testing.T) {
 
 func TestNotApart(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	_, err := FindApart(t.Context())
+	_, err := FindIsolation(t.Context())
 	if e, ok := errors.AsType[*SandboxError](err); !ok || !strings.Contains(e.Error(), "keep the sides apart") {
 		t.Errorf("got %v, want how to get it", err)
 	}
@@ -134,7 +134,7 @@ func TestNotApart(t *testing.T) {
 
 // What it costs to start a process apart.
 func BenchmarkApart(b *testing.B) {
-	a, err := FindApart(b.Context())
+	a, err := FindIsolation(b.Context())
 	if err != nil {
 		b.Skip(err)
 	}

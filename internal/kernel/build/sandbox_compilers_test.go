@@ -21,7 +21,7 @@ func TestSandboxRecipe(t *testing.T) {
 		"a.cu": "__global__ void k(float *x) { x[threadIdx.x] *= 2; }\nvoid go() { k<<<1, 32>>>(nullptr); }\n",
 		"b.cu": "void go();\nint main() { go(); }\n",
 	})
-	r, err := Compose(suite.Build{Recipe: "nvcc", Sources: []string{"*.cu"}, Target: "program", Arch: []string{"sm_80"}, Timeout: 5 * time.Minute}, Place{Dir: dir})
+	r, err := Compose(suite.Build{Recipe: "nvcc", Sources: []string{"*.cu"}, Target: "program", Arch: []string{"sm_80"}, Timeout: 5 * time.Minute}, Location{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

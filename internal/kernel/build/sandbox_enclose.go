@@ -15,13 +15,13 @@ import (
 // folders in View.
 type Enclosure struct {
 	sandbox *Sandbox
-	room    *room
+	room    *workspace
 }
 
 // View lists what a program in an enclosure sees in addition to the tree, the system and the tools.
 type View struct {
 	Read      []string // read-only folders
-	Write     []string // writable folders; as root, call OwnedInside for them first
+	Write     []string // writable folders; as root, call ChownForSandbox for them first
 	Path      []string // folders at the start of PATH
 	Variables []string // names of variables it gets in addition to those of a build
 	Devices   bool     // whether it sees GPUs
@@ -31,9 +31,9 @@ type View struct {
 // that match the globs in outputs. The copy hides git's own files and everything else in the folder,
 // and later writes to the tree do not reach it.
 func (s *Sandbox) Enclose(ctx context.Context, dir string, outputs []string) (*Enclosure, error) {
-	room, err := s.room(ctx, Recipe{Dir: dir}, outputs)
+	room, err := s.newWorkspaceWith(ctx, Recipe{Dir: dir}, outputs)
 	if err != nil {
-		return nil, standing(ctx, err)
+		return nil, setupError(ctx, err)
 	}
 	for _, folder := range toolRoots(os.Environ()) {
 		if rel, err := filepath.Rel(room.root, folder); err == nil && filepath.IsLocal(rel) {
@@ -46,9 +46,9 @@ func (s *Sandbox) Enclose(ctx context.Context, dir string, outputs []string) (*E
 // Remove deletes the copy.
 func (e *Enclosure) Remove() { e.room.clear() }
 
-// OwnedInside makes the user that runs programs in a sandbox the owner of a file or folder, if it is
+// ChownForSandbox makes the user that runs programs in a sandbox the owner of a file or folder, if it is
 // not the user of pawl.
-func OwnedInside(path string) error {
+func ChownForSandbox(path string) error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (e *Enclosure) view(env []string, v View) []string {
 		args = append(args, "--ro-bind-try", "/sys", "/sys")
 	}
 	args = append(args, "--remount-ro", "/dev", "--tmpfs", "/tmp", "--tmpfs", sandboxHome, "--ro-bind", e.room.at("tree"), e.room.root)
-	seen := slices.DeleteFunc(slices.Concat(toolRoots(os.Environ()), v.Read), func(folder string) bool { return !seenInside(folder) })
+	seen := slices.DeleteFunc(slices.Concat(toolRoots(os.Environ()), v.Read), func(folder string) bool { return !reachableInside(folder) })
 	tools, masked := e.room.tools(seen)
 	args = append(args, tools...)
 	for _, folder := range v.Write {
@@ -102,7 +102,7 @@ func (e *Enclosure) view(env []string, v View) []string {
 	for _, kv := range cleanEnviron(env, own) {
 		name, value, _ := strings.Cut(kv, "=")
 		if name == "PATH" {
-			value = strings.Join(append(slices.DeleteFunc(slices.Clone(v.Path), func(f string) bool { return !seenInside(f) }), value), ":")
+			value = strings.Join(append(slices.DeleteFunc(slices.Clone(v.Path), func(f string) bool { return !reachableInside(f) }), value), ":")
 		}
 		args = append(args, "--setenv", name, value)
 	}
@@ -112,11 +112,11 @@ func (e *Enclosure) view(env []string, v View) []string {
 	return append(args, "--remount-ro", "/", "--chdir", e.room.dir)
 }
 
-// seenInside reports whether the user that runs a sandbox can reach a folder. If pawl is root, that is
+// reachableInside reports whether the user that runs a sandbox can reach a folder. If pawl is root, that is
 // another user.
-func seenInside(folder string) bool {
+func reachableInside(folder string) bool {
 	_, err := os.Stat(folder)
-	return err == nil && (os.Geteuid() != 0 || open(folder))
+	return err == nil && (os.Geteuid() != 0 || worldAccessible(folder))
 }
 
 // built returns the files that match the output globs of a build in the folder inside of root.
@@ -134,7 +134,7 @@ func built(root, inside string, globs []string) ([]string, error) {
 
 // SharedFolder creates a folder for files that programs in a sandbox read, where their user can reach it.
 func SharedFolder(pattern string) (string, error) {
-	dir, err := os.MkdirTemp(roomParent(), pattern)
+	dir, err := os.MkdirTemp(workspaceParent(), pattern)
 	if err != nil {
 		return "", err
 	}

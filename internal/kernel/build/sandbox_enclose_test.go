@@ -60,7 +60,7 @@ func enclose(t *testing.T, dir string, outputs ...string) *Enclosure {
 func exchange(t *testing.T) string {
 	t.Helper()
 	dir := reachable(t)
-	if err := OwnedInside(dir); err != nil {
+	if err := ChownForSandbox(dir); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -11,45 +11,45 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// gate synchronizes pawl and bubblewrap. bubblewrap stops before the build's first instruction and
+// startGate synchronizes pawl and bubblewrap. bubblewrap stops before the build's first instruction and
 // reports its process; pawl opens a handle to the process and lets it run.
-type gate struct {
-	status, said *os.File // bubblewrap writes status events, pawl reads them
-	hold, loose  *os.File // bubblewrap waits for pawl to write
-	filter       *os.File // the system calls a build may make
-	events       *json.Decoder
+type startGate struct {
+	status, statusReader     *os.File // bubblewrap writes status events, pawl reads them
+	blockReader, blockWriter *os.File // bubblewrap waits for pawl to write
+	filter                   *os.File // the system calls a build may make
+	events                   *json.Decoder
 }
 
-func openGate() (_ *gate, err error) {
-	g := &gate{}
+func openGate() (_ *startGate, err error) {
+	g := &startGate{}
 	defer func() {
 		if err != nil {
 			g.close()
 		}
 	}()
-	if g.said, g.status, err = os.Pipe(); err != nil {
+	if g.statusReader, g.status, err = os.Pipe(); err != nil {
 		return nil, err
 	}
-	if g.hold, g.loose, err = os.Pipe(); err != nil {
+	if g.blockReader, g.blockWriter, err = os.Pipe(); err != nil {
 		return nil, err
 	}
 	if g.filter, err = systemCallFilter(); err != nil {
 		return nil, err
 	}
-	g.events = json.NewDecoder(g.said)
+	g.events = json.NewDecoder(g.statusReader)
 	return g, nil
 }
 
 // files returns the files that bubblewrap inherits: descriptors 3 and up, as numbered in args.
-func (g *gate) files() []*os.File {
-	list := []*os.File{g.status, g.hold}
+func (g *startGate) files() []*os.File {
+	list := []*os.File{g.status, g.blockReader}
 	if g.filter != nil {
 		list = append(list, g.filter)
 	}
 	return list
 }
 
-func (g *gate) args() []string {
+func (g *startGate) args() []string {
 	args := []string{"--json-status-fd", "3", "--block-fd", "4"}
 	if g.filter != nil {
 		args = append(args, "--seccomp", "5")
@@ -57,8 +57,8 @@ func (g *gate) args() []string {
 	return args
 }
 
-func (g *gate) close() {
-	for _, f := range []*os.File{g.status, g.said, g.hold, g.loose, g.filter} {
+func (g *startGate) close() {
+	for _, f := range []*os.File{g.status, g.statusReader, g.blockReader, g.blockWriter, g.filter} {
 		if f != nil {
 			f.Close()
 		}
@@ -66,10 +66,10 @@ func (g *gate) close() {
 }
 
 // enter waits until the build is ready and lets it run.
-func (g *gate) enter() (*inmates, error) {
+func (g *startGate) enter() (*buildProcesses, error) {
 	g.status.Close() // so that reading ends when bubblewrap does
-	g.hold.Close()
-	if err := g.said.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	g.blockReader.Close()
+	if err := g.statusReader.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		return nil, err
 	}
 	var event struct {
@@ -87,16 +87,16 @@ func (g *gate) enter() (*inmates, error) {
 	}
 	// If memory runs out, the kernel should kill the build first. A failure to set this is harmless.
 	_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", event.Child), []byte("1000"), 0o644)
-	if _, err := g.loose.Write([]byte{1}); err != nil {
+	if _, err := g.blockWriter.Write([]byte{1}); err != nil {
 		unix.Close(fd)
 		return nil, err
 	}
-	return &inmates{first: fd}, nil
+	return &buildProcesses{first: fd}, nil
 }
 
 // ended reports, after bubblewrap has ended, whether the build itself ended. If not, bubblewrap did
 // not start it, or was killed.
-func (g *gate) ended() bool {
+func (g *startGate) ended() bool {
 	var event struct {
 		Code *int `json:"exit-code"`
 	}
@@ -124,13 +124,13 @@ func (l Limits) bounded(prlimit string, command []string) []string {
 	return slices.Concat(args, []string{"--"}, command)
 }
 
-// inmates represents the processes of a build. The kernel reports the end of the first one only
+// buildProcesses represents the processes of a build. The kernel reports the end of the first one only
 // after all others have ended.
-type inmates struct{ first int }
+type buildProcesses struct{ first int }
 
-// gone waits until no process of the build is left. Only then can nothing write to its outputs
+// wait waits until no process of the build is left. Only then can nothing write to its outputs
 // any more.
-func (i *inmates) gone() error {
+func (i *buildProcesses) wait() error {
 	defer unix.Close(i.first)
 	for deadline := time.Now().Add(10 * time.Second); ; {
 		left := time.Until(deadline)

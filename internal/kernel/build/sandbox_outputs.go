@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// takeOut copies the declared outputs from the room to the sources. It copies only regular files,
+// exportOutputs copies the declared outputs from the room to the sources. It copies only regular files,
 // follows no links, and changes no source: the files at the declared paths are untrusted.
-func (r *room) takeOut(globs []string, most int64) error {
+func (r *workspace) exportOutputs(globs []string, most int64) error {
 	inside, err := filepath.Rel(r.root, r.dir)
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func (r *room) takeOut(globs []string, most int64) error {
 		outputs = append(outputs, found...)
 	}
 	for _, name := range outputs {
-		n, err := r.take(from, to, name, most)
+		n, err := r.exportOutput(from, to, name, most)
 		if err != nil {
 			return fmt.Errorf("take the output %s out of the sandbox: %w", name, err)
 		}
@@ -84,12 +84,12 @@ func declared(tree fs.FS, glob string) ([]string, error) {
 	return files, nil
 }
 
-// take copies one output atomically.
-func (r *room) take(from, to *os.Root, name string, most int64) (int64, error) {
+// exportOutput copies one output atomically.
+func (r *workspace) exportOutput(from, to *os.Root, name string, most int64) (int64, error) {
 	if gitOwn(name) {
 		return 0, errors.New("it lies in git's own folder")
 	}
-	if err := straight(from, name); err != nil {
+	if err := checkNoLinks(from, name); err != nil {
 		return 0, err
 	}
 	info, err := from.Lstat(name)
@@ -102,7 +102,7 @@ func (r *room) take(from, to *os.Root, name string, most int64) (int64, error) {
 	if r.sources[name] {
 		return 0, r.unchanged(from, to, name)
 	}
-	if err := straight(to, name); err != nil {
+	if err := checkNoLinks(to, name); err != nil {
 		return 0, err
 	}
 	if err := to.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -122,8 +122,8 @@ func (r *room) take(from, to *os.Root, name string, most int64) (int64, error) {
 	return n, nil
 }
 
-// straight checks that the path to a file contains only folders, no links.
-func straight(root *os.Root, name string) error {
+// checkNoLinks checks that the path to a file contains only folders, no links.
+func checkNoLinks(root *os.Root, name string) error {
 	parts := strings.Split(filepath.ToSlash(filepath.Dir(name)), "/")
 	for i := range parts {
 		folder := filepath.Join(parts[:i+1]...)
@@ -142,7 +142,7 @@ func straight(root *os.Root, name string) error {
 }
 
 // unchanged rejects an output that would change a source.
-func (r *room) unchanged(from, to *os.Root, name string) error {
+func (r *workspace) unchanged(from, to *os.Root, name string) error {
 	a, err := fileDigest(from, name)
 	if err != nil {
 		return err

@@ -27,9 +27,9 @@ func asNobody(cmd *exec.Cmd) {
 	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
 }
 
-// room is the only folder that a build in the sandbox can write: a private copy of the sources,
+// workspace is the only folder that a build in the sandbox can write: a private copy of the sources,
 // visible at their original path, with its own home and /tmp.
-type room struct {
+type workspace struct {
 	path    string          // folder of the room
 	root    string          // top of the original sources
 	dir     string          // where the build runs, in or below root
@@ -37,39 +37,39 @@ type room struct {
 	private []string        // folders of the machine that a build must not see
 }
 
-// roomParent returns the folder for rooms: the folder for temporary files, or, if pawl is root and
+// workspaceParent returns the folder for rooms: the folder for temporary files, or, if pawl is root and
 // only root can reach that one, a folder that every user can reach.
-func roomParent() string {
+func workspaceParent() string {
 	own := os.TempDir()
 	for _, dir := range []string{own, "/var/tmp", "/tmp"} {
-		if os.Geteuid() != 0 || open(dir) {
+		if os.Geteuid() != 0 || worldAccessible(dir) {
 			return dir
 		}
 	}
 	return own
 }
 
-// open reports whether every user may pass through a folder and all folders above it.
-func open(dir string) bool {
+// worldAccessible reports whether every user may pass through a folder and all folders above it.
+func worldAccessible(dir string) bool {
 	info, err := os.Stat(dir)
 	if err != nil || info.Mode()&0o001 == 0 {
 		return false
 	}
 	parent := filepath.Dir(dir)
-	return parent == dir || open(parent)
+	return parent == dir || worldAccessible(parent)
 }
 
-func (r *room) at(name string) string { return filepath.Join(r.path, name) }
+func (r *workspace) at(name string) string { return filepath.Join(r.path, name) }
 
-// furnish creates a room with a copy of the sources: the files of the repository that git does not
+// newWorkspace creates a room with a copy of the sources: the files of the repository that git does not
 // ignore, or all files of the folder if there is no repository.
-func (s *Sandbox) furnish(ctx context.Context, recipe Recipe) (*room, error) {
-	return s.room(ctx, recipe, nil)
+func (s *Sandbox) newWorkspace(ctx context.Context, recipe Recipe) (*workspace, error) {
+	return s.newWorkspaceWith(ctx, recipe, nil)
 }
 
-// room creates a room with the sources and with the outputs of an earlier build in the recipe's
+// newWorkspaceWith creates a room with the sources and with the outputs of an earlier build in the recipe's
 // folder that match the globs in keep.
-func (s *Sandbox) room(ctx context.Context, recipe Recipe, keep []string) (_ *room, err error) {
+func (s *Sandbox) newWorkspaceWith(ctx context.Context, recipe Recipe, keep []string) (_ *workspace, err error) {
 	failed := func(what string, err error) error {
 		return &SandboxError{Reason: what, Err: err}
 	}
@@ -96,8 +96,8 @@ func (s *Sandbox) room(ctx context.Context, recipe Recipe, keep []string) (_ *ro
 	if root == "/" {
 		return nil, &SandboxError{Reason: "the sources are the root of the machine", Fix: "move them into a folder of their own"}
 	}
-	r := &room{root: root, dir: dir, sources: map[string]bool{}, private: privateFolders(ctx, dir)}
-	if r.path, err = os.MkdirTemp(roomParent(), "pawl-build-"); err != nil {
+	r := &workspace{root: root, dir: dir, sources: map[string]bool{}, private: privateFolders(ctx, dir)}
+	if r.path, err = os.MkdirTemp(workspaceParent(), "pawl-build-"); err != nil {
 		return nil, failed("there is no place for a copy of the sources", err)
 	}
 	if err := r.fill(files, recipe.Scratch, s.Limits.Disk); err != nil {
@@ -107,7 +107,7 @@ func (s *Sandbox) room(ctx context.Context, recipe Recipe, keep []string) (_ *ro
 	return r, nil
 }
 
-func (r *room) fill(files []string, scratch string, most int64) error {
+func (r *workspace) fill(files []string, scratch string, most int64) error {
 	for _, folder := range []string{"tree", "tmp", "home", "shm"} {
 		if err := os.Mkdir(r.at(folder), 0o755); err != nil {
 			return err
@@ -159,7 +159,7 @@ func (r *room) fill(files []string, scratch string, most int64) error {
 }
 
 // watch returns an error when the room becomes too large.
-func (r *room) watch(ctx context.Context, most int64) error {
+func (r *workspace) watch(ctx context.Context, most int64) error {
 	pause := time.Second
 	for {
 		select {
@@ -175,7 +175,7 @@ func (r *room) watch(ctx context.Context, most int64) error {
 	}
 }
 
-func (r *room) size(ctx context.Context) (bytes int64) {
+func (r *workspace) size(ctx context.Context) (bytes int64) {
 	_ = r.each(func(_ *os.Root, _ string, e fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
 			return fs.SkipAll
@@ -193,7 +193,7 @@ func (r *room) size(ctx context.Context) (bytes int64) {
 }
 
 // clear removes the room. A build may have made some of its folders read-only.
-func (r *room) clear() {
+func (r *workspace) clear() {
 	if os.RemoveAll(r.path) == nil {
 		return
 	}
@@ -207,7 +207,7 @@ func (r *room) clear() {
 }
 
 // each calls visit for everything in the room. It does not follow links.
-func (r *room) each(visit func(in *os.Root, path string, e fs.DirEntry, err error) error) error {
+func (r *workspace) each(visit func(in *os.Root, path string, e fs.DirEntry, err error) error) error {
 	in, err := os.OpenRoot(r.path)
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ const SandboxVariable = "PAWL_SANDBOX"
 // If a sandbox is needed but not available, Confine returns an error. A build never runs silently
 // without one.
 func Confine(ctx context.Context, mode string, trust measure.Trust, getenv func(string) string) (*Sandbox, error) {
-	stranger := Stranger(trust, getenv)
+	stranger := UntrustedReason(trust, getenv)
 	switch ours := getenv(SandboxVariable); ours {
 	case "":
 		if mode == "never" && stranger != "" {
@@ -46,8 +46,8 @@ func Confine(ctx context.Context, mode string, trust measure.Trust, getenv func(
 	return s, err
 }
 
-// Stranger returns why the code to build is untrusted; empty if it is trusted.
-func Stranger(trust measure.Trust, getenv func(string) string) string {
+// UntrustedReason returns why the code to build is untrusted; empty if it is trusted.
+func UntrustedReason(trust measure.Trust, getenv func(string) string) string {
 	if trust == measure.Checked || trust == measure.SelfTimed {
 		return fmt.Sprintf("the suite trusts nobody: trust is %s", trust)
 	}
@@ -63,7 +63,7 @@ func Stranger(trust measure.Trust, getenv func(string) string) string {
 		return fmt.Sprintf("this is a %s, and nothing says whose it is", event)
 	}
 	defer f.Close()
-	return strangerInEvent(event, io.LimitReader(f, 32<<20))
+	return untrustedInEvent(event, io.LimitReader(f, 32<<20))
 }
 
 // foreignEvents lists the GitHub events for which code of a fork may be checked out.
@@ -72,9 +72,9 @@ var foreignEvents = map[string]bool{
 	"workflow_run": true, "issue_comment": true,
 }
 
-// strangerInEvent reads GitHub's description of an event. Code whose origin is missing or unclear
+// untrustedInEvent reads GitHub's description of an event. Code whose origin is missing or unclear
 // counts as untrusted.
-func strangerInEvent(event string, from io.Reader) string {
+func untrustedInEvent(event string, from io.Reader) string {
 	type repository struct {
 		Name string `json:"full_name"`
 	}

@@ -43,7 +43,7 @@ func TestStranger(t *testing.T) {
 		"a fork's merge request":  {env: map[string]string{"CI_MERGE_REQUEST_PROJECT_ID": "1", "CI_MERGE_REQUEST_SOURCE_PROJECT_ID": "2"}, want: "merge request"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Stranger(test.trust, environment(t, test.event, test.text, test.env))
+			got := UntrustedReason(test.trust, environment(t, test.event, test.text, test.env))
 			if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
@@ -120,7 +120,7 @@ func FuzzStrangerInEvent(f *testing.F) {
 	f.Add("workflow_run", `{"workflow_run": {"head_repository": {"full_name": "a/b"}}, "repository": {"full_name": "a/b"}}`)
 	f.Add("issue_comment", `{"issue": {}}`)
 	f.Fuzz(func(t *testing.T, event, text string) {
-		why := strangerInEvent(event, strings.NewReader(text))
+		why := untrustedInEvent(event, strings.NewReader(text))
 		if why == "" && event != "issue_comment" && !strings.Contains(text, "full_name") && !strings.Contains(text, `\u`) && !strings.Contains(strings.ToLower(text), "full_name") {
 			t.Errorf("%q is taken for one's own, and says nothing of whose it is", text)
 		}

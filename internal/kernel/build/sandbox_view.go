@@ -86,7 +86,7 @@ func toolRoots(env []string) []string {
 // homes of CI runners are often below /opt. They are the home, caches, copies of the sources of other
 // builds, and the repository with its checkouts.
 func privateFolders(ctx context.Context, dir string) []string {
-	list := []string{roomParent(), os.Getenv("CCACHE_DIR"), os.Getenv("SCCACHE_DIR")}
+	list := []string{workspaceParent(), os.Getenv("CCACHE_DIR"), os.Getenv("SCCACHE_DIR")}
 	for _, find := range []func() (string, error){os.UserHomeDir, os.UserCacheDir, CacheDir} {
 		if folder, err := find(); err == nil {
 			list = append(list, folder)
@@ -145,7 +145,7 @@ func namespaces() []string {
 
 // system returns the bubblewrap options for new namespaces that show the machine's programs, libraries
 // and headers, and the private folders below them that it hides.
-func (r *room) system() (args, hidden []string) {
+func (r *workspace) system() (args, hidden []string) {
 	args = namespaces()
 	for _, folder := range systemFolders {
 		args = append(args, "--ro-bind-try", folder, folder)
@@ -172,7 +172,7 @@ func (r *room) system() (args, hidden []string) {
 
 // tools returns the bubblewrap options that show folders of tools, except those that contain the sources,
 // and the private folders below them that it hides.
-func (r *room) tools(folders []string) (args, hidden []string) {
+func (r *workspace) tools(folders []string) (args, hidden []string) {
 	folders = slices.DeleteFunc(slices.Clone(folders), func(folder string) bool { return within(folder, r.root) })
 	for _, folder := range folders {
 		args = append(args, "--ro-bind-try", folder, folder)
@@ -186,7 +186,7 @@ func (r *room) tools(folders []string) (args, hidden []string) {
 
 // view returns the bubblewrap options that show the machine and the room, and set the variables. The
 // variables must not be set for bubblewrap itself, which runs outside: a suite may set LD_PRELOAD.
-func (r *room) view(env []string) []string {
+func (r *workspace) view(env []string) []string {
 	args, hidden := r.system()
 	args = append(args,
 		"--proc", "/proc", "--dev", "/dev", "--bind", r.at("shm"), "/dev/shm", "--remount-ro", "/dev",

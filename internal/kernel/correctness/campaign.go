@@ -31,8 +31,8 @@ type Plan struct {
 }
 
 const (
-	defaultMemory     = 4 << 30
-	defaultMostShrunk = 3
+	defaultMemory    = 4 << 30
+	defaultMaxShrunk = 3
 )
 
 // Run tries all points: first those of the corpus, then those of the plan in their
@@ -48,10 +48,10 @@ func Run(ctx context.Context, p Plan, s Subject, r Reference, emit func(Event)) 
 		p.Shrink = DefaultBudget
 	}
 	if p.MostShrunk == 0 {
-		p.MostShrunk = defaultMostShrunk
+		p.MostShrunk = defaultMaxShrunk
 	}
 	c := &campaign{
-		Plan: p, subject: s, reference: &oneAtATime{Reference: r}, emit: emit,
+		Plan: p, subject: s, reference: &serialReference{Reference: r}, emit: emit,
 		report: &Report{Benchmark: p.Benchmark, Seed: p.Seed}, kinds: map[string]bool{}, warned: map[string]bool{}, wants: map[string][]tensor.Tensor{},
 	}
 	began := p.Now()
@@ -75,24 +75,24 @@ type campaign struct {
 	poisons       int
 }
 
-// oneAtATime serializes requests to a reference, from preparing the next point and from shrinking.
-type oneAtATime struct {
+// serialReference serializes requests to a reference, from preparing the next point and from shrinking.
+type serialReference struct {
 	Reference
 	sync.Mutex
 }
 
-func (o *oneAtATime) Compute(ctx context.Context, t Task, naive bool) (Right, error) {
+func (o *serialReference) Compute(ctx context.Context, t Task, naive bool) (Expected, error) {
 	o.Lock()
 	defer o.Unlock()
 	return o.Reference.Compute(ctx, t, naive)
 }
 
-// ready is a point with its inputs and correct result.
-type ready struct {
+// preparedPoint is a point with its inputs and correct result.
+type preparedPoint struct {
 	point    Point
 	replayed bool
 	task     Task
-	right    Right
+	right    Expected
 	skip     string // why it cannot be tried
 	err      error  // why nothing more can be tried
 }
@@ -102,7 +102,7 @@ func (c *campaign) run(ctx context.Context, began time.Time) error {
 	c.total = len(points)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ahead := make(chan ready)
+	ahead := make(chan preparedPoint)
 	var wait sync.WaitGroup
 	wait.Go(func() {
 		defer close(ahead)
@@ -140,8 +140,8 @@ func (c *campaign) run(ctx context.Context, began time.Time) error {
 }
 
 // queue returns all points to try, those of the corpus first, without duplicates.
-func (c *campaign) queue() []ready {
-	var list []ready
+func (c *campaign) queue() []preparedPoint {
+	var list []preparedPoint
 	seen := map[string]bool{}
 	for _, f := range c.Replay {
 		if len(c.Points) > 0 && !sameNames(f.Params, c.Points[0].Params) {
@@ -150,13 +150,13 @@ func (c *campaign) queue() []ready {
 		}
 		if !seen[f.key()] {
 			seen[f.key()] = true
-			list = append(list, ready{point: f.Point, replayed: true})
+			list = append(list, preparedPoint{point: f.Point, replayed: true})
 		}
 	}
 	for _, p := range c.Points {
 		if !seen[p.key()] {
 			seen[p.key()] = true
-			list = append(list, ready{point: p})
+			list = append(list, preparedPoint{point: p})
 		}
 	}
 	return list
@@ -171,7 +171,7 @@ func (c *campaign) warn(text string) {
 }
 
 // prepare creates the inputs of a point and asks the reference for the result.
-func (c *campaign) prepare(ctx context.Context, q *ready) {
+func (c *campaign) prepare(ctx context.Context, q *preparedPoint) {
 	arguments, err := c.Arguments(q.point.Params)
 	if err != nil {
 		q.skip = err.Error()
@@ -187,7 +187,7 @@ func (c *campaign) prepare(ctx context.Context, q *ready) {
 		return
 	}
 	q.task = Task{Benchmark: c.Benchmark, Params: q.point.Params, Arguments: arguments, Contents: NewContents(tensors, c.Dir)}
-	q.right, err = rightOf(ctx, c.reference, q.task, c.Tolerance, q.point.String())
+	q.right, err = expectedOf(ctx, c.reference, q.task, c.Tolerance, q.point.String())
 	switch {
 	case errors.Is(err, ErrUnsupported):
 		q.skip = err.Error()
@@ -196,7 +196,7 @@ func (c *campaign) prepare(ctx context.Context, q *ready) {
 	}
 }
 
-func (q ready) discard() {
+func (q preparedPoint) discard() {
 	if q.task.Contents != nil {
 		q.task.Contents.Remove()
 	}

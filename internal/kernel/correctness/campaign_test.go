@@ -95,7 +95,7 @@ func TestCampaignPasses(t *testing.T) {
 	if err != nil || r.Passed != 3 || r.Failed != 0 || r.Skipped != 0 || r.Untried != 0 || !r.Tested() {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if r.Repeated != Bitwise || r.Twice != 3 || r.Seed != 7 || len(r.Warnings) != 0 {
+	if r.Repeated != Bitwise || r.RunTwice != 3 || r.Seed != 7 || len(r.Warnings) != 0 {
 		t.Errorf("%+v", r)
 	}
 	if diff := cmp.Diff([]string{"1/3 passed", "2/3 passed", "3/3 passed"}, events); diff != "" {
@@ -158,7 +158,7 @@ func TestCampaignOutcomes(t *testing.T) {
 		status  Status
 		reason  string
 		fault   string
-		twice   Repeated
+		twice   Repeatability
 	}{
 		{name: "right", status: Passed, twice: Bitwise},
 		{
@@ -262,18 +262,18 @@ type watched struct {
 	naive   bool // the last question
 }
 
-func (w *watched) Compute(ctx context.Context, t Task, naive bool) (Right, error) {
+func (w *watched) Compute(ctx context.Context, t Task, naive bool) (Expected, error) {
 	w.naive = naive
 	w.started <- get(Point{Params: t.Params}, "S")
 	return w.Reference.Compute(ctx, t, naive)
 }
 
 type answer struct {
-	right Right
+	right Expected
 	err   error
 }
 
-func (a answer) Compute(context.Context, Task, bool) (Right, error) { return a.right, a.err }
+func (a answer) Compute(context.Context, Task, bool) (Expected, error) { return a.right, a.err }
 
 func TestReferencesMustAnswer(t *testing.T) {
 	for _, tt := range []struct {
@@ -284,8 +284,8 @@ func TestReferencesMustAnswer(t *testing.T) {
 	}{
 		{"an error", answer{err: errors.New("no such module")}, suite.Tolerance{}, "no such module"},
 		{"nothing", answer{}, suite.Tolerance{}, `gives no "out"`},
-		{"another shape", answer{right: Right{Want: []tensor.Tensor{of(tensor.F64, 1, 2)}}}, suite.Tolerance{}, "the shape [2] for S3"},
-		{"no naive result", answer{right: Right{Want: []tensor.Tensor{of(tensor.F64, 1, 2, 3)}}}, suite.Tolerance{Flash: new(2.0)}, "tolerance.flash needs a naive result"},
+		{"another shape", answer{right: Expected{Want: []tensor.Tensor{of(tensor.F64, 1, 2)}}}, suite.Tolerance{}, "the shape [2] for S3"},
+		{"no naive result", answer{right: Expected{Want: []tensor.Tensor{of(tensor.F64, 1, 2, 3)}}}, suite.Tolerance{Flash: new(2.0)}, "tolerance.flash needs a naive result"},
 	} {
 		p := plan(sizes(Normal, 3)...)
 		p.Tolerance = tt.tolerance

@@ -103,7 +103,7 @@ func Compare(s Sides, r Rules) Comparison {
 	c.MaxAbs, c.MaxRel, c.MaxULP = w.maxAbs, w.maxRel, w.maxULP
 	c.Worst = w.worst(s)
 
-	if s.Poison != nil && !s.Got.Plain() {
+	if s.Poison != nil && !s.Got.IsContiguous() {
 		c.add(RuleGaps, float64(w.gaps()), 0)
 	}
 	c.add(RuleUnwritten, float64(w.unwritten), 0)
@@ -169,7 +169,7 @@ func step(d tensor.DType, x float64) float64 {
 	if !d.IsFloat() {
 		return 0
 	}
-	_, e := math.Frexp(max(x, d.LeastNormal()))
+	_, e := math.Frexp(max(x, d.SmallestNormal()))
 	return d.Epsilon() * math.Ldexp(1, e-1)
 }
 

@@ -291,10 +291,10 @@ func TestWeak(t *testing.T) {
 		flat[i] = 5 + 1e-6*varied[i]
 	}
 	r := within(2e-3, 1e-3)
-	if got := Weak(of(tensor.F64, varied...), tensor.F16, nil, r); got != "" {
+	if got := Weakness(of(tensor.F64, varied...), tensor.F16, nil, r); got != "" {
 		t.Errorf("varied: %s", got)
 	}
-	if got := Weak(of(tensor.F64, flat...), tensor.F16, nil, r); !strings.Contains(got, "nearly constant") {
+	if got := Weakness(of(tensor.F64, flat...), tensor.F16, nil, r); !strings.Contains(got, "nearly constant") {
 		t.Errorf("flat: %q", got)
 	}
 	// Every second element says nothing: a sample must not see only those.
@@ -302,14 +302,14 @@ func TestWeak(t *testing.T) {
 	for i := 0; i < len(half); i += 2 {
 		half[i] = 5
 	}
-	if got := Weak(of(tensor.F64, half...), tensor.F16, nil, r); got != "" {
+	if got := Weakness(of(tensor.F64, half...), tensor.F16, nil, r); got != "" {
 		t.Errorf("half varied: %s", got)
 	}
 	same := of(tensor.F16, varied...)
-	if got := Weak(of(tensor.F64, varied...), tensor.F16, &same, r); !strings.Contains(got, "ignores its inputs") {
+	if got := Weakness(of(tensor.F64, varied...), tensor.F16, &same, r); !strings.Contains(got, "ignores its inputs") {
 		t.Errorf("same result: %q", got)
 	}
-	if got := Weak(of(tensor.F64, varied...), tensor.F16, &same, Rules{Flash: new(2.0), Cosine: new(1e-5)}); !strings.Contains(got, "ignores its inputs") {
+	if got := Weakness(of(tensor.F64, varied...), tensor.F16, &same, Rules{Flash: new(2.0), Cosine: new(1e-5)}); !strings.Contains(got, "ignores its inputs") {
 		t.Errorf("same result, other rules: %q", got)
 	}
 }

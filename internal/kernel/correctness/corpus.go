@@ -35,9 +35,9 @@ type Failure struct {
 }
 
 const (
-	mostFailures   = 256 // per benchmark
-	mostFileBytes  = 64 << 10
-	mostFolderRead = 4096
+	maxFailures   = 256 // per benchmark
+	maxFileBytes  = 64 << 10
+	maxFolderRead = 4096
 )
 
 // name returns the file name of a failure: the same point always has the same name.
@@ -72,7 +72,7 @@ func (c Corpus) add(f Failure) error {
 	if err != nil {
 		return err
 	}
-	if len(names) >= mostFailures {
+	if len(names) >= maxFailures {
 		return fmt.Errorf("there are %d already: delete those that are fixed", len(names))
 	}
 	text, err := json.MarshalIndent(f, "", "  ")
@@ -102,9 +102,9 @@ func (c Corpus) Load(benchmark string) ([]Failure, []error) {
 		return nil, []error{fmt.Errorf("read the corpus of %q: %w", benchmark, err)}
 	}
 	var problems []error
-	if len(names) > mostFailures {
-		problems = append(problems, fmt.Errorf("the corpus of %q has %d files, only %d are tried: delete those that are fixed", benchmark, len(names), mostFailures))
-		names = names[:mostFailures]
+	if len(names) > maxFailures {
+		problems = append(problems, fmt.Errorf("the corpus of %q has %d files, only %d are tried: delete those that are fixed", benchmark, len(names), maxFailures))
+		names = names[:maxFailures]
 	}
 	var list []Failure
 	for _, name := range names {
@@ -147,7 +147,7 @@ func jsonFiles(folder *os.Root) ([]string, error) {
 		return nil, err
 	}
 	defer d.Close()
-	entries, err := d.ReadDir(mostFolderRead)
+	entries, err := d.ReadDir(maxFolderRead)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func read(folder *os.Root, name string) (Failure, error) {
 		return Failure{}, err
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, mostFileBytes+1))
+	text, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
 	if err != nil {
 		return Failure{}, err
 	}
@@ -177,8 +177,8 @@ func read(folder *os.Root, name string) (Failure, error) {
 // parseFailure parses one file. It ignores fields of later versions.
 func parseFailure(text []byte) (Failure, error) {
 	var f Failure
-	if len(text) > mostFileBytes {
-		return f, fmt.Errorf("more than %d bytes", mostFileBytes)
+	if len(text) > maxFileBytes {
+		return f, fmt.Errorf("more than %d bytes", maxFileBytes)
 	}
 	if err := json.Unmarshal(text, &f); err != nil {
 		return f, err

@@ -66,19 +66,19 @@ func TestCorpusKeepsFailures(t *testing.T) {
 
 func TestCorpusIsBounded(t *testing.T) {
 	c := Corpus{t.TempDir()}
-	for i := range mostFailures {
+	for i := range maxFailures {
 		if _, err := c.Add(failure(uint64(i))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := c.Add(failure(mostFailures)); err == nil || !strings.Contains(err.Error(), "delete those that are fixed") {
+	if _, err := c.Add(failure(maxFailures)); err == nil || !strings.Contains(err.Error(), "delete those that are fixed") {
 		t.Errorf("one more: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(c.Dir, "attention", "zzz.json"), []byte("{}"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	list, problems := c.Load("attention")
-	if len(list) != mostFailures || len(problems) != 1 {
+	if len(list) != maxFailures || len(problems) != 1 {
 		t.Errorf("%d failures, %v", len(list), problems)
 	}
 }
@@ -169,7 +169,7 @@ func FuzzParseFailure(f *testing.F) {
 		if err != nil {
 			t.Fatalf("cannot write what was read: %v", err)
 		}
-		if _, err := parseFailure(again); err != nil && len(again) <= mostFileBytes {
+		if _, err := parseFailure(again); err != nil && len(again) <= maxFileBytes {
 			t.Fatalf("cannot read what was written: %v in %s", err, again)
 		}
 		_ = fmt.Sprint(got.Point)

@@ -88,7 +88,7 @@ func large(d tensor.DType) quantile {
 // denormal draws three quarters below the smallest normal value, the rest up to four
 // times it. A kernel that flushes to zero is off there by the whole value.
 func denormal(d tensor.DType) quantile {
-	least := d.LeastNormal()
+	least := d.SmallestNormal()
 	return func(u float64) float64 {
 		return signed(u, func(v float64) float64 {
 			if v < 0.75 {

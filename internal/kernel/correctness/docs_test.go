@@ -34,7 +34,7 @@ func TestReferencePage(t *testing.T) {
 	}
 	rows = append(rows,
 		fmt.Sprintf("At most %d evaluations and %.0f seconds", DefaultBudget.Evaluations, DefaultBudget.Time.Seconds()),
-		fmt.Sprintf("At most %d files of a benchmark", mostFailures),
+		fmt.Sprintf("At most %d files of a benchmark", maxFailures),
 		fmt.Sprintf("more than %d GB is skipped", defaultMemory>>30),
 	)
 	for _, row := range rows {

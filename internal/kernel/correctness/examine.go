@@ -9,19 +9,19 @@ import (
 	"github.com/goatnote-inc/pawl/internal/kernel/tensor"
 )
 
-// Examine compares the outputs of a run with the reference's result for the same inputs.
+// CompareWithReference compares the outputs of a run with the reference's result for the same inputs.
 // An error comes from the reference and says nothing about the run.
-func Examine(ctx context.Context, r Reference, t Task, got []tensor.Tensor, tolerance suite.Tolerance) ([]Comparison, error) {
-	right, err := rightOf(ctx, r, t, tolerance, suite.ConfigName(t.Params))
+func CompareWithReference(ctx context.Context, r Reference, t Task, got []tensor.Tensor, tolerance suite.Tolerance) ([]Comparison, error) {
+	right, err := expectedOf(ctx, r, t, tolerance, suite.ConfigName(t.Params))
 	if err != nil {
 		return nil, err
 	}
 	return compareOutputs(t, got, right, tolerance, nil), nil
 }
 
-// rightOf asks the reference and rejects a reply that does not fit the request, so that
+// expectedOf asks the reference and rejects a reply that does not fit the request, so that
 // the kernel is not blamed for it. The argument about names the request in messages.
-func rightOf(ctx context.Context, r Reference, t Task, tolerance suite.Tolerance, about string) (Right, error) {
+func expectedOf(ctx context.Context, r Reference, t Task, tolerance suite.Tolerance, about string) (Expected, error) {
 	// Without an explicit tolerance, the type and the presence of a naive result decide.
 	naive := tolerance.Flash != nil || tolerance == (suite.Tolerance{})
 	right, err := r.Compute(ctx, t, naive)
@@ -44,7 +44,7 @@ func rightOf(ctx context.Context, r Reference, t Task, tolerance suite.Tolerance
 
 // compareOutputs applies the rules to all outputs of a run. Poison is the seed of their
 // previous content; nil if it is unknown.
-func compareOutputs(task Task, got []tensor.Tensor, right Right, tolerance suite.Tolerance, poison *uint64) []Comparison {
+func compareOutputs(task Task, got []tensor.Tensor, right Expected, tolerance suite.Tolerance, poison *uint64) []Comparison {
 	var list []Comparison
 	for _, a := range outputs(task.Arguments) {
 		t := named(got, a.Name)

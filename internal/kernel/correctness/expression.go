@@ -18,16 +18,16 @@ type ExpressionReference struct{ Formulas []suite.Formula }
 
 // Compute evaluates each formula over the elements of the inputs it names. They must
 // have the shape of the output, or a single element.
-func (e ExpressionReference) Compute(ctx context.Context, t Task, _ bool) (Right, error) {
-	var r Right
+func (e ExpressionReference) Compute(ctx context.Context, t Task, _ bool) (Expected, error) {
+	var r Expected
 	for _, a := range outputs(t.Arguments) {
 		i := slices.IndexFunc(e.Formulas, func(f suite.Formula) bool { return f.Output == a.Name })
 		if i < 0 {
-			return Right{}, fmt.Errorf("check.expression has no formula for %q", a.Name)
+			return Expected{}, fmt.Errorf("check.expression has no formula for %q", a.Name)
 		}
 		want, err := evaluate(ctx, e.Formulas[i].Expr, a, t)
 		if err != nil {
-			return Right{}, fmt.Errorf("check.expression of %q, %s: %w", a.Name, suite.ConfigName(t.Params), err)
+			return Expected{}, fmt.Errorf("check.expression of %q, %s: %w", a.Name, suite.ConfigName(t.Params), err)
 		}
 		r.Want = append(r.Want, want)
 	}

@@ -44,7 +44,7 @@ func Fill(a tensor.Argument, kind string, seed uint64) (tensor.Tensor, error) {
 		return t, nil
 	}
 	g := generator{dtype: a.DType, quantile: quantileOf(a, kind), stream: stream(seed, a.Name)}
-	if !t.Plain() {
+	if !t.IsContiguous() {
 		copy(t.Data, tensor.Poison(g.stream.Uint64(), len(t.Data)))
 	}
 	switch row := a.Shape[max(len(a.Shape)-1, 0):]; {
@@ -52,7 +52,7 @@ func Fill(a tensor.Argument, kind string, seed uint64) (tensor.Tensor, error) {
 		repeat(t, g.values(1))
 	case kind == EqualRows && len(row) == 1:
 		repeat(t, g.values(row[0]))
-	case t.Plain():
+	case t.IsContiguous():
 		g.fill(t.Data)
 	default:
 		t.Write(0, g.values(n))
@@ -141,7 +141,7 @@ func (g generator) draw16(table, data []byte) {
 
 // repeat writes the values repeatedly until the tensor is full.
 func repeat(t tensor.Tensor, values []float64) {
-	if t.Plain() {
+	if t.IsContiguous() {
 		size := len(values) * t.DType.Size()
 		tensor.Encode(t.DType, t.Data, values)
 		for done := size; done < len(t.Data); {

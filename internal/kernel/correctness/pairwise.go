@@ -6,9 +6,9 @@ import (
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 )
 
-// mostCovered bounds the number of configs that Pairwise reduces: the search is
+// maxCovered bounds the number of configs that Pairwise reduces: the search is
 // quadratic.
-const mostCovered = 4096
+const maxCovered = 4096
 
 // pair is two values that occur together in a config.
 type pair struct {
@@ -21,7 +21,7 @@ type pair struct {
 // the config with the most new pairs, the first among equals, so the selection is
 // deterministic. A list that is too long is returned as it is.
 func Pairwise(list []suite.Params) []suite.Params {
-	if len(list) > mostCovered {
+	if len(list) > maxCovered {
 		return list
 	}
 	pairs := make([][]pair, len(list))

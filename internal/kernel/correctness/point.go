@@ -57,15 +57,15 @@ func SpaceOf(c *suite.Check) Space {
 	}
 }
 
-// mostPoints bounds the points of a campaign, regardless of the suite.
-const mostPoints = 100_000
+// maxPoints bounds the points of a campaign, regardless of the suite.
+const maxPoints = 100_000
 
 // Points returns the points to try, without duplicates, drawn from a secret seed. The cost
 // function estimates the work of a config. Cheap configs come first, because a bug that
 // they show is found and shrunk soonest. If there are more points than allowed, every
 // config is tried once before any is tried twice.
 func (s Space) Points(seed uint64, cost func(suite.Params) float64) []Point {
-	most := mostPoints
+	most := maxPoints
 	if s.Most > 0 {
 		most = min(s.Most, most)
 	}
@@ -151,7 +151,7 @@ func (s Space) edges(declared []suite.Params) []suite.Params {
 		values := []float64{1, tile - 1, tile, tile + 1, 2*tile - 1, 2*tile + 1}
 		slices.Sort(values)
 		values = slices.DeleteFunc(slices.Compact(values), func(x float64) bool { return x < 1 })
-		if len(configs)*len(values) > mostCovered {
+		if len(configs)*len(values) > maxCovered {
 			continue
 		}
 		var next []suite.Params

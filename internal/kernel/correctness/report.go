@@ -19,18 +19,18 @@ type Result struct {
 	Reason      string        `json:"reason,omitempty"` // why it failed or was skipped
 	Fault       string        `json:"fault,omitempty"`  // how a kernel failed that gave no result: "crashed", "hung", ...
 	Comparisons []Comparison  `json:"comparisons,omitempty"`
-	Repeated    Repeated      `json:"repeated,omitempty"`
+	Repeated    Repeatability `json:"repeated,omitempty"`
 	Replayed    bool          `json:"replayed,omitempty"` // it comes from the corpus
 	Took        time.Duration `json:"took_ns"`            // time of the kernel's process
 }
 
-// Repeated is how similar two runs on the same inputs were.
-type Repeated string
+// Repeatability is how similar two runs on the same inputs were.
+type Repeatability string
 
 // Degrees of similarity between two runs.
 const (
-	Bitwise Repeated = "bitwise" // equal to the last bit
-	Bounded Repeated = "bounded" // both within the tolerance
+	Bitwise Repeatability = "bitwise" // equal to the last bit
+	Bounded Repeatability = "bounded" // both within the tolerance
 )
 
 // RuleDeterministic is the rule that two runs on the same inputs give the same result.
@@ -56,8 +56,8 @@ func (r Result) kind() string {
 	return r.Fault
 }
 
-// Found is a failure with the smallest point that still fails.
-type Found struct {
+// ShrunkFailure is a failure with the smallest point that still fails.
+type ShrunkFailure struct {
 	First       Result `json:"first"`    // the original failure
 	Smallest    Result `json:"smallest"` // the failure to examine
 	Evaluations int    `json:"evaluations"`
@@ -68,19 +68,19 @@ type Found struct {
 
 // Report is the result of a campaign.
 type Report struct {
-	Benchmark string   `json:"benchmark"`
-	Seed      uint64   `json:"seed,string"` // seed of all random choices; secret until now
-	Passed    int      `json:"passed"`
-	Failed    int      `json:"failed"`
-	Skipped   int      `json:"skipped"`
-	Untried   int      `json:"untried"` // points not tried for lack of time
-	Results   []Result `json:"results"`
-	Found     []Found  `json:"found,omitempty"`
-	Warnings  []string `json:"warnings,omitempty"`
+	Benchmark string          `json:"benchmark"`
+	Seed      uint64          `json:"seed,string"` // seed of all random choices; secret until now
+	Passed    int             `json:"passed"`
+	Failed    int             `json:"failed"`
+	Skipped   int             `json:"skipped"`
+	Untried   int             `json:"untried"` // points not tried for lack of time
+	Results   []Result        `json:"results"`
+	Found     []ShrunkFailure `json:"found,omitempty"`
+	Warnings  []string        `json:"warnings,omitempty"`
 	// Repeated is how similar two runs on the same inputs were: the weakest result over
 	// all points that were run twice. Empty if there were none.
-	Repeated Repeated      `json:"repeated,omitempty"`
-	Twice    int           `json:"twice"` // points that were run twice
+	Repeated Repeatability `json:"repeated,omitempty"`
+	RunTwice int           `json:"twice"` // points that were run twice
 	Took     time.Duration `json:"took_ns"`
 }
 
@@ -97,7 +97,7 @@ func (r *Report) add(x Result) {
 		r.Skipped++
 	}
 	if x.Repeated != "" {
-		r.Twice++
+		r.RunTwice++
 		if r.Repeated != Bounded {
 			r.Repeated = x.Repeated
 		}
@@ -110,6 +110,6 @@ type Event struct {
 	Done, Total int
 	Result      *Result
 	Shrinking   *Point // a failure is being shrunk
-	Found       *Found
+	Found       *ShrunkFailure
 	Warning     string
 }

@@ -179,20 +179,20 @@ func (h *HarnessSubject) blame(ctx context.Context, err error) error {
 type CommandReference struct{ Process }
 
 // Compute asks the oracle for the correct result.
-func (c *CommandReference) Compute(ctx context.Context, t Task, naive bool) (Right, error) {
+func (c *CommandReference) Compute(ctx context.Context, t Task, naive bool) (Expected, error) {
 	own := t.Contents.in(c.Dir)
 	defer own.Remove()
 	in, err := own.File()
 	if err != nil {
-		return Right{}, err
+		return Expected{}, err
 	}
 	session, fresh, err := c.open(ctx)
 	if err != nil {
-		return Right{}, fmt.Errorf("start the oracle: %w", err)
+		return Expected{}, fmt.Errorf("start the oracle: %w", err)
 	}
 	if fresh && !session.Welcome.Has(harness.FeatureCompute) {
 		c.drop()
-		return Right{}, fmt.Errorf("the oracle does not compute: it says %q and offers %v; does it end with serve() of pawl_oracle.py?", session.Welcome.SDK, session.Welcome.Features)
+		return Expected{}, fmt.Errorf("the oracle does not compute: it says %q and offers %v; does it end with serve() of pawl_oracle.py?", session.Welcome.SDK, session.Welcome.Features)
 	}
 	out := c.file()
 	defer os.Remove(out)
@@ -200,11 +200,11 @@ func (c *CommandReference) Compute(ctx context.Context, t Task, naive bool) (Rig
 		Benchmark: t.Benchmark, Params: t.Params.Map(), Arguments: t.Arguments, Inputs: in, Outputs: out, Naive: naive,
 	})
 	if err != nil {
-		return Right{}, c.explain(ctx, t, err)
+		return Expected{}, c.explain(ctx, t, err)
 	}
 	list, err := c.load(out, t.Arguments, func(a tensor.Argument) int { return 8 + a.DType.Size() })
 	if err != nil {
-		return Right{}, fmt.Errorf("the oracle's result for %s: %w", suite.ConfigName(t.Params), err)
+		return Expected{}, fmt.Errorf("the oracle's result for %s: %w", suite.ConfigName(t.Params), err)
 	}
 	return sort(list, computed.Naive), nil
 }
@@ -225,8 +225,8 @@ func (c *CommandReference) explain(ctx context.Context, t Task, err error) error
 }
 
 // sort separates correct results from naive ones, which are named NAME.naive.
-func sort(list []tensor.Tensor, naive bool) Right {
-	var r Right
+func sort(list []tensor.Tensor, naive bool) Expected {
+	var r Expected
 	for _, t := range list {
 		name, isNaive := strings.CutSuffix(t.Name, ".naive")
 		switch {
@@ -248,12 +248,12 @@ type ImplementationReference struct {
 }
 
 // Compute runs the implementation. A failure of it says nothing about the kernel.
-func (i ImplementationReference) Compute(ctx context.Context, t Task, _ bool) (Right, error) {
+func (i ImplementationReference) Compute(ctx context.Context, t Task, _ bool) (Expected, error) {
 	t.Contents = t.Contents.in(i.Dir)
 	defer t.Contents.Remove()
 	list, err := i.Subject.Run(ctx, t)
 	if fault, ok := errors.AsType[*FaultError](err); ok {
-		return Right{}, fmt.Errorf("the implementation that is to say what is right fails itself for %s: %w", suite.ConfigName(t.Params), fault)
+		return Expected{}, fmt.Errorf("the implementation that is to say what is right fails itself for %s: %w", suite.ConfigName(t.Params), fault)
 	}
-	return Right{Want: list}, err
+	return Expected{Want: list}, err
 }

@@ -25,7 +25,7 @@ type Reference interface {
 	// Compute returns the correct result of every out and inout argument. If naive is set
 	// and it can, it also returns the result of a naive computation in the argument's own
 	// type. An error wraps ErrUnsupported, or means that nothing more can be tested.
-	Compute(ctx context.Context, t Task, naive bool) (Right, error)
+	Compute(ctx context.Context, t Task, naive bool) (Expected, error)
 }
 
 // Task is the work for a subject or a reference.
@@ -37,8 +37,8 @@ type Task struct {
 	Poison    uint64 // seed of the outputs' previous content; unused by a reference
 }
 
-// Right is the correct result.
-type Right struct {
+// Expected is the correct result.
+type Expected struct {
 	Want  []tensor.Tensor
 	Naive []tensor.Tensor // named like those of Want; may be fewer, or none
 }

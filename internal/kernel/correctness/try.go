@@ -12,13 +12,13 @@ import (
 
 // try runs the subject on a point, reports the result, and shrinks a failure. An error
 // ends the campaign.
-func (c *campaign) try(ctx context.Context, q ready) error {
+func (c *campaign) try(ctx context.Context, q preparedPoint) error {
 	result, err := c.judge(ctx, q, c.repeats(q.task.Arguments))
 	if err != nil {
 		return err
 	}
 	if result.Status == Passed {
-		c.lookForWeakness(q)
+		c.warnIfWeak(q)
 	}
 	c.report.add(result)
 	c.emit(Event{Done: len(c.report.Results), Total: c.total, Result: &result})
@@ -31,7 +31,7 @@ func (c *campaign) try(ctx context.Context, q ready) error {
 }
 
 // judge runs the subject once or twice and compares the outputs.
-func (c *campaign) judge(ctx context.Context, q ready, twice bool) (Result, error) {
+func (c *campaign) judge(ctx context.Context, q preparedPoint, twice bool) (Result, error) {
 	result := Result{Point: q.point, Replayed: q.replayed, Status: Skipped, Reason: clean(q.skip)}
 	if q.err != nil || q.skip != "" {
 		return result, q.err
@@ -102,7 +102,7 @@ func (c *campaign) repeats(arguments []tensor.Argument) bool {
 }
 
 // compareRuns compares two runs on the same inputs with each other.
-func (c *campaign) compareRuns(q ready, result *Result, first, second []tensor.Tensor) {
+func (c *campaign) compareRuns(q preparedPoint, result *Result, first, second []tensor.Tensor) {
 	result.Repeated = Bitwise
 	var different []Comparison
 	for i, a := range outputs(q.task.Arguments) {
@@ -134,9 +134,9 @@ func (c *campaign) compareRuns(q ready, result *Result, first, second []tensor.T
 	}
 }
 
-// lookForWeakness warns of a point that a wrong kernel would also pass. It skips contents
+// warnIfWeak warns of a point that a wrong kernel would also pass. It skips contents
 // that are meant to give the same result everywhere.
-func (c *campaign) lookForWeakness(q ready) {
+func (c *campaign) warnIfWeak(q preparedPoint) {
 	switch q.point.Inputs {
 	case Normal, Uniform, Large:
 	default:
@@ -152,7 +152,7 @@ func (c *campaign) lookForWeakness(q ready) {
 	for _, a := range outputs(q.task.Arguments) {
 		want := *named(q.right.Want, a.Name)
 		rules := RulesFor(c.Tolerance, a.DType, false)
-		if why := Weak(want, a.DType, named(before, a.Name), rules); why != "" {
+		if why := Weakness(want, a.DType, named(before, a.Name), rules); why != "" {
 			c.warn(fmt.Sprintf("weak test: output %q of %s: %s", a.Name, suite.ConfigName(q.point.Params), why))
 		}
 		values := make([]float64, thin(want).Len())
@@ -170,7 +170,7 @@ func (c *campaign) shrink(ctx context.Context, first Result) error {
 	failed := map[string]Result{first.key(): first}
 	var broken error
 	fails := func(ctx context.Context, p Point) bool {
-		q := ready{point: p}
+		q := preparedPoint{point: p}
 		c.prepare(ctx, &q)
 		defer q.discard()
 		result, err := c.judge(ctx, q, first.Repeated != "")
@@ -186,7 +186,7 @@ func (c *campaign) shrink(ctx context.Context, first Result) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	found := Found{First: first, Smallest: failed[shrunk.Point.key()], Evaluations: shrunk.Evaluations, Stopped: shrunk.Stopped}
+	found := ShrunkFailure{First: first, Smallest: failed[shrunk.Point.key()], Evaluations: shrunk.Evaluations, Stopped: shrunk.Stopped}
 	again, cancel := context.WithTimeout(ctx, c.Shrink.Time)
 	defer cancel()
 	found.Again = fails(again, shrunk.Point)

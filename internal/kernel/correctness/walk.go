@@ -37,7 +37,7 @@ func newWalk(s Sides, r Rules) *walk {
 	_, w.high = w.dtype.Limits()
 	w.overflows = w.high + step(w.dtype, w.high)/2
 	w.saturates = w.dtype == tensor.E4M3
-	w.half, w.least = w.dtype.Epsilon()/2, w.dtype.LeastNormal()
+	w.half, w.least = w.dtype.Epsilon()/2, w.dtype.SmallestNormal()
 	w.floor = closeTo[w.dtype].Atol
 	if r.Close != nil {
 		w.atol, w.rtol = r.Close.Atol, r.Close.Rtol
@@ -81,7 +81,7 @@ func (w *walk) element(at int, want, got float64) {
 	size, tolerance := math.Abs(want), w.allowed(want)
 	if diff > tolerance {
 		w.far++
-		w.suspect(at, got)
+		w.countIfUnwritten(at, got)
 	}
 	if excess := diff - tolerance; excess > w.worstExcess {
 		w.worstExcess, w.worstAt = excess, at
@@ -113,18 +113,18 @@ func (w *walk) special(at int, want, got float64) bool {
 			w.misplacedNaN++
 			w.first(&w.firstNaN, at)
 		} else if w.isPoison(at) {
-			w.suspect(at, got)
+			w.countIfUnwritten(at, got)
 		}
 	case tooLarge && w.saturates && (math.IsNaN(got) || math.Abs(got) == w.high && sameSign):
 	case math.IsNaN(got):
 		w.misplacedNaN++
 		w.first(&w.firstNaN, at)
-		w.suspect(at, got)
+		w.countIfUnwritten(at, got)
 	case math.IsInf(got, 0) && tooLarge && sameSign:
 	case math.IsInf(got, 0) || math.IsInf(want, 0):
 		w.misplacedInf++
 		w.first(&w.firstInf, at)
-		w.suspect(at, got)
+		w.countIfUnwritten(at, got)
 	default:
 		return true
 	}
@@ -147,8 +147,8 @@ func (w *walk) first(place *int, at int) {
 	}
 }
 
-// suspect checks whether a wrong element was never written.
-func (w *walk) suspect(at int, got float64) {
+// countIfUnwritten checks whether a wrong element was never written.
+func (w *walk) countIfUnwritten(at int, got float64) {
 	if (math.IsNaN(got) || !w.dtype.IsFloat() || w.dtype.Size() == 1) && w.isPoison(at) {
 		w.unwritten++
 		w.first(&w.firstUnwritten, at)

@@ -9,10 +9,10 @@ import (
 // sampled bounds the elements that the search for weak tests checks.
 const sampled = 1 << 16
 
-// Weak returns why a correct result would not catch a wrong kernel: a constant output
+// Weakness returns why a correct result would not catch a wrong kernel: a constant output
 // passes, or the result for other inputs does. Other is such a result, in the type of
 // the output and of the same shape, or nil. It returns "" for a test that can fail.
-func Weak(want tensor.Tensor, d tensor.DType, other *tensor.Tensor, r Rules) string {
+func Weakness(want tensor.Tensor, d tensor.DType, other *tensor.Tensor, r Rules) string {
 	// The naive computation belongs to a whole result. The other rules also work on a
 	// sample of it.
 	r.Flash = nil
@@ -45,7 +45,7 @@ func Weak(want tensor.Tensor, d tensor.DType, other *tensor.Tensor, r Rules) str
 // contiguous elements, as references write them. Other tensors are returned whole.
 func thin(t tensor.Tensor) tensor.Tensor {
 	n := t.Len()
-	if !t.Plain() {
+	if !t.IsContiguous() {
 		return t
 	}
 	k := max(1, (n+sampled-1)/sampled)

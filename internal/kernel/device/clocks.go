@@ -67,7 +67,7 @@ func (l *Lease) controller() (Controller, *Notice) {
 			Message: fmt.Sprintf("pawl does not control the clocks of %s; measuring with free clocks", name),
 			Fix:     "for a host CPU: sudo cpupower frequency-set -g performance",
 		}
-	case l.stuck:
+	case l.foreignNote:
 		return nil, &Notice{
 			Code:    "clocks_denied",
 			Message: fmt.Sprintf("the clocks of %s are not touched: the settings of a process that died could not be undone yet", name),
@@ -82,8 +82,8 @@ type change struct {
 	lease   *Lease
 	dev     Controller
 	before  gpu.State
-	start   undo // what had to be undone at the start
-	plan    undo // what Release must undo
+	start   restoreNote // what had to be undone at the start
+	plan    restoreNote // what Release must undo
 	notices []Notice
 }
 
@@ -108,14 +108,14 @@ func (c *change) persist(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	return c.excuse(err, "persistence", "persistence mode stays off", "-pm 1", func() { c.plan.Persistence = c.start.Persistence })
+	return c.noticeFor(err, "persistence", "persistence mode stays off", "-pm 1", func() { c.plan.Persistence = c.start.Persistence })
 }
 
 func (c *change) lock(ctx context.Context, policy gpu.ClockPolicy) error {
 	note, err := c.dev.LockClocks(ctx, policy)
 	if err != nil {
 		result := "measuring with " + c.lease.clocks.String() + " clocks"
-		return c.excuse(err, "clocks", result, "-lgc "+example(policy), func() { c.plan.ResetClocks = c.start.ResetClocks })
+		return c.noticeFor(err, "clocks", result, "-lgc "+example(policy), func() { c.plan.ResetClocks = c.start.ResetClocks })
 	}
 	c.lease.clocks = policy
 	if note != "" {
@@ -140,9 +140,9 @@ func (c *change) unlock(ctx context.Context) error {
 	return nil
 }
 
-// excuse turns a refusal into a notice, and removes the refused change from the plan.
+// noticeFor turns a refusal into a notice, and removes the refused change from the plan.
 // Any other failure stays an error and stays in the plan: the change may have happened.
-func (c *change) excuse(err error, what, result, option string, undone func()) error {
+func (c *change) noticeFor(err error, what, result, option string, undone func()) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		undone()

@@ -37,8 +37,8 @@ func links(info fs.FileInfo) uint64 {
 	return 1
 }
 
-// ours reports whether a file belongs to this user or to root.
-func ours(info fs.FileInfo) bool {
+// ownedByUserOrRoot reports whether a file belongs to this user or to root.
+func ownedByUserOrRoot(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && (st.Uid == 0 || int(st.Uid) == os.Getuid())
 }

@@ -2,9 +2,9 @@ package device
 
 import "fmt"
 
-// Standing is the state of a device's lock, read without acquiring the device. It
+// LockStatus is the state of a device's lock, read without acquiring the device. It
 // reports changes that a dead process left behind; only Acquire undoes them.
-type Standing struct {
+type LockStatus struct {
 	Dir      string   // the folder that holds the lock
 	Holder   *Holder  // the process that measures on the device; nil if the device is free
 	Leftover string   // changes that a dead process left behind, in plain words; empty if none
@@ -14,14 +14,14 @@ type Standing struct {
 // Inspect returns the state of a device's lock. Like Acquire it creates the lock
 // folder if it does not exist. It briefly tries to take the lock: only that
 // distinguishes a live holder from the name of a dead one.
-func Inspect(dev Device, opts LockOptions) (Standing, error) {
+func Inspect(dev Device, opts LockOptions) (LockStatus, error) {
 	id := dev.Identity()
 	l, notices, err := openLock(id.LockName(), opts)
 	if err != nil {
-		return Standing{}, fmt.Errorf("looking at the lock of %s: %w", id.Name, err)
+		return LockStatus{}, fmt.Errorf("looking at the lock of %s: %w", id.Name, err)
 	}
 	defer l.close()
-	s := Standing{Dir: l.dir.path, Notices: notices}
+	s := LockStatus{Dir: l.dir.path, Notices: notices}
 	free, err := l.try()
 	if err != nil {
 		return s, fmt.Errorf("looking at the lock of %s: %w", id.Name, err)

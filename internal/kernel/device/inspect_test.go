@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func inspect(t *testing.T, dev Device, dir string) Standing {
+func inspect(t *testing.T, dev Device, dir string) LockStatus {
 	t.Helper()
 	s, err := Inspect(dev, LockOptions{Dir: dir})
 	if err != nil {
@@ -20,7 +20,7 @@ func inspect(t *testing.T, dev Device, dir string) Standing {
 
 func TestInspectAFreeDevice(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "locks")
-	want := Standing{Dir: dir}
+	want := LockStatus{Dir: dir}
 	if diff := cmp.Diff(want, inspect(t, newFakeGPU(), dir)); diff != "" {
 		t.Error(diff)
 	}

@@ -16,14 +16,14 @@ const releaseTimeout = 30 * time.Second
 
 // Lease is the exclusive right of this process to measure on a device.
 type Lease struct {
-	dev     Device
-	notices []Notice
-	self    undo // the note of this process, with nothing to undo
-	stuck   bool // the note of another process remains and must not be overwritten
+	dev         Device
+	notices     []Notice
+	self        restoreNote // the note of this process, with nothing to undo
+	foreignNote bool        // the note of another process remains and must not be overwritten
 
 	mu     sync.Mutex
-	lock   *lock // nil once released
-	undo   undo  // content of the note on disk
+	lock   *lock       // nil once released
+	undo   restoreNote // content of the note on disk
 	clocks gpu.ClockPolicy
 }
 
@@ -34,13 +34,13 @@ func Acquire(ctx context.Context, dev Device, opts LockOptions) (*Lease, error) 
 		opts.Now = time.Now
 	}
 	id := dev.Identity()
-	lock, notices, err := take(ctx, id.Name, id.LockName(), opts)
+	lock, notices, err := acquireLock(ctx, id.Name, id.LockName(), opts)
 	if err != nil {
 		return nil, err
 	}
 	l := &Lease{
 		dev: dev, lock: lock, notices: notices, clocks: gpu.ClockPolicy{Mode: gpu.ClocksFree},
-		self: undo{Schema: schemaRestore, Device: id.LockName(), Boot: bootID(), By: self(opts.Owner, opts.Now())},
+		self: restoreNote{Schema: schemaRestore, Device: id.LockName(), Boot: bootID(), By: self(opts.Owner, opts.Now())},
 	}
 	l.undo = l.self
 	if notice := l.undoLeftover(ctx); notice != nil {
@@ -69,7 +69,7 @@ func (l *Lease) undoLeftover(ctx context.Context) *Notice {
 	path := l.lock.dir.path + "/" + l.lock.undoFile()
 	left, err := l.lock.readUndo()
 	if err != nil {
-		l.stuck = true
+		l.foreignNote = true
 		notice := l.lock.unreadable(l.dev.Identity().Name, err)
 		return &notice
 	}
@@ -82,7 +82,7 @@ func (l *Lease) undoLeftover(ctx context.Context) *Notice {
 		return nil
 	}
 	if err := left.apply(ctx, dev); err != nil {
-		l.stuck = true // the note stays for a process with enough permission
+		l.foreignNote = true // the note stays for a process with enough permission
 		return &Notice{
 			Code:    "restore_failed",
 			Message: fmt.Sprintf("%s died and left %s changed, which could not be undone: %v", left.By, l.dev.Identity().Name, err),

@@ -49,8 +49,8 @@ type lock struct {
 	file *os.File
 }
 
-// take opens the lock in the first usable folder and waits until it is acquired.
-func take(ctx context.Context, device, name string, opts LockOptions) (*lock, []Notice, error) {
+// acquireLock opens the lock in the first usable folder and waits until it is acquired.
+func acquireLock(ctx context.Context, device, name string, opts LockOptions) (*lock, []Notice, error) {
 	l, notices, err := openLock(name, opts)
 	if err != nil {
 		return nil, nil, fmt.Errorf("locking %s: %w", device, err)

@@ -18,11 +18,11 @@ const (
 	bootIDFile    = "/proc/sys/kernel/random/boot_id"
 )
 
-// undo describes how to restore a device to its state before a lease. It is written
+// restoreNote describes how to restore a device to its state before a lease. It is written
 // before the first change and removed after the last is undone. At any moment either
 // the device is unchanged or the note says what to do. All steps can be repeated
 // safely.
-type undo struct {
+type restoreNote struct {
 	Schema string `json:"schema"`
 	Device string `json:"device"` // name of the lock it belongs to
 	Boot   string `json:"boot,omitempty"`
@@ -33,14 +33,14 @@ type undo struct {
 }
 
 // any reports whether there is something to undo.
-func (u undo) any() bool { return u.ResetClocks || u.Persistence != "" }
+func (u restoreNote) any() bool { return u.ResetClocks || u.Persistence != "" }
 
 // stale reports whether the machine has rebooted since, which also reset the device.
-func (u undo) stale(boot string) bool { return u.Boot != "" && boot != "" && u.Boot != boot }
+func (u restoreNote) stale(boot string) bool { return u.Boot != "" && boot != "" && u.Boot != boot }
 
 // apply undoes the changes. Clocks come first: with persistence off the driver may
 // unload, and on some machines the device must then be found again.
-func (u undo) apply(ctx context.Context, dev Controller) error {
+func (u restoreNote) apply(ctx context.Context, dev Controller) error {
 	var failed error
 	if u.ResetClocks {
 		if err := dev.ResetClocks(ctx); err != nil && !errors.Is(err, errors.ErrUnsupported) {
@@ -56,7 +56,7 @@ func (u undo) apply(ctx context.Context, dev Controller) error {
 }
 
 // String describes what apply does.
-func (u undo) String() string {
+func (u restoreNote) String() string {
 	var done []string
 	if u.ResetClocks {
 		done = append(done, "clocks freed")
@@ -80,7 +80,7 @@ func bootID() string {
 func (l *lock) undoFile() string { return l.name + ".restore" }
 
 // writeUndo writes the note atomically: a crash leaves the old one or the new one.
-func (l *lock) writeUndo(u undo) error {
+func (l *lock) writeUndo(u restoreNote) error {
 	b, err := json.Marshal(u)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (d *lockDir) sync() error {
 // readUndo reads the note of a dead process; nil if there is none. It reads only notes of
 // this user and of root: anyone may write to the folder, and a note makes pawl change a
 // device.
-func (l *lock) readUndo() (*undo, error) {
+func (l *lock) readUndo() (*restoreNote, error) {
 	name := l.undoFile()
 	f, err := l.dir.OpenFile(name, os.O_RDONLY|nonBlocking, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -141,7 +141,7 @@ func (l *lock) readUndo() (*undo, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !ours(info) {
+	if !ownedByUserOrRoot(info) {
 		return nil, errors.New("it belongs to another user")
 	}
 	b, err := io.ReadAll(io.LimitReader(f, maxRestore+1))
@@ -160,11 +160,11 @@ func (l *lock) unreadable(device string, err error) Notice {
 	}
 }
 
-func decodeUndo(b []byte) (*undo, error) {
+func decodeUndo(b []byte) (*restoreNote, error) {
 	if len(b) > maxRestore {
 		return nil, fmt.Errorf("it is larger than %d bytes", maxRestore)
 	}
-	var u undo
+	var u restoreNote
 	if err := json.Unmarshal(b, &u); err != nil {
 		return nil, err
 	}

@@ -95,7 +95,7 @@ func (t *tree) fromCMake(dir string, f file) (recipe, bool) {
 // guessCMake assumes that a CMake project builds a source into a program of the same name. CMake
 // is a full language, of which the package reads only the simplest parts.
 func (t *tree) guessCMake(f file) (recipe, bool) {
-	for _, dir := range upward(f.dir()) {
+	for _, dir := range ancestors(f.dir()) {
 		if lists, ok := t.get(path.Join(dir, "CMakeLists.txt")); ok {
 			r := t.cmake(dir, f.stem())
 			r.evidence = []Evidence{{lists.path, 0, "a CMake project"}}
@@ -109,7 +109,7 @@ func (t *tree) guessCMake(f file) (recipe, bool) {
 // cmake returns the recipe of a target in the CMakeLists.txt of a folder.
 func (t *tree) cmake(dir, target string) recipe {
 	top, output := dir, ""
-	for _, up := range upward(dir) {
+	for _, up := range ancestors(dir) {
 		lists, ok := t.get(path.Join(up, "CMakeLists.txt"))
 		if !ok {
 			continue

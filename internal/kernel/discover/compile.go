@@ -35,7 +35,7 @@ func (t *tree) fromCompiler(f file, l language) recipe {
 // any of them.
 func (t *tree) together(f file, l language) []file {
 	list := []file{f}
-	for _, other := range t.beside(f.dir()) {
+	for _, other := range t.filesIn(f.dir()) {
 		if other.path != f.path && slices.Contains(l.with, other.ext()) && !hasMain.MatchString(other.text) {
 			list = append(list, other)
 		}

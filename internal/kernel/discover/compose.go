@@ -23,7 +23,7 @@ const maxListed = 64
 // Compose returns the suite for a sighting, as an engineer would write it. With the harness's
 // answer, it lists the benchmarks; without, the harness lists them on each run. It returns an
 // error if the suite is not valid.
-func Compose(name string, s Sighting, a *Answer) ([]byte, error) {
+func Compose(name string, s Finding, a *Answer) ([]byte, error) {
 	doc := &yaml.Node{Kind: yaml.MappingNode}
 	put(doc, "version", number(1))
 	put(doc, "name", text(name))
@@ -71,7 +71,7 @@ func putBuild(doc *yaml.Node, b suite.Build) {
 
 // putHarness writes the harness. It also suggests the definition key, which keeps a change from
 // supplying its own harness, but only as a comment: the kernel may be in the same file.
-func putHarness(doc *yaml.Node, s Sighting) {
+func putHarness(doc *yaml.Node, s Finding) {
 	h, harness := s.Harness, &yaml.Node{Kind: yaml.MappingNode}
 	put(harness, "command", text(h.Command))
 	if len(h.Files) > 0 {
@@ -91,7 +91,7 @@ func putHarness(doc *yaml.Node, s Sighting) {
 }
 
 // putMeasure writes the timer, if one is known.
-func putMeasure(doc *yaml.Node, s Sighting, a *Answer) {
+func putMeasure(doc *yaml.Node, s Finding, a *Answer) {
 	timer := s.Timer
 	if a != nil && s.Level == Harness {
 		timer = a.timer(s.Timer)

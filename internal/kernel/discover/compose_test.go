@@ -15,7 +15,7 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-var aHarness = Sighting{
+var aHarness = Finding{
 	Level: Harness, Source: "harness.c", Timer: measure.TimerCPU,
 	Build:   suite.Build{Command: "make harness", Outputs: []string{"harness"}},
 	Harness: suite.Harness{Command: "./harness"},

@@ -23,7 +23,7 @@ func FuzzLook(f *testing.F) {
 			"harness.c": {Data: []byte(source)}, "sub/bench.cu": {Data: []byte(source)}, "sub/harness.py": {Data: []byte(source)},
 			"a_test.go": {Data: []byte(source)}, "sub/test_a.py": {Data: []byte(source)}, "Cargo.toml": {Data: []byte(source)},
 		}
-		survey, err := Look(fsys)
+		survey, err := Scan(fsys)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,8 +15,8 @@ const (
 	sdkPython = "pawl_harness.py"
 )
 
-// maxSightings is the maximum for each kind: with more, the user must choose anyway.
-const maxSightings = 50
+// maxFindings is the maximum for each kind: with more, the user must choose anyway.
+const maxFindings = 50
 
 var (
 	includesPawl = include(sdkHeader)
@@ -27,10 +27,10 @@ var (
 )
 
 // harnesses returns the programs that use the harness protocol.
-func (t *tree) harnesses() []Sighting {
-	var list []Sighting
+func (t *tree) harnesses() []Finding {
+	var list []Finding
 	for _, f := range t.files {
-		if len(list) == maxSightings {
+		if len(list) == maxFindings {
 			break
 		}
 		if l, ok := f.language(); ok && includesPawl.MatchString(f.text) && callsPawl.MatchString(f.text) {
@@ -43,9 +43,9 @@ func (t *tree) harnesses() []Sighting {
 	return list
 }
 
-func (t *tree) compiledHarness(f file, l language) Sighting {
+func (t *tree) compiledHarness(f file, l language) Finding {
 	r := t.recipe(f, l)
-	s := Sighting{
+	s := Finding{
 		Level: Harness, What: "a harness in " + l.name, Source: f.path, SDK: sdkHeader,
 		Build:    suite.Build{Command: r.command, Outputs: []string{r.program}},
 		Harness:  suite.Harness{Command: runnable(r.program)},
@@ -61,7 +61,7 @@ func (t *tree) compiledHarness(f file, l language) Sighting {
 
 // readsAtRun searches for code that the program loads at run time. Two builds with equal
 // programs may still differ in it, and must not count as identical.
-func (t *tree) readsAtRun(s *Sighting, f file, l language) {
+func (t *tree) readsAtRun(s *Finding, f file, l language) {
 	if l.name == "OpenCL" {
 		for _, k := range t.files {
 			if glob := path.Join(k.dir(), "*.cl"); k.ext() == ".cl" && !slices.Contains(s.Harness.Files, glob) {
@@ -70,7 +70,7 @@ func (t *tree) readsAtRun(s *Sighting, f file, l language) {
 			}
 		}
 	}
-	for _, other := range t.beside(f.dir()) {
+	for _, other := range t.filesIn(f.dir()) {
 		if n := line(other.text, loadsCode); n > 0 && len(s.Build.Outputs) > 0 {
 			s.Build.Outputs = nil
 			s.Evidence = append(s.Evidence, Evidence{other.path, n, "loads code while it runs"})
@@ -79,8 +79,8 @@ func (t *tree) readsAtRun(s *Sighting, f file, l language) {
 	}
 }
 
-func (t *tree) pythonHarness(f file) Sighting {
-	s := Sighting{
+func (t *tree) pythonHarness(f file) Finding {
+	s := Finding{
 		Level: Harness, What: "a harness in Python", Source: f.path, SDK: sdkPython,
 		Harness:  suite.Harness{Command: "python3 " + f.path},
 		Makes:    []string{path.Join(f.dir(), "__pycache__") + "/"},
@@ -100,7 +100,7 @@ func (t *tree) pythonHarness(f file) Sighting {
 
 // moduleSetup returns the setup.py that builds compiled code, in a folder or above it.
 func (t *tree) moduleSetup(dir string) (file, bool) {
-	for _, d := range upward(dir) {
+	for _, d := range ancestors(dir) {
 		if f, ok := t.get(path.Join(d, "setup.py")); ok && buildsModule.MatchString(f.text) {
 			return f, true
 		}

@@ -17,13 +17,13 @@ var skeletons embed.FS
 
 // kernelKind is a kind of code that can be measured once it has a harness.
 type kernelKind struct {
-	what     string
-	exts     []string
-	pattern  *lazyregexp.Regexp
-	says     string // describes a file that matches
-	skeleton string
-	ext      string // extension of the harness to write
-	built    bool   // requires a Makefile in the repository
+	what        string
+	exts        []string
+	pattern     *lazyregexp.Regexp
+	description string // describes a file that matches
+	skeleton    string
+	ext         string // extension of the harness to write
+	built       bool   // requires a Makefile in the repository
 }
 
 // kernelKinds lists the kinds, those with the most information on how to call them first.
@@ -41,13 +41,13 @@ var kernelKinds = []kernelKind{
 }
 
 // kernels returns what could be measured with a harness that does not exist yet.
-func (t *tree) kernels() []Sighting {
-	var list []Sighting
+func (t *tree) kernels() []Finding {
+	var list []Finding
 	for _, k := range kernelKinds {
 		var found []Evidence
 		for _, f := range t.files {
 			if n := line(f.text, k.pattern); n > 0 && slices.Contains(k.exts, f.ext()) {
-				found = appendSome(found, Evidence{f.path, n, k.says})
+				found = appendSome(found, Evidence{f.path, n, k.description})
 			}
 		}
 		if len(found) > 0 && (!k.built || t.hasMakefile()) {
@@ -62,7 +62,7 @@ func (t *tree) hasMakefile() bool {
 }
 
 // skeleton returns the suite of a harness that the user must complete.
-func (t *tree) skeleton(k kernelKind, found []Evidence) Sighting {
+func (t *tree) skeleton(k kernelKind, found []Evidence) Finding {
 	content, err := skeletons.ReadFile("skeleton/" + k.skeleton)
 	if err != nil {
 		panic("scout: " + err.Error()) // the file is embedded
@@ -71,7 +71,7 @@ func (t *tree) skeleton(k kernelKind, found []Evidence) Sighting {
 	if _, taken := t.get(source); taken {
 		source = "pawl_bench" + k.ext
 	}
-	s := Sighting{
+	s := Finding{
 		Level: Kernel, What: k.what, Source: source, Evidence: found,
 		Adds: []File{{source, content}},
 		Doubts: []string{

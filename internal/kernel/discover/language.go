@@ -62,7 +62,7 @@ func (t *tree) timer(f file, l language) (measure.Timer, []Evidence) {
 	if l.name != langC.name && l.name != langCPP.name || onDevice.MatchString(f.text) {
 		return "", nil
 	}
-	for _, other := range t.beside(f.dir()) {
+	for _, other := range t.filesIn(f.dir()) {
 		for _, p := range []*lazyregexp.Regexp{openMP, threads} {
 			if n := line(other.text, p); n > 0 {
 				return measure.TimerWall, []Evidence{{other.path, n, "uses threads: measured with the wall clock"}}

@@ -42,7 +42,7 @@ func TestRepositories(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			survey, err := Look(repository(archive))
+			survey, err := Scan(repository(archive))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,7 +14,7 @@ type recipe struct {
 // recipe finds what builds a source: the innermost Makefile, CMakeLists.txt or build.ninja that
 // names it, or else the compiler itself.
 func (t *tree) recipe(f file, l language) recipe {
-	for _, dir := range upward(f.dir()) {
+	for _, dir := range ancestors(f.dir()) {
 		for _, from := range []func(string, file) (recipe, bool){t.fromMake, t.fromCMake, t.fromNinja} {
 			if r, ok := from(dir, f); ok {
 				return r

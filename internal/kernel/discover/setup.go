@@ -47,7 +47,7 @@ func (e *ExistsError) Error() string { return e.Path + " is there already" }
 
 // Run writes the suite and the files it needs, builds, asks the harness for its cases and adds
 // them to the suite.
-func (s Setup) Run(ctx context.Context, x Sighting) (res Result, err error) {
+func (s Setup) Run(ctx context.Context, x Finding) (res Result, err error) {
 	root, err := os.OpenRoot(s.Dir)
 	if err != nil {
 		return Result{}, fmt.Errorf("set up %s: %w", s.Dir, err)
@@ -58,7 +58,7 @@ func (s Setup) Run(ctx context.Context, x Sighting) (res Result, err error) {
 	if err := s.writeFirst(w, x); err != nil {
 		return Result{}, err
 	}
-	res.Answer, res.Problem = s.try(ctx, w, x)
+	res.Answer, res.Problem = s.verify(ctx, w, x)
 	if ctx.Err() != nil {
 		return res, context.Cause(ctx)
 	}
@@ -74,7 +74,7 @@ func (s Setup) Run(ctx context.Context, x Sighting) (res Result, err error) {
 }
 
 // writeFirst writes everything that can be written without running anything.
-func (s Setup) writeFirst(w *writer, x Sighting) error {
+func (s Setup) writeFirst(w *writer, x Finding) error {
 	if _, err := w.root.Lstat(SuiteFile); !errors.Is(err, fs.ErrNotExist) && !s.Force {
 		return &ExistsError{SuiteFile}
 	}
@@ -110,9 +110,9 @@ func (s Setup) writeFirst(w *writer, x Sighting) error {
 // noProgram matches the messages of make and shells for a program that is not installed.
 var noProgram = lazyregexp.New(`(?m)^\s*make(?:\[\d+\])?: \S+: No such file or directory$|: (?:command )?not found$`)
 
-// try builds and asks the harness for its cases. If the SDK's file is missing, it writes the file
+// verify builds and asks the harness for its cases. If the SDK's file is missing, it writes the file
 // beside the source, where compilers and Python search first, and tries again.
-func (s Setup) try(ctx context.Context, w *writer, x Sighting) (*Answer, error) {
+func (s Setup) verify(ctx context.Context, w *writer, x Finding) (*Answer, error) {
 	a, err := s.buildAndAsk(ctx, x)
 	if err == nil || x.SDK == "" {
 		return a, err
@@ -133,7 +133,7 @@ func (s Setup) try(ctx context.Context, w *writer, x Sighting) (*Answer, error) 
 	return s.buildAndAsk(ctx, x)
 }
 
-func (s Setup) buildAndAsk(ctx context.Context, x Sighting) (*Answer, error) {
+func (s Setup) buildAndAsk(ctx context.Context, x Finding) (*Answer, error) {
 	loaded, err := suite.Load(filepath.Join(s.Dir, SuiteFile))
 	if err != nil {
 		return nil, err

@@ -44,9 +44,9 @@ func read(t *testing.T, dir, name string) string {
 	return string(data)
 }
 
-func choose(t *testing.T, dir string) Sighting {
+func choose(t *testing.T, dir string) Finding {
 	t.Helper()
-	survey, err := Look(os.DirFS(dir))
+	survey, err := Scan(os.DirFS(dir))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,15 +25,15 @@ func (l Level) String() string { return [...]string{"harness", "tool", "kernel"}
 
 // Survey holds what was found in a repository.
 type Survey struct {
-	Sightings []Sighting // most specific first
-	Suites    []string   // subfolders with their own pawl.yaml
-	Files     int        // number of files read
-	Odd       int        // number of files and folders skipped because of their names
-	Cut       string     // why the search stopped early; empty if it did not
+	Sightings []Finding // most specific first
+	Suites    []string  // subfolders with their own pawl.yaml
+	Files     int       // number of files read
+	Odd       int       // number of files and folders skipped because of their names
+	Cut       string    // why the search stopped early; empty if it did not
 }
 
-// Sighting is one way to measure something in a repository.
-type Sighting struct {
+// Finding is one way to measure something in a repository.
+type Finding struct {
 	Level   Level
 	What    string // "a harness in C"
 	Source  string // the file that identifies it; slash-separated, relative to the searched folder
@@ -62,9 +62,9 @@ type Evidence struct {
 	Says string
 }
 
-// Look reads a repository and reports what it could measure. It returns an error only if the
+// Scan reads a repository and reports what it could measure. It returns an error only if the
 // root folder cannot be read.
-func Look(fsys fs.FS) (Survey, error) {
+func Scan(fsys fs.FS) (Survey, error) {
 	t, err := walk(fsys)
 	if err != nil {
 		return Survey{}, fmt.Errorf("look for kernels: %w", err)
@@ -78,10 +78,10 @@ func Look(fsys fs.FS) (Survey, error) {
 }
 
 // merge combines sightings of the same program: a benchmark may be spread over many files.
-func merge(list []Sighting) []Sighting {
-	var out []Sighting
+func merge(list []Finding) []Finding {
+	var out []Finding
 	for _, s := range list {
-		i := slices.IndexFunc(out, func(o Sighting) bool {
+		i := slices.IndexFunc(out, func(o Finding) bool {
 			return o.Level == s.Level && o.Build.Command == s.Build.Command && o.Harness.Command == s.Harness.Command
 		})
 		if i < 0 {
@@ -97,8 +97,8 @@ func merge(list []Sighting) []Sighting {
 	return out
 }
 
-// ErrNothing reports that there is nothing to measure.
-var ErrNothing = errors.New("no kernel, harness or benchmark was recognised")
+// ErrNothingFound reports that there is nothing to measure.
+var ErrNothingFound = errors.New("no kernel, harness or benchmark was recognised")
 
 // AmbiguousError reports that there are several equally good sightings.
 type AmbiguousError struct{ Sources []string }
@@ -115,16 +115,16 @@ func (e *AmbiguousError) Error() string {
 // Choose returns the sighting to write a suite for: the one with this source or, if source is
 // empty, the most specific. Among kernels without a harness it returns the first, because the
 // harness must still be written.
-func (s Survey) Choose(source string) (Sighting, error) {
+func (s Survey) Choose(source string) (Finding, error) {
 	if source != "" {
-		i := slices.IndexFunc(s.Sightings, func(x Sighting) bool { return x.has(source) })
+		i := slices.IndexFunc(s.Sightings, func(x Finding) bool { return x.has(source) })
 		if i < 0 {
-			return Sighting{}, fmt.Errorf("nothing to measure was recognised in %s", source)
+			return Finding{}, fmt.Errorf("nothing to measure was recognised in %s", source)
 		}
 		return s.Sightings[i], nil
 	}
 	if len(s.Sightings) == 0 {
-		return Sighting{}, ErrNothing
+		return Finding{}, ErrNothingFound
 	}
 	first := s.Sightings[0]
 	var same []string
@@ -134,12 +134,12 @@ func (s Survey) Choose(source string) (Sighting, error) {
 		}
 	}
 	if len(same) > 1 && first.Level != Kernel {
-		return Sighting{}, &AmbiguousError{Sources: same}
+		return Finding{}, &AmbiguousError{Sources: same}
 	}
 	return first, nil
 }
 
 // has reports whether the sighting is based on a file.
-func (s Sighting) has(file string) bool {
+func (s Finding) has(file string) bool {
 	return s.Source == file || slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.Path == file })
 }

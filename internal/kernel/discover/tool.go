@@ -12,7 +12,7 @@ import (
 
 // tools returns benchmarks of other tools whose results pawl reads. The flags they need to keep
 // their samples are described in docs/reference/import-formats.md.
-func (t *tree) tools() []Sighting {
+func (t *tree) tools() []Finding {
 	return slices.Concat(t.compiledTools(), t.criterion(), t.goBenchmarks(), t.pytest())
 }
 
@@ -36,12 +36,12 @@ var compiledTools = []compiledTool{
 	},
 }
 
-func (t *tree) compiledTools() []Sighting {
-	var list []Sighting
+func (t *tree) compiledTools() []Finding {
+	var list []Finding
 	for _, tool := range compiledTools {
 		for _, f := range t.files {
 			l, ok := f.language()
-			if !ok || len(list) == maxSightings || !tool.include.MatchString(f.text) {
+			if !ok || len(list) == maxFindings || !tool.include.MatchString(f.text) {
 				continue
 			}
 			l.libs = tool.libs
@@ -50,7 +50,7 @@ func (t *tree) compiledTools() []Sighting {
 			if !slices.Contains(r.makes, "build") {
 				r.makes = append(r.makes, result+"*")
 			}
-			list = append(list, Sighting{
+			list = append(list, Finding{
 				Level: Tool, What: tool.name + " in " + l.name, Source: f.path,
 				Build:    suite.Build{Command: r.command, Outputs: []string{r.program}},
 				Harness:  suite.Harness{Command: runnable(r.program) + " " + tool.flags + result, Format: tool.format, Output: result},
@@ -69,14 +69,14 @@ var (
 )
 
 // criterion returns one sighting per crate, or one for a whole workspace.
-func (t *tree) criterion() []Sighting {
-	var list []Sighting
+func (t *tree) criterion() []Finding {
+	var list []Finding
 	for _, f := range t.files {
-		if f.base() != "Cargo.toml" || len(list) == maxSightings || !usesCriterion.MatchString(f.text) {
+		if f.base() != "Cargo.toml" || len(list) == maxFindings || !usesCriterion.MatchString(f.text) {
 			continue
 		}
 		root := f.dir()
-		for _, dir := range upward(f.dir()) {
+		for _, dir := range ancestors(f.dir()) {
 			if c, ok := t.get(path.Join(dir, "Cargo.toml")); ok && workspace.MatchString(c.text) {
 				root = dir
 			}
@@ -85,7 +85,7 @@ func (t *tree) criterion() []Sighting {
 		if root == "." {
 			cargo = "cargo bench"
 		}
-		list = append(list, Sighting{
+		list = append(list, Finding{
 			Level: Tool, What: "Criterion benchmarks in Rust", Source: f.path,
 			Build:    suite.Build{Command: cargo + " --no-run"},
 			Harness:  suite.Harness{Command: cargo, Format: "criterion", Output: path.Join(root, "target/criterion")},
@@ -98,7 +98,7 @@ func (t *tree) criterion() []Sighting {
 var goBenchmark = lazyregexp.New(`(?m)^func (Benchmark(?:[^a-z(\s][^(\s]*)?)\(\w+ \*testing\.B\)`)
 
 // goBenchmarks returns one sighting per module.
-func (t *tree) goBenchmarks() []Sighting {
+func (t *tree) goBenchmarks() []Finding {
 	byModule := map[string][]file{}
 	var modules []string
 	for _, f := range t.files {
@@ -106,7 +106,7 @@ func (t *tree) goBenchmarks() []Sighting {
 			continue
 		}
 		module := "."
-		for _, dir := range upward(f.dir()) {
+		for _, dir := range ancestors(f.dir()) {
 			if _, ok := t.get(path.Join(dir, "go.mod")); ok {
 				module = dir
 				break
@@ -117,14 +117,14 @@ func (t *tree) goBenchmarks() []Sighting {
 		}
 		byModule[module] = append(byModule[module], f)
 	}
-	var list []Sighting
-	for _, module := range modules[:min(len(modules), maxSightings)] {
+	var list []Finding
+	for _, module := range modules[:min(len(modules), maxFindings)] {
 		list = append(list, goSighting(module, byModule[module]))
 	}
 	return list
 }
 
-func goSighting(module string, files []file) Sighting {
+func goSighting(module string, files []file) Finding {
 	var packages []string
 	var evidence []Evidence
 	for _, f := range files {
@@ -142,7 +142,7 @@ func goSighting(module string, files []file) Sighting {
 		where = "./..."
 	}
 	tool := "go" + inside("-C", module) + " test "
-	return Sighting{
+	return Finding{
 		Level: Tool, What: "Go benchmarks", Source: files[0].path,
 		Build:    suite.Build{Command: tool + "-c -o /dev/null " + where},
 		Harness:  suite.Harness{Command: tool + "-run '^$' -bench . -benchtime 50ms -count 20 " + where, Format: "go"},
@@ -156,9 +156,9 @@ var (
 )
 
 // pytest returns one sighting for all tests that use the benchmark fixture.
-func (t *tree) pytest() []Sighting {
+func (t *tree) pytest() []Finding {
 	const result = ".pytest-benchmark.json"
-	s := Sighting{Level: Tool, What: "pytest-benchmark tests", Makes: []string{result}}
+	s := Finding{Level: Tool, What: "pytest-benchmark tests", Makes: []string{result}}
 	var paths []string
 	for _, f := range t.files {
 		m := pytestFixture.FindStringSubmatch(f.text)
@@ -180,7 +180,7 @@ func (t *tree) pytest() []Sighting {
 		Command: strings.TrimSpace("python3 -m pytest --benchmark-only --benchmark-json=" + result + " " + where),
 		Format:  "pytest-benchmark", Output: result,
 	}
-	return []Sighting{s}
+	return []Finding{s}
 }
 
 // appendSome keeps only the first few: more would repeat the same.

@@ -63,12 +63,12 @@ func walk(fsys fs.FS) (*tree, error) {
 				name := path.Join(dir, e.Name())
 				switch {
 				case !safeName.MatchString(name):
-					if e.IsDir() || telling(e.Name()) {
+					if e.IsDir() || relevant(e.Name()) {
 						t.odd++
 					}
 				case e.IsDir() && !skipped(e.Name()) && strings.Count(name, "/") < maxDepth:
 					next = append(next, name)
-				case e.Type().IsRegular() && telling(e.Name()):
+				case e.Type().IsRegular() && relevant(e.Name()):
 					if text, ok := readHead(fsys, name); ok {
 						read += len(text)
 						t.files = append(t.files, file{name, text})
@@ -112,8 +112,8 @@ func skipped(name string) bool {
 	return name[0] == '.' || strings.HasPrefix(name, "cmake-build") || strings.HasPrefix(name, "bazel-")
 }
 
-// telling reports whether a file may contain kernels or describe how to build them.
-func telling(name string) bool {
+// relevant reports whether a file may contain kernels or describe how to build them.
+func relevant(name string) bool {
 	switch name {
 	case "Makefile", "makefile", "GNUmakefile", "CMakeLists.txt", "build.ninja", "Cargo.toml", "go.mod", "pawl.h",
 		"pyproject.toml", "requirements.txt", "requirements-dev.txt", "setup.cfg":
@@ -146,8 +146,8 @@ func (t *tree) get(name string) (file, bool) {
 	return t.files[i], true
 }
 
-// beside returns the files in a folder, sorted by path.
-func (t *tree) beside(dir string) []file {
+// filesIn returns the files in a folder, sorted by path.
+func (t *tree) filesIn(dir string) []file {
 	var list []file
 	for _, f := range t.files {
 		if f.dir() == dir {
@@ -165,8 +165,8 @@ func memo[T any](known map[string]*T, f file, parse func(string) *T) *T {
 	return known[f.path]
 }
 
-// upward returns a folder and those above it, innermost first.
-func upward(dir string) []string {
+// ancestors returns a folder and those above it, innermost first.
+func ancestors(dir string) []string {
 	list := []string{dir}
 	for dir != "." {
 		dir = path.Dir(dir)

@@ -29,7 +29,7 @@ func TestNamesThatAShellWouldUnderstandAreNotLookedAt(t *testing.T) {
 	} {
 		fsys[name] = &fstest.MapFile{Data: []byte(harnessC)}
 	}
-	s, err := Look(fsys)
+	s, err := Scan(fsys)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestWhatIsLeftOut(t *testing.T) {
 		"harness.txt":                     false,
 		"python/test_pawl.py/harness.cpp": true,
 	} {
-		s, err := Look(fstest.MapFS{name: {Data: []byte(harnessC)}})
+		s, err := Scan(fstest.MapFS{name: {Data: []byte(harnessC)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func TestWhatIsLeftOut(t *testing.T) {
 		}
 	}
 	for _, marker := range []string{"sub/.git", "sub/pawl.yaml"} {
-		s, err := Look(fstest.MapFS{"sub/x/harness.c": {Data: []byte(harnessC)}, marker: {}})
+		s, err := Scan(fstest.MapFS{"sub/x/harness.c": {Data: []byte(harnessC)}, marker: {}})
 		if err != nil || len(s.Sightings) > 0 {
 			t.Errorf("a folder with %s is looked into: %v, %v", marker, sources(t, s), err)
 		}
@@ -80,7 +80,7 @@ func TestLookingIsBounded(t *testing.T) {
 	}
 	fsys["harness.c"] = &fstest.MapFile{Data: append([]byte(harnessC), make([]byte, 10)...)}
 	fsys["bench.c"] = &fstest.MapFile{Data: []byte(harnessC + strings.Repeat(" ", 2*maxFileSize))}
-	s, err := Look(fsys)
+	s, err := Scan(fsys)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,10 +91,10 @@ func TestLookingIsBounded(t *testing.T) {
 		t.Errorf("it is not said that files were left out:\n%s", s.Explain())
 	}
 	many := fstest.MapFS{}
-	for i := range 3 * maxSightings {
+	for i := range 3 * maxFindings {
 		many[fmt.Sprintf("h%03d.c", i)] = &fstest.MapFile{Data: []byte(harnessC)}
 	}
-	if s, err = Look(many); err != nil || len(s.Sightings) != maxSightings {
+	if s, err = Scan(many); err != nil || len(s.Sightings) != maxFindings {
 		t.Errorf("%d sightings, %v", len(s.Sightings), err)
 	}
 }
@@ -114,14 +114,14 @@ func TestLinksAreNotFollowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	s, err := Look(root.FS())
+	s, err := Scan(root.FS())
 	if err != nil || len(s.Sightings) > 0 {
 		t.Errorf("saw %v, %v", sources(t, s), err)
 	}
 }
 
 func TestChoose(t *testing.T) {
-	s, err := Look(fstest.MapFS{
+	s, err := Scan(fstest.MapFS{
 		"a.c": {Data: []byte(harnessC)}, "b.c": {Data: []byte(harnessC)},
 		"x_test.go": {Data: []byte("func BenchmarkX(b *testing.B) {}")},
 		"y_test.go": {Data: []byte("func BenchmarkY(b *testing.B) {}")},

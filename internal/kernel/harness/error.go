@@ -34,8 +34,8 @@ const (
 	Launcher Role = "launcher"
 )
 
-// called returns the name of a process for messages. The path of pawl's own launcher would not help users.
-func (r Role) called(command string) string {
+// describe returns the name of a process for messages. The path of pawl's own launcher would not help users.
+func (r Role) describe(command string) string {
 	switch r {
 	case Launcher:
 		return "pawl's launcher"
@@ -60,7 +60,7 @@ type Error struct {
 
 func (e *Error) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s", e.Role.called(e.Command), e.Kind)
+	fmt.Fprintf(&b, "%s %s", e.Role.describe(e.Command), e.Kind)
 	if e.Doing != "" {
 		fmt.Fprintf(&b, " while asked to %s", e.Doing)
 	}

@@ -16,9 +16,9 @@ import (
 type Freezer struct {
 	mu    sync.Mutex
 	trees []*Tree
-	// left holds orphans that existed before the first turn: from a build, or from a harness that
+	// leftover holds orphans that existed before the first turn: from a build, or from a harness that
 	// ended. They are counted but not stopped, because another process may depend on them.
-	left *Tree
+	leftover *Tree
 }
 
 // Tree holds the processes of one side: those its sessions started and all their descendants,
@@ -47,8 +47,8 @@ type processID struct {
 
 type member struct {
 	shell.Process
-	cpu  time.Duration // CPU time at the last reading
-	held bool          // pawl stopped it while it was running
+	cpu           time.Duration // CPU time at the last reading
+	stoppedByPawl bool          // pawl stopped it while it was running
 }
 
 // Tree adds a process tree for a side.
@@ -60,8 +60,8 @@ func (f *Freezer) Tree(name string) *Tree {
 	return t
 }
 
-// root registers a process that pawl started.
-func (t *Tree) root(pid int) {
+// addRoot registers a process that pawl started.
+func (t *Tree) addRoot(pid int) {
 	t.freezer.mu.Lock()
 	defer t.freezer.mu.Unlock()
 	t.roots[pid] = true
@@ -69,9 +69,9 @@ func (t *Tree) root(pid int) {
 
 // Turn lets only t run while do runs, then stops t too.
 func (f *Freezer) Turn(t *Tree, do func() error) error {
-	f.begin(t)
+	f.startTurn(t)
 	began := time.Now()
-	defer func() { f.end(t, time.Since(began)) }()
+	defer func() { f.endTurn(t, time.Since(began)) }()
 	return do()
 }
 
@@ -92,54 +92,54 @@ func (t *Tree) Use() Use {
 
 // Left returns the activity, during turns, of processes older than the first turn, since the last call.
 func (f *Freezer) Left() Use {
-	if f.left == nil {
+	if f.leftover == nil {
 		return Use{}
 	}
-	return f.left.Use()
+	return f.leftover.Use()
 }
 
-func (f *Freezer) begin(t *Tree) {
+func (f *Freezer) startTurn(t *Tree) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.left == nil {
-		f.left = &Tree{freezer: f, members: map[processID]*member{}}
-		f.sort(nil)
-		f.left.read()
+	if f.leftover == nil {
+		f.leftover = &Tree{freezer: f, members: map[processID]*member{}}
+		f.assign(nil)
+		f.leftover.read()
 	}
 	t.stopped = false
 	for _, m := range t.members {
-		if m.held {
+		if m.stoppedByPawl {
 			_ = m.Signal(syscall.SIGCONT)
-			m.held = false
+			m.stoppedByPawl = false
 		}
 	}
 }
 
-func (f *Freezer) end(t *Tree, took time.Duration) {
+func (f *Freezer) endTurn(t *Tree, took time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.sort(t)
-	for _, other := range append(slices.Clone(f.trees), f.left) {
+	f.assign(t)
+	for _, other := range append(slices.Clone(f.trees), f.leftover) {
 		if other != t {
 			other.count(took)
-			other.tellGuard() // it may have gained orphans
+			other.updateGuard() // it may have gained orphans
 		}
 	}
 	t.stop()
 }
 
-// sort assigns processes to trees. Orphans without a known tree belong to the tree that ran. If
+// assign assigns processes to trees. Orphans without a known tree belong to the tree that ran. If
 // another tree ran although it was stopped, they belong to that one: a tree must not be able to
 // pass its processes to another. Orphans from before the first turn belong to left.
-func (f *Freezer) sort(ran *Tree) {
+func (f *Freezer) assign(ran *Tree) {
 	all := shell.Processes()
 	for _, t := range f.trees {
-		t.pick(all)
+		t.updateMembers(all)
 	}
-	if f.left == nil {
+	if f.leftover == nil {
 		return // no turn has started
 	}
-	f.left.pick(all)
+	f.leftover.updateMembers(all)
 	for _, t := range f.trees {
 		if t != ran && t.ranStopped() {
 			ran = t
@@ -147,7 +147,7 @@ func (f *Freezer) sort(ran *Tree) {
 		}
 	}
 	if ran == nil {
-		ran = f.left
+		ran = f.leftover
 	}
 	for _, p := range all {
 		if p.Adopted && !f.owned(p) {
@@ -163,12 +163,12 @@ func (f *Freezer) owned(p shell.Process) bool {
 			return true
 		}
 	}
-	return f.left.members[id] != nil
+	return f.leftover.members[id] != nil
 }
 
-// pick updates the members of the tree. A process is a member if it descends from a member, is in
+// updateMembers updates the members of the tree. A process is a member if it descends from a member, is in
 // the session of a root, or was a member before its parent ended.
-func (t *Tree) pick(all []shell.Process) {
+func (t *Tree) updateMembers(all []shell.Process) {
 	mine := map[int]bool{}
 	for _, p := range all {
 		id := processID{p.PID, p.Start}
@@ -184,7 +184,7 @@ func (t *Tree) pick(all []shell.Process) {
 	}
 	for id, m := range t.members {
 		if !mine[id.pid] {
-			if m.held && !m.Ended() && !t.roots[id.pid] {
+			if m.stoppedByPawl && !m.Ended() && !t.roots[id.pid] {
 				t.use.Ended++
 			}
 			delete(t.members, id)
@@ -246,10 +246,10 @@ func (t *Tree) stop() {
 		if len(fresh) == 0 {
 			break
 		}
-		t.tellGuard()
+		t.updateGuard()
 		for _, m := range fresh {
 			if !m.Ended() && !m.Stopped() {
-				m.held = m.Signal(syscall.SIGSTOP) == nil
+				m.stoppedByPawl = m.Signal(syscall.SIGSTOP) == nil
 			}
 		}
 		for _, m := range fresh {
@@ -257,17 +257,17 @@ func (t *Tree) stop() {
 				time.Sleep(wait)
 			}
 		}
-		t.freezer.sort(t) // a scan misses processes whose parent ends meanwhile
+		t.freezer.assign(t) // a scan misses processes whose parent ends meanwhile
 	}
 	t.read()
 	t.stopped = true
 }
 
-// see finds the members while their parents are still alive.
-func (t *Tree) see() {
+// scan finds the members while their parents are still alive.
+func (t *Tree) scan() {
 	t.freezer.mu.Lock()
 	defer t.freezer.mu.Unlock()
-	t.pick(shell.Processes())
+	t.updateMembers(shell.Processes())
 }
 
 // maxKill is how long the processes of a tree may take to end after SIGKILL.
@@ -279,10 +279,10 @@ func (t *Tree) kill() {
 	defer t.freezer.mu.Unlock()
 	deadline := time.Now().Add(maxKill)
 	for wait := 50 * time.Microsecond; ; wait = min(2*wait, 10*time.Millisecond) {
-		t.freezer.sort(t)
+		t.freezer.assign(t)
 		alive := false
 		for _, m := range t.members {
-			m.held = false
+			m.stoppedByPawl = false
 			if m.Ended() {
 				// If its parent is about to end, a later pass adopts and reaps it.
 				alive = alive || !m.Reap() && !t.roots[m.PID]
@@ -299,7 +299,7 @@ func (t *Tree) kill() {
 	clear(t.members)
 	clear(t.roots)
 	t.stopped = false
-	t.tellGuard()
+	t.updateGuard()
 }
 
 // cpuTime returns the CPU time of all threads of a process.

@@ -37,7 +37,7 @@ func TestFresh(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := Fresh(dir, tt.output); err != nil {
+			if err := RemoveStaleResult(dir, tt.output); err != nil {
 				t.Fatal(err)
 			}
 			want := slices.DeleteFunc(slices.Clone(before), func(f string) bool { return slices.Contains(tt.removed, f) })
@@ -46,7 +46,7 @@ func TestFresh(t *testing.T) {
 			}
 		})
 	}
-	if err := Fresh(t.TempDir(), "../elsewhere"); err == nil {
+	if err := RemoveStaleResult(t.TempDir(), "../elsewhere"); err == nil {
 		t.Error("a result outside the folder is not refused")
 	}
 }

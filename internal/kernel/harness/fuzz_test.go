@@ -47,7 +47,7 @@ func takeAnything(t testing.TB, line []byte) {
 	p.once.Do(func() {}) // there is no process to kill
 	s := &Session{process: p, lastID: 1}
 	var reply, parts Measured
-	finished, err := s.take(line, opMeasure, "measure x", &reply, &parts)
+	finished, err := s.handleMessage(line, opMeasure, "measure x", &reply, &parts)
 	if err != nil {
 		if !finished {
 			t.Error("an error that leaves the session waiting")

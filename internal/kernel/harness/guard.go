@@ -33,8 +33,8 @@ for p in $last; do
   [ "${20}" = "${p#*:}" ] && kill -9 "${p%:*}"
 done`
 
-// tellGuard sends the guard the processes of the tree, before they are stopped.
-func (t *Tree) tellGuard() {
+// updateGuard sends the guard the processes of the tree, before they are stopped.
+func (t *Tree) updateGuard() {
 	var words []string
 	for pid := range t.roots {
 		words = append(words, fmt.Sprintf("-%d", pid))

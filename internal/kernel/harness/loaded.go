@@ -12,16 +12,16 @@ import (
 	"strings"
 )
 
-// witness is a folder in which the Python processes of a command record what they loaded, through a
+// loadRecorder is a folder in which the Python processes of a command record what they loaded, through a
 // module that Python imports before anything else.
-type witness struct{ dir string }
+type loadRecorder struct{ dir string }
 
 //go:embed sitecustomize.py
 var sitecustomize []byte
 
 // witness creates a witness and returns the environment variables that the command needs for it.
 // It returns nil if Loaded is unset.
-func (c Command) witness() (*witness, []string, error) {
+func (c Command) witness() (*loadRecorder, []string, error) {
 	if c.Loaded == nil {
 		return nil, nil, nil
 	}
@@ -29,7 +29,7 @@ func (c Command) witness() (*witness, []string, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a folder for what a harness loads: %w", err)
 	}
-	w := &witness{dir}
+	w := &loadRecorder{dir}
 	if err := os.WriteFile(filepath.Join(dir, "sitecustomize.py"), sitecustomize, 0o600); err != nil {
 		w.remove()
 		return nil, nil, fmt.Errorf("make a folder for what a harness loads: %w", err)
@@ -50,7 +50,7 @@ func (c Command) witness() (*witness, []string, error) {
 const maxReport = 16 << 20
 
 // files returns the files that processes which have ended recorded.
-func (w *witness) files() []string {
+func (w *loadRecorder) files() []string {
 	if w == nil {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (w *witness) files() []string {
 	return files
 }
 
-func (w *witness) remove() {
+func (w *loadRecorder) remove() {
 	if w != nil {
 		_ = os.RemoveAll(w.dir) // it is in the folder for temporary files
 	}
@@ -102,8 +102,8 @@ func (s *Session) report(files ...string) error {
 	return nil
 }
 
-// look passes all files that the processes have mapped as code to report.
-func (s *Session) look() error {
+// checkLoaded passes all files that the processes have mapped as code to report.
+func (s *Session) checkLoaded() error {
 	if s.command.Loaded == nil {
 		return nil
 	}

@@ -139,8 +139,8 @@ func (s *Sums) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// part appends the samples of p, a part of a reply.
-func (m *Measured) part(p Measured) {
+// appendPart appends the samples of p, a part of a reply.
+func (m *Measured) appendPart(p Measured) {
 	m.Samples = append(m.Samples, p.Samples...)
 	m.Wall = append(m.Wall, p.Wall...)
 	m.CPU = append(m.CPU, p.CPU...)

@@ -35,7 +35,7 @@ func Output(ctx context.Context, c Command) ([]byte, error) {
 	defer witness.remove()
 	tail := &tailWriter{next: c.Log}
 	cmd := shell.Command(ctx, c.Line, c.Dir, slices.Concat(c.Env, env))
-	out := &boundedBuffer{most: maxOutput, over: cancel}
+	out := &boundedBuffer{limit: maxOutput, over: cancel}
 	alive := newAlarm(c.Silence, cancel)
 	defer alive.stop()
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(out, alive), io.MultiWriter(tail, alive)
@@ -68,9 +68,9 @@ func Output(ctx context.Context, c Command) ([]byte, error) {
 	return nil, failure
 }
 
-// Fresh removes the result file of a plain command, so that an old file is never
+// RemoveStaleResult removes the result file of a plain command, so that an old file is never
 // mistaken for its result.
-func Fresh(dir, file string) error {
+func RemoveStaleResult(dir, file string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return fmt.Errorf("remove the last result: %w", err)
@@ -81,7 +81,7 @@ func Fresh(dir, file string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err == nil && info.IsDir():
-		err = freshFolder(root, filepath.ToSlash(filepath.Clean(file)))
+		err = removeStaleSamples(root, filepath.ToSlash(filepath.Clean(file)))
 	case err == nil:
 		err = root.Remove(file)
 	}
@@ -91,9 +91,9 @@ func Fresh(dir, file string) error {
 	return nil
 }
 
-// freshFolder removes the samples of criterion, the only tool whose result is a
+// removeStaleSamples removes the samples of criterion, the only tool whose result is a
 // folder. It removes nothing else, because the suite may name any folder by mistake.
-func freshFolder(root *os.Root, folder string) error {
+func removeStaleSamples(root *os.Root, folder string) error {
 	return fs.WalkDir(root.FS(), folder, func(name string, _ fs.DirEntry, err error) error {
 		if err != nil || path.Base(name) != "sample.json" || path.Base(path.Dir(name)) != "new" {
 			return err
@@ -104,13 +104,13 @@ func freshFolder(root *os.Root, folder string) error {
 
 type boundedBuffer struct {
 	bytes.Buffer
-	most int
-	over func()
-	full bool
+	limit int
+	over  func()
+	full  bool
 }
 
 func (b *boundedBuffer) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > b.most {
+	if b.Len()+len(p) > b.limit {
 		b.full = true
 		b.over()
 		return len(p), nil
@@ -118,18 +118,18 @@ func (b *boundedBuffer) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// alarm calls ring if nothing is written to it for a given time.
-type alarm struct {
+// silenceTimer calls ring if nothing is written to it for a given time.
+type silenceTimer struct {
 	timer   *time.Timer
 	silence time.Duration
 	fired   chan struct{}
 }
 
-func newAlarm(silence time.Duration, ring func()) *alarm {
+func newAlarm(silence time.Duration, ring func()) *silenceTimer {
 	if silence <= 0 {
 		silence = time.Minute
 	}
-	a := &alarm{silence: silence, fired: make(chan struct{})}
+	a := &silenceTimer{silence: silence, fired: make(chan struct{})}
 	a.timer = time.AfterFunc(silence, func() {
 		close(a.fired)
 		ring()
@@ -137,14 +137,14 @@ func newAlarm(silence time.Duration, ring func()) *alarm {
 	return a
 }
 
-func (a *alarm) Write(p []byte) (int, error) {
+func (a *silenceTimer) Write(p []byte) (int, error) {
 	if a.timer.Stop() { // false if it has fired
 		a.timer.Reset(a.silence)
 	}
 	return len(p), nil
 }
 
-func (a *alarm) rang() bool {
+func (a *silenceTimer) rang() bool {
 	select {
 	case <-a.fired:
 		return true
@@ -153,4 +153,4 @@ func (a *alarm) rang() bool {
 	}
 }
 
-func (a *alarm) stop() { a.timer.Stop() }
+func (a *silenceTimer) stop() { a.timer.Stop() }

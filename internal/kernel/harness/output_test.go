@@ -54,7 +54,7 @@ func TestAnOldFileIsNeverTakenForAResult(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := harness.Fresh(dir, "out.json"); err != nil {
+		if err := harness.RemoveStaleResult(dir, "out.json"); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -63,7 +63,7 @@ type process struct {
 	once  sync.Once
 	tree  *Tree
 
-	witness *witness // nil if Command.Loaded is unset
+	witness *loadRecorder // nil if Command.Loaded is unset
 }
 
 func start(ctx context.Context, c Command, extra ...string) (p *process, err error) {
@@ -99,7 +99,7 @@ func start(ctx context.Context, c Command, extra ...string) (p *process, err err
 	if p.tree == nil {
 		p.tree = new(Freezer).Tree("")
 	}
-	p.tree.root(p.cmd.Process.Pid)
+	p.tree.addRoot(p.cmd.Process.Pid)
 	go p.read(repliesOut)
 	go func() {
 		_ = shell.Wait(p.cmd) // the status is read from ProcessState

@@ -29,8 +29,8 @@ type LaunchTimes struct {
 
 // Max number of launches that a harness may report, and max length of a kernel's name.
 const (
-	mostLaunches   = 1 << 16
-	mostKernelName = 1000
+	maxLaunches   = 1 << 16
+	maxKernelName = 1000
 )
 
 // Profile runs the prepared case where profilers find it. It returns the launches if the
@@ -47,21 +47,21 @@ func (s *Session) Profile(ctx context.Context, p Profile) ([]LaunchTimes, error)
 	if reply.Iterations != p.Iterations {
 		return nil, s.fail(BadCount, doing, fmt.Sprintf("it says that it ran %d times", reply.Iterations), "")
 	}
-	if len(reply.Launches) > mostLaunches {
-		return nil, s.fail(Garbage, doing, fmt.Sprintf("it tells of %d launches, more than %d", len(reply.Launches), mostLaunches), "")
+	if len(reply.Launches) > maxLaunches {
+		return nil, s.fail(Garbage, doing, fmt.Sprintf("it tells of %d launches, more than %d", len(reply.Launches), maxLaunches), "")
 	}
 	for i := range reply.Launches {
 		l := &reply.Launches[i]
-		if wrong := l.wrong(); wrong != "" {
+		if wrong := l.problem(); wrong != "" {
 			return nil, s.fail(Garbage, doing, fmt.Sprintf("launch %d of %d %s", i+1, len(reply.Launches), wrong), "")
 		}
-		l.Kernel = printable(truncate(l.Kernel, mostKernelName))
+		l.Kernel = printable(truncate(l.Kernel, maxKernelName))
 	}
 	return reply.Launches, nil
 }
 
-// wrong describes what is impossible about a launch. It returns "" if nothing is.
-func (l LaunchTimes) wrong() string {
+// problem describes what is impossible about a launch. It returns "" if nothing is.
+func (l LaunchTimes) problem() string {
 	for _, ns := range []float64{l.Queued, l.Submit, l.Start, l.End} {
 		if !(ns >= 0 && ns < 1e18) {
 			return fmt.Sprintf("has a time of %v ns", ns)

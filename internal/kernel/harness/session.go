@@ -20,12 +20,12 @@ import (
 type Session struct {
 	Welcome Welcome
 
-	command  Command
-	process  *process
-	lastID   int
-	prepared string // the prepared benchmark, for messages
-	looked   bool   // whether look has checked what the processes loaded
-	failed   *Error // once set, every request fails with it
+	command       Command
+	process       *process
+	lastID        int
+	prepared      string // the prepared benchmark, for messages
+	checkedLoaded bool   // whether look has checked what the processes loaded
+	failed        *Error // once set, every request fails with it
 }
 
 // Start starts a harness and greets it. Bye or Kill ends the session.
@@ -35,13 +35,13 @@ func Start(ctx context.Context, c Command, hello Hello) (*Session, error) {
 		s.command.Silence = time.Minute
 	}
 	if c.Limit <= 0 {
-		s.command.Limit = mostSilences * s.command.Silence
+		s.command.Limit = maxSilences * s.command.Silence
 	}
 	if c.Grace <= 0 {
 		s.command.Grace = exitGrace
 	}
 	if c.Most <= 0 {
-		s.command.Most = mostSamples
+		s.command.Most = maxSamples
 	}
 	p, err := start(ctx, c, "PAWL_PROTOCOL=1", "PAWL_IN=3", "PAWL_OUT=4")
 	if e, ok := errors.AsType[*Error](err); ok {
@@ -116,9 +116,9 @@ func (s *Session) Prepare(ctx context.Context, p Prepare) (Prepared, error) {
 	if reply.Quantum < 0 || math.IsNaN(reply.Quantum) {
 		reply.Quantum = 0
 	}
-	if !s.looked { // look takes milliseconds: run it once when a case is ready, once at the end
-		s.looked = true
-		err = s.look()
+	if !s.checkedLoaded { // look takes milliseconds: run it once when a case is ready, once at the end
+		s.checkedLoaded = true
+		err = s.checkLoaded()
 	}
 	if err == nil && p.Launch != nil {
 		err = s.report(p.Launch.File)
@@ -170,10 +170,10 @@ func (s *Session) checkMeasured(doing string, asked Measure, m Measured) error {
 // Bye ends the session cleanly.
 func (s *Session) Bye(ctx context.Context) error {
 	defer s.Kill()
-	if err := s.look(); err != nil {
+	if err := s.checkLoaded(); err != nil {
 		return err
 	}
-	s.process.tree.see() // record the processes that may outlive the harness
+	s.process.tree.scan() // record the processes that may outlive the harness
 	if err := s.ask(ctx, opBye, "say bye", struct{}{}, nil); err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func (s *Session) ask(ctx context.Context, op, doing string, request, reply any)
 	if _, err := s.process.in.Write(append(line, "}\n"...)); errors.Is(err, os.ErrDeadlineExceeded) {
 		return s.fail(Hung, doing, "it does not read its requests", "")
 	} else if err != nil {
-		return s.gone(ctx, doing)
+		return s.pipeClosed(ctx, doing)
 	}
 	return s.await(ctx, op, doing, reply)
 }
@@ -218,8 +218,8 @@ func (s *Session) ask(ctx context.Context, op, doing string, request, reply any)
 // A reply may come in parts, and each part resets the silence timer. These constants bound
 // its total time and size.
 const (
-	mostSilences = 60 // default limit, as a multiple of the allowed silence
-	mostSamples  = 20_000_000
+	maxSilences = 60 // default limit, as a multiple of the allowed silence
+	maxSamples  = 20_000_000
 )
 
 // await reads messages until the reply is complete. Every message resets the silence timer.
@@ -233,7 +233,7 @@ func (s *Session) await(ctx context.Context, op, doing string, reply any) error 
 		select {
 		case <-ctx.Done():
 			s.Kill()
-			return fmt.Errorf("%s was stopped while asked to %s: %w", s.command.Role.called(s.command.Line), doing, context.Cause(ctx))
+			return fmt.Errorf("%s was stopped while asked to %s: %w", s.command.Role.describe(s.command.Line), doing, context.Cause(ctx))
 		case <-silence.C:
 			s.Kill()
 			return s.fail(Hung, doing, hungDetail(s.command.Silence), "if it needs longer, raise harness.timeout in the suite")
@@ -241,9 +241,9 @@ func (s *Session) await(ctx context.Context, op, doing string, reply any) error 
 			return s.fail(Hung, doing, fmt.Sprintf("still not done after %v", s.command.Limit), "ask for fewer samples, or raise harness.timeout in the suite")
 		case line, ok := <-s.process.lines:
 			if !ok {
-				return s.gone(ctx, doing)
+				return s.pipeClosed(ctx, doing)
 			}
-			done, err := s.take(line, op, doing, reply, &parts)
+			done, err := s.handleMessage(line, op, doing, reply, &parts)
 			if done || err != nil {
 				return err
 			}
@@ -252,8 +252,8 @@ func (s *Session) await(ctx context.Context, op, doing string, reply any) error 
 	}
 }
 
-// take parses one message: the reply, or a part of it.
-func (s *Session) take(line []byte, op, doing string, reply any, parts *Measured) (done bool, err error) {
+// handleMessage parses one message: the reply, or a part of it.
+func (s *Session) handleMessage(line []byte, op, doing string, reply any, parts *Measured) (done bool, err error) {
 	var head struct {
 		header
 		Error *struct {
@@ -280,7 +280,7 @@ func (s *Session) take(line []byte, op, doing string, reply any, parts *Measured
 	if isPart {
 		var p Measured
 		err = json.Unmarshal(line, &p)
-		if parts.part(p); len(parts.Samples) > s.command.Most {
+		if parts.appendPart(p); len(parts.Samples) > s.command.Most {
 			return true, s.fail(BadCount, doing, fmt.Sprintf("more than %d samples", s.command.Most), "")
 		}
 	} else {
@@ -290,17 +290,17 @@ func (s *Session) take(line []byte, op, doing string, reply any, parts *Measured
 		return true, s.fail(Garbage, doing, fmt.Sprintf("%v in %s", err, excerpt(line)), "")
 	}
 	if m, ok := reply.(*Measured); ok && !isPart {
-		parts.part(*m)
+		parts.appendPart(*m)
 		m.Samples, m.Wall, m.CPU, m.Clocks, m.Sums = parts.Samples, parts.Wall, parts.CPU, parts.Clocks, parts.Sums
 	}
 	return !isPart, nil
 }
 
-// gone explains why the pipe was closed: the process has ended, or is about to.
-func (s *Session) gone(ctx context.Context, doing string) error {
+// pipeClosed explains why the pipe was closed: the process has ended, or is about to.
+func (s *Session) pipeClosed(ctx context.Context, doing string) error {
 	if ctx.Err() != nil {
 		s.Kill()
-		return fmt.Errorf("%s was stopped while asked to %s: %w", s.command.Role.called(s.command.Line), doing, context.Cause(ctx))
+		return fmt.Errorf("%s was stopped while asked to %s: %w", s.command.Role.describe(s.command.Line), doing, context.Cause(ctx))
 	}
 	select {
 	case err := <-s.process.fault:

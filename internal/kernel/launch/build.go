@@ -61,7 +61,7 @@ func build(ctx context.Context, kind string, arguments [][]tensor.Argument, cach
 	}
 	folder := filepath.Join(cacheDir, "launch")
 	path := filepath.Join(folder, kind+"-"+digest(files, define, compiler, version))
-	if ours(path) {
+	if safelyOwned(path) {
 		return path, nil
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -87,8 +87,8 @@ func build(ctx context.Context, kind string, arguments [][]tensor.Argument, cach
 	return path, os.Rename(filepath.Join(work, "launcher"), path)
 }
 
-// ours reports whether the file exists and no other user could have written it.
-func ours(path string) bool {
+// safelyOwned reports whether the file exists and no other user could have written it.
+func safelyOwned(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o022 != 0 {
 		return false

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// AnsweredBy returns the suite with the answer of own, another commit's suite: its recipe, its
+// WithAnswerOf returns the suite with the answer of own, another commit's suite: its recipe, its
 // tunables and, if started is set, its harness. Everything else is the question and does not
 // change. A benchmark that own does not have keeps its tunables.
-func (s *Suite) AnsweredBy(own *Suite, started bool) (*Suite, error) {
+func (s *Suite) WithAnswerOf(own *Suite, started bool) (*Suite, error) {
 	root := s.root.with("build", own.root.get("build"))
 	if started {
 		root = root.with("harness", own.root.get("harness"))
@@ -62,19 +62,19 @@ func (n *node) with(key string, value *node) *node {
 	return &out
 }
 
-// Rebuilt describes how the recipe differs from the one in was, one phrase per key: "flags: -O3
+// RecipeChanges describes how the recipe differs from the one in was, one phrase per key: "flags: -O3
 // became -O1".
-func (s *Suite) Rebuilt(was *Suite) []string {
+func (s *Suite) RecipeChanges(was *Suite) []string {
 	var list []string
 	before, now := was.root.get("build"), s.root.get("build")
 	for _, key := range otherKeys(before, now, "", nil) {
-		list = append(list, became(key, plainText(before.get(key)), plainText(now.get(key))))
+		list = append(list, describeChange(key, plainText(before.get(key)), plainText(now.get(key))))
 	}
 	return list
 }
 
-// became describes the words in which two texts differ.
-func became(key, was, is string) string {
+// describeChange describes the words in which two texts differ.
+func describeChange(key, was, is string) string {
 	a, b := strings.Fields(was), strings.Fields(is)
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]
@@ -82,7 +82,7 @@ func became(key, was, is string) string {
 	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
 		a, b = a[:len(a)-1], b[:len(b)-1]
 	}
-	from, to := shortenTo(strings.Join(a, " "), 120), shortenTo(strings.Join(b, " "), 120)
+	from, to := truncate(strings.Join(a, " "), 120), truncate(strings.Join(b, " "), 120)
 	switch {
 	case from == "" && to == "":
 		return key + ": spelled differently"
@@ -112,7 +112,7 @@ func plainText(n *node) string {
 	return strings.Join(parts, " ")
 }
 
-func shortenTo(s string, most int) string {
+func truncate(s string, most int) string {
 	if r := []rune(s); len(r) > most {
 		return string(r[:most]) + "..."
 	}

@@ -10,7 +10,7 @@ import (
 func TestAnsweredBy(t *testing.T) {
 	s := parse(t, tunedSuite)
 	was := parse(t, strings.NewReplacer("[64, 128, 256]", "{values: [64, 128, 256], default: 128}", "default: 2", "default: 4", "fast: [false", "quick: [false").Replace(tunedSuite))
-	own, err := s.AnsweredBy(was, false)
+	own, err := s.WithAnswerOf(was, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,7 +20,7 @@ func TestAnsweredBy(t *testing.T) {
 	if len(own.Cases()) != len(s.Cases()) || own.Digest == s.Digest {
 		t.Errorf("%d cases, want %d", len(own.Cases()), len(s.Cases()))
 	}
-	if same, err := s.AnsweredBy(parse(t, tunedSuite), true); err != nil || same.Digest != s.Digest {
+	if same, err := s.WithAnswerOf(parse(t, tunedSuite), true); err != nil || same.Digest != s.Digest {
 		t.Errorf("the same answer makes another suite: %v", err)
 	}
 }
@@ -34,14 +34,14 @@ benchmarks: {sum: {matrix: {N: [1, 2]}, tune: {parameters: {B: [1, 2]}}}}
 `
 	fill := func(b, o string) *Suite { return parse(t, strings.NewReplacer("%b", b, "%o", o).Replace(text)) }
 	is, was := fill("make fast B=${B}", "fast"), fill("make slow", "slow")
-	own, err := is.AnsweredBy(was, true)
+	own, err := is.WithAnswerOf(was, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if v := own.Variants()[0]; v.Build.Command != "make slow" || !slices.Equal(v.Build.Outputs, []string{"slow"}) || v.Harness.Command != "./slow" || len(v.Cases) != 2 {
 		t.Errorf("%+v", v)
 	}
-	if own, err = is.AnsweredBy(was, false); err != nil || own.Variants()[0].Harness.Command != "./fast" {
+	if own, err = is.WithAnswerOf(was, false); err != nil || own.Variants()[0].Harness.Command != "./fast" {
 		t.Errorf("%+v, %v", own, err)
 	}
 }
@@ -59,7 +59,7 @@ func TestRebuilt(t *testing.T) {
 		suite := func(build string) *Suite {
 			return parse(t, "version: 1\nbuild: "+build+"\nharness: {command: ./a}\n")
 		}
-		if got := strings.Join(suite(c.is).Rebuilt(suite(c.was)), "; "); got != c.want {
+		if got := strings.Join(suite(c.is).RecipeChanges(suite(c.was)), "; "); got != c.want {
 			t.Errorf("%s after %s: %q, want %q", c.is, c.was, got, c.want)
 		}
 	}

@@ -53,7 +53,7 @@ func (r *resolver) benchmark(e *entry[benchmarkDoc]) {
 	}
 	r.tune(e, &b)
 	if len(b.Configs) > 0 {
-		r.problem(e, &b)
+		r.checkKernel(e, &b)
 	}
 	r.suite.Benchmarks = append(r.suite.Benchmarks, b)
 	if b.Discover {
@@ -68,8 +68,8 @@ func (r *resolver) benchmark(e *entry[benchmarkDoc]) {
 	}
 	p := &plan{entry: e, benchmark: &b, sides: sides, hits: make([]int, len(e.value.Overrides))}
 	p.settings = settings{settingsDoc: r.doc.Measure.settingsDoc, gate: true}
-	p.lay(settingsDoc{}, r.listedWork(e), nil)
-	p.lay(e.value.settingsDoc, e.value.workDoc, e.value.Gate)
+	p.apply(settingsDoc{}, r.listedWork(e), nil)
+	p.apply(e.value.settingsDoc, e.value.workDoc, e.value.Gate)
 	for _, c := range b.Configs {
 		if !r.cases(p, c) {
 			return
@@ -137,7 +137,7 @@ type settings struct {
 	gate bool
 }
 
-func (s *settings) lay(o settingsDoc, w workDoc, gate *bool) {
+func (s *settings) apply(o settingsDoc, w workDoc, gate *bool) {
 	if o.Samples != nil {
 		s.Samples = o.Samples
 	}
@@ -167,7 +167,7 @@ func (r *resolver) cases(p *plan, config Config) bool {
 	s := p.settings
 	for i, o := range p.value.Overrides {
 		if r.matches(o.When, variables, config.Name) {
-			s.lay(o.settingsDoc, o.workDoc, o.Gate)
+			s.apply(o.settingsDoc, o.workDoc, o.Gate)
 			p.hits[i]++
 		}
 	}

@@ -235,8 +235,8 @@ func (*size) schema(*schemaWriter, field) object {
 }
 
 var (
-	_ spelled = (*archName)(nil)
-	_ spelled = (*size)(nil)
+	_ customSyntax = (*archName)(nil)
+	_ customSyntax = (*size)(nil)
 )
 
 // checkOutputs reports builds of one implementation that write the same file. Otherwise the
@@ -247,13 +247,13 @@ func (r *resolver) checkOutputs() {
 		for _, e := range s.Build.Env {
 			texts = append(texts, text(e.value))
 		}
-		places := places(texts)
+		places := placeholders(texts)
 		owner := map[string]string{}
 		for _, v := range s.variants {
 			name, at := s.Build.collision(v.Build, owner)
 			if at != nil && len(places) > 0 {
 				p := places[0].param
-				r.add(at, fmt.Sprintf("give each a file of its own, such as %s", withPlace(name, p)),
+				r.add(at, fmt.Sprintf("give each a file of its own, such as %s", withPlaceholder(name, p)),
 					"%q is made by a build for each ${%s}, and the last one would be measured for all", shorten(name), p)
 				break
 			}
@@ -261,8 +261,8 @@ func (r *resolver) checkOutputs() {
 	}
 }
 
-// withPlace inserts a placeholder into a file name, before its extension.
-func withPlace(name, param string) string {
+// withPlaceholder inserts a placeholder into a file name, before its extension.
+func withPlaceholder(name, param string) string {
 	dot := strings.LastIndexByte(name, '.')
 	if dot <= strings.LastIndexByte(name, '/') {
 		dot = len(name)

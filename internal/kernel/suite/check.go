@@ -109,7 +109,7 @@ func (r *resolver) checkExpression(e *entry[benchmarkDoc], params []string) []Fo
 			r.add(x.at, didYouMean(x.name, outputs), "expression: %q is no output", x.name)
 			continue
 		}
-		r.knows(x.value.formula, known)
+		r.checkVariables(x.value.formula, known)
 		list = append(list, Formula{x.name, x.value.Expr})
 	}
 	for _, name := range outputs {
@@ -123,8 +123,8 @@ func (r *resolver) checkExpression(e *entry[benchmarkDoc], params []string) []Fo
 func (r *resolver) checkFuzz(e *entry[benchmarkDoc], b *Benchmark, params []string) Fuzz {
 	d := e.value.Check.Fuzz
 	f := Fuzz{Configs: r.fuzzConfigs(e, b, params), Cover: string(cmp.Or(d.Cover, "full"))}
-	f.Jitter = r.moving(e, "jitter", d.Jitter, f.Configs, params)
-	f.Edges = r.moving(e, "edges", d.Edges, f.Configs, params)
+	f.Jitter = r.fuzzedParams(e, "jitter", d.Jitter, f.Configs, params)
+	f.Edges = r.fuzzedParams(e, "edges", d.Edges, f.Configs, params)
 	return f
 }
 
@@ -174,9 +174,9 @@ func valuesOf(configs []Config, name string) many[scalar] {
 	return list
 }
 
-// moving checks the parameters whose values fuzzing changes. They must be whole numbers and
+// fuzzedParams checks the parameters whose values fuzzing changes. They must be whole numbers and
 // not used in a command, because each value would need its own build.
-func (r *resolver) moving(e *entry[benchmarkDoc], key string, list named[paramName, int], configs []Config, params []string) map[string]int {
+func (r *resolver) fuzzedParams(e *entry[benchmarkDoc], key string, list named[paramName, int], configs []Config, params []string) map[string]int {
 	out := map[string]int{}
 	for _, p := range list {
 		if !slices.Contains(params, p.name) {

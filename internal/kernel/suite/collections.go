@@ -15,7 +15,7 @@ func (m *many[T]) read(d *decoder, n *node, f field) {
 	if n.kind == listNode {
 		items = n.items
 	}
-	if len(items) == 0 && !n.lost {
+	if len(items) == 0 && !n.incomplete {
 		d.add(n, "", "%s: the list is empty", f.key)
 	}
 	seen := map[scalarKey]bool{}
@@ -74,7 +74,7 @@ type entry[T any] struct {
 type named[K namer, T any] []entry[T]
 
 func (m *named[K, T]) read(d *decoder, n *node, f field) {
-	if n.isNull() && f.least == 0 {
+	if n.isNull() && f.minEntries == 0 {
 		return
 	}
 	if n.kind != mapNode {
@@ -91,7 +91,7 @@ func (m *named[K, T]) read(d *decoder, n *node, f field) {
 		}
 		e := entry[T]{name: key.text, at: key, node: n.items[i]}
 		d.decode(n.items[i], reflect.ValueOf(&e.value).Elem(), field{key: key.text, min: f.min, max: f.max})
-		e.broken = d.found > before || !n.items[i].whole()
+		e.broken = d.found > before || !n.items[i].complete()
 		*m = append(*m, e)
 	}
 }
@@ -106,11 +106,11 @@ func (*named[K, T]) schema(s *schemaWriter, f field) object {
 		"type": []string{"object", "null"}, "propertyNames": names,
 		"additionalProperties": s.value(reflect.TypeFor[T](), field{min: f.min, max: f.max}),
 	}
-	if f.least > 0 {
-		out["type"], out["minProperties"] = "object", f.least
+	if f.minEntries > 0 {
+		out["type"], out["minProperties"] = "object", f.minEntries
 	}
-	if f.most > 0 {
-		out["maxProperties"] = f.most
+	if f.maxEntries > 0 {
+		out["maxProperties"] = f.maxEntries
 	}
 	return out
 }
@@ -144,7 +144,7 @@ func (x *filter) read(d *decoder, n *node, f field) {
 	x.at = n
 	switch {
 	case n.kind == mapNode:
-		f.least = 1 // an empty filter would match every config
+		f.minEntries = 1 // an empty filter would match every config
 		x.params.read(d, n, f)
 	case n.isText():
 		x.when.read(d, n, f)
@@ -154,7 +154,7 @@ func (x *filter) read(d *decoder, n *node, f field) {
 }
 
 func (*filter) schema(s *schemaWriter, f field) object {
-	f.least, f.most = 1, 0
+	f.minEntries, f.maxEntries = 1, 0
 	params := (*named[paramName, scalar])(nil).schema(s, f)
 	return object{"anyOf": []object{params, {"type": "string", "minLength": 1}}}
 }

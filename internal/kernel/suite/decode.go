@@ -11,17 +11,17 @@ import (
 
 // field is a key of a mapping, as described by its struct tags.
 type field struct {
-	key, doc, example string
-	min, max          *float64 // of a number, or of each number in a list
-	least, most       int      // entries of a list or mapping; 0 means no limit
-	required          bool
-	index             []int
-	kind              reflect.Type
+	key, doc, example      string
+	min, max               *float64 // of a number, or of each number in a list
+	minEntries, maxEntries int      // entries of a list or mapping; 0 means no limit
+	required               bool
+	index                  []int
+	kind                   reflect.Type
 }
 
-// spelled is a value with its own syntax, beyond its Go type. Its reader and its schema are
+// customSyntax is a value with its own syntax, beyond its Go type. Its reader and its schema are
 // side by side, so that they agree.
-type spelled interface {
+type customSyntax interface {
 	read(d *decoder, n *node, f field)
 	schema(s *schemaWriter, f field) object
 }
@@ -30,7 +30,7 @@ type spelled interface {
 type enumeration interface{ words() []string }
 
 var (
-	spelledType     = reflect.TypeFor[spelled]()
+	spelledType     = reflect.TypeFor[customSyntax]()
 	enumerationType = reflect.TypeFor[enumeration]()
 )
 
@@ -45,7 +45,7 @@ func fieldsOf(t reflect.Type) []field {
 		fields = append(fields, field{
 			key: key, doc: sf.Tag.Get("doc"), example: sf.Tag.Get("example"),
 			min: bound(sf.Tag.Get("min")), max: bound(sf.Tag.Get("max")),
-			least: count(sf.Tag.Get("least")), most: count(sf.Tag.Get("most")),
+			minEntries: count(sf.Tag.Get("least")), maxEntries: count(sf.Tag.Get("most")),
 			required: sf.Tag.Get("require") == "true",
 			index:    sf.Index, kind: sf.Type,
 		})
@@ -68,10 +68,10 @@ func count(tag string) int {
 // size reports a list or mapping with too few or too many entries.
 func (d *decoder) size(n *node, f field) {
 	switch entries := len(n.items); {
-	case entries < f.least && !n.lost:
+	case entries < f.minEntries && !n.incomplete:
 		d.add(n, "", "%s is empty", f.key)
-	case f.most > 0 && entries > f.most:
-		d.add(n, "", "%s has %d entries, the limit is %d", f.key, entries, f.most)
+	case f.maxEntries > 0 && entries > f.maxEntries:
+		d.add(n, "", "%s has %d entries, the limit is %d", f.key, entries, f.maxEntries)
 	}
 }
 
@@ -93,7 +93,7 @@ func decodeFile(root *node, p *problems) *fileDoc {
 
 func (d *decoder) decode(n *node, v reflect.Value, f field) {
 	switch x := v.Addr().Interface().(type) {
-	case spelled:
+	case customSyntax:
 		x.read(d, n, f)
 		return
 	case enumeration:
@@ -193,7 +193,7 @@ func (d *decoder) mapping(n *node, v reflect.Value, f field) {
 		d.add(key, didYouMean(key.text, known), "unknown key %q", shorten(key.text))
 	}
 	for _, f := range fields {
-		if f.required && n.get(f.key) == nil && !n.lost {
+		if f.required && n.get(f.key) == nil && !n.incomplete {
 			d.add(n, "", "missing key %q", f.key)
 		}
 	}
@@ -213,7 +213,7 @@ func (d *decoder) list(n *node, v reflect.Value, f field) {
 		return
 	}
 	d.size(n, f)
-	f.least, f.most = 0, 0 // they apply to the list, not to its items
+	f.minEntries, f.maxEntries = 0, 0 // they apply to the list, not to its items
 	list := reflect.MakeSlice(v.Type(), len(n.items), len(n.items))
 	for i, item := range n.items {
 		d.decode(item, list.Index(i), f)

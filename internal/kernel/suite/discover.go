@@ -99,7 +99,7 @@ func (r *resolver) listedConfigs(e *entry[benchmarkDoc]) []Config {
 			r.add(e.at, hint, "benchmark %q, as the harness lists it, has a config with the name %q", e.name, shorten(c.Name))
 		}
 	}
-	r.knowsAll(e.value, order)
+	r.checkAllVariables(e.value, order)
 	if r.found > before {
 		return nil
 	}

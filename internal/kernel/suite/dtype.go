@@ -101,7 +101,7 @@ type pointDoc struct{ formula }
 func (x *pointDoc) read(d *decoder, n *node, f field) { x.compile(d, n, f, expr.CompileElementwise) }
 
 var (
-	_ spelled = (*elementType)(nil)
-	_ spelled = (*fillDoc)(nil)
-	_ spelled = (*pointDoc)(nil)
+	_ customSyntax = (*elementType)(nil)
+	_ customSyntax = (*fillDoc)(nil)
+	_ customSyntax = (*pointDoc)(nil)
 )

@@ -17,8 +17,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
 )
 
-// ErrByHand is wrapped if a file is written in a form that must be edited by hand.
-var ErrByHand = errors.New("edit it by hand")
+// ErrEditByHand is wrapped if a file is written in a form that must be edited by hand.
+var ErrEditByHand = errors.New("edit it by hand")
 
 // SetDefaults sets the defaults of a benchmark's tunables in the text of a suite file. Everything
 // else stays as written: order, spacing, comments. It parses the result and compares it with
@@ -30,14 +30,14 @@ func SetDefaults(text []byte, benchmark string, values map[string]any) ([]byte, 
 	}
 	parameters := below(root, "benchmarks", benchmark, "tune", "parameters")
 	if parameters == nil {
-		return nil, fmt.Errorf("this file has no benchmarks.%s.tune.parameters (it may stand in a file that is extended): %w", benchmark, ErrByHand)
+		return nil, fmt.Errorf("this file has no benchmarks.%s.tune.parameters (it may stand in a file that is extended): %w", benchmark, ErrEditByHand)
 	}
 	var edits []edit
 	want := before
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		n := below(parameters, name)
 		if n == nil {
-			return nil, fmt.Errorf("this file has no tunable %q of benchmark %q: %w", name, benchmark, ErrByHand)
+			return nil, fmt.Errorf("this file has no tunable %q of benchmark %q: %w", name, benchmark, ErrEditByHand)
 		}
 		list, err := newEdits(text, n, values[name])
 		if err != nil {
@@ -48,7 +48,7 @@ func SetDefaults(text []byte, benchmark string, values map[string]any) ([]byte, 
 	}
 	out := apply(text, edits)
 	if _, after, err := readPlainly(out); err != nil || !reflect.DeepEqual(after, want) {
-		return nil, fmt.Errorf("the tunables of benchmark %q are written in a way that cannot be changed safely: %w", benchmark, ErrByHand)
+		return nil, fmt.Errorf("the tunables of benchmark %q are written in a way that cannot be changed safely: %w", benchmark, ErrEditByHand)
 	}
 	return out, nil
 }
@@ -159,7 +159,7 @@ func apply(text []byte, edits []edit) []byte {
 func newEdits(text []byte, n *yaml.Node, value any) ([]edit, error) {
 	at, ok := offset(text, n)
 	if !ok || n.Anchor != "" {
-		return nil, ErrByHand
+		return nil, ErrEditByHand
 	}
 	said, flow := "default: "+spelledYAML(value), n.Style&yaml.FlowStyle != 0
 	switch {
@@ -168,18 +168,18 @@ func newEdits(text []byte, n *yaml.Node, value any) ([]edit, error) {
 			return replaced(text, old, value)
 		}
 		if len(n.Content) == 0 || below(n, "values") == nil {
-			return nil, ErrByHand
+			return nil, ErrEditByHand
 		}
 		if flow {
 			return []edit{{at + 1, at + 1, said + ", "}}, nil
 		}
 		return []edit{{at, at, said + "\n" + strings.Repeat(" ", n.Column-1)}}, nil
 	case n.Kind != yaml.SequenceNode:
-		return nil, ErrByHand
+		return nil, ErrEditByHand
 	case flow:
 		end := closing(text[at:])
 		if end < 0 {
-			return nil, ErrByHand
+			return nil, ErrEditByHand
 		}
 		return []edit{{at, at, "{" + said + ", values: "}, {at + end, at + end, "}"}}, nil
 	default: // items may be indented no deeper than their key
@@ -192,7 +192,7 @@ func newEdits(text []byte, n *yaml.Node, value any) ([]edit, error) {
 func replaced(text []byte, n *yaml.Node, value any) ([]edit, error) {
 	at, ok := offset(text, n)
 	if !ok || n.Kind != yaml.ScalarNode || n.Anchor != "" || n.Style&yaml.TaggedStyle != 0 {
-		return nil, ErrByHand
+		return nil, ErrEditByHand
 	}
 	written := n.Value
 	switch {
@@ -202,7 +202,7 @@ func replaced(text []byte, n *yaml.Node, value any) ([]edit, error) {
 		written = "'" + n.Value + "'"
 	}
 	if !bytes.HasPrefix(text[at:], []byte(written)) { // escapes, several lines
-		return nil, ErrByHand
+		return nil, ErrEditByHand
 	}
 	return []edit{{at, at + len(written), spelledYAML(value)}}, nil
 }

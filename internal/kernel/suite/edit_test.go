@@ -54,7 +54,7 @@ func TestSetDefaultsLeavesToPeople(t *testing.T) {
 		"block text":     head + "        B:\n          values: [8, 16]\n          default: |-\n            8\n",
 	} {
 		_, err := suite.SetDefaults([]byte(text), "k", map[string]any{"B": 16})
-		if !errors.Is(err, suite.ErrByHand) {
+		if !errors.Is(err, suite.ErrEditByHand) {
 			t.Errorf("%s: %v, want to leave it to people", name, err)
 		}
 	}

@@ -96,16 +96,16 @@ func (p *problems) sorted(list []*Error) []*Error {
 	return slices.CompactFunc(list, func(a, b *Error) bool { return *a == *b })
 }
 
-// inFull maps words that users write in full to the shorter key. By spelling alone, the nearest
+// longForms maps words that users write in full to the shorter key. By spelling alone, the nearest
 // key would be a different one with another meaning.
-var inFull = map[string]string{"input": "in", "output": "out"}
+var longForms = map[string]string{"input": "in", "output": "out"}
 
 // didYouMean returns a hint for a misspelled word: the nearest known word, or else all of them.
 func didYouMean(word string, known []string) string {
 	if len(known) > 1000 { // too many to search for every mistake
 		return ""
 	}
-	if full, ok := inFull[word]; ok && slices.Contains(known, full) {
+	if full, ok := longForms[word]; ok && slices.Contains(known, full) {
 		return fmt.Sprintf("did you mean %q?", full)
 	}
 	if near := spell.Nearest(word, known); near != "" {

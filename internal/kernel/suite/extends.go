@@ -157,7 +157,7 @@ func merge(base, over *node) *node {
 	}
 	out := *over
 	out.keys, out.items = slices.Clone(base.keys), slices.Clone(base.items)
-	out.lost = base.lost || over.lost
+	out.incomplete = base.incomplete || over.incomplete
 	index := make(map[string]int, len(base.keys))
 	for i, key := range base.keys {
 		index[key.text] = i

@@ -146,4 +146,4 @@ func (*date) schema(*schemaWriter, field) object {
 	return object{"type": "string", "pattern": datePattern}
 }
 
-var _ spelled = (*date)(nil)
+var _ customSyntax = (*date)(nil)

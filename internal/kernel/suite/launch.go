@@ -29,7 +29,7 @@ func (b Benchmark) Launch(p Params) (*Launch, error) {
 	return l, nil
 }
 
-func (d *launchDoc) launch(p Params) (*Launch, *misfit) {
+func (d *launchDoc) launch(p Params) (*Launch, *evalError) {
 	if p == nil {
 		p = Params{}
 	}
@@ -39,7 +39,7 @@ func (d *launchDoc) launch(p Params) (*Launch, *misfit) {
 		list []formula
 		to   *[3]int
 	}{{d.Grid, &l.Grid}, {d.Block, &l.Block}} {
-		sizes, bad := wholes(side.list, variables, 1)
+		sizes, bad := evalSizes(side.list, variables, 1)
 		if bad != nil {
 			return nil, bad
 		}
@@ -53,7 +53,7 @@ func (d *launchDoc) launch(p Params) (*Launch, *misfit) {
 		}
 	}
 	if d.Shared.set() {
-		bytes, bad := wholes([]formula{d.Shared}, variables, 0)
+		bytes, bad := evalSizes([]formula{d.Shared}, variables, 0)
 		if bad != nil {
 			return nil, bad
 		}
@@ -81,14 +81,14 @@ func (r *resolver) checkLaunch(e *entry[benchmarkDoc], params []string) {
 	case !host && (d.Grid == nil || d.Block == nil):
 		r.add(e.node.get("launch"), "", "launch: grid and block are missing")
 	}
-	for _, t := range places([]text{d.File, d.Kernel, d.Options}) {
+	for _, t := range placeholders([]text{d.File, d.Kernel, d.Options}) {
 		if !slices.Contains(params, t.param) {
 			r.addAt(t.at.inside(t.char), didYouMean(t.param, params), "${%s} is not a parameter of benchmark %q", t.param, e.name)
 		}
 	}
 	for _, x := range slices.Concat(d.Grid, d.Block, []formula{d.Shared}) {
 		if x.set() {
-			r.knows(x, params)
+			r.checkVariables(x, params)
 		}
 	}
 }

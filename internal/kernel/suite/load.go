@@ -39,13 +39,13 @@ func Load(path string) (*Suite, error) {
 
 // Parse reads a suite from memory. Messages call it name. It cannot extend other files.
 func Parse(name string, data []byte) (*Suite, error) {
-	return load(alone{}, "pawl.yaml", name, data)
+	return load(emptyFS{}, "pawl.yaml", name, data)
 }
 
-// alone is a file system without files.
-type alone struct{}
+// emptyFS is a file system without files.
+type emptyFS struct{}
 
-func (alone) Open(string) (fs.File, error) {
+func (emptyFS) Open(string) (fs.File, error) {
 	return nil, errors.New("there are no other files here")
 }
 

@@ -22,7 +22,7 @@ func (r *resolver) configs(e *entry[benchmarkDoc]) []Config {
 		return nil
 	}
 	before := r.found
-	r.knowsAll(b, names)
+	r.checkAllVariables(b, names)
 	if len(b.Matrix) == 0 && len(b.Exclude) > 0 {
 		r.add(b.Exclude[0].at, "", "exclude: there is no matrix to leave something out of")
 	}
@@ -54,8 +54,8 @@ func (r *resolver) configs(e *entry[benchmarkDoc]) []Config {
 	return r.distinct(e, configs)
 }
 
-// knowsAll checks the variables of all expressions over parameters.
-func (r *resolver) knowsAll(b benchmarkDoc, params []string) {
+// checkAllVariables checks the variables of all expressions over parameters.
+func (r *resolver) checkAllVariables(b benchmarkDoc, params []string) {
 	work := []workDoc{b.workDoc}
 	filters := slices.Clone(b.Exclude)
 	for _, o := range b.Overrides {
@@ -64,13 +64,13 @@ func (r *resolver) knowsAll(b benchmarkDoc, params []string) {
 	for _, w := range work {
 		for _, x := range []formula{w.Flops, w.Bytes} {
 			if x.set() {
-				r.knows(x, params)
+				r.checkVariables(x, params)
 			}
 		}
 	}
 	for _, f := range filters {
 		if f.when.set() {
-			r.knows(f.when, params)
+			r.checkVariables(f.when, params)
 		}
 		for _, p := range f.params {
 			if !slices.Contains(params, p.name) {

@@ -64,8 +64,8 @@ type node struct {
 	keys  []*node // of a map, parallel to items
 	items []*node // of a list or a map
 
-	// lost reports that a part could not be read and is missing. The error was reported.
-	lost bool
+	// incomplete reports that a part could not be read and is missing. The error was reported.
+	incomplete bool
 }
 
 func (n *node) pos() position { return position{n.file, n.line, n.col} }
@@ -85,9 +85,9 @@ func (n *node) get(key string) *node {
 	return nil
 }
 
-// whole reports whether every part of the value could be read.
-func (n *node) whole() bool {
-	return !n.lost && !slices.ContainsFunc(n.items, func(i *node) bool { return !i.whole() })
+// complete reports whether every part of the value could be read.
+func (n *node) complete() bool {
+	return !n.incomplete && !slices.ContainsFunc(n.items, func(i *node) bool { return !i.complete() })
 }
 
 // describe returns a description of a value for a message.
@@ -108,7 +108,7 @@ func (n *node) describe() string {
 	}
 }
 
-func shorten(s string) string { return shortenTo(s, 40) }
+func shorten(s string) string { return truncate(s, 40) }
 
 // inside returns the position of a character of a scalar's text. Escapes and block scalars
 // change the text. If the text does not occur in the file as is, inside returns the position
@@ -242,7 +242,7 @@ func (b *treeBuilder) build(y *yaml.Node, depth int) *node {
 		for _, item := range y.Content {
 			i := b.build(item, depth+1)
 			if i == nil {
-				n.lost = true
+				n.incomplete = true
 				continue
 			}
 			n.items = append(n.items, i)
@@ -272,7 +272,7 @@ func (b *treeBuilder) mapping(n *node, y *yaml.Node, depth int) *node {
 		first[key.text] = key
 		item := b.build(y.Content[i+1], depth+1)
 		if item == nil {
-			n.lost = true
+			n.incomplete = true
 			continue
 		}
 		n.keys, n.items = append(n.keys, key), append(n.items, item)

@@ -45,7 +45,7 @@ func (b Benchmark) Preflight(p Params) (Preflight, error) {
 		out.Threads = launch.Block[0] * launch.Block[1] * launch.Block[2]
 	}
 	for _, x := range d.numbers(&out) {
-		n, bad := wholes([]formula{x.formula}, all.Map(), x.least)
+		n, bad := evalSizes([]formula{x.formula}, all.Map(), x.min)
 		if bad != nil {
 			return out, fmt.Errorf("preflight of %s/%s: %s: %w", b.Name, ConfigName(p), bad.key, bad.err)
 		}
@@ -57,8 +57,8 @@ func (b Benchmark) Preflight(p Params) (Preflight, error) {
 // figure is a whole number set in the file, and where to store it.
 type figure struct {
 	formula
-	least int
-	to    *int
+	min int
+	to  *int
 }
 
 func (d preflightDoc) numbers(out *Preflight) []figure {
@@ -98,13 +98,13 @@ func (d claimsDoc) list(out *Claims) []claim {
 	return list
 }
 
-func (c claim) value(p Params) (float64, *misfit) {
+func (c claim) value(p Params) (float64, *evalError) {
 	v, err := c.Number(p.Map())
 	if err == nil && v <= 0 {
 		err = errors.New("want a number above 0")
 	}
 	if err != nil {
-		return 0, &misfit{c.formula, err}
+		return 0, &evalError{c.formula, err}
 	}
 	return v, nil
 }
@@ -133,21 +133,21 @@ func (r *resolver) checkPreflight(e *entry[benchmarkDoc], names []string) {
 	d := e.value.Preflight
 	for _, x := range []formula{d.Shared, d.Dynamic, d.Threads, e.value.Claims.GFLOPS, e.value.Claims.GBps, e.value.Claims.TimeUS} {
 		if x.set() {
-			r.knows(x, names)
+			r.checkVariables(x, names)
 		}
 	}
-	for _, t := range places([]text{d.Kernel}) {
+	for _, t := range placeholders([]text{d.Kernel}) {
 		if !slices.Contains(names, t.param) {
 			r.addAt(t.at.inside(t.char), didYouMean(t.param, names), "${%s} is not a parameter of benchmark %q", t.param, e.name)
 		}
 	}
 }
 
-// misfitsOfPreflight reports expressions that do not work for a config.
-func (r *resolver) misfitsOfPreflight(e *entry[benchmarkDoc], c Config, seen map[*node]bool) {
+// tryPreflight reports expressions that do not work for a config.
+func (r *resolver) tryPreflight(e *entry[benchmarkDoc], c Config, seen map[*node]bool) {
 	d := e.value.Preflight
 	for _, n := range d.numbers(&Preflight{}) {
-		_, bad := wholes([]formula{n.formula}, c.Params.Map(), n.least)
+		_, bad := evalSizes([]formula{n.formula}, c.Params.Map(), n.min)
 		r.misfit(bad, c.Name, seen)
 	}
 	for _, x := range e.value.Claims.list(&Claims{}) {

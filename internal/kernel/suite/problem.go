@@ -43,8 +43,8 @@ func (b Benchmark) Flops(p Params) float64 {
 	return max(v, 0)
 }
 
-// misfit is an expression that does not work for a config.
-type misfit struct {
+// evalError is an expression that does not work for a config.
+type evalError struct {
 	formula
 	err error
 }
@@ -63,7 +63,7 @@ func (d argumentDoc) role() (tensor.Role, elementType) {
 	}
 }
 
-func (d argumentDoc) argument(name string, p Params) (tensor.Argument, *misfit) {
+func (d argumentDoc) argument(name string, p Params) (tensor.Argument, *evalError) {
 	a := tensor.Argument{Name: name}
 	var kind elementType
 	variables := p.Map()
@@ -75,27 +75,27 @@ func (d argumentDoc) argument(name string, p Params) (tensor.Argument, *misfit) 
 	if a.DType, ok = kind.of(p); !ok {
 		v, _ := p.Get(kind.string)
 		err := fmt.Errorf("%q is no element type", formatValue(v))
-		return a, &misfit{formula{key: kind.string, at: kind.at}, err}
+		return a, &evalError{formula{key: kind.string, at: kind.at}, err}
 	}
-	var bad *misfit
-	if a.Shape, bad = wholes(d.Shape, variables, 1); bad != nil {
+	var bad *evalError
+	if a.Shape, bad = evalSizes(d.Shape, variables, 1); bad != nil {
 		return a, bad
 	}
 	least := 0 // elements of an input may overlap, those of an output must not
 	if a.Role != tensor.In {
 		least = 1
 	}
-	if a.Strides, bad = wholes(d.Strides, variables, least); bad != nil {
+	if a.Strides, bad = evalSizes(d.Strides, variables, least); bad != nil {
 		return a, bad
 	}
 	if elements := storage(a); elements > maxStorage {
-		return a, &misfit{d.Shape[0], fmt.Errorf("%.0f elements are more than the limit of %d", elements, int64(maxStorage))}
+		return a, &evalError{d.Shape[0], fmt.Errorf("%.0f elements are more than the limit of %d", elements, int64(maxStorage))}
 	}
 	return a, d.fill(&a, variables)
 }
 
 // value computes an argument that is passed by value; true and false are 1 and 0.
-func (d argumentDoc) value(a *tensor.Argument, variables map[string]any) *misfit {
+func (d argumentDoc) value(a *tensor.Argument, variables map[string]any) *evalError {
 	v, err := d.Value.Eval(variables)
 	switch v := v.(type) {
 	case bool:
@@ -115,12 +115,12 @@ func (d argumentDoc) value(a *tensor.Argument, variables map[string]any) *misfit
 		err = fmt.Errorf("%v is not whole, as type %s has to be", a.Value, a.DType)
 	}
 	if err != nil {
-		return &misfit{d.Value, err}
+		return &evalError{d.Value, err}
 	}
 	return nil
 }
 
-func (d argumentDoc) fill(a *tensor.Argument, variables map[string]any) *misfit {
+func (d argumentDoc) fill(a *tensor.Argument, variables map[string]any) *evalError {
 	a.Fill.Kind = d.Fill.kind
 	if !d.Fill.low.set() || !d.Fill.high.set() {
 		return nil
@@ -128,18 +128,18 @@ func (d argumentDoc) fill(a *tensor.Argument, variables map[string]any) *misfit 
 	for x, to := range map[*formula]*float64{&d.Fill.low: &a.Fill.Low, &d.Fill.high: &a.Fill.High} {
 		v, err := x.Number(variables)
 		if err != nil {
-			return &misfit{*x, err}
+			return &evalError{*x, err}
 		}
 		*to = v
 	}
 	if a.Fill.Low >= a.Fill.High {
-		return &misfit{d.Fill.low, fmt.Errorf("from %v to %v there is nothing", a.Fill.Low, a.Fill.High)}
+		return &evalError{d.Fill.low, fmt.Errorf("from %v to %v there is nothing", a.Fill.Low, a.Fill.High)}
 	}
 	return nil
 }
 
-// wholes computes sizes: whole numbers, none below the minimum least.
-func wholes(list []formula, variables map[string]any, least int) ([]int, *misfit) {
+// evalSizes computes sizes: whole numbers, none below the minimum least.
+func evalSizes(list []formula, variables map[string]any, least int) ([]int, *evalError) {
 	var out []int
 	for _, x := range list {
 		v, err := x.Number(variables)
@@ -147,7 +147,7 @@ func wholes(list []formula, variables map[string]any, least int) ([]int, *misfit
 			err = fmt.Errorf("%v is not a whole number from %d", v, least)
 		}
 		if err != nil {
-			return nil, &misfit{x, err}
+			return nil, &evalError{x, err}
 		}
 		out = append(out, int(v))
 	}
@@ -170,8 +170,8 @@ func storage(a tensor.Argument) float64 {
 	return last + 1
 }
 
-// problem checks what a benchmark defines about its kernel: arguments, launch, preflight, profile and check.
-func (r *resolver) problem(e *entry[benchmarkDoc], b *Benchmark) {
+// checkKernel checks what a benchmark defines about its kernel: arguments, launch, preflight, profile and check.
+func (r *resolver) checkKernel(e *entry[benchmarkDoc], b *Benchmark) {
 	if e.node == nil { // only the harness lists it
 		return
 	}
@@ -201,13 +201,13 @@ func (r *resolver) problem(e *entry[benchmarkDoc], b *Benchmark) {
 			_, bad := e.value.Launch.launch(c.Params)
 			r.misfit(bad, c.Name, seen)
 		}
-		r.misfitsOfPreflight(e, c, seen)
-		r.misfitOfProfile(e, c, seen)
+		r.tryPreflight(e, c, seen)
+		r.tryProfile(e, c, seen)
 	}
 }
 
 // misfit reports an expression that does not work for a config.
-func (r *resolver) misfit(bad *misfit, config string, seen map[*node]bool) {
+func (r *resolver) misfit(bad *evalError, config string, seen map[*node]bool) {
 	if bad == nil || seen[bad.at] {
 		return
 	}
@@ -247,7 +247,7 @@ func (r *resolver) checkArguments(e *entry[benchmarkDoc], params []string) {
 		}
 		for _, x := range slices.Concat(d.Shape, d.Strides, []formula{d.Value, d.Fill.low, d.Fill.high}) {
 			if x.set() {
-				r.knows(x, params)
+				r.checkVariables(x, params)
 			}
 		}
 	}

@@ -23,15 +23,15 @@ func (b Benchmark) Profile(p Params) Profile {
 
 func (r *resolver) checkProfile(e *entry[benchmarkDoc], params []string) {
 	d := e.value.Profile
-	for _, t := range places([]text{d.Kernel, d.NVTX}) {
+	for _, t := range placeholders([]text{d.Kernel, d.NVTX}) {
 		if !slices.Contains(params, t.param) {
 			r.addAt(t.at.inside(t.char), didYouMean(t.param, params), "${%s} is not a parameter of benchmark %q", t.param, e.name)
 		}
 	}
 }
 
-// misfitOfProfile reports a kernel pattern that is not a valid regular expression once filled in.
-func (r *resolver) misfitOfProfile(e *entry[benchmarkDoc], c Config, seen map[*node]bool) {
+// tryProfile reports a kernel pattern that is not a valid regular expression once filled in.
+func (r *resolver) tryProfile(e *entry[benchmarkDoc], c Config, seen map[*node]bool) {
 	d := e.value.Profile.Kernel
 	if d.string == "" || seen[d.at] {
 		return

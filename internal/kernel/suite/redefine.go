@@ -25,9 +25,9 @@ type Redefinition struct {
 	Missing []Case   // the base's candidate cases that no longer exist
 }
 
-// Redefines compares a suite with the base's. A change to what is measured, or how, changes the
+// RedefinitionOf compares a suite with the base's. A change to what is measured, or how, changes the
 // question and not only the answer.
-func (s *Suite) Redefines(base *Suite) Redefinition {
+func (s *Suite) RedefinitionOf(base *Suite) Redefinition {
 	var r Redefinition
 	r.Changed = otherKeys(base.root, s.root, "", answerKeys)
 	r.Changed = append(r.Changed, s.changedReferences(base)...)
@@ -46,7 +46,7 @@ func (s *Suite) Redefines(base *Suite) Redefinition {
 		r.Cases = nil
 	}
 	if !s.NeedsHarness() && !base.NeedsHarness() {
-		r.Missing = s.gone(base)
+		r.Missing = s.missingCases(base)
 	}
 	return r
 }
@@ -118,8 +118,8 @@ func (s *Suite) caseNames(benchmark string) []string {
 	return names
 }
 
-// gone returns the candidate's cases that the base has and the suite does not.
-func (s *Suite) gone(base *Suite) []Case {
+// missingCases returns the candidate's cases that the base has and the suite does not.
+func (s *Suite) missingCases(base *Suite) []Case {
 	have := map[string]bool{}
 	for _, c := range s.cases {
 		have[c.Name()] = true

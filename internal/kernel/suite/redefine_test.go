@@ -44,7 +44,7 @@ benchmarks:
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			changed := strings.Replace(text, test.old, test.new, 1)
-			r := parse(changed).Redefines(parse(text))
+			r := parse(changed).RedefinitionOf(parse(text))
 			var missing []string
 			for _, c := range r.Missing {
 				missing = append(missing, c.Name())

@@ -109,7 +109,7 @@ func (r *resolver) checkRounds() {
 
 func (r *resolver) checkHarness() {
 	n := r.section("harness")
-	if n.kind != mapNode || n.lost || r.suite.Trust == measure.Checked { // pawl's own launcher needs no harness
+	if n.kind != mapNode || n.incomplete || r.suite.Trust == measure.Checked { // pawl's own launcher needs no harness
 		return
 	}
 	command := n.get("command")
@@ -240,13 +240,13 @@ func (r *resolver) checkMetricVariables() {
 	}
 	for _, e := range r.doc.Metrics {
 		if e.value.Expr.set() {
-			r.knows(e.value.Expr, known)
+			r.checkVariables(e.value.Expr, known)
 		}
 	}
 }
 
-// knows reports the first variable of an expression that is not in known.
-func (r *resolver) knows(x formula, known []string) {
+// checkVariables reports the first variable of an expression that is not in known.
+func (r *resolver) checkVariables(x formula, known []string) {
 	for _, v := range x.Variables() {
 		if !slices.Contains(known, v.Name) {
 			r.expression(x, unknownVariable(v, known))

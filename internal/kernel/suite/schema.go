@@ -72,7 +72,7 @@ func (s *schemaWriter) field(f field, preset *node) object {
 
 // value describes one value of a type. The cases are in the same order as in the decoder.
 func (s *schemaWriter) value(t reflect.Type, f field) object {
-	if v, ok := reflect.TypeAssert[spelled](reflect.New(t)); ok {
+	if v, ok := reflect.TypeAssert[customSyntax](reflect.New(t)); ok {
 		return v.schema(s, f)
 	}
 	if v, ok := reflect.TypeAssert[enumeration](reflect.Zero(t)); ok {
@@ -96,13 +96,13 @@ func (s *schemaWriter) value(t reflect.Type, f field) object {
 
 func (s *schemaWriter) list(t reflect.Type, f field) object {
 	out := object{"type": "array"}
-	if f.least > 0 {
-		out["minItems"] = f.least
+	if f.minEntries > 0 {
+		out["minItems"] = f.minEntries
 	}
-	if f.most > 0 {
-		out["maxItems"] = f.most
+	if f.maxEntries > 0 {
+		out["maxItems"] = f.maxEntries
 	}
-	f.least, f.most = 0, 0 // they apply to the list, not to its items
+	f.minEntries, f.maxEntries = 0, 0 // they apply to the list, not to its items
 	out["items"] = s.value(t.Elem(), f)
 	return out
 }

@@ -44,7 +44,7 @@ func (t *Tune) Defaults() map[string]any {
 
 // settle adds the tunables to the parameters of a config. A tunable whose condition is false
 // has its default, whatever value was chosen.
-func (t *Tune) settle(p Params, chosen map[string]any) (Params, *misfit) {
+func (t *Tune) settle(p Params, chosen map[string]any) (Params, *evalError) {
 	out := slices.Clip(slices.Clone(p))
 	variables := p.Map()
 	for _, x := range t.Parameters {
@@ -52,7 +52,7 @@ func (t *Tune) settle(p Params, chosen map[string]any) (Params, *misfit) {
 		if x.When != nil && ok {
 			active, err := x.When.Bool(variables)
 			if err != nil {
-				return nil, &misfit{formula{Expr: x.When}, err}
+				return nil, &evalError{formula{Expr: x.When}, err}
 			}
 			ok = active
 		}
@@ -133,7 +133,7 @@ func (s *Suite) TunesBuild(implementation string, b Benchmark) bool {
 	for _, e := range side.Build.Env {
 		texts = append(texts, text(e.value))
 	}
-	return slices.ContainsFunc(places(texts), func(t template) bool { return b.Tune.index(t.param) >= 0 })
+	return slices.ContainsFunc(placeholders(texts), func(t template) bool { return b.Tune.index(t.param) >= 0 })
 }
 
 // Allows reports whether the constraints of a benchmark hold for a config with these values of
@@ -212,13 +212,13 @@ func (r *resolver) tune(e *entry[benchmarkDoc], b *Benchmark) {
 		r.add(e.at, "", "benchmark %q has %d parameters with its tunables, the limit is %d", e.name, len(known), maxParams)
 	}
 	for _, c := range d.Constraints {
-		r.knows(c, known)
+		r.checkVariables(c, known)
 		t.Constraints = append(t.Constraints, c.Expr)
 	}
 	if o := d.Occupancy; o != nil {
 		for _, x := range []formula{o.Threads, o.Shared, o.Registers} {
 			if x.set() {
-				r.knows(x, known)
+				r.checkVariables(x, known)
 			}
 		}
 		t.Occupancy = &Occupancy{o.Threads.Expr, o.Shared.Expr, o.Registers.Expr}
@@ -261,7 +261,7 @@ func (r *resolver) tunable(p entry[tunable], known []string) Tunable {
 		}
 	}
 	if p.value.When.set() {
-		r.knows(p.value.When, known)
+		r.checkVariables(p.value.When, known)
 	}
 	if len(t.Values) == 1 {
 		r.warnings.add(p.at, "", "%q has one value: there is nothing to tune", p.name)
@@ -278,7 +278,7 @@ func (r *resolver) tryDefaults(d *tuneDoc, t *Tune, b *Benchmark) {
 		if bad != nil {
 			for _, x := range d.Parameters {
 				if x.value.When.Expr == bad.Expr {
-					r.misfit(&misfit{x.value.When, bad.err}, c.Name, seen)
+					r.misfit(&evalError{x.value.When, bad.err}, c.Name, seen)
 				}
 			}
 			return
@@ -290,7 +290,7 @@ func (r *resolver) tryDefaults(d *tuneDoc, t *Tune, b *Benchmark) {
 				err = &expr.Error{Msg: "it is false for the defaults", Hint: "choose others: the space has to hold what runs today"}
 			}
 			if err != nil {
-				r.misfit(&misfit{x, err}, c.Name, seen)
+				r.misfit(&evalError{x, err}, c.Name, seen)
 			}
 		}
 		if d.Occupancy == nil {
@@ -305,7 +305,7 @@ func (r *resolver) tryDefaults(d *tuneDoc, t *Tune, b *Benchmark) {
 				err = errors.New("want a number from 0")
 			}
 			if err != nil {
-				r.misfit(&misfit{x, err}, c.Name, seen)
+				r.misfit(&evalError{x, err}, c.Name, seen)
 			}
 		}
 	}
@@ -352,4 +352,4 @@ func (*tunable) schema(s *schemaWriter, f field) object {
 // maxTunableValues is the maximum number of values of one tunable.
 const maxTunableValues = 1000
 
-var _ spelled = (*tunable)(nil)
+var _ customSyntax = (*tunable)(nil)

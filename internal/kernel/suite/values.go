@@ -256,12 +256,12 @@ func (*formula) schema(*schemaWriter, field) object {
 }
 
 var (
-	_ spelled = (*text)(nil)
-	_ spelled = (*loose)(nil)
-	_ spelled = (*scalar)(nil)
-	_ spelled = (*duration)(nil)
-	_ spelled = (*clocks)(nil)
-	_ spelled = (*share)(nil)
-	_ spelled = (*formula)(nil)
-	_ spelled = (*filter)(nil)
+	_ customSyntax = (*text)(nil)
+	_ customSyntax = (*loose)(nil)
+	_ customSyntax = (*scalar)(nil)
+	_ customSyntax = (*duration)(nil)
+	_ customSyntax = (*clocks)(nil)
+	_ customSyntax = (*share)(nil)
+	_ customSyntax = (*formula)(nil)
+	_ customSyntax = (*filter)(nil)
 )

@@ -40,8 +40,8 @@ func (s *Suite) Variants() []Variant {
 // maxVariants is the maximum number of variants of an implementation.
 const maxVariants = 1000
 
-// place matches a placeholder ${NAME} in a command; $${NAME} passes ${NAME} to the shell.
-var place = lazyregexp.New(`\$?\$\{([^}]*)\}`)
+// placeholder matches a placeholder ${NAME} in a command; $${NAME} passes ${NAME} to the shell.
+var placeholder = lazyregexp.New(`\$?\$\{([^}]*)\}`)
 
 // safe matches values that mean the same with and without a shell.
 var safe = lazyregexp.New(`^[A-Za-z0-9_.,:=+@%/-]*$`)
@@ -52,7 +52,7 @@ func fill(s string, params Params) string {
 	if params == nil {
 		return s
 	}
-	return place.ReplaceAllStringFunc(s, func(p string) string {
+	return placeholder.ReplaceAllStringFunc(s, func(p string) string {
 		if strings.HasPrefix(p, "$$") {
 			return p[1:]
 		}
@@ -74,15 +74,15 @@ func (v variantDoc) templates() []template {
 	for _, e := range slices.Concat(v.Build.Env, v.Harness.Env) {
 		texts = append(texts, text(e.value))
 	}
-	return places(texts)
+	return placeholders(texts)
 }
 
-// places returns the first placeholder of each parameter in texts.
-func places(texts []text) []template {
+// placeholders returns the first placeholder of each parameter in texts.
+func placeholders(texts []text) []template {
 	var list []template
 	seen := map[string]bool{}
 	for _, t := range texts {
-		for _, m := range place.FindAllStringSubmatchIndex(t.string, -1) {
+		for _, m := range placeholder.FindAllStringSubmatchIndex(t.string, -1) {
 			param := t.string[m[2]:m[3]]
 			if strings.HasPrefix(t.string[m[0]:], "$$") || seen[param] {
 				continue

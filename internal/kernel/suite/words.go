@@ -83,54 +83,54 @@ type (
 
 // rule defines which names are valid.
 type rule struct {
-	what     string // the kind of thing that is named
-	pattern  *lazyregexp.Regexp
-	says     string   // the pattern in words
-	reserved []string // match the pattern, but are not allowed
-	because  string
+	what           string // the kind of thing that is named
+	pattern        *lazyregexp.Regexp
+	description    string   // the pattern in words
+	reserved       []string // match the pattern, but are not allowed
+	reservedReason string
 }
 
 var (
 	metricRule = rule{
-		what:    "metric",
-		pattern: lazyregexp.New(`^[A-Za-z][A-Za-z0-9_./-]{0,63}$`),
-		says:    "letters, digits and _./-, at most 64, beginning with a letter",
+		what:        "metric",
+		pattern:     lazyregexp.New(`^[A-Za-z][A-Za-z0-9_./-]{0,63}$`),
+		description: "letters, digits and _./-, at most 64, beginning with a letter",
 	}
 	implementationRule = rule{
-		what:     "implementation",
-		pattern:  lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}$`),
-		says:     "letters, digits and _.+-, at most 64, beginning with a letter or digit",
-		reserved: []string{Candidate, Base},
-		because:  "it is always measured, with the build and harness of the suite",
+		what:           "implementation",
+		pattern:        lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}$`),
+		description:    "letters, digits and _.+-, at most 64, beginning with a letter or digit",
+		reserved:       []string{Candidate, Base},
+		reservedReason: "it is always measured, with the build and harness of the suite",
 	}
 	// Other tools use their own names ("BM_gemm<float>/1024"), so any text that prints on one
 	// line is valid.
 	benchmarkRule = rule{
-		what:     "benchmark",
-		pattern:  lazyregexp.New(`^[^\s\p{C}]([^\p{C}]{0,198}[^\s\p{C}])?$`),
-		says:     "printable characters, at most 200, no space at either end",
-		reserved: []string{calibration},
-		because:  "pawl measures it by itself",
+		what:           "benchmark",
+		pattern:        lazyregexp.New(`^[^\s\p{C}]([^\p{C}]{0,198}[^\s\p{C}])?$`),
+		description:    "printable characters, at most 200, no space at either end",
+		reserved:       []string{calibration},
+		reservedReason: "pawl measures it by itself",
 	}
 	paramRule = rule{
-		what:     "parameter",
-		pattern:  lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`),
-		says:     "letters, digits and _, at most 64, not beginning with a digit",
-		reserved: append(expr.Reserved(), measuredVariables...),
-		because:  "it means something else in expressions",
+		what:           "parameter",
+		pattern:        lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`),
+		description:    "letters, digits and _, at most 64, not beginning with a digit",
+		reserved:       append(expr.Reserved(), measuredVariables...),
+		reservedReason: "it means something else in expressions",
 	}
 	envRule = rule{
-		what:     "environment variable",
-		pattern:  lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`),
-		says:     "letters, digits and _, at most 128, not beginning with a digit",
-		reserved: []string{"PAWL_IN", "PAWL_OUT", "PAWL_PROTOCOL"},
-		because:  "pawl sets it",
+		what:           "environment variable",
+		pattern:        lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`),
+		description:    "letters, digits and _, at most 128, not beginning with a digit",
+		reserved:       []string{"PAWL_IN", "PAWL_OUT", "PAWL_PROTOCOL"},
+		reservedReason: "pawl sets it",
 	}
 	// It is also a name in C and in a tensor file.
 	argumentRule = rule{
-		what:    "argument",
-		pattern: lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`),
-		says:    "letters, digits and _, at most 64, not beginning with a digit",
+		what:        "argument",
+		pattern:     lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`),
+		description: "letters, digits and _, at most 64, not beginning with a digit",
 	}
 )
 
@@ -145,9 +145,9 @@ func (argumentName) rule() rule       { return argumentRule }
 func (r rule) check(name string) (problem, hint string) {
 	switch {
 	case !r.pattern.MatchString(name):
-		return fmt.Sprintf("%q cannot be the name of %s", shorten(name), article(r.what)), r.says
+		return fmt.Sprintf("%q cannot be the name of %s", shorten(name), article(r.what)), r.description
 	case slices.Contains(r.reserved, name):
-		return fmt.Sprintf("%q cannot be the name of %s", name, article(r.what)), r.because
+		return fmt.Sprintf("%q cannot be the name of %s", name, article(r.what)), r.reservedReason
 	}
 	return "", ""
 }

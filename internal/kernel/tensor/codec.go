@@ -208,9 +208,9 @@ func (d DType) Epsilon() float64 {
 	}
 }
 
-// LeastNormal returns the smallest value of a float type with a full mantissa; smaller
+// SmallestNormal returns the smallest value of a float type with a full mantissa; smaller
 // values are denormals. It is 0 for integers.
-func (d DType) LeastNormal() float64 {
+func (d DType) SmallestNormal() float64 {
 	switch d {
 	case F64:
 		return 0x1p-1022

@@ -14,8 +14,8 @@ import (
 // Tensors are exchanged through folders that untrusted processes can write to. Any file in them may
 // be a link to elsewhere, an endless pipe, or of any size.
 
-// openBeside opens a file without following links: neither the file nor its folder may be one.
-func openBeside(path string, flags int) (*os.File, error) {
+// openNoFollow opens a file without following links: neither the file nor its folder may be one.
+func openNoFollow(path string, flags int) (*os.File, error) {
 	dir, err := unix.Open(filepath.Dir(path), unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: filepath.Dir(path), Err: err}
@@ -39,11 +39,11 @@ func openBeside(path string, flags int) (*os.File, error) {
 }
 
 // create creates a new file. It replaces an existing file of that name.
-func create(path string) (*os.File, error) { return openBeside(path, unix.O_CREAT|unix.O_WRONLY) }
+func create(path string) (*os.File, error) { return openNoFollow(path, unix.O_CREAT|unix.O_WRONLY) }
 
 // read returns the content of a regular file of up to limit bytes.
 func read(path string, limit int64) ([]byte, error) {
-	f, err := openBeside(path, unix.O_RDONLY)
+	f, err := openNoFollow(path, unix.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}

@@ -161,7 +161,7 @@ func (e entry) tensor(data []byte, metadata map[string]string) (Tensor, error) {
 	if err != nil {
 		return Tensor{}, err
 	}
-	if bytes, over := times(need, d.Size()); over || bytes != len(data) {
+	if bytes, over := mulChecked(need, d.Size()); over || bytes != len(data) {
 		return Tensor{}, fmt.Errorf("%d bytes of data are not %v elements of type %s", len(data), e.Shape, e.DType)
 	}
 	shape, strided := metadata[e.name+".shape"]

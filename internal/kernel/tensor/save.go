@@ -40,7 +40,7 @@ func Format(w io.Writer, list []Tensor) error {
 			return fmt.Errorf("tensor %q: the name is taken", t.Name)
 		}
 		shape := t.Shape
-		if !t.Plain() {
+		if !t.IsContiguous() {
 			shape = []int{len(t.Data) / t.DType.Size()}
 			metadata[t.Name+".shape"] = join(t.Shape)
 			metadata[t.Name+".strides"] = join(t.Strides)

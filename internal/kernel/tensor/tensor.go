@@ -43,9 +43,9 @@ func (t Tensor) Len() int {
 	return n
 }
 
-// Plain reports whether the elements are contiguous from the start of the storage, and
+// IsContiguous reports whether the elements are contiguous from the start of the storage, and
 // the storage holds nothing else.
-func (t Tensor) Plain() bool {
+func (t Tensor) IsContiguous() bool {
 	return t.Offset == 0 && t.dense() && len(t.Data) == t.Len()*t.DType.Size()
 }
 
@@ -95,7 +95,7 @@ func (t Tensor) Span() (int, error) {
 		if size < 0 {
 			return 0, fmt.Errorf("dimension %d has size %d", i, size)
 		}
-		n, overflows := times(count, size)
+		n, overflows := mulChecked(count, size)
 		if overflows {
 			return 0, errTooLarge
 		}
@@ -103,7 +103,7 @@ func (t Tensor) Span() (int, error) {
 		if len(t.Strides) == 0 {
 			continue
 		}
-		reach, over := times(max(size-1, 0), t.Strides[i])
+		reach, over := mulChecked(max(size-1, 0), t.Strides[i])
 		switch {
 		case t.Strides[i] < 0:
 			return 0, fmt.Errorf("dimension %d has stride %d", i, t.Strides[i])
@@ -125,8 +125,8 @@ func (t Tensor) Span() (int, error) {
 
 var errTooLarge = errors.New("its shape overflows")
 
-// times multiplies two non-negative numbers and reports whether the result fits.
-func times(a, b int) (int, bool) {
+// mulChecked multiplies two non-negative numbers and reports whether the result fits.
+func mulChecked(a, b int) (int, bool) {
 	if a != 0 && b > math.MaxInt/a {
 		return 0, true
 	}

@@ -86,7 +86,7 @@ func TestWriteLeavesGapsAlone(t *testing.T) {
 	if diff := cmp.Diff([]byte{1, 2, 3, 4, 5, 6}, x.Elements()); diff != "" {
 		t.Errorf("elements (-want +got):\n%s", diff)
 	}
-	if x.Plain() {
+	if x.IsContiguous() {
 		t.Error("a tensor with gaps is not plain")
 	}
 }

@@ -35,7 +35,7 @@ func (w *Writer) Keep(s Snapshot) error {
 	}
 	list, err := json.Marshal(s)
 	if err == nil {
-		err = disk.WriteWhole(filepath.Join(dir, copyList), list)
+		err = disk.WriteAtomic(filepath.Join(dir, copyList), list)
 	}
 	if err != nil {
 		return fmt.Errorf("keep the sources of session %s: %w", w.session.ID, err)

@@ -66,7 +66,7 @@ func (f Folder) Start(s Started, by Actor) (*Writer, error) {
 		return nil, fmt.Errorf("start a session: %w", err)
 	}
 	path := filepath.Join(f.openDir(), s.ID+".jsonl")
-	if err := disk.WriteWhole(path, append(line, '\n')); err != nil {
+	if err := disk.WriteAtomic(path, append(line, '\n')); err != nil {
 		return nil, fmt.Errorf("start a session: %w", err)
 	}
 	return f.writer(path)
@@ -90,7 +90,7 @@ func (f Folder) prepare() (release func(), err error) {
 	}
 	ignore := filepath.Join(f.dir(), ".gitignore")
 	if _, err := os.Stat(ignore); errors.Is(err, fs.ErrNotExist) {
-		if err := disk.WriteWhole(ignore, []byte("/open/\n")); err != nil {
+		if err := disk.WriteAtomic(ignore, []byte("/open/\n")); err != nil {
 			return nil, err
 		}
 	}

@@ -144,7 +144,7 @@ func (w *Writer) publish() error {
 		return fmt.Errorf("move the journal of session %s to where git sees it: %w", w.session.ID, err)
 	}
 	w.session.Path = to
-	return errors.Join(disk.SyncFolder(w.folder.dir()), disk.SyncFolder(w.folder.openDir()), os.RemoveAll(w.copies()))
+	return errors.Join(disk.SyncDir(w.folder.dir()), disk.SyncDir(w.folder.openDir()), os.RemoveAll(w.copies()))
 }
 
 // copies is the folder with the sources as they were at the last measurement.

@@ -86,6 +86,6 @@ func (f *Folder[T]) remember(list []kept, stamp int64) {
 	}
 	binary.LittleEndian.PutUint32(p, crc32.Checksum(p[4:], castagnoli))
 	if _, err := os.Stat(f.Dir); err == nil && os.MkdirAll(filepath.Dir(f.File), 0o755) == nil {
-		_ = disk.WriteWhole(f.File, p)
+		_ = disk.WriteAtomic(f.File, p)
 	}
 }

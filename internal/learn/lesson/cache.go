@@ -95,6 +95,6 @@ func (c *cache) close() {
 		fmt.Fprintf(b, "%s\t%s\n", key, c.used[key])
 	}
 	if os.MkdirAll(filepath.Dir(c.path), 0o700) == nil {
-		_ = disk.WriteWhole(c.path, b.Bytes())
+		_ = disk.WriteAtomic(c.path, b.Bytes())
 	}
 }

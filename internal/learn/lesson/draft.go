@@ -122,10 +122,10 @@ func changes(list []journal.Change) string {
 			words = append(words, fmt.Sprintf("and %d more", len(list)-i))
 			break
 		}
-		name := report.Plain(c.Name)
+		name := report.Sanitize(c.Name)
 		switch {
 		case c.Before != "" && c.After != "":
-			words = append(words, fmt.Sprintf("%s from %s to %s", name, cut(report.Plain(c.Before), 40), cut(report.Plain(c.After), 40)))
+			words = append(words, fmt.Sprintf("%s from %s to %s", name, cut(report.Sanitize(c.Before), 40), cut(report.Sanitize(c.After), 40)))
 		case c.What == journal.Code:
 			words = append(words, name+" rewritten")
 		default:
@@ -147,7 +147,7 @@ func cause(rule *diagnose.Rule, symptom string, p *journal.Profiled) string {
 func fix(a journal.Attempt, what string) string {
 	text := "Change " + what
 	if len(a.Changes) == 1 && a.Changes[0].File != "" {
-		text += " in " + report.Plain(a.Changes[0].File)
+		text += " in " + report.Sanitize(a.Changes[0].File)
 	}
 	return text + "."
 }
@@ -164,9 +164,9 @@ func author(s *journal.Session) string {
 	}
 	by := s.Entries[0].Actor
 	if by.Kind == journal.Person {
-		return cut(report.Plain(by.Name), maxName)
+		return cut(report.Sanitize(by.Name), maxName)
 	}
-	return cut(report.Plain(string(by.Kind)+" "+by.Name), maxName)
+	return cut(report.Sanitize(string(by.Kind)+" "+by.Name), maxName)
 }
 
 // family is the family of a kernel by its name; empty for one that nobody can tell.

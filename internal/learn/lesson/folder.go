@@ -217,5 +217,5 @@ func writeOnce(path string, text []byte) error {
 	if old, err := readBounded(path, MaxFile); err == nil && bytes.Equal(old, text) {
 		return nil
 	}
-	return disk.WriteWhole(path, text)
+	return disk.WriteAtomic(path, text)
 }

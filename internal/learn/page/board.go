@@ -64,7 +64,7 @@ func newBoard(s State) board {
 		return b
 	}
 	for _, p := range s.Set.Phases {
-		view := phaseView{ID: report.Plain(p.ID), Title: report.Plain(p.Title), Here: p.ID == s.Next.Phase}
+		view := phaseView{ID: report.Sanitize(p.ID), Title: report.Sanitize(p.Title), Here: p.ID == s.Next.Phase}
 		for _, g := range p.Gates {
 			status, known := answers[g.ID]
 			if !known {
@@ -90,13 +90,13 @@ func newBoard(s State) board {
 func newGate(s gates.Status) gateView {
 	g, w := s.Gate, words[s.Answer]
 	v := gateView{
-		ID: report.Plain(g.ID), Title: report.Plain(g.Title), Why: report.Plain(g.Why), Answer: s.Answer, Word: w.word, Class: w.class,
-		Sentence: report.Plain(s.Sentence), Reason: overrideWords(s), Run: report.Plain(s.Command),
-		Do: report.Plain(g.Do), Fails: report.Plain(g.Fails), FailRun: report.Plain(g.FailRun),
+		ID: report.Sanitize(g.ID), Title: report.Sanitize(g.Title), Why: report.Sanitize(g.Why), Answer: s.Answer, Word: w.word, Class: w.class,
+		Sentence: report.Sanitize(s.Sentence), Reason: overrideWords(s), Run: report.Sanitize(s.Command),
+		Do: report.Sanitize(g.Do), Fails: report.Sanitize(g.Fails), FailRun: report.Sanitize(g.FailRun),
 		Failed: s.Answer == gates.Failed, Overridden: s.Answer == gates.Overridden,
 	}
 	for _, c := range g.Stops {
-		v.Stops = append(v.Stops, report.Plain(c))
+		v.Stops = append(v.Stops, report.Sanitize(c))
 	}
 	return v
 }
@@ -104,15 +104,15 @@ func newGate(s gates.Status) gateView {
 // overrideWords is why somebody went on, and who.
 func overrideWords(s gates.Status) string {
 	if s.By == "" {
-		return report.Plain(s.Reason)
+		return report.Sanitize(s.Reason)
 	}
-	return report.Plain(s.By) + ": " + report.Plain(s.Reason)
+	return report.Sanitize(s.By) + ": " + report.Sanitize(s.Reason)
 }
 
 func newNow(step gates.Step, open bool) nowView {
 	v := nowView{
-		Stop: step.Stop, Gate: report.Plain(step.Gate), Phase: report.Plain(step.Phase), Word: "now",
-		Do: report.Plain(step.Do), Why: report.Plain(step.Why), Run: report.Plain(step.Command),
+		Stop: step.Stop, Gate: report.Sanitize(step.Gate), Phase: report.Sanitize(step.Phase), Word: "now",
+		Do: report.Sanitize(step.Do), Why: report.Sanitize(step.Why), Run: report.Sanitize(step.Command),
 	}
 	switch {
 	case step.Stop:

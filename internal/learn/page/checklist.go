@@ -80,7 +80,7 @@ func newChecklistView(s State, problem error) checklistView {
 		board: newBoard(s), Title: "Checklist", Seen: clock(s.Now),
 	}
 	if problem != nil {
-		v.Problem = report.Plain(problem.Error())
+		v.Problem = report.Sanitize(problem.Error())
 	}
 	if s.Session == nil {
 		return v

@@ -40,7 +40,7 @@ func measuredFact(m journal.Measured) string {
 	if base > 0 {
 		text += fmt.Sprintf(", %.2fx against the base", base)
 	}
-	return report.Plain(text)
+	return report.Sanitize(text)
 }
 
 // measurement is one record of a session, in its order.
@@ -103,7 +103,7 @@ func claims(s *journal.Session) []claimView {
 }
 
 func (v *claimView) note(n journal.Noted, records []measurement, at int) {
-	v.Text, v.Word, v.Class = report.Plain(n.Text), "text", "same"
+	v.Text, v.Word, v.Class = report.Sanitize(n.Text), "text", "same"
 	before, after := recordsAround(records, at)
 	if before == nil {
 		v.Evidence = append(v.Evidence, "No record was there when this was written.")
@@ -118,17 +118,17 @@ func (v *claimView) note(n journal.Noted, records []measurement, at int) {
 		what = n.Lesson
 	}
 	if after == nil {
-		v.Evidence = append(v.Evidence, "Nothing was measured after "+report.Plain(what)+" was tried.")
+		v.Evidence = append(v.Evidence, "Nothing was measured after "+report.Sanitize(what)+" was tried.")
 		return
 	}
-	v.Evidence = append(v.Evidence, "Measured after "+report.Plain(what)+": "+recordWords(*after)+".")
+	v.Evidence = append(v.Evidence, "Measured after "+report.Sanitize(what)+": "+recordWords(*after)+".")
 }
 
 // recordWords is a record with its name, so that it can be looked up.
 func recordWords(m measurement) string {
 	text := measuredFact(m.value)
 	if m.value.Run != "" {
-		text += " (run " + report.Plain(m.value.Run) + ")"
+		text += " (run " + report.Sanitize(m.value.Run) + ")"
 	}
 	return text
 }
@@ -137,9 +137,9 @@ func recordWords(m measurement) string {
 const near = 0.02
 
 func (v *claimView) end(e journal.Ended, s *journal.Session, records []measurement) {
-	v.Text = report.Plain(string(e.Outcome))
+	v.Text = report.Sanitize(string(e.Outcome))
 	if e.Text != "" {
-		v.Text += ": " + report.Plain(e.Text)
+		v.Text += ": " + report.Sanitize(e.Text)
 	}
 	if e.Speedup > 0 {
 		v.Text += fmt.Sprintf(" (%.2fx)", e.Speedup)
@@ -214,6 +214,6 @@ func definitionChanges(s *journal.Session) []definitionView {
 
 // short is the beginning of a digest.
 func short(digest string) string {
-	text := []rune(report.Plain(digest))
+	text := []rune(report.Sanitize(digest))
 	return string(text[:min(len(text), 12)])
 }

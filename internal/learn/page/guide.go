@@ -65,7 +65,7 @@ type Device struct {
 // NewDevice takes from the tables what one designs a kernel for. card is nil where only the
 // architecture is known.
 func NewDevice(name string, card *gpu.Card, arch gpu.Arch) *Device {
-	d := &Device{Name: report.Plain(name)}
+	d := &Device{Name: report.Sanitize(name)}
 	add := func(label, text string) { d.Limits = append(d.Limits, factView{label, text}) }
 	if s := arch.SharedPerBlock; s.Known() {
 		text := kilobytes(s) + " a block by request"
@@ -124,7 +124,7 @@ func (g Guide) view() guideView {
 	v := guideView{frame: still(), board: newBoard(g.State), Rules: Rules(), Commands: Commands(), Device: g.Device}
 	if g.Set != nil {
 		for _, t := range g.Set.Thresholds {
-			shown := threshold{About: report.Plain(t.Title), Value: fmt.Sprint(t.Value)}
+			shown := threshold{About: report.Sanitize(t.Title), Value: fmt.Sprint(t.Value)}
 			if t.Value != t.Default {
 				shown.Default = fmt.Sprint(t.Default)
 			}

@@ -46,8 +46,8 @@ type meter struct {
 
 func newHead(s *journal.Session, chain error, now time.Time) headView {
 	v := headView{
-		ID: report.Plain(s.ID), Goal: report.Plain(s.Goal), Benchmark: report.Plain(s.Benchmark), Suite: report.Plain(s.Suite),
-		Device: report.Plain(strings.Join(slices.DeleteFunc([]string{s.Device, s.GPU}, func(t string) bool { return t == "" }), ", ")),
+		ID: report.Sanitize(s.ID), Goal: report.Sanitize(s.Goal), Benchmark: report.Sanitize(s.Benchmark), Suite: report.Sanitize(s.Suite),
+		Device: report.Sanitize(strings.Join(slices.DeleteFunc([]string{s.Device, s.GPU}, func(t string) bool { return t == "" }), ", ")),
 		Began:  day(s.Began), Stamp: stamp(s.Began), Spent: spending(s, now), Entries: len(s.Entries),
 	}
 	if s.Target > 0 {
@@ -55,7 +55,7 @@ func newHead(s *journal.Session, chain error, now time.Time) headView {
 	}
 	v.Who, v.Programs = takers(s)
 	if s.Ended != nil {
-		v.Outcome, v.OutcomeClass = report.Plain(string(s.Ended.Outcome)), outcomeClass(s.Ended.Outcome)
+		v.Outcome, v.OutcomeClass = report.Sanitize(string(s.Ended.Outcome)), outcomeClass(s.Ended.Outcome)
 	}
 	if chain != nil {
 		v.Chain = brokenWords(chain)
@@ -67,9 +67,9 @@ func newHead(s *journal.Session, chain error, now time.Time) headView {
 // brokenWords says where a journal is not as it was written.
 func brokenWords(err error) string {
 	if broken, ok := errors.AsType[*journal.BrokenError](err); ok && broken.Line > 0 {
-		return report.Plain(fmt.Sprintf("line %d: %s", broken.Line, broken.Why))
+		return report.Sanitize(fmt.Sprintf("line %d: %s", broken.Line, broken.Why))
 	}
-	return report.Plain(err.Error())
+	return report.Sanitize(err.Error())
 }
 
 func outcomeClass(r journal.Result) string {
@@ -172,7 +172,7 @@ func takers(s *journal.Session) (string, bool) {
 
 // actor is who did something. That it was an agent is always said.
 func actor(a journal.Actor) string {
-	name := report.Plain(a.Name)
+	name := report.Sanitize(a.Name)
 	switch a.Kind {
 	case journal.Person:
 		if name == "" {

@@ -256,7 +256,7 @@ func FuzzSession(f *testing.F) {
 	}
 	want := elements(f, sessionPage(f, hostileSession("harmless"), errors.New("x")))
 	f.Fuzz(func(t *testing.T, x string) {
-		if strings.TrimSpace(report.Plain(x)) == "" {
+		if strings.TrimSpace(report.Sanitize(x)) == "" {
 			t.Skip() // what is empty is left out
 		}
 		if got := elements(t, sessionPage(t, hostileSession(x), errors.New("x"))); !maps.Equal(got, want) {

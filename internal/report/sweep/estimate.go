@@ -25,12 +25,12 @@ func compare(of, against []float64, step float64) stats.Paired {
 	if err != nil { // impossible with medians that gather accepted
 		return stats.Paired{SD: math.Inf(1)}
 	}
-	return careful(p)
+	return widenFewRounds(p)
 }
 
-// alone computes the evidence for the time of one implementation: the logarithm of its
+// singleEvidence computes the evidence for the time of one implementation: the logarithm of its
 // medians.
-func alone(times []float64, step float64) stats.Paired {
+func singleEvidence(times []float64, step float64) stats.Paired {
 	logs := make([]float64, len(times))
 	for i, t := range times {
 		logs[i] = math.Log(t)
@@ -42,24 +42,24 @@ func alone(times []float64, step float64) stats.Paired {
 		// A timer step shifts all rounds by the same amount, so more rounds do not help.
 		p.SD = max(p.Seen, step/math.Sqrt(12)*math.Sqrt(float64(n)))
 	}
-	return careful(p)
+	return widenFewRounds(p)
 }
 
-// careful assumes at least the usual spread for few rounds: four equal numbers can be luck.
-func careful(p stats.Paired) stats.Paired {
+// widenFewRounds assumes at least the usual spread for few rounds: four equal numbers can be luck.
+func widenFewRounds(p stats.Paired) stats.Paired {
 	if p.N < judge.FewRounds {
 		p.SD = max(p.SD, judge.FewSpread)
 	}
 	return p
 }
 
-// decisive reports whether there are enough rounds to decide anything.
-func decisive(p stats.Paired) bool { return p.N >= judge.MinRounds }
+// enoughRounds reports whether there are enough rounds to decide anything.
+func enoughRounds(p stats.Paired) bool { return p.N >= judge.MinRounds }
 
 // ratio returns the mean ratio. Its interval needs as many rounds as a claim.
 func ratio(p stats.Paired) Ratio {
 	r := Ratio{Value: math.Exp(p.Mean)}
-	if decisive(p) {
+	if enoughRounds(p) {
 		r.Interval = interval(p)
 	}
 	return r
@@ -75,7 +75,7 @@ func interval(p stats.Paired) *Range {
 
 // twoSided returns the two-sided P value of no difference.
 func twoSided(p stats.Paired) float64 {
-	if !decisive(p) {
+	if !enoughRounds(p) {
 		return 1
 	}
 	return min(2*min(p.Above(0), p.Below(0)), 1)

@@ -41,7 +41,7 @@ func (g gathered) speedup(of, against string) Speedup {
 
 // common returns the configs that all named implementations have in enough rounds, and why
 // the others are left out.
-func (g gathered) common(names []string) (set []*config, leftOut []Lack) {
+func (g gathered) common(names []string) (set []*config, leftOut []Omission) {
 	enough := min(judge.MinRounds, g.rounds)
 	for _, c := range g.configs {
 		var reasons []string
@@ -54,7 +54,7 @@ func (g gathered) common(names []string) (set []*config, leftOut []Lack) {
 			reasons = []string{fmt.Sprintf("all have it in %d of %d rounds only", n, g.rounds)}
 		}
 		if len(reasons) > 0 {
-			leftOut = append(leftOut, Lack{c.Name(), strings.Join(reasons, "; ")})
+			leftOut = append(leftOut, Omission{c.Name(), strings.Join(reasons, "; ")})
 		} else {
 			set = append(set, c)
 		}

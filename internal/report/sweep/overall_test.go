@@ -36,7 +36,7 @@ func TestOverallIsOfTheCommonSet(t *testing.T) {
 	if diff := cmp.Diff([]string{"attention/S128", "attention/S256"}, o.Configs); diff != "" {
 		t.Error(diff)
 	}
-	want := []sweep.Lack{
+	want := []sweep.Omission{
 		{Name: "attention/S512", Reason: "flash failed: out of memory"},
 		{Name: "attention/S1024", Reason: "all have it in 2 of 8 rounds only"},
 		{Name: "attention/S2048", Reason: "sdpa not asked of it; flash not asked of it"},
@@ -75,7 +75,7 @@ func TestAbsentImplementation(t *testing.T) {
 		times{"S128", "candidate", wobble(100, 0.002, 0, 8)}, times{"S128", "sdpa", wobble(120, 0.002, 1, 8)},
 		times{"S128", "flash", make([]float64, 8)},
 	))
-	if diff := cmp.Diff([]sweep.Lack{{Name: "flash", Reason: "failed: out of memory"}}, r.Absent); diff != "" {
+	if diff := cmp.Diff([]sweep.Omission{{Name: "flash", Reason: "failed: out of memory"}}, r.Absent); diff != "" {
 		t.Error(diff)
 	}
 	if len(r.Overall.Configs) != 1 || len(r.Overall.LeftOut) != 0 {

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	beta       = 0.05   // a detectable difference is missed 1 time in 20
-	mostRounds = 10_000 // more than any user would wait for
+	beta      = 0.05   // a detectable difference is missed 1 time in 20
+	maxRounds = 10_000 // more than any user would wait for
 )
 
 // powers caches detectable shifts. The configs of a sweep need the same value with
@@ -21,11 +21,11 @@ type question struct {
 	alpha  float64
 }
 
-// least returns the smallest detectable shift, in standard deviations of a round.
-func (w powers) least(q question) float64 {
+// smallestShift returns the smallest detectable shift, in standard deviations of a round.
+func (w powers) smallestShift(q question) float64 {
 	shift, known := w[q]
 	if !known {
-		shift = stats.LeastDetectable(1, q.rounds, q.alpha, beta)
+		shift = stats.MinDetectable(1, q.rounds, q.alpha, beta)
 		w[q] = shift
 	}
 	return shift
@@ -36,7 +36,7 @@ func (w powers) least(q question) float64 {
 func (w powers) of(pairs []stats.Paired) *Power {
 	var worst *stats.Paired
 	for i, p := range pairs {
-		if decisive(p) && (worst == nil || p.SD > worst.SD) {
+		if enoughRounds(p) && (worst == nil || p.SD > worst.SD) {
 			worst = &pairs[i]
 		}
 	}
@@ -47,7 +47,7 @@ func (w powers) of(pairs []stats.Paired) *Power {
 	alpha := (1 - Claims) / 2 / float64(len(pairs))
 	return &Power{
 		Rounds: worst.N, Spread: math.Expm1(worst.SD),
-		Detectable: math.Expm1(w.least(question{worst.N, alpha}) * spreadAt(*worst, worst.N)),
+		Detectable: math.Expm1(w.smallestShift(question{worst.N, alpha}) * spreadAt(*worst, worst.N)),
 		For1:       roundsFor(0.01, *worst, alpha), For3: roundsFor(0.03, *worst, alpha),
 	}
 }
@@ -62,16 +62,16 @@ func roundsFor(difference float64, p stats.Paired, alpha float64) int {
 	// The number of rounds if the spread were known exactly. The true number is slightly
 	// larger.
 	least := math.Pow((stats.NormalQuantile(alpha)+stats.NormalQuantile(beta))*spreadAt(p, judge.FewRounds)/shift, 2)
-	if least >= mostRounds {
+	if least >= maxRounds {
 		return 0
 	}
 	low := int(least / 2)
 	high := 2*low + 32
-	if high > mostRounds || !enough(high) {
-		high = mostRounds
+	if high > maxRounds || !enough(high) {
+		high = maxRounds
 	}
 	n := low + sort.Search(high-low, func(i int) bool { return enough(low + i) })
-	return n % mostRounds
+	return n % maxRounds
 }
 
 // spreadAt returns the standard deviation that a comparison with this many rounds would

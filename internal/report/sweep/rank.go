@@ -24,7 +24,7 @@ func rank(entrants []entrant) ([]Standing, []Pair, []stats.Paired) {
 	pairs, evidence := allPairs(entrants)
 	standings := make([]Standing, len(entrants))
 	for i, e := range entrants {
-		p := alone(e.at(e.rounds()), e.step)
+		p := singleEvidence(e.at(e.rounds()), e.step)
 		s := Standing{
 			Implementation: e.name, Rounds: p.N, Time: math.Exp(p.Mean), Interval: ratio(p).Interval,
 			Rank: 1, RankTo: len(entrants),
@@ -73,7 +73,7 @@ func allPairs(entrants []entrant) ([]Pair, []stats.Paired) {
 			if p.N == 0 { // no shared round: there is a ratio, but no evidence for it
 				pair.Value = math.Exp(logTime(b.series) - logTime(a.series))
 			}
-			if decisive(p) {
+			if enoughRounds(p) {
 				pair.Spread = math.Expm1(p.SD)
 			}
 			pairs, evidence, ps = append(pairs, pair), append(evidence, p), append(ps, pair.P)
@@ -86,7 +86,7 @@ func allPairs(entrants []entrant) ([]Pair, []stats.Paired) {
 	return pairs, evidence
 }
 
-func logTime(s *series) float64 { return alone(s.at(s.rounds()), s.step).Mean }
+func logTime(s *series) float64 { return singleEvidence(s.at(s.rounds()), s.step).Mean }
 
 // shared returns the values that two ascending lists have in common.
 func shared(a, b []int) []int {

@@ -89,7 +89,7 @@ func TestOnlyTimesOfOneClockAreCompared(t *testing.T) {
 	if diff := cmp.Diff([]string{"candidate", "sdpa"}, r.Implementations); diff != "" {
 		t.Error(diff)
 	}
-	want := []sweep.Lack{{Name: "flash", Reason: "its timer is wall, that of candidate is device"}}
+	want := []sweep.Omission{{Name: "flash", Reason: "its timer is wall, that of candidate is device"}}
 	if diff := cmp.Diff(want, r.Absent); diff != "" {
 		t.Error(diff)
 	}
@@ -104,7 +104,7 @@ func TestNothingToCompare(t *testing.T) {
 		"one implementation": record(times{"S128", "candidate", wobble(100, 0.01, 0, 8)}),
 		"the other failed":   record(times{"S128", "candidate", wobble(100, 0.01, 0, 8)}, times{"S128", "sdpa", []float64{0, 0, 0}}),
 	} {
-		if r, err := sweep.Analyse(run); !errors.Is(err, sweep.ErrNothingToCompare) {
+		if r, err := sweep.Analyze(run); !errors.Is(err, sweep.ErrNothingToCompare) {
 			t.Errorf("%s: %v, %v", name, r, err)
 		}
 	}

@@ -72,7 +72,7 @@ type failer interface {
 
 func analyse(t failer, run *measure.Run) *sweep.Result {
 	t.Helper()
-	r, err := sweep.Analyse(run)
+	r, err := sweep.Analyze(run)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,9 +25,9 @@ type Result struct {
 	Rounds int     `json:"rounds"` // that count
 
 	// Subject is the implementation whose speed-ups are reported: the candidate, or the first.
-	Subject         string   `json:"subject"`
-	Implementations []string `json:"implementations"` // those with a result, the subject first
-	Absent          []Lack   `json:"absent,omitempty"`
+	Subject         string     `json:"subject"`
+	Implementations []string   `json:"implementations"` // those with a result, the subject first
+	Absent          []Omission `json:"absent,omitempty"`
 
 	Overall  Overall   `json:"overall"`
 	Speedups []Speedup `json:"speedups"`
@@ -47,7 +47,7 @@ type Config struct {
 
 	Standings []Standing `json:"standings"` // fastest first
 	Pairs     []Pair     `json:"pairs,omitempty"`
-	Lacking   []Lack     `json:"lacking,omitempty"`
+	Lacking   []Omission `json:"lacking,omitempty"`
 	Power     *Power     `json:"power,omitempty"`
 }
 
@@ -90,8 +90,8 @@ type Range struct {
 	High float64 `json:"high"`
 }
 
-// Lack names something that is missing, and why.
-type Lack struct {
+// Omission names something that is missing, and why.
+type Omission struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
 }
@@ -100,7 +100,7 @@ type Lack struct {
 // has.
 type Overall struct {
 	Configs   []string   `json:"configs"` // the common set
-	LeftOut   []Lack     `json:"left_out,omitempty"`
+	LeftOut   []Omission `json:"left_out,omitempty"`
 	Rounds    int        `json:"rounds"`
 	Standings []Standing `json:"standings,omitempty"`
 	Pairs     []Pair     `json:"pairs,omitempty"`
@@ -108,10 +108,10 @@ type Overall struct {
 
 // Speedup compares the subject with another implementation over the configs that both have.
 type Speedup struct {
-	Against string `json:"against"`
-	Configs int    `json:"configs"`
-	LeftOut []Lack `json:"left_out,omitempty"`
-	Rounds  int    `json:"rounds"`
+	Against string     `json:"against"`
+	Configs int        `json:"configs"`
+	LeftOut []Omission `json:"left_out,omitempty"`
+	Rounds  int        `json:"rounds"`
 	Ratio
 }
 

@@ -12,8 +12,8 @@ import (
 // implementations have samples.
 var ErrNothingToCompare = errors.New("nothing to compare")
 
-// Analyse compares the implementations of a run.
-func Analyse(run *measure.Run) (*Result, error) {
+// Analyze compares the implementations of a run.
+func Analyze(run *measure.Run) (*Result, error) {
 	g := gather(run)
 	names, absent := g.present()
 	if len(names) < 2 {
@@ -43,7 +43,7 @@ func listed(names []string) string {
 
 // present returns the implementations with times of at least one config. One without any,
 // such as a library that is not installed, is listed in absent and not compared.
-func (g gathered) present() (names []string, absent []Lack) {
+func (g gathered) present() (names []string, absent []Omission) {
 	for _, name := range g.implementations {
 		has, reason := 0, ""
 		for _, c := range g.configs {
@@ -56,7 +56,7 @@ func (g gathered) present() (names []string, absent []Lack) {
 		if has > 0 {
 			names = append(names, name)
 		} else {
-			absent = append(absent, Lack{name, reason})
+			absent = append(absent, Omission{name, reason})
 		}
 	}
 	return names, absent
@@ -73,7 +73,7 @@ func (c *config) compare(names []string, w powers) Config {
 		if s := c.of[name]; len(s.rounds()) > 0 {
 			entrants = append(entrants, entrant{name, s})
 		} else {
-			out.Lacking = append(out.Lacking, Lack{name, c.reason(name)})
+			out.Lacking = append(out.Lacking, Omission{name, c.reason(name)})
 		}
 	}
 	if len(entrants) == 0 {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Unlike is a series whose stored events differ from those that its points give.
-type Unlike struct {
+// Mismatch is a series whose stored events differ from those that its points give.
+type Mismatch struct {
 	Series        int64
 	Changed, Gone int // events that a scan would write and delete
 }
@@ -14,9 +14,9 @@ type Unlike struct {
 // Check computes the events of series from their points alone and returns the series whose stored events
 // differ. It skips series with points that were not scanned yet. It changes nothing. It returns ErrBusy
 // if the project is being scanned.
-func Check(ctx context.Context, s Store, project int64, series []int64) ([]Unlike, error) {
-	var list []Unlike
-	err := s.Looking(ctx, project, func(d Desk) error {
+func Check(ctx context.Context, s Store, project int64, series []int64) ([]Mismatch, error) {
+	var list []Mismatch
+	err := s.WithScanLock(ctx, project, func(d ScanTx) error {
 		list = nil
 		for some := range slices.Chunk(series, seriesAtOnce) {
 			histories, err := d.Histories(ctx, some)
@@ -31,13 +31,13 @@ func Check(ctx context.Context, s Store, project int64, series []int64) ([]Unlik
 				h.Known.State = nil // as if it had never been scanned
 				fresh = append(fresh, h)
 			}
-			outcomes, _, err := examine(ctx, d, fresh, &moved{})
+			outcomes, _, err := examine(ctx, d, fresh, &regroupPlan{})
 			if err != nil {
 				return err
 			}
 			for _, o := range outcomes {
 				if len(o.Changed)+len(o.Gone) > 0 {
-					list = append(list, Unlike{o.Series, len(o.Changed), len(o.Gone)})
+					list = append(list, Mismatch{o.Series, len(o.Changed), len(o.Gone)})
 				}
 			}
 		}

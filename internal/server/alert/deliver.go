@@ -27,12 +27,12 @@ type Hook struct {
 	Secret string // signs the messages
 }
 
-// Board provides the data of a digest.
-type Board interface {
+// DigestSource provides the data of a digest.
+type DigestSource interface {
 	// News returns the groups that were announced at a time, in their current state.
 	News(ctx context.Context, project int64, told time.Time) (News, error)
-	// HookOf returns a hook, or ErrRefused if it was removed.
-	HookOf(ctx context.Context, project, hook int64) (Hook, error)
+	// HookByID returns a hook, or ErrRefused if it was removed.
+	HookByID(ctx context.Context, project, hook int64) (Hook, error)
 }
 
 // Options configures a Teller.
@@ -44,24 +44,24 @@ type Options struct {
 	Now      func() time.Time
 }
 
-// Teller sends digests to hooks.
-type Teller struct {
+// Notifier sends digests to hooks.
+type Notifier struct {
 	o    Options
 	http *http.Client
 }
 
-// NewTeller returns a Teller.
-func NewTeller(o Options) *Teller {
+// NewNotifier returns a Teller.
+func NewNotifier(o Options) *Notifier {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Teller{o: o, http: newHTTP(o.Private, o.Resolver)}
+	return &Notifier{o: o, http: newHTTP(o.Private, o.Resolver)}
 }
 
 // Deliver sends the digest of a time to a hook. It may be retried after any error except ErrRefused.
 // Every attempt has the same delivery id, so that the receiver can detect duplicates.
-func (t *Teller) Deliver(ctx context.Context, b Board, project, hook int64, told time.Time) error {
-	h, err := b.HookOf(ctx, project, hook)
+func (t *Notifier) Deliver(ctx context.Context, b DigestSource, project, hook int64, told time.Time) error {
+	h, err := b.HookByID(ctx, project, hook)
 	if err != nil {
 		return err
 	}
@@ -82,13 +82,13 @@ func (t *Teller) Deliver(ctx context.Context, b Board, project, hook int64, told
 }
 
 // Try sends a digest that is marked as a test.
-func (t *Teller) Try(ctx context.Context, h Hook, project client.Project) error {
+func (t *Notifier) Try(ctx context.Context, h Hook, project client.Project) error {
 	d := NewDigest(News{Project: project, Told: t.o.Now().UTC()}, t.o.URL)
 	d.Test, d.ID = true, "test-"+deliveryID(0, h.ID, d.At)[:16]
 	return t.send(ctx, h, &d)
 }
 
-func (t *Teller) send(ctx context.Context, h Hook, d *Digest) error {
+func (t *Notifier) send(ctx context.Context, h Hook, d *Digest) error {
 	if h.Kind == "mail" {
 		return t.o.Mail.send(ctx, h.URL, t.o.Now(), d)
 	}
@@ -104,13 +104,13 @@ func deliveryID(project, hook int64, told time.Time) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-func (t *Teller) post(ctx context.Context, h Hook, id string, body []byte) error {
+func (t *Notifier) post(ctx context.Context, h Hook, id string, body []byte) error {
 	if err := CheckHook(h.URL, t.o.Private); err != nil {
 		return err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.URL, bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrRefused, bare(err))
+		return fmt.Errorf("%w: %w", ErrRefused, withoutURL(err))
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "pawld")
@@ -120,7 +120,7 @@ func (t *Teller) post(ctx context.Context, h Hook, id string, body []byte) error
 	}
 	res, err := t.http.Do(req)
 	if err != nil {
-		return bare(err)
+		return withoutURL(err)
 	}
 	defer res.Body.Close()
 	_, _ = io.CopyN(io.Discard, res.Body, 64<<10)
@@ -136,8 +136,8 @@ func (t *Teller) post(ctx context.Context, h Hook, id string, body []byte) error
 	}
 }
 
-// bare removes the address from an error: that of a Slack hook is a secret, and errors are logged.
-func bare(err error) error {
+// withoutURL removes the address from an error: that of a Slack hook is a secret, and errors are logged.
+func withoutURL(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
 	}

@@ -21,7 +21,7 @@ import (
 type board struct{ hook alert.Hook }
 
 func (b board) News(context.Context, int64, time.Time) (alert.News, error) { return news(), nil }
-func (b board) HookOf(context.Context, int64, int64) (alert.Hook, error)   { return b.hook, nil }
+func (b board) HookByID(context.Context, int64, int64) (alert.Hook, error) { return b.hook, nil }
 
 func TestDeliver(t *testing.T) {
 	var ids []string
@@ -42,7 +42,7 @@ func TestDeliver(t *testing.T) {
 		_, _ = w.Write(make([]byte, 1<<20)) // more than anybody reads
 	}))
 	defer server.Close()
-	teller := alert.NewTeller(alert.Options{URL: "https://pawl.example.org", Private: true, Now: func() time.Time { return start }})
+	teller := alert.NewNotifier(alert.Options{URL: "https://pawl.example.org", Private: true, Now: func() time.Time { return start }})
 	send := func(kind string, told time.Time) error {
 		return teller.Deliver(t.Context(), board{alert.Hook{ID: 7, Kind: kind, URL: server.URL + "/T0/secret", Secret: "s3cret"}}, 1, 7, told)
 	}
@@ -129,7 +129,7 @@ func TestRebinding(t *testing.T) {
 		{"127.0.0.1"}, {"169.254.169.254"}, {"10.0.0.1", "127.0.0.1"}, {"::1"}, {"::ffff:127.0.0.1"}, {"0.0.0.0"},
 	} {
 		resolver, asked := names(t, answers)
-		teller := alert.NewTeller(alert.Options{Resolver: resolver})
+		teller := alert.NewNotifier(alert.Options{Resolver: resolver})
 		err := teller.Deliver(t.Context(), board{alert.Hook{Kind: "json", URL: "https://rebind.example.org:" + port + "/"}}, 1, 1, start)
 		if !errors.Is(err, alert.ErrRefused) {
 			t.Errorf("%v: %v", answers, err)
@@ -143,7 +143,7 @@ func TestRebinding(t *testing.T) {
 	}
 	// With loopback allowed the same name gets there: the test can fail.
 	resolver, _ := names(t, []string{"127.0.0.1"})
-	teller := alert.NewTeller(alert.Options{Resolver: resolver, Private: true})
+	teller := alert.NewNotifier(alert.Options{Resolver: resolver, Private: true})
 	err = teller.Deliver(t.Context(), board{alert.Hook{Kind: "json", URL: "http://rebind.example.org:" + port + "/"}}, 1, 1, start)
 	if err != nil || reached.Load() != 1 {
 		t.Errorf("%v, %d connections", err, reached.Load())

@@ -22,7 +22,7 @@ func summary(members []trend.Located, events map[int64]Event) *Group {
 		if e.Worse {
 			worse[e.Series] = true
 		}
-		g.Worst = max(g.Worst, badness(e))
+		g.Worst = max(g.Worst, changeForWorse(e))
 		if from == nil || e.lo().After(from.lo()) || e.lo().Equal(from.lo()) && e.From < from.From {
 			from = &e
 		}
@@ -36,15 +36,15 @@ func summary(members []trend.Located, events map[int64]Event) *Group {
 	if g.Worse == 0 { // among improvements, the largest counts
 		g.Worst = math.Inf(1)
 		for _, id := range g.Events {
-			g.Worst = min(g.Worst, badness(events[id]))
+			g.Worst = min(g.Worst, changeForWorse(events[id]))
 		}
 	}
 	g.Worst = float64(float32(g.Worst)) // the stored precision
 	return g
 }
 
-// badness returns how much an event changed a series; above zero means worse.
-func badness(e Event) float64 {
+// changeForWorse returns how much an event changed a series; above zero means worse.
+func changeForWorse(e Event) float64 {
 	change := max(e.Before, e.After)/min(e.Before, e.After) - 1
 	if e.Worse {
 		return change
@@ -90,7 +90,7 @@ func inherit(groups []*Group, old map[int64]Group, events map[int64]Event) {
 }
 
 // keep writes the groups that changed and deletes those without events.
-func (m *moved) keep(ctx context.Context, d Desk, groups []*Group, old map[int64]Group) (int, error) {
+func (m *regroupPlan) keep(ctx context.Context, d ScanTx, groups []*Group, old map[int64]Group) (int, error) {
 	gone := maps.Clone(old)
 	var write []*Group
 	for _, g := range groups {

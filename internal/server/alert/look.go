@@ -16,8 +16,8 @@ const (
 	seriesAtOnce  = 128    // in memory at once
 )
 
-// Looked counts what a scan did.
-type Looked struct {
+// ScanStats counts what a scan did.
+type ScanStats struct {
 	Reports, Series int
 	Oldest          time.Time // when the oldest of the reports arrived; zero if there was none
 	Anew            int       // series scanned from the start, because their state did not match their points
@@ -25,7 +25,7 @@ type Looked struct {
 	Events, Groups  int       // written or deleted
 }
 
-func (l *Looked) add(m Looked) {
+func (l *ScanStats) add(m ScanStats) {
 	if l.Oldest.IsZero() {
 		l.Oldest = m.Oldest
 	}
@@ -37,14 +37,14 @@ func (l *Looked) add(m Looked) {
 	l.Groups += m.Groups
 }
 
-// Look scans the unscanned reports of a project until none are left, and records the changes in their
+// Scan scans the unscanned reports of a project until none are left, and records the changes in their
 // series. It returns ErrBusy if another scan is running.
-func Look(ctx context.Context, s Store, project int64) (Looked, error) {
-	var all Looked
+func Scan(ctx context.Context, s Store, project int64) (ScanStats, error) {
+	var all ScanStats
 	for {
-		var part Looked
+		var part ScanStats
 		var more bool
-		err := s.Looking(ctx, project, func(d Desk) (err error) {
+		err := s.WithScanLock(ctx, project, func(d ScanTx) (err error) {
 			part, more, err = look(ctx, d)
 			return err
 		})
@@ -59,13 +59,13 @@ func Look(ctx context.Context, s Store, project int64) (Looked, error) {
 }
 
 // look runs one transaction of a scan.
-func look(ctx context.Context, d Desk) (l Looked, more bool, err error) {
-	taken, err := d.Take(ctx, reportsAtOnce, pointsAtOnce)
+func look(ctx context.Context, d ScanTx) (l ScanStats, more bool, err error) {
+	taken, err := d.TakeReports(ctx, reportsAtOnce, pointsAtOnce)
 	if err != nil {
 		return l, false, err
 	}
-	l = Looked{Reports: taken.Reports, Series: len(taken.Series), Oldest: taken.Oldest}
-	var m moved
+	l = ScanStats{Reports: taken.Reports, Series: len(taken.Series), Oldest: taken.Oldest}
+	var m regroupPlan
 	for some := range slices.Chunk(taken.Series, seriesAtOnce) {
 		histories, err := d.Histories(ctx, some)
 		if err != nil {
@@ -94,7 +94,7 @@ func look(ctx context.Context, d Desk) (l Looked, more bool, err error) {
 }
 
 // examine finds the events of each history. Every history must have points.
-func examine(ctx context.Context, d Desk, histories []History, m *moved) ([]*Outcome, int, error) {
+func examine(ctx context.Context, d ScanTx, histories []History, m *regroupPlan) ([]*Outcome, int, error) {
 	var outcomes []*Outcome
 	var found [][]Event
 	var reports []int64
@@ -131,7 +131,7 @@ func examine(ctx context.Context, d Desk, histories []History, m *moved) ([]*Out
 }
 
 // find returns the events of a history, and whether its stored state could be used.
-func find(h History) (Known, []Event, bool) {
+func find(h History) (SeriesState, []Event, bool) {
 	points := make([]trend.Point, len(h.Points))
 	for i, p := range h.Points {
 		points[i] = trend.Point{Time: p.At, Value: p.Value}
@@ -140,16 +140,16 @@ func find(h History) (Known, []Event, bool) {
 	st, fits := recall(h, s)
 	f, next := trend.Find(points, s, st)
 	first, last := h.Points[0], h.Points[len(h.Points)-1]
-	known := Known{
+	known := SeriesState{
 		Points: len(h.Points), First: first.At, Last: last.At, Value: last.Value, Noise: f.Noise, TwoSpeeds: f.TwoSpeeds,
 		Version: trend.Version, State: remember(h, s, next),
 	}
 	events := make([]Event, len(f.Events))
 	for i, e := range f.Events {
-		from, to := h.Points[e.Begin], h.Points[e.End]
+		from, to := h.Points[e.FromIndex], h.Points[e.ToIndex]
 		events[i] = Event{
 			Series: h.Series, Testbed: h.Testbed, Kind: string(e.Kind), FirstReport: h.Points[e.First].Report,
-			FromReport: from.Report, ToReport: to.Report, Commits: commitsIn(h.Points[e.Begin : e.End+1]), Since: from.At, At: to.At,
+			FromReport: from.Report, ToReport: to.Report, Commits: commitsIn(h.Points[e.FromIndex : e.ToIndex+1]), Since: from.At, At: to.At,
 			Worse: e.Worse, Before: e.Before, After: e.After, P: e.P, State: client.New,
 		}
 	}

@@ -105,9 +105,9 @@ func (p *paper) told() told {
 	return t
 }
 
-func look(t *testing.T, p *paper) alert.Looked {
+func look(t *testing.T, p *paper) alert.ScanStats {
 	t.Helper()
-	l, err := alert.Look(t.Context(), p, 1)
+	l, err := alert.Scan(t.Context(), p, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestLookingOftenIsLookingOnce(t *testing.T) {
 				many++
 			}
 		}
-		if l := look(t, often); l != (alert.Looked{}) {
+		if l := look(t, often); l != (alert.ScanStats{}) {
 			t.Fatalf("a look at nothing: %+v", l)
 		}
 	}
@@ -287,13 +287,13 @@ func TestAMemoryOfAnotherVersionIsLeftAside(t *testing.T) {
 	}
 	look(t, p)
 	want := p.told()
-	for name, spoil := range map[string]func(*alert.Known){
-		"version": func(k *alert.Known) { k.Version = trend.Version + 1 },
-		"bytes":   func(k *alert.Known) { k.State = []byte("{") },
-		"digest": func(k *alert.Known) {
+	for name, spoil := range map[string]func(*alert.SeriesState){
+		"version": func(k *alert.SeriesState) { k.Version = trend.Version + 1 },
+		"bytes":   func(k *alert.SeriesState) { k.State = []byte("{") },
+		"digest": func(k *alert.SeriesState) {
 			k.State = []byte(`{"digest":7,"trend":{"version":1,"points":50,"progress":{"start":40}}}`)
 		},
-		"points": func(k *alert.Known) { k.State = []byte(`{"digest":7,"trend":{"version":1,"points":-50}}`) },
+		"points": func(k *alert.SeriesState) { k.State = []byte(`{"digest":7,"trend":{"version":1,"points":-50}}`) },
 	} {
 		spoil(&p.series[1].known)
 		p.dirty = []int64{1}

@@ -30,8 +30,8 @@ type Mail struct {
 }
 
 const (
-	mailTime = 30 * time.Second // for a whole delivery
-	mailLong = 254              // max bytes of an address
+	mailTimeout = 30 * time.Second // for a whole delivery
+	maxAddress  = 254              // max bytes of an address
 )
 
 // Check returns an error if no mail could be sent with these settings.
@@ -79,7 +79,7 @@ func plainAddress(text string) (string, error) {
 		}
 	}
 	a, err := mail.ParseAddress(text)
-	if err != nil || a.Address != text || len(text) > mailLong {
+	if err != nil || a.Address != text || len(text) > maxAddress {
 		return "", fmt.Errorf("%q is no plain address such as kernels@example.com", text)
 	}
 	return text, nil
@@ -91,7 +91,7 @@ func (m *Mail) send(ctx context.Context, hook string, now time.Time, d *Digest) 
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, mailTime)
+	ctx, cancel := context.WithTimeout(ctx, mailTimeout)
 	defer cancel()
 	c, err := m.dial(ctx)
 	if err != nil {
@@ -110,7 +110,7 @@ func (m *Mail) send(ctx context.Context, hook string, now time.Time, d *Digest) 
 
 // Try connects and logs in as for a mail, but sends none.
 func (m *Mail) Try(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, mailTime)
+	ctx, cancel := context.WithTimeout(ctx, mailTimeout)
 	defer cancel()
 	c, err := m.dial(ctx)
 	if err != nil {

@@ -106,7 +106,7 @@ func mailTeller(m alert.Mail) func(ctx context.Context, to string) error {
 		m.From = "pawl@example.org"
 	}
 	m.Domains = []string{"example.com", "Kernels.Example.Com"}
-	teller := alert.NewTeller(alert.Options{URL: "https://pawl.example.org", Mail: m, Now: func() time.Time { return start }})
+	teller := alert.NewNotifier(alert.Options{URL: "https://pawl.example.org", Mail: m, Now: func() time.Time { return start }})
 	return func(ctx context.Context, to string) error {
 		return teller.Deliver(ctx, board{alert.Hook{ID: 7, Kind: "mail", URL: to}}, 1, 7, start)
 	}
@@ -262,7 +262,7 @@ func TestNothingInAMailIsMarkup(t *testing.T) {
 			t.Errorf("%q", text)
 		}
 		p := newPostOffice(t, nil)
-		teller := alert.NewTeller(alert.Options{Mail: alert.Mail{Server: p.addr, From: "pawl@example.org", Domains: []string{"example.com"}}})
+		teller := alert.NewNotifier(alert.Options{Mail: alert.Mail{Server: p.addr, From: "pawl@example.org", Domains: []string{"example.com"}}})
 		if err := teller.Deliver(t.Context(), newsBoard{n}, 1, 7, start); err != nil {
 			t.Fatal(err)
 		}
@@ -278,7 +278,7 @@ type newsBoard struct{ news alert.News }
 
 func (b newsBoard) News(context.Context, int64, time.Time) (alert.News, error) { return b.news, nil }
 
-func (b newsBoard) HookOf(context.Context, int64, int64) (alert.Hook, error) {
+func (b newsBoard) HookByID(context.Context, int64, int64) (alert.Hook, error) {
 	return alert.Hook{ID: 7, Kind: "mail", URL: "mailto:team@example.com"}, nil
 }
 

@@ -9,17 +9,17 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/trend"
 )
 
-// memory is the finder's stored state of a series. The digest covers the processed points and the
+// finderState is the finder's stored state of a series. The digest covers the processed points and the
 // settings. If a point was moved, inserted or removed, the digest does not match and the state is
 // ignored.
-type memory struct {
+type finderState struct {
 	Digest uint64      `json:"digest"`
 	Trend  trend.State `json:"trend"`
 }
 
 // recall returns the finder's stored state of a history, and whether it is usable.
 func recall(h History, s trend.Settings) (trend.State, bool) {
-	var m memory
+	var m finderState
 	if h.Known.Version != trend.Version || json.Unmarshal(h.Known.State, &m) != nil {
 		return trend.State{}, false
 	}
@@ -30,7 +30,7 @@ func recall(h History, s trend.Settings) (trend.State, bool) {
 }
 
 func remember(h History, s trend.Settings, st trend.State) []byte {
-	b, err := json.Marshal(memory{Digest: digest(h.Points, s), Trend: st})
+	b, err := json.Marshal(finderState{Digest: digest(h.Points, s), Trend: st})
 	if err != nil { // cannot happen: it contains only numbers
 		return nil
 	}

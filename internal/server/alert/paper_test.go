@@ -31,7 +31,7 @@ type result struct {
 type sheet struct {
 	bed    int64
 	points []alert.Point
-	known  alert.Known
+	known  alert.SeriesState
 }
 
 func newPaper() *paper {
@@ -64,9 +64,11 @@ func (p *paper) remove(id int64) {
 	delete(p.reports, id)
 }
 
-func (p *paper) Looking(_ context.Context, _ int64, f func(alert.Desk) error) error { return f(p) }
+func (p *paper) WithScanLock(_ context.Context, _ int64, f func(alert.ScanTx) error) error {
+	return f(p)
+}
 
-func (p *paper) Take(_ context.Context, reports, points int) (alert.Taken, error) {
+func (p *paper) TakeReports(_ context.Context, reports, points int) (alert.Taken, error) {
 	var t alert.Taken
 	for n := 0; len(p.dirty) > 0 && t.Reports < reports && n < points; p.dirty = p.dirty[1:] {
 		t.Reports++

@@ -15,13 +15,13 @@ import (
 // ErrRefused means that a message will never be sent, however often it is tried.
 var ErrRefused = errors.New("refused")
 
-// within lists addresses that a server can reach and the internet cannot. A user who may add a hook must
+// privatePrefixes lists addresses that a server can reach and the internet cannot. A user who may add a hook must
 // not reach them through the server.
-var within = prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7", "127.0.0.0/8", "::1/128")
+var privatePrefixes = prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7", "127.0.0.0/8", "::1/128")
 
-// nowhere lists addresses that no hook may have: this network, link-local ones (which include cloud
+// reservedPrefixes lists addresses that no hook may have: this network, link-local ones (which include cloud
 // metadata), tests, documentation, encodings of other addresses, and unassigned ones.
-var nowhere = prefixes("0.0.0.0/8", "169.254.0.0/16", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24",
+var reservedPrefixes = prefixes("0.0.0.0/8", "169.254.0.0/16", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24",
 	"203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
 
 func prefixes(texts ...string) []netip.Prefix {
@@ -44,12 +44,12 @@ func reachable(addr netip.Addr, private bool) error {
 		return false
 	}
 	switch {
-	case contains(within):
+	case contains(privatePrefixes):
 		if private {
 			return nil
 		}
 		return fmt.Errorf("%w: %s is a private address; the operator of the server can allow those (hooks.allow_private)", ErrRefused, addr)
-	case addr.Zone() != "", contains(nowhere), addr.Is6() && !netip.MustParsePrefix("2000::/3").Contains(addr):
+	case addr.Zone() != "", contains(reservedPrefixes), addr.Is6() && !netip.MustParsePrefix("2000::/3").Contains(addr):
 		return fmt.Errorf("%w: nothing is sent to %s", ErrRefused, addr)
 	}
 	return nil

@@ -11,9 +11,9 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/trend"
 )
 
-// moved records what a scan must regroup: the parts of the branch where an event appeared, disappeared
+// regroupPlan records what a scan must regroup: the parts of the branch where an event appeared, disappeared
 // or moved, or where a testbed was measured.
-type moved struct {
+type regroupPlan struct {
 	spans  []span
 	groups map[int64]bool // groups that lost an event, or whose events changed in size
 }
@@ -21,7 +21,7 @@ type moved struct {
 type span struct{ from, to time.Time }
 
 // event records a change from was to is; nil means none.
-func (m *moved) event(was, is *Event) {
+func (m *regroupPlan) event(was, is *Event) {
 	if was != nil && was.Group != 0 {
 		if m.groups == nil {
 			m.groups = map[int64]bool{}
@@ -43,7 +43,7 @@ func (m *moved) event(was, is *Event) {
 }
 
 // measured records where a series has new points. They affect which fraction of a testbed changed.
-func (m *moved) measured(was, is Known) {
+func (m *regroupPlan) measured(was, is SeriesState) {
 	if was.Points == 0 {
 		m.spans = append(m.spans, span{is.First, is.Last})
 		return
@@ -60,7 +60,7 @@ func (m *moved) measured(was, is Known) {
 }
 
 // merged returns the sorted spans, with overlapping ones merged.
-func (m *moved) merged() []span {
+func (m *regroupPlan) merged() []span {
 	slices.SortFunc(m.spans, func(a, b span) int { return cmp.Or(a.from.Compare(b.from), a.to.Compare(b.to)) })
 	var list []span
 	for _, s := range m.spans {
@@ -78,7 +78,7 @@ func (m *moved) merged() []span {
 // regroup regroups the recorded parts and returns the number of groups written or deleted. Commit ranges
 // that do not overlap never share a group, so a part of the branch can be grouped alone. The result
 // equals grouping everything.
-func (m *moved) regroup(ctx context.Context, d Desk) (int, error) {
+func (m *regroupPlan) regroup(ctx context.Context, d ScanTx) (int, error) {
 	events := map[int64]Event{}
 	for _, s := range m.merged() {
 		if err := connected(ctx, d, s, events); err != nil {
@@ -117,7 +117,7 @@ func (m *moved) regroup(ctx context.Context, d Desk) (int, error) {
 }
 
 // connected adds the events whose ranges touch a span, then those that touch these events, and so on.
-func connected(ctx context.Context, d Desk, s span, all map[int64]Event) error {
+func connected(ctx context.Context, d ScanTx, s span, all map[int64]Event) error {
 	for {
 		list, err := d.EventsBetween(ctx, s.from, s.to)
 		if err != nil {
@@ -144,14 +144,14 @@ func connected(ctx context.Context, d Desk, s span, all map[int64]Event) error {
 }
 
 // together builds the groups.
-func together(ctx context.Context, d Desk, events map[int64]Event) ([]*Group, error) {
+func together(ctx context.Context, d ScanTx, events map[int64]Event) ([]*Group, error) {
 	located := make([]trend.Located, 0, len(events))
 	for _, id := range slices.Sorted(maps.Keys(events)) {
 		located = append(located, locate(events[id]))
 	}
 	var groups []*Group
-	for _, t := range trend.Together(located, nil) {
-		parts, err := blamed(ctx, d, t)
+	for _, t := range trend.GroupEvents(located, nil) {
+		parts, err := splitByMachine(ctx, d, t)
 		if err != nil {
 			return nil, err
 		}
@@ -175,10 +175,10 @@ func locate(e Event) trend.Located {
 	}
 }
 
-// blamed determines whether a machine is the cause, and splits off unrelated events. Counting the series
+// splitByMachine determines whether a machine is the cause, and splits off unrelated events. Counting the series
 // of all testbeds is expensive, so it does that only if a machine could be the cause.
-func blamed(ctx context.Context, d Desk, t trend.Group) ([]trend.Group, error) {
-	if !t.MayBlame() {
+func splitByMachine(ctx context.Context, d ScanTx, t trend.Group) ([]trend.Group, error) {
+	if !t.MayBeMachine() {
 		return []trend.Group{t}, nil
 	}
 	counts, err := d.Measured(ctx, time.UnixMicro(t.Lo).UTC(), time.UnixMicro(t.Hi).UTC())
@@ -189,11 +189,11 @@ func blamed(ctx context.Context, d Desk, t trend.Group) ([]trend.Group, error) {
 	for bed, n := range counts {
 		series[strconv.FormatInt(bed, 10)] = n
 	}
-	return trend.Together(t.Events, series), nil
+	return trend.GroupEvents(t.Events, series), nil
 }
 
 // resize updates the groups whose events only changed in size.
-func (m *moved) resize(ctx context.Context, d Desk, old map[int64]Group, done map[int64]Event) ([]*Group, error) {
+func (m *regroupPlan) resize(ctx context.Context, d ScanTx, old map[int64]Group, done map[int64]Event) ([]*Group, error) {
 	seen := map[int64]bool{}
 	for _, e := range done {
 		seen[e.Group] = true

@@ -13,16 +13,16 @@ var ErrBusy = errors.New("somebody else is looking at this project")
 
 // Store is the storage that scans use.
 type Store interface {
-	// Looking runs f in one transaction, with an exclusive lock on scans of the project. The transaction is
+	// WithScanLock runs f in one transaction, with an exclusive lock on scans of the project. The transaction is
 	// committed if f returns nil, and rolled back otherwise. It returns ErrBusy if another scan is running.
-	Looking(ctx context.Context, project int64, f func(Desk) error) error
+	WithScanLock(ctx context.Context, project int64, f func(ScanTx) error) error
 }
 
-// Desk provides the data of one scan.
-type Desk interface {
-	// Take removes reports from the list of unscanned ones, oldest first. It returns their main-lane series,
+// ScanTx provides the data of one scan.
+type ScanTx interface {
+	// TakeReports removes reports from the list of unscanned ones, oldest first. It returns their main-lane series,
 	// each once, in order. It takes at most the given number of reports, and stops at the given number of points.
-	Take(ctx context.Context, reports, points int) (Taken, error)
+	TakeReports(ctx context.Context, reports, points int) (Taken, error)
 	// Histories returns the points of series in commit order, with their stored state. A series without
 	// points has none.
 	Histories(ctx context.Context, series []int64) ([]History, error)
@@ -66,14 +66,14 @@ type History struct {
 	Testbed int64
 	Higher  bool // higher is better
 	Points  []Point
-	Known   Known
+	Known   SeriesState
 	Events  []Event // in id order
 	// Damaged is set if the points cannot be read. The series is then skipped, so that it does not block others.
 	Damaged error
 }
 
-// Known is the stored state of a series between two scans.
-type Known struct {
+// SeriesState is the stored state of a series between two scans.
+type SeriesState struct {
 	Points      int
 	First, Last time.Time // of the scanned points
 	Value       float64   // the last value
@@ -106,7 +106,7 @@ type Event struct {
 // Outcome is the result of scanning one series.
 type Outcome struct {
 	Series  int64
-	Known   Known
+	Known   SeriesState
 	Changed []*Event // new ones have no id yet
 	Gone    []int64
 }

@@ -40,11 +40,11 @@ var (
 // Bucket stores blobs.
 type Bucket struct {
 	kept  *blob.Bucket
-	place placer
+	place atomicWriter
 }
 
-// placer writes a blob atomically and durably.
-type placer interface {
+// atomicWriter writes a blob atomically and durably.
+type atomicWriter interface {
 	// place calls fill with the writer for the bytes. The blob exists afterwards if fill returned nil, and does
 	// not if it returned an error.
 	place(ctx context.Context, key string, size int64, fill func(io.Writer) error) error
@@ -86,10 +86,10 @@ func openFolder(u *url.URL) (*Bucket, error) {
 		return nil, fmt.Errorf("open the place of blobs: %s: want file:///DIR, with three slashes and nothing after", u.Redacted())
 	}
 	dir := filepath.Clean(u.Path)
-	if err := os.MkdirAll(filepath.Join(dir, incoming), 0o700); err != nil { //nolint:gosec // whoever runs the server names the place
+	if err := os.MkdirAll(filepath.Join(dir, incomingDir), 0o700); err != nil { //nolint:gosec // whoever runs the server names the place
 		return nil, fmt.Errorf("open the place of blobs: %w", err)
 	}
-	if err := sweep(filepath.Join(dir, incoming), time.Now()); err != nil {
+	if err := sweep(filepath.Join(dir, incomingDir), time.Now()); err != nil {
 		return nil, fmt.Errorf("open the place of blobs: %w", err)
 	}
 	kept, err := fileblob.OpenBucket(dir, &fileblob.Options{Metadata: fileblob.MetadataDontWrite, NoTempDir: true})

@@ -15,15 +15,15 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/failpoint"
 )
 
-// incoming is the folder of incomplete files. It is not a number, so it cannot clash with a project.
-const incoming = "incoming"
+// incomingDir is the folder of incomplete files. It is not a number, so it cannot clash with a project.
+const incomingDir = "incoming"
 
 // folder writes blobs without fileblob, which renames files that may not have reached the disk. A receipt
 // promises that they have.
 type folder string
 
 func (d folder) place(ctx context.Context, key string, _ int64, fill func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Join(string(d), incoming), "blob-")
+	f, err := os.CreateTemp(filepath.Join(string(d), incomingDir), "blob-")
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (d folder) place(ctx context.Context, key string, _ int64, fill func(io.Wri
 	failpoint.At("blob.placed")
 	// Sync the parent folders too: they may be as new as the file.
 	for dir := filepath.Dir(target); ; dir = filepath.Dir(dir) {
-		if err := disk.SyncFolder(dir); err != nil {
+		if err := disk.SyncDir(dir); err != nil {
 			return err
 		}
 		if dir == filepath.Clean(string(d)) {

@@ -54,16 +54,16 @@ Each project is changed as a whole, or not at all. FILE may be - for standard in
 
 const maxApply = 8 << 20
 
-// wanted is the file that pawld apply reads.
-type wanted struct {
+// applyFile is the file that pawld apply reads.
+type applyFile struct {
 	Projects map[string]wantedProject `yaml:"projects"`
 }
 
 // readApply parses the file strictly: a misspelled key must not pass for an omitted one.
-func readApply(path string, text []byte) (*wanted, error) {
+func readApply(path string, text []byte) (*applyFile, error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
-	var w wanted
+	var w applyFile
 	if err := d.Decode(&w); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -77,14 +77,14 @@ func readApply(path string, text []byte) (*wanted, error) {
 }
 
 // apply processes the projects by name. If one fails, it reports the error and continues with the others.
-func (g *globals) apply(ctx context.Context, c *config, s *store.Store, want *wanted, dryRun, prune bool) error {
+func (g *globals) apply(ctx context.Context, c *config, s *store.Store, want *applyFile, dryRun, prune bool) error {
 	changes, left := 0, 0
 	var wrong []error
 	for _, slug := range slices.Sorted(maps.Keys(want.Projects)) {
 		p := plan{config: c, slug: slug, want: want.Projects[slug], prune: prune}
-		err := p.make(ctx, s)
+		err := p.diff(ctx, s)
 		if err == nil && !dryRun {
-			err = p.carryOut(ctx, s)
+			err = p.execute(ctx, s)
 		}
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("%s: %w", slug, err))
@@ -93,10 +93,10 @@ func (g *globals) apply(ctx context.Context, c *config, s *store.Store, want *wa
 		for _, step := range p.steps {
 			fmt.Fprintf(g.Out, "%s: %s\n", slug, step.text)
 		}
-		for _, other := range p.others {
+		for _, other := range p.unlisted {
 			fmt.Fprintf(g.Out, "%s: not in the file, and stays without --prune: %s\n", slug, other)
 		}
-		changes, left = changes+len(p.steps), left+len(p.others)
+		changes, left = changes+len(p.steps), left+len(p.unlisted)
 	}
 	verb := "changed"
 	if dryRun {

@@ -82,10 +82,10 @@ type plan struct {
 	want   wantedProject
 	prune  bool
 
-	project store.Project // current state, or the project to create
-	fresh   bool
-	steps   []step
-	others  []string // exist, but are not in the file
+	project  store.Project // current state, or the project to create
+	fresh    bool
+	steps    []step
+	unlisted []string // exist, but are not in the file
 }
 
 // step is one change: its description and its function.
@@ -104,11 +104,11 @@ func (p *plan) remove(do func(ctx context.Context, in *store.Store, project int6
 		p.add(do, "remove "+format, args...)
 		return
 	}
-	p.others = append(p.others, fmt.Sprintf(format, args...))
+	p.unlisted = append(p.unlisted, fmt.Sprintf(format, args...))
 }
 
-// make determines the differences.
-func (p *plan) make(ctx context.Context, s *store.Store) error {
+// diff determines the differences.
+func (p *plan) diff(ctx context.Context, s *store.Store) error {
 	now, err := s.Project(ctx, p.slug)
 	if p.fresh = errors.Is(err, store.ErrNotFound); p.fresh {
 		now, err = store.Project{Project: client.Project{Slug: p.slug, Name: p.slug, Branch: "main"}}, nil
@@ -146,14 +146,14 @@ func (w wantedProject) into(p *store.Project) error {
 	}
 	if q := w.Quotas; q != nil {
 		kept := p.Settings
-		p.Settings = store.Settings{PointsADay: q.PointsADay, BlobBytes: q.BlobBytes, Series: q.Series, ForkPointsADay: q.ForkPointsADay, ForkBlobBytes: q.ForkBlobBytes}
+		p.Settings = store.Settings{PointsPerDay: q.PointsADay, BlobBytes: q.BlobBytes, Series: q.Series, ForkPointsPerDay: q.ForkPointsADay, ForkBlobBytes: q.ForkBlobBytes}
 		p.Settings.SampleDays, p.Settings.BranchDays = kept.SampleDays, kept.BranchDays
 	}
 	if k := w.Keep; k != nil {
 		p.Settings.SampleDays, p.Settings.BranchDays = k.SampleDays, k.BranchDays
 	}
 	n := p.Settings
-	if min(n.PointsADay, n.BlobBytes, n.Series, n.ForkPointsADay, n.ForkBlobBytes, int64(n.SampleDays), int64(n.BranchDays)) < 0 {
+	if min(n.PointsPerDay, n.BlobBytes, n.Series, n.ForkPointsPerDay, n.ForkBlobBytes, int64(n.SampleDays), int64(n.BranchDays)) < 0 {
 		return errors.New("quotas and keep: a number is below zero")
 	}
 	return nil
@@ -194,8 +194,8 @@ func settingsText(a, b store.Project) string {
 	return ": " + strings.Join(list, ", ")
 }
 
-// carryOut makes all changes and adds the line to the audit log, atomically.
-func (p *plan) carryOut(ctx context.Context, s *store.Store) error {
+// execute makes all changes and adds the line to the audit log, atomically.
+func (p *plan) execute(ctx context.Context, s *store.Store) error {
 	if len(p.steps) == 0 {
 		return nil
 	}
@@ -206,7 +206,7 @@ func (p *plan) carryOut(ctx context.Context, s *store.Store) error {
 		}
 		p.project = made
 	}
-	return s.Deed(ctx, p.project.ID, operator(), "project.apply", func(in *store.Store) (map[string]string, error) {
+	return s.ChangeAudited(ctx, p.project.ID, operator(), "project.apply", func(in *store.Store) (map[string]string, error) {
 		told := map[string]string{}
 		for n, step := range p.steps {
 			if step.do == nil {

@@ -72,16 +72,16 @@ func (g *globals) try(ctx context.Context, c *config) error {
 			fmt.Fprintf(g.Out, "-     keys of %s: not asked for, tokens of CI jobs are taken at an https url alone\n", issuer)
 			continue
 		}
-		attempt("keys of "+issuer, func(ctx context.Context) error { return identity.Reach(ctx, issuer, nil, g.now) })
+		attempt("keys of "+issuer, func(ctx context.Context) error { return identity.CheckIssuer(ctx, issuer, nil, g.now) })
 	}
 	if c.Login.Issuer != "" {
-		attempt("login at "+c.Login.Issuer, func(ctx context.Context) error { return identity.Reach(ctx, c.Login.Issuer, nil, g.now) })
+		attempt("login at "+c.Login.Issuer, func(ctx context.Context) error { return identity.CheckIssuer(ctx, c.Login.Issuer, nil, g.now) })
 	}
 	if mail := c.mail(); mail.Server != "" {
 		attempt("mail through "+mail.Server, mail.Try)
 	}
 	if failed > 0 {
-		return noError{errSaid}
+		return noError{errReported}
 	}
 	return nil
 }

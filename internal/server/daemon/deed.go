@@ -9,25 +9,25 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
-// done is the result of a change: the message to print, and the detail for the audit log.
-type done struct {
-	said string
-	log  map[string]string
+// changeResult is the result of a change: the message to print, and the detail for the audit log.
+type changeResult struct {
+	message string
+	log     map[string]string
 }
 
-// deed changes a project and adds the audit line, then prints the message once both are committed.
-func (g *globals) deed(ctx context.Context, s *store.Store, slug, action string, do func(in *store.Store, p store.Project) (done, error)) error {
+// changeAudited changes a project and adds the audit line, then prints the message once both are committed.
+func (g *globals) changeAudited(ctx context.Context, s *store.Store, slug, action string, do func(in *store.Store, p store.Project) (changeResult, error)) error {
 	p, err := project(ctx, s, slug)
 	if err != nil {
 		return err
 	}
-	var d done
-	err = s.Deed(ctx, p.ID, operator(), action, func(in *store.Store) (_ map[string]string, err error) {
+	var d changeResult
+	err = s.ChangeAudited(ctx, p.ID, operator(), action, func(in *store.Store) (_ map[string]string, err error) {
 		d, err = do(in, p)
 		return d.log, err
 	})
 	if err == nil {
-		fmt.Fprintln(g.Out, d.said)
+		fmt.Fprintln(g.Out, d.message)
 	}
 	return err
 }
@@ -39,8 +39,8 @@ func (g *globals) removePart(ctx context.Context, what, verb, after string, args
 		return usageError{fmt.Errorf("%q is no number of a %s: pawld %[2]s list %s shows them", args[1], what, args[0])}
 	}
 	return g.withStore(ctx, func(_ *config, s *store.Store) error {
-		err := g.deed(ctx, s, args[0], what+"."+verb, func(in *store.Store, p store.Project) (done, error) {
-			return done{fmt.Sprintf("%s %d of %s %s", what, id, p.Slug, after), map[string]string{what: args[1]}}, do(in, ctx, p.ID, id)
+		err := g.changeAudited(ctx, s, args[0], what+"."+verb, func(in *store.Store, p store.Project) (changeResult, error) {
+			return changeResult{fmt.Sprintf("%s %d of %s %s", what, id, p.Slug, after), map[string]string{what: args[1]}}, do(in, ctx, p.ID, id)
 		})
 		if errors.Is(err, store.ErrNotFound) {
 			return usageError{fmt.Errorf("%s has no %s %d: pawld %[2]s list %[1]s shows those there are", args[0], what, id)}

@@ -57,7 +57,7 @@ func (d *demonstration) run(ctx context.Context) error {
 	if d.days < 1 || d.days > 3650 {
 		return usageError{errors.New("--days: between 1 and 3650")}
 	}
-	if err := free(ctx, d.addr); err != nil {
+	if err := checkAddressFree(ctx, d.addr); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -89,8 +89,8 @@ func (d *demonstration) run(ctx context.Context) error {
 	return err
 }
 
-// free checks that an address can be listened on, before half a minute is spent on preparing the demo.
-func free(ctx context.Context, addr string) error {
+// checkAddressFree checks that an address can be listened on, before half a minute is spent on preparing the demo.
+func checkAddressFree(ctx context.Context, addr string) error {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", addr)
 	if err != nil {
@@ -137,7 +137,7 @@ func (d *demonstration) fill(ctx context.Context, c *config, size demo.Size, ste
 		return err
 	}
 	step("%d reports with %d points are kept: looking for what happened", reports, points)
-	looked, err := patiently(ctx, func() (alert.Looked, error) { return alert.Look(ctx, s, p.ID) })
+	looked, err := retryWhileBusy(ctx, func() (alert.ScanStats, error) { return alert.Scan(ctx, s, p.ID) })
 	if err != nil {
 		return err
 	}

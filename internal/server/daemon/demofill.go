@@ -42,7 +42,7 @@ func newFill(g *globals) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				looked, err := patiently(ctx, func() (alert.Looked, error) { return alert.Look(ctx, s, p.ID) })
+				looked, err := retryWhileBusy(ctx, func() (alert.ScanStats, error) { return alert.Scan(ctx, s, p.ID) })
 				if err != nil {
 					return err
 				}
@@ -71,8 +71,8 @@ type filler struct {
 	progress func(reports, points int) // called every two seconds
 }
 
-// made is a generated report.
-type made struct {
+// generatedReport is a generated report.
+type generatedReport struct {
 	*client.Report
 	whole bool // with its files
 }
@@ -81,7 +81,7 @@ type made struct {
 func (f filler) all(ctx context.Context, year iter.Seq[*client.Report]) (reports, points int, err error) {
 	var kept, sum atomic.Int64
 	group, ctx := errgroup.WithContext(ctx)
-	queue := make(chan made, 2*fillers)
+	queue := make(chan generatedReport, 2*fillers)
 	group.Go(func() error {
 		defer close(queue)
 		for r := range f.lastWhole(year) {
@@ -112,8 +112,8 @@ func (f filler) all(ctx context.Context, year iter.Seq[*client.Report]) (reports
 }
 
 // lastWhole delays the last runs of the default branch until it is known that they are the last.
-func (f filler) lastWhole(year iter.Seq[*client.Report]) iter.Seq[made] {
-	return func(yield func(made) bool) {
+func (f filler) lastWhole(year iter.Seq[*client.Report]) iter.Seq[generatedReport] {
+	return func(yield func(generatedReport) bool) {
 		var held []*client.Report
 		for r := range year {
 			if f.blobs != nil && r.Pull == 0 {
@@ -123,12 +123,12 @@ func (f filler) lastWhole(year iter.Seq[*client.Report]) iter.Seq[made] {
 				}
 				r, held = held[0], held[1:]
 			}
-			if !yield(made{r, false}) {
+			if !yield(generatedReport{r, false}) {
 				return
 			}
 		}
 		for _, r := range held {
-			if !yield(made{r, true}) {
+			if !yield(generatedReport{r, true}) {
 				return
 			}
 		}
@@ -136,7 +136,7 @@ func (f filler) lastWhole(year iter.Seq[*client.Report]) iter.Seq[made] {
 }
 
 // keep stores a report, its files first.
-func (f filler) keep(ctx context.Context, r made) error {
+func (f filler) keep(ctx context.Context, r generatedReport) error {
 	if r.whole {
 		files, err := demo.Files(r.Report)
 		if err != nil {

@@ -19,22 +19,22 @@ import (
 // demoPrefix is the prefix of every demo folder.
 const demoPrefix = "pawld-demo-"
 
-// demoPlace is the folder of a demo. A second process, the guard, notices when this one ends, for whatever
+// demoDir is the folder of a demo. A second process, the guard, notices when this one ends, for whatever
 // reason; it then stops PostgreSQL and removes the folder. There is no other cleanup, so that this one is
 // exercised every time.
-type demoPlace struct {
+type demoDir struct {
 	dir   string
 	guard *exec.Cmd
 	alive io.Closer // closed when this process ends, by the process or by the kernel
 }
 
-func newDemoPlace() (*demoPlace, error) {
+func newDemoPlace() (*demoDir, error) {
 	sweepDemos(os.TempDir())
 	dir, err := os.MkdirTemp("", demoPrefix)
 	if err != nil {
 		return nil, fmt.Errorf("making a folder for the demo: %w", err)
 	}
-	p := &demoPlace{dir: dir}
+	p := &demoDir{dir: dir}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("finding this program, to watch over the demo: %w", err), os.RemoveAll(dir))
@@ -53,7 +53,7 @@ func newDemoPlace() (*demoPlace, error) {
 }
 
 // close starts the guard's cleanup and waits for it.
-func (p *demoPlace) close() {
+func (p *demoDir) close() {
 	_ = p.alive.Close()
 	_ = p.guard.Wait()
 }
@@ -99,7 +99,7 @@ func sweepDemos(tmp string) {
 	found, _ := filepath.Glob(filepath.Join(tmp, demoPrefix+"*"))
 	for _, dir := range found {
 		info, err := os.Lstat(dir)
-		if err != nil || !info.IsDir() || time.Since(info.ModTime()) < time.Minute || !mine(dir, info) {
+		if err != nil || !info.IsDir() || time.Since(info.ModTime()) < time.Minute || !ownedByUser(dir, info) {
 			continue
 		}
 		lock, err := lockDemo(dir)
@@ -111,9 +111,9 @@ func sweepDemos(tmp string) {
 	}
 }
 
-// mine reports whether the current user created a folder: the user owns the guard's file in it, or there is
+// ownedByUser reports whether the current user created a folder: the user owns the guard's file in it, or there is
 // none and the user owns the folder. Any user can create a folder with that name, and root must not trust it.
-func mine(dir string, info os.FileInfo) bool {
+func ownedByUser(dir string, info os.FileInfo) bool {
 	if guard, err := os.Lstat(filepath.Join(dir, "guard")); err == nil {
 		info = guard
 	}

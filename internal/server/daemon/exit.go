@@ -16,8 +16,8 @@ const (
 
 var (
 	errInterrupted = errors.New("interrupted")
-	// errSaid is wrapped by errors that were already printed.
-	errSaid = errors.New("already said")
+	// errReported is wrapped by errors that were already printed.
+	errReported = errors.New("already said")
 )
 
 // usageError is a mistake in the command line or in the settings.

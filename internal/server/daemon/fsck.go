@@ -56,7 +56,7 @@ func (g *globals) fsck(ctx context.Context, s *store.Store, b *blob.Bucket, f fs
 	}
 	if f.deep {
 		o.Events = func(ctx context.Context, project int64) ([]store.Problem, error) {
-			return eventsFollow(ctx, s, project)
+			return checkEvents(ctx, s, project)
 		}
 	}
 	if f.project != "" {

@@ -11,9 +11,9 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
-// eventsFollow computes the events of a project from its points. It reports series whose stored events
+// checkEvents computes the events of a project from its points. It reports series whose stored events
 // differ.
-func eventsFollow(ctx context.Context, s *store.Store, project int64) ([]store.Problem, error) {
+func checkEvents(ctx context.Context, s *store.Store, project int64) ([]store.Problem, error) {
 	var problems []store.Problem
 	for after := int64(0); ; {
 		list, err := s.SeriesList(ctx, project, store.SeriesQuery{Lane: client.Main, After: after})
@@ -24,7 +24,7 @@ func eventsFollow(ctx context.Context, s *store.Store, project int64) ([]store.P
 		for i, one := range list {
 			ids[i] = one.ID
 		}
-		unlike, err := patiently(ctx, func() ([]alert.Unlike, error) { return alert.Check(ctx, s, project, ids) })
+		unlike, err := retryWhileBusy(ctx, func() ([]alert.Mismatch, error) { return alert.Check(ctx, s, project, ids) })
 		if err != nil {
 			return problems, err
 		}
@@ -38,8 +38,8 @@ func eventsFollow(ctx context.Context, s *store.Store, project int64) ([]store.P
 	}
 }
 
-// patiently retries while another scan of the project is running.
-func patiently[T any](ctx context.Context, do func() (T, error)) (T, error) {
+// retryWhileBusy retries while another scan of the project is running.
+func retryWhileBusy[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	for {
 		got, err := do()
 		if !errors.Is(err, alert.ErrBusy) {

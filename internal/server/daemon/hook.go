@@ -44,9 +44,9 @@ Addresses and secrets are better read from a file: others see a command line.`,
 				if err := checkHook(c, h); err != nil {
 					return usageError{err}
 				}
-				return g.deed(cmd.Context(), s, args[0], "hook.add", func(in *store.Store, p store.Project) (done, error) {
+				return g.changeAudited(cmd.Context(), s, args[0], "hook.add", func(in *store.Store, p store.Project) (changeResult, error) {
 					made, err := in.AddHook(cmd.Context(), p.ID, h)
-					return done{
+					return changeResult{
 						fmt.Sprintf("hook %d of %s: %s", made.ID, p.Slug, hookLine(made)),
 						map[string]string{"hook": strconv.FormatInt(made.ID, 10), "host": hookLine(made)},
 					}, err
@@ -72,7 +72,7 @@ func hookList(g *globals) *cobra.Command {
 		return list, err
 	}
 	return lists(g, c, ofProject(shown), func(h shownHook) string {
-		return fmt.Sprintf("%-6d %s, since %s", h.ID, h.To, day(h.Created))
+		return fmt.Sprintf("%-6d %s, since %s", h.ID, h.To, formatDay(h.Created))
 	})
 }
 
@@ -120,7 +120,7 @@ Exit code: 0 when it was taken, 1 when not.`,
 					return usageError{fmt.Errorf("%s has no hook %s: pawld hook list %[1]s shows those there are", p.Slug, args[1])}
 				}
 				h := list[at]
-				teller := alert.NewTeller(alert.Options{URL: c.URL, Private: c.Hooks.AllowPrivate, Mail: c.mail(), Now: g.now})
+				teller := alert.NewNotifier(alert.Options{URL: c.URL, Private: c.Hooks.AllowPrivate, Mail: c.mail(), Now: g.now})
 				if err := teller.Try(cmd.Context(), alert.Hook{ID: h.ID, Kind: h.Kind, URL: h.URL, Secret: h.Secret}, p.Project); err != nil {
 					return noError{fmt.Errorf("%s did not take it: %w", hookLine(h), err)}
 				}

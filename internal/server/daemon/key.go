@@ -55,7 +55,7 @@ admin (all that an admin of the project may do). CI on GitHub needs no key: see 
 				}
 				var text string
 				var kept store.Key
-				err = s.Deed(cmd.Context(), p.ID, operator(), "key.create", func(in *store.Store) (_ map[string]string, err error) {
+				err = s.ChangeAudited(cmd.Context(), p.ID, operator(), "key.create", func(in *store.Store) (_ map[string]string, err error) {
 					text, kept, err = in.NewKey(cmd.Context(), p.ID, k)
 					return map[string]string{"key": strconv.FormatInt(kept.ID, 10), "name": name, "scopes": strings.Join(scopes, " ")}, err
 				})
@@ -100,15 +100,15 @@ func joinScopes(scopes []store.Scope) string {
 func keyState(k store.Key, now time.Time) string {
 	used := "never used"
 	if k.LastUsed != nil {
-		used = "used " + day(*k.LastUsed)
+		used = "used " + formatDay(*k.LastUsed)
 	}
 	switch {
 	case k.Revoked != nil:
-		return "revoked " + day(*k.Revoked)
+		return "revoked " + formatDay(*k.Revoked)
 	case k.Expires != nil && !now.Before(*k.Expires):
-		return "expired " + day(*k.Expires)
+		return "expired " + formatDay(*k.Expires)
 	case k.Expires != nil:
-		return used + ", until " + day(*k.Expires)
+		return used + ", until " + formatDay(*k.Expires)
 	}
 	return used
 }

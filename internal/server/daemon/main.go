@@ -44,7 +44,7 @@ func Main(ctx context.Context, args []string, io *IO) int {
 	root.SetOut(io.Out)
 	root.SetErr(io.Err)
 	err := root.ExecuteContext(ctx)
-	if err != nil && !errors.Is(err, errSaid) {
+	if err != nil && !errors.Is(err, errReported) {
 		fmt.Fprintln(io.Err, "pawld: "+err.Error())
 	}
 	return exitCode(ctx, err)

@@ -34,7 +34,7 @@ func memberAdd(g *globals) *cobra.Command {
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.withMember(cmd.Context(), args, func(ctx context.Context, s *store.Store, p store.Project, a store.Account) error {
-				err := s.Deed(ctx, p.ID, operator(), "member.set", func(in *store.Store) (map[string]string, error) {
+				err := s.ChangeAudited(ctx, p.ID, operator(), "member.set", func(in *store.Store) (map[string]string, error) {
 					return map[string]string{"account": fmt.Sprint(a.ID), "role": role}, in.SetMember(ctx, p.ID, a.ID, store.Role(role))
 				})
 				if err != nil {
@@ -64,7 +64,7 @@ func memberRemove(g *globals) *cobra.Command {
 				if role == "" {
 					return usageError{fmt.Errorf("%s has no role in %s: pawld member list %s shows who has", a.Name, p.Slug, p.Slug)}
 				}
-				err = s.Deed(ctx, p.ID, operator(), "member.remove", func(in *store.Store) (map[string]string, error) {
+				err = s.ChangeAudited(ctx, p.ID, operator(), "member.remove", func(in *store.Store) (map[string]string, error) {
 					return map[string]string{"account": fmt.Sprint(a.ID)}, in.SetMember(ctx, p.ID, a.ID, "")
 				})
 				if err != nil {

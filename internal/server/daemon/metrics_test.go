@@ -20,7 +20,7 @@ import (
 )
 
 // openTest opens the parts of a server on a fresh database.
-func openTest(t *testing.T) (*config, *parts) {
+func openTest(t *testing.T) (*config, *components) {
 	t.Helper()
 	c := defaults(environment{})
 	c.URL = "http://127.0.0.1:7295"

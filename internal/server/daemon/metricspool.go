@@ -9,7 +9,7 @@ import (
 )
 
 // watch adds the values that are read from the parts at each scrape.
-func (m *metrics) watch(p *parts, h *health) {
+func (m *metrics) watch(p *components, h *health) {
 	m.gauge("pawld_draining", "1 while the server goes away.", func() float64 {
 		if h.draining.Load() {
 			return 1

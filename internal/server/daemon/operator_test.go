@@ -63,7 +63,7 @@ func (o *operated) fill(slug string, days int) store.Project {
 	if _, _, err := f.all(o.t.Context(), demo.Year(3, demo.Size{Days: days, Configs: 1})); err != nil {
 		o.t.Fatal(err)
 	}
-	if _, err := alert.Look(o.t.Context(), s, p.ID); err != nil {
+	if _, err := alert.Scan(o.t.Context(), s, p.ID); err != nil {
 		o.t.Fatal(err)
 	}
 	return p

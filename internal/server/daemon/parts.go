@@ -15,8 +15,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
-// parts holds the components of a server; commands use those they need.
-type parts struct {
+// components holds the components of a server; commands use those they need.
+type components struct {
 	store *store.Store
 	blobs *blob.Bucket
 	queue *queue.Queue
@@ -24,8 +24,8 @@ type parts struct {
 }
 
 // openParts connects to everything that the settings name.
-func openParts(ctx context.Context, c *config, log *slog.Logger, t *tracing) (*parts, error) {
-	p := &parts{log: log}
+func openParts(ctx context.Context, c *config, log *slog.Logger, t *tracing) (*components, error) {
+	p := &components{log: log}
 	var err error
 	url := c.Database.URL.Reveal()
 	qc := queue.Config{URL: url, Log: quieter(log)}
@@ -50,7 +50,7 @@ func openParts(ctx context.Context, c *config, log *slog.Logger, t *tracing) (*p
 }
 
 // close closes everything. Running work ends first, or is cut off when ctx ends.
-func (p *parts) close(ctx context.Context) {
+func (p *components) close(ctx context.Context) {
 	var errs []error
 	if p.queue != nil {
 		errs = append(errs, p.queue.Stop(ctx))
@@ -67,7 +67,7 @@ func (p *parts) close(ctx context.Context) {
 }
 
 // server creates the HTTP server.
-func (p *parts) server(c *config, m server.Metrics, now func() time.Time) (*server.Server, error) {
+func (p *components) server(c *config, m server.Metrics, now func() time.Time) (*server.Server, error) {
 	verifier, err := p.verifier(c, now)
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (c *config) takesJobs() bool {
 }
 
 // verifier returns the verifier of CI job tokens; nil if they are not accepted.
-func (p *parts) verifier(c *config, now func() time.Time) (*identity.Verifier, error) {
+func (p *components) verifier(c *config, now func() time.Time) (*identity.Verifier, error) {
 	if len(c.CI.Issuers) == 0 {
 		return nil, nil
 	}
@@ -116,23 +116,23 @@ func (p *parts) verifier(c *config, now func() time.Time) (*identity.Verifier, e
 }
 
 // work maps the jobs of the queue to functions of the parts.
-func (p *parts) work(c *config, m *metrics) queue.Workers {
-	teller := alert.NewTeller(alert.Options{URL: c.URL, Private: c.Hooks.AllowPrivate, Mail: c.mail()})
+func (p *components) work(c *config, m *metrics) queue.Workers {
+	teller := alert.NewNotifier(alert.Options{URL: c.URL, Private: c.Hooks.AllowPrivate, Mail: c.mail()})
 	return queue.Workers{
-		Look: func(ctx context.Context, project int64) error { return p.look(ctx, m, project) },
+		Look: func(ctx context.Context, project int64) error { return p.scan(ctx, m, project) },
 		Tell: func(ctx context.Context, project int64, send queue.Send) error {
-			return p.store.Tell(ctx, project, c.Hooks.Every, send)
+			return p.store.Notify(ctx, project, c.Hooks.Every, send)
 		},
 		Deliver: func(ctx context.Context, project, hook int64, told time.Time) error {
 			began := time.Now()
 			err := teller.Deliver(ctx, p.store, project, hook, told)
 			m.jobDone("deliver", began, err)
 			if errors.Is(err, alert.ErrRefused) {
-				return errors.Join(queue.ErrNever, err)
+				return errors.Join(queue.ErrGiveUp, err)
 			}
 			return err
 		},
-		Waiting: p.store.Waiting,
+		Waiting: p.store.PendingProjects,
 		Compact: m.job("compact", func(ctx context.Context) error {
 			_, err := p.store.Compact(ctx, store.CompactOptions{})
 			return err
@@ -149,16 +149,16 @@ func (p *parts) work(c *config, m *metrics) queue.Workers {
 	}
 }
 
-// look moves points of commits whose time became known, then scans the project for changes.
-func (p *parts) look(ctx context.Context, m *metrics, project int64) error {
+// scan moves points of commits whose time became known, then scans the project for changes.
+func (p *components) scan(ctx context.Context, m *metrics, project int64) error {
 	began := time.Now()
 	if _, err := p.store.Resolve(ctx, project); err != nil {
 		m.jobDone("resolve", began, err) // those points stay for now; the others are scanned
 		p.log.WarnContext(ctx, "points of resolved commits stay where they are", "project", project, "error", err)
 	}
-	looked, err := alert.Look(ctx, p.store, project)
+	looked, err := alert.Scan(ctx, p.store, project)
 	if errors.Is(err, alert.ErrBusy) {
-		return queue.ErrLater
+		return queue.ErrRetryLater
 	}
 	m.jobDone("look", began, err)
 	if looked.Damaged > 0 {

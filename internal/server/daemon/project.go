@@ -84,7 +84,7 @@ func projectList(g *globals) *cobra.Command {
 					if p.Public {
 						seen = "public"
 					}
-					fmt.Fprintf(g.Out, "%-24s %-8s since %s  %s\n", p.Slug, seen, day(p.Created), p.Repository)
+					fmt.Fprintf(g.Out, "%-24s %-8s since %s  %s\n", p.Slug, seen, formatDay(p.Created), p.Repository)
 				}
 				return nil
 			})

@@ -40,12 +40,12 @@ their own.`,
 				return usageError{fmt.Errorf("a rule needs --repository-id, --owner-id and --workflow\n  gh api repos/OWNER/NAME --jq '.id, .owner.id' prints the numbers")}
 			}
 			return g.withStore(cmd.Context(), func(_ *config, s *store.Store) error {
-				return g.deed(cmd.Context(), s, args[0], "rule.add", func(in *store.Store, p store.Project) (done, error) {
+				return g.changeAudited(cmd.Context(), s, args[0], "rule.add", func(in *store.Store, p store.Project) (changeResult, error) {
 					if r.DefaultBranch == "" {
 						r.DefaultBranch = p.Branch
 					}
 					made, err := in.AddRule(cmd.Context(), p.ID, r)
-					return done{
+					return changeResult{
 						fmt.Sprintf("rule %d of %s: %s", made.ID, p.Slug, ruleLine(made.Rule)),
 						map[string]string{"rule": fmt.Sprint(made.ID), "repository_id": fmt.Sprint(r.RepositoryID), "workflow": r.Workflow},
 					}, err

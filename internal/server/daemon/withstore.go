@@ -75,5 +75,5 @@ func (g *globals) asJSON(v any) error {
 	return e.Encode(v)
 }
 
-// day formats a time for lists.
-func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+// formatDay formats a time for lists.
+func formatDay(t time.Time) string { return t.UTC().Format(time.DateOnly) }

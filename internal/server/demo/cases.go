@@ -66,8 +66,8 @@ var benchmarks = []benchmark{
 	{"blocks", "transpose", "kernels/blocks/transpose.cu", "", 18_900, []string{"N1024", "N4096", "N8192"}},
 }
 
-// kase is one case on one machine, with its properties that stay fixed for the year.
-type kase struct {
+// machineCase is one case on one machine, with its properties that stay fixed for the year.
+type machineCase struct {
 	measure.CaseKey
 	benchmark
 	machine *machine
@@ -78,8 +78,8 @@ type kase struct {
 }
 
 // cases generates the cases, each benchmark with at most configs configs.
-func cases(r *rand.Rand, configs int) []*kase {
-	var list []*kase
+func cases(r *rand.Rand, configs int) []*machineCase {
+	var list []*machineCase
 	for m := range machines {
 		for _, b := range benchmarks {
 			if !strings.Contains(strings.Join(machines[m].suites, " "), b.suite) {
@@ -90,7 +90,7 @@ func cases(r *rand.Rand, configs int) []*kase {
 				if i > 0 {
 					ns *= 2.3 + 1.4*r.Float64()
 				}
-				k := &kase{
+				k := &machineCase{
 					CaseKey: measure.CaseKey{Benchmark: b.name, Config: config, Implementation: measure.Candidate},
 					machine: &machines[m], benchmark: b, level: ns, noise: machines[m].noise * (0.7 + 0.8*r.Float64()), timer: measure.TimerDevice,
 				}

@@ -70,9 +70,9 @@ func Truth(seed uint64, size Size) []Planted { return newYear(seed, size).truth(
 type year struct {
 	size    Size
 	commits []commit
-	plants  []plant
+	plants  []plantedChange
 	seed    uint64
-	cases   []*kase
+	cases   []*machineCase
 }
 
 func newYear(seed uint64, size Size) *year {

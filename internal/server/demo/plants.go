@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// plant is a change at some time of the year, for part of the cases.
-type plant struct {
+// plantedChange is a change at some time of the year, for part of the cases.
+type plantedChange struct {
 	kind   Kind
 	at     float64 // as a fraction of the year
 	until  float64 // end of a drift
@@ -21,8 +21,8 @@ type plant struct {
 }
 
 // plants returns the changes of every year; their positions depend on its length.
-func plants(commits int) []plant {
-	list := []plant{
+func plants(commits int) []plantedChange {
+	list := []plantedChange{
 		{kind: Step, at: 0.09, bench: []string{"matmul"}, change: -0.14, title: "matmul: copy asynchronously, three stages", author: "wren"},
 		{kind: Step, at: 0.17, bench: []string{"softmax"}, device: l4, change: 0.065, title: "softmax: handle rows of one", author: "tomas"},
 		{kind: Drift, at: 0.47, until: 0.78, bench: []string{"rms_norm"}, device: h100, change: 0.08},
@@ -45,13 +45,13 @@ func plants(commits int) []plant {
 	return list
 }
 
-func (p *plant) in(k *kase) bool {
+func (p *plantedChange) in(k *machineCase) bool {
 	return (p.device == "" || p.device == k.machine.name) && (p.bench == nil || slices.Contains(p.bench, k.name)) && (p.config == "" || p.config == k.Config)
 }
 
 // level returns the time of a case at a commit, without noise. flip decides the speed of a card with two
 // speeds.
-func (y *year) level(k *kase, commit int, flip func() bool) float64 {
+func (y *year) level(k *machineCase, commit int, flip func() bool) float64 {
 	v := k.level
 	for i := range y.plants {
 		p := &y.plants[i]

@@ -38,8 +38,8 @@ func (y *year) run(yield func(*client.Report) bool) {
 	}
 }
 
-// historyTold is the number of parents that a report lists.
-const historyTold = 20
+// historyLength is the number of parents that a report lists.
+const historyLength = 20
 
 // report returns one run of a suite on a machine: of a commit, or of the pull request that became it.
 func (y *year) report(r *rand.Rand, n int, m *machine, suite string, pull bool) *client.Report {
@@ -61,7 +61,7 @@ func (y *year) report(r *rand.Rand, n int, m *machine, suite string, pull bool) 
 			rep.Trust = measure.SelfTimed
 		}
 	}
-	for i := n - 1; i >= 0 && len(rep.History) < historyTold; i-- {
+	for i := n - 1; i >= 0 && len(rep.History) < historyLength; i-- {
 		rep.History = append(rep.History, y.commits[i].Commit)
 	}
 	rep.Measured = began
@@ -88,10 +88,10 @@ func (y *year) measure(r *rand.Rand, rep *client.Report, n int, m *machine) {
 		}
 	}
 	rep.Health = m.health(r, rep, slow, disturbed)
-	rep.Verdict, rep.Sentence = concluded(rep.Points)
+	rep.Verdict, rep.Sentence = worstVerdict(rep.Points)
 }
 
-func (y *year) point(r *rand.Rand, rep *client.Report, n int, k *kase, flip func() bool, disturbed float64) client.Point {
+func (y *year) point(r *rand.Rand, rep *client.Report, n int, k *machineCase, flip func() bool, disturbed float64) client.Point {
 	level := y.level(k, n, flip)
 	spread := k.noise * (0.6 + 0.9*r.Float64())
 	value := level * disturbed * math.Exp(k.noise*r.NormFloat64())
@@ -147,8 +147,8 @@ func (m *machine) health(r *rand.Rand, rep *client.Report, slow, disturbed float
 	return h
 }
 
-// concluded returns the worst verdict of the points, and a sentence about it.
-func concluded(points []client.Point) (ratchet.Verdict, string) {
+// worstVerdict returns the worst verdict of the points, and a sentence about it.
+func worstVerdict(points []client.Point) (ratchet.Verdict, string) {
 	count := map[ratchet.Verdict]int{}
 	for _, p := range points {
 		count[p.Verdict]++

@@ -72,7 +72,7 @@ func NewWriter(w io.Writer, project string) *Writer {
 }
 
 // Write adds points of a series.
-func (w *Writer) Write(s client.Series, points []client.Kept) error {
+func (w *Writer) Write(s client.Series, points []client.StoredPoint) error {
 	w.rows = w.rows[:0]
 	row := rowOf(s)
 	for i := range points {
@@ -100,7 +100,7 @@ func rowOf(s client.Series) Row {
 	}
 }
 
-func (r Row) with(p *client.Kept) Row {
+func (r Row) with(p *client.StoredPoint) Row {
 	r.At, r.Report, r.Commit = p.At.UnixMicro(), p.Report, known(p.Commit)
 	r.Value, r.Low, r.High, r.Spread, r.Rounds = p.Value, p.Low, p.High, p.Spread, int32(min(p.Rounds, 1<<31-1))
 	r.Baseline, r.Moved, r.Trust, r.Verdict = known(p.Baseline), p.Moved, string(p.Trust), known(p.Verdict)

@@ -38,12 +38,12 @@ func TestPointsAsRows(t *testing.T) {
 	w := NewWriter(&out, "kernels")
 	cold := seriesNo(8)
 	cold.Cache, cold.Metric, cold.Better, cold.Lane = measure.Cold, "allocs/op", measure.Higher, client.Fork
-	whole := client.Kept{
+	whole := client.StoredPoint{
 		At: noon, Report: 5, Commit: "c0ffee", Value: 1.5, Low: 1.25, High: 1.75, Spread: 0.5, Rounds: 12,
 		Baseline: 2, Moved: true, Trust: measure.Checked, Verdict: "improvement",
 	}
-	bare := client.Kept{At: noon.Add(time.Microsecond), Report: 6, Value: 3, Low: 3, High: 3, Trust: measure.TrustImported}
-	for _, err := range []error{w.Write(seriesNo(7), []client.Kept{whole, bare}), w.Write(cold, []client.Kept{bare}), w.Close()} {
+	bare := client.StoredPoint{At: noon.Add(time.Microsecond), Report: 6, Value: 3, Low: 3, High: 3, Trust: measure.TrustImported}
+	for _, err := range []error{w.Write(seriesNo(7), []client.StoredPoint{whole, bare}), w.Write(cold, []client.StoredPoint{bare}), w.Close()} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestWholeOrNone(t *testing.T) {
 	}
 	out.Reset()
 	w := NewWriter(&out, "kernels")
-	if err := w.Write(seriesNo(1), make([]client.Kept, 10)); err != nil {
+	if err := w.Write(seriesNo(1), make([]client.StoredPoint, 10)); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
@@ -118,7 +118,7 @@ func TestAnyPointsComeBack(t *testing.T) {
 		}
 		var want, got []numbers
 		for id := int64(1); id <= int64(rapid.IntRange(0, 4).Draw(t, "series")); id++ {
-			points := make([]client.Kept, rapid.IntRange(0, 30).Draw(t, "points"))
+			points := make([]client.StoredPoint, rapid.IntRange(0, 30).Draw(t, "points"))
 			for i := range points {
 				p := &points[i]
 				p.At = time.UnixMicro(rapid.Int64Range(-1e15, 1e16).Draw(t, "at"))
@@ -166,7 +166,7 @@ func (f *full) Write(b []byte) (int, error) {
 // A disk that is full is an error, at the latest at the end.
 func TestWriteFails(t *testing.T) {
 	w := NewWriter(&full{left: 100}, "kernels")
-	err := w.Write(seriesNo(1), make([]client.Kept, 1000))
+	err := w.Write(seriesNo(1), make([]client.StoredPoint, 1000))
 	if err = errors.Join(err, w.Close()); err == nil {
 		t.Error("nobody noticed")
 	}

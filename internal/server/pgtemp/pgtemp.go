@@ -48,7 +48,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return nil, fmt.Errorf("making the folder of a PostgreSQL: %w", err)
 	}
-	if err := s.giveAway(o.Dir); err != nil {
+	if err := s.chownFolder(o.Dir); err != nil {
 		return nil, err
 	}
 	s.settings = append([]string{"listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200"}, o.Settings...)
@@ -177,8 +177,8 @@ func (s *Server) run(ctx context.Context, name string, args ...string) error {
 	return nil
 }
 
-// giveAway makes another user own the folder if this process runs as root.
-func (s *Server) giveAway(dir string) error {
+// chownFolder makes another user own the folder if this process runs as root.
+func (s *Server) chownFolder(dir string) error {
 	if os.Getuid() != 0 {
 		return nil
 	}

@@ -19,7 +19,7 @@ var ErrCorrupt = errors.New("this is no tile")
 
 // maxRaw limits the unpacked size of a tile: a count, a unit, and for each point at most two long
 // varints, one varint each for rounds and flags, and five numbers.
-const maxRaw = 16 + Full*(2*binary.MaxVarintLen64+2*binary.MaxVarintLen32+5*4)
+const maxRaw = 16 + MaxPoints*(2*binary.MaxVarintLen64+2*binary.MaxVarintLen32+5*4)
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -139,7 +139,7 @@ func Decode(data []byte) ([]Point, error) {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	r := reader{rest: raw}
-	n := r.unsigned(Full)
+	n := r.unsigned(MaxPoints)
 	if n == 0 || r.bad {
 		return nil, fmt.Errorf("%w: it has no points, or too many", ErrCorrupt)
 	}

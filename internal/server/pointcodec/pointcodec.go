@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Full is the maximum number of points in a tile.
-const Full = 256
+// MaxPoints is the maximum number of points in a tile.
+const MaxPoints = 256
 
 // Point is a stored point of a series. Time and report together identify it.
 type Point struct {
@@ -34,8 +34,8 @@ func Compare(a, b Point) int {
 
 // check refuses points that a tile cannot represent.
 func check(points []Point) error {
-	if len(points) == 0 || len(points) > Full {
-		return fmt.Errorf("a tile of %d points: it holds 1 to %d", len(points), Full)
+	if len(points) == 0 || len(points) > MaxPoints {
+		return fmt.Errorf("a tile of %d points: it holds 1 to %d", len(points), MaxPoints)
 	}
 	for i, p := range points {
 		if i > 0 && Compare(points[i-1], p) >= 0 {
@@ -86,9 +86,9 @@ func Split(points []Point, open bool) [][]Point {
 	if len(points) == 0 {
 		return nil
 	}
-	size := Full
+	size := MaxPoints
 	if !open {
-		tiles := (len(points) + Full - 1) / Full
+		tiles := (len(points) + MaxPoints - 1) / MaxPoints
 		size = (len(points) + tiles - 1) / tiles
 	}
 	return slices.Collect(slices.Chunk(points, size))

@@ -81,11 +81,11 @@ func same(a, b pointcodec.Point) bool {
 func TestBelievablePointsTakeTwentyBytesAtMost(t *testing.T) {
 	bytes, points := 0, 0
 	for seed := range uint64(40) {
-		data, err := pointcodec.Encode(pointcodectest.History(pointcodec.Full, seed))
+		data, err := pointcodec.Encode(pointcodectest.History(pointcodec.MaxPoints, seed))
 		if err != nil {
 			t.Fatal(err)
 		}
-		bytes, points = bytes+len(data), points+pointcodec.Full
+		bytes, points = bytes+len(data), points+pointcodec.MaxPoints
 	}
 	each := float64(bytes) / float64(points)
 	t.Logf("%.2f bytes a point", each)
@@ -103,7 +103,7 @@ func TestEncodeRefuses(t *testing.T) {
 	}
 	for name, points := range map[string][]pointcodec.Point{
 		"no points":       nil,
-		"too many":        pointcodectest.History(pointcodec.Full+1, 1),
+		"too many":        pointcodectest.History(pointcodec.MaxPoints+1, 1),
 		"not sorted":      {{At: 2}, {At: 1}},
 		"one point twice": {{At: 2, Report: 3}, {At: 2, Report: 3}},
 		"not a number":    with(func(p *pointcodec.Point) { p.Low = float32(math.NaN()) }),
@@ -300,7 +300,7 @@ func TestDecodeBomb(t *testing.T) {
 }
 
 func BenchmarkDecode(b *testing.B) {
-	data, _ := pointcodec.Encode(pointcodectest.History(pointcodec.Full, 1))
+	data, _ := pointcodec.Encode(pointcodectest.History(pointcodec.MaxPoints, 1))
 	for b.Loop() {
 		if _, err := pointcodec.Decode(data); err != nil {
 			b.Fatal(err)

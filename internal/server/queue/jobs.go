@@ -28,30 +28,30 @@ const (
 
 // Queues are separate so that slow background work does not delay urgent work.
 const (
-	lookQueue  = "look"
-	tellQueue  = "tell"
-	houseQueue = "house"
+	scanQueue        = "look"
+	tellQueue        = "tell"
+	maintenanceQueue = "house"
 )
 
-// lookArgs requests a scan of a project. The report id is for people who read the table, the trace for
+// scanArgs requests a scan of a project. The report id is for people who read the table, the trace for
 // following one report through the server.
-type lookArgs struct {
+type scanArgs struct {
 	Project int64  `json:"project"`
 	Report  int64  `json:"report,omitempty"`
 	Trace   string `json:"trace,omitempty"`
 }
 
-func (lookArgs) Kind() string { return "look" }
-func (lookArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: lookQueue, MaxAttempts: lookAttempts}
+func (scanArgs) Kind() string { return "look" }
+func (scanArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: scanQueue, MaxAttempts: lookAttempts}
 }
 
-type tellArgs struct {
+type notifyArgs struct {
 	Project int64 `json:"project"`
 }
 
-func (tellArgs) Kind() string { return "tell" }
-func (tellArgs) InsertOpts() river.InsertOpts {
+func (notifyArgs) Kind() string { return "tell" }
+func (notifyArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: tellQueue, MaxAttempts: keepAttempts}
 }
 
@@ -67,14 +67,14 @@ func (deliverArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: tellQueue, MaxAttempts: deliverAttempts}
 }
 
-// houseArgs requests one of the maintenance tasks.
-type houseArgs struct {
+// maintenanceArgs requests one of the maintenance tasks.
+type maintenanceArgs struct {
 	What string `json:"what"`
 }
 
-func (houseArgs) Kind() string { return "house" }
-func (houseArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: houseQueue, MaxAttempts: keepAttempts}
+func (maintenanceArgs) Kind() string { return "house" }
+func (maintenanceArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: maintenanceQueue, MaxAttempts: keepAttempts}
 }
 
 // riverConfig returns the complete configuration of River.
@@ -84,9 +84,9 @@ func (q *Queue) riverConfig(w Workers) *river.Config {
 		Logger:  q.config.Log,
 		Workers: q.workers(w),
 		Queues: map[string]river.QueueConfig{
-			lookQueue:  {MaxWorkers: 16}, // most only signal a scan that is already running
-			tellQueue:  {MaxWorkers: 4},
-			houseQueue: {MaxWorkers: 1}, // one task at a time: maintenance is not urgent
+			scanQueue:        {MaxWorkers: 16}, // most only signal a scan that is already running
+			tellQueue:        {MaxWorkers: 4},
+			maintenanceQueue: {MaxWorkers: 1}, // one task at a time: maintenance is not urgent
 		},
 		PeriodicJobs: q.periodic(w),
 
@@ -104,7 +104,7 @@ func (q *Queue) riverConfig(w Workers) *river.Config {
 
 func (q *Queue) workers(w Workers) *river.Workers {
 	list := river.NewWorkers()
-	river.AddWorker(list, river.WorkFunc(func(ctx context.Context, job *river.Job[lookArgs]) error {
+	river.AddWorker(list, river.WorkFunc(func(ctx context.Context, job *river.Job[scanArgs]) error {
 		if w.Look == nil {
 			return nil
 		}
@@ -115,7 +115,7 @@ func (q *Queue) workers(w Workers) *river.Workers {
 		}
 		return outcome(q.looks.at(ctx, job.Args.Project, w.Look))
 	}))
-	river.AddWorker(list, river.WorkFunc(func(ctx context.Context, job *river.Job[tellArgs]) error {
+	river.AddWorker(list, river.WorkFunc(func(ctx context.Context, job *river.Job[notifyArgs]) error {
 		if w.Tell == nil {
 			return nil
 		}
@@ -131,31 +131,31 @@ func (q *Queue) workers(w Workers) *river.Workers {
 		}
 		return outcome(w.Deliver(ctx, job.Args.Project, job.Args.Hook, job.Args.Told))
 	}))
-	river.AddWorker(list, &houseWorker{house: q.house(w)})
+	river.AddWorker(list, &maintenanceWorker{house: q.maintenanceTasks(w)})
 	return list
 }
 
 // outcome converts an error to River's.
 func outcome(err error) error {
 	switch {
-	case errors.Is(err, ErrLater):
+	case errors.Is(err, ErrRetryLater):
 		return river.JobSnooze(time.Second)
-	case errors.Is(err, ErrNever):
+	case errors.Is(err, ErrGiveUp):
 		return river.JobCancel(err)
 	default:
 		return err
 	}
 }
 
-// houseWorker runs the maintenance tasks, which take long.
-type houseWorker struct {
-	river.WorkerDefaults[houseArgs]
+// maintenanceWorker runs the maintenance tasks, which take long.
+type maintenanceWorker struct {
+	river.WorkerDefaults[maintenanceArgs]
 	house map[string]func(context.Context) error
 }
 
-func (*houseWorker) Timeout(*river.Job[houseArgs]) time.Duration { return longTimeout }
+func (*maintenanceWorker) Timeout(*river.Job[maintenanceArgs]) time.Duration { return longTimeout }
 
-func (h *houseWorker) Work(ctx context.Context, job *river.Job[houseArgs]) error {
+func (h *maintenanceWorker) Work(ctx context.Context, job *river.Job[maintenanceArgs]) error {
 	do := h.house[job.Args.What]
 	if do == nil {
 		return river.JobCancel(fmt.Errorf("nothing is known of %q", job.Args.What))

@@ -101,7 +101,7 @@ func newLag(t *testing.T) *lag {
 	l.dirty, err = pgx.Connect(ctx, url)
 	must(err)
 	t.Cleanup(func() { _ = l.dirty.Close(context.WithoutCancel(ctx)) })
-	must(l.q.Start(ctx, queue.Workers{Look: l.look, Waiting: l.s.Waiting}))
+	must(l.q.Start(ctx, queue.Workers{Look: l.look, Waiting: l.s.PendingProjects}))
 	t.Cleanup(func() { stop(t, l.q) })
 	return l
 }
@@ -109,7 +109,7 @@ func newLag(t *testing.T) *lag {
 // look notes how long what it looked at has waited. A report that is known here only
 // after the look that saw it waits for the next one: the figures are never too good.
 func (l *lag) look(ctx context.Context, project int64) error {
-	if _, err := alert.Look(ctx, l.s, project); err != nil {
+	if _, err := alert.Scan(ctx, l.s, project); err != nil {
 		return err
 	}
 	end := time.Now()

@@ -14,7 +14,7 @@ func TestAPanicGivesItsPlaceBack(t *testing.T) {
 		l := newLooks(0)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		for range 2 * atOnce {
+		for range 2 * maxConcurrentScans {
 			func() {
 				defer func() { _ = recover() }() // as River does
 				_ = l.at(ctx, 1, func(context.Context, int64) error { panic("an unexpected series") })

@@ -12,8 +12,8 @@ import (
 
 const sweep = "sweep"
 
-// house returns the periodic tasks by name.
-func (q *Queue) house(w Workers) map[string]func(context.Context) error {
+// maintenanceTasks returns the periodic tasks by name.
+func (q *Queue) maintenanceTasks(w Workers) map[string]func(context.Context) error {
 	all := map[string]func(context.Context) error{
 		"compact": w.Compact, "partitions": w.Partitions, "retain": w.Retain, "collect": w.Collect,
 	}
@@ -29,19 +29,19 @@ func (q *Queue) periodic(w Workers) []*river.PeriodicJob {
 	every := map[string]time.Duration{
 		sweep: q.config.Sweep, "compact": time.Hour, "partitions": 6 * time.Hour, "retain": 6 * time.Hour, "collect": 12 * time.Hour,
 	}
-	house := q.house(w)
+	house := q.maintenanceTasks(w)
 	var list []*river.PeriodicJob
 	for _, what := range []string{sweep, "partitions", "compact", "retain", "collect"} {
 		if house[what] == nil {
 			continue
 		}
-		queue := houseQueue
+		queue := maintenanceQueue
 		if what == sweep {
 			queue = tellQueue // it must not wait behind hours of compaction
 		}
 		list = append(list, river.NewPeriodicJob(river.PeriodicInterval(every[what]),
 			func() (river.JobArgs, *river.InsertOpts) {
-				return houseArgs{What: what}, &river.InsertOpts{Queue: queue}
+				return maintenanceArgs{What: what}, &river.InsertOpts{Queue: queue}
 			},
 			&river.PeriodicJobOpts{ID: what, RunOnStart: true}))
 	}
@@ -57,10 +57,10 @@ func (q *Queue) sweep(ctx context.Context, w Workers) error {
 	failpoint.At("queue.swept")
 	var jobs []river.InsertManyParams
 	for _, p := range look {
-		jobs = append(jobs, river.InsertManyParams{Args: lookArgs{Project: p}})
+		jobs = append(jobs, river.InsertManyParams{Args: scanArgs{Project: p}})
 	}
 	for _, p := range tell {
-		jobs = append(jobs, river.InsertManyParams{Args: tellArgs{Project: p}})
+		jobs = append(jobs, river.InsertManyParams{Args: notifyArgs{Project: p}})
 	}
 	if len(jobs) == 0 {
 		return nil

@@ -45,12 +45,12 @@ type Config struct {
 
 // Workers holds the functions that do the work. A nil function is never called.
 type Workers struct {
-	// Look scans the new reports of a project. ErrLater postpones it.
+	// Look scans the new reports of a project. ErrRetryLater postpones it.
 	Look func(ctx context.Context, project int64) error
 	// Tell decides whether to notify a project. It calls send for each hook, in the transaction that records the
 	// notification.
 	Tell func(ctx context.Context, project int64, send Send) error
-	// Deliver sends one digest to one hook. After an error it is retried at growing intervals; ErrNever ends the
+	// Deliver sends one digest to one hook. After an error it is retried at growing intervals; ErrGiveUp ends the
 	// retries.
 	Deliver func(ctx context.Context, project, hook int64, told time.Time) error
 	// Waiting returns the projects with reports to scan, and those with news to send.
@@ -63,10 +63,10 @@ type Workers struct {
 type Send func(ctx context.Context, tx pgx.Tx, hook int64, told time.Time) error
 
 var (
-	// ErrLater means that a job cannot be done right now; it is not a failure.
-	ErrLater = errors.New("later")
-	// ErrNever means that a job cannot be done, however often it is tried.
-	ErrNever = errors.New("never")
+	// ErrRetryLater means that a job cannot be done right now; it is not a failure.
+	ErrRetryLater = errors.New("later")
+	// ErrGiveUp means that a job cannot be done, however often it is tried.
+	ErrGiveUp = errors.New("never")
 )
 
 // Queue schedules and runs jobs. Its methods are safe for concurrent use.
@@ -75,7 +75,7 @@ type Queue struct {
 	pool   *pgxpool.Pool
 	insert *river.Client[pgx.Tx] // only adds jobs
 	work   *river.Client[pgx.Tx] // nil before Start
-	looks  *looks
+	looks  *scanCoalescer
 }
 
 // New connects to the queue. Jobs run between Start and Stop.
@@ -116,7 +116,7 @@ func New(ctx context.Context, c Config) (*Queue, error) {
 // Enqueue requests a scan, in the transaction that stores a report. The job is not unique: otherwise writers
 // would wait for each other.
 func (q *Queue) Enqueue(ctx context.Context, tx pgx.Tx, project, report int64) error {
-	args := lookArgs{Project: project, Report: report}
+	args := scanArgs{Project: project, Report: report}
 	if q.config.Carry != nil {
 		args.Trace = q.config.Carry(ctx)
 	}

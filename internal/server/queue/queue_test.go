@@ -158,7 +158,7 @@ func TestLaterAgainAndNever(t *testing.T) {
 	work := queue.Workers{
 		Look: func(context.Context, int64) error {
 			if looks.Add(1) == 1 {
-				return queue.ErrLater
+				return queue.ErrRetryLater
 			}
 			return nil
 		},
@@ -174,7 +174,7 @@ func TestLaterAgainAndNever(t *testing.T) {
 			}
 			if hook == 9 {
 				refused.Add(1)
-				return queue.ErrNever
+				return queue.ErrGiveUp
 			}
 			delivered.Add(1)
 			return nil

@@ -39,9 +39,9 @@ func (s *Store) Audit(ctx context.Context, project int64, actor, action string, 
 // audit adds a line as part of a transaction, so that a change and its audit line are committed
 // together. Writers of one project wait for each other until they commit.
 func audit(ctx context.Context, tx pgx.Tx, project int64, at time.Time, actor, action string, detail map[string]string) error {
-	e := Entry{N: 1, At: at.UTC().Truncate(time.Microsecond), Actor: plain(actor), Action: plain(action), Detail: map[string]string{}}
+	e := Entry{N: 1, At: at.UTC().Truncate(time.Microsecond), Actor: sanitizeText(actor), Action: sanitizeText(action), Detail: map[string]string{}}
 	for k, v := range detail {
-		e.Detail[plain(k)] = plain(v)
+		e.Detail[sanitizeText(k)] = sanitizeText(v)
 	}
 	text, err := json.Marshal(e.Detail)
 	if err != nil {
@@ -136,7 +136,7 @@ func entryOf(row db.AuditAfterRow) (Entry, error) {
 	return e, nil
 }
 
-// plain replaces invalid UTF-8 and zero bytes, which the database rejects.
-func plain(text string) string {
+// sanitizeText replaces invalid UTF-8 and zero bytes, which the database rejects.
+func sanitizeText(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }

@@ -52,9 +52,9 @@ func (s *Store) HasBlob(ctx context.Context, project int64, digest string) (size
 	return size, true, nil
 }
 
-// RoomForBlob returns a [QuotaError] if a blob of this size would exceed the project's quota.
-func (s *Store) RoomForBlob(ctx context.Context, project, size int64, lane client.Lane) error {
-	return s.quotas.room(ctx, s, project, lane, 0, size)
+// CheckBlobQuota returns a [QuotaError] if a blob of this size would exceed the project's quota.
+func (s *Store) CheckBlobQuota(ctx context.Context, project, size int64, lane client.Lane) error {
+	return s.quotas.check(ctx, s, project, lane, 0, size)
 }
 
 // lockBlob returns the statement that starts a transaction which records a blob or removes its

@@ -15,7 +15,7 @@ import (
 // by it.
 func TestForksHaveQuotasOfTheirOwn(t *testing.T) {
 	s, _ := opened(t)
-	p, err := s.CreateProject(t.Context(), store.Project{Project: client.Project{Slug: "a"}, Settings: store.Settings{PointsADay: 40, Series: 400, BlobBytes: 400, ForkBlobBytes: 50}})
+	p, err := s.CreateProject(t.Context(), store.Project{Project: client.Project{Slug: "a"}, Settings: store.Settings{PointsPerDay: 40, Series: 400, BlobBytes: 400, ForkBlobBytes: 50}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,8 +33,8 @@ func TestForksHaveQuotasOfTheirOwn(t *testing.T) {
 	if _, err := s.AddBlob(t.Context(), p.ID, strings.Repeat("ab", 32), 40, client.Fork); err != nil {
 		t.Fatal(err)
 	}
-	refused("bytes of blobs of forks", s.RoomForBlob(t.Context(), p.ID, 11, client.Fork))
-	if err := s.RoomForBlob(t.Context(), p.ID, 300, client.Main); err != nil {
+	refused("bytes of blobs of forks", s.CheckBlobQuota(t.Context(), p.ID, 11, client.Fork))
+	if err := s.CheckBlobQuota(t.Context(), p.ID, 300, client.Main); err != nil {
 		t.Error(err)
 	}
 	p.Settings = store.Settings{Series: 40}
@@ -122,7 +122,7 @@ func TestDeedsAreWhole(t *testing.T) {
 		{func(in *store.Store) (map[string]string, error) { return map[string]string{"hook": "1"}, hook(in) }, "1 1"},
 		{func(*store.Store) (map[string]string, error) { return nil, nil }, "1 1"}, //nolint:nilnil // nothing was done
 	} {
-		err := s.Deed(t.Context(), project, "mona", "hook.add", c.do)
+		err := s.ChangeAudited(t.Context(), project, "mona", "hook.add", c.do)
 		if got := counts(); got != c.want {
 			t.Errorf("%v: hooks and lines %s, want %s", err, got, c.want)
 		}

@@ -8,16 +8,16 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 )
 
-// told holds the commits that a report describes, as columns sorted by sha.
-type told struct {
+// reportedCommits holds the commits that a report describes, as columns sorted by sha.
+type reportedCommits struct {
 	shas, parents, authors, titles []string
 	times                          []*time.Time
 }
 
-// news returns the commits of a report that may be new to the database. It omits those whose
+// unknownCommits returns the commits of a report that may be new to the database. It omits those whose
 // time is already known from an equally trusted sender. Each report carries 256 parents, of
 // which usually none is new.
-func (s *Store) news(r *row) told {
+func (s *Store) unknownCommits(r *row) reportedCommits {
 	all := append([]client.Commit{r.report.Commit}, r.report.History...)
 	known := make([]bool, len(all))
 	s.known.commits.get(len(all), func(n int) commitKey { return commitKey{r.project, all[n].SHA} },
@@ -30,7 +30,7 @@ func (s *Store) news(r *row) told {
 	}
 	slices.SortStableFunc(list, func(a, b client.Commit) int { return cmp.Compare(a.SHA, b.SHA) })
 	list = slices.CompactFunc(list, func(a, b client.Commit) bool { return a.SHA == b.SHA })
-	var t told
+	var t reportedCommits
 	for _, c := range list {
 		t.shas, t.parents, t.times = append(t.shas, c.SHA), append(t.parents, c.Parent), append(t.times, c.At)
 		t.authors, t.titles = append(t.authors, c.Author), append(t.titles, c.Title)
@@ -38,11 +38,11 @@ func (s *Store) news(r *row) told {
 	return t
 }
 
-// tellCommits is the part of writeReport that records commits. It writes a row if the commit is
+// insertCommits is the part of writeReportSQL that records commits. It writes a row if the commit is
 // new, if its time becomes known, or if this sender is more trusted than the previous one. Rows
 // are found by the index alone, however old the plan is. A report with the same commit waits for
 // the end of the transaction. All reports write commits in the same order.
-const tellCommits = `
+const insertCommits = `
   insert into pawl.revision as r (project_id, lane, sha, parent, at, author, title)
   select $1, $13, unnest($34::text[]), unnest($35::text[]), unnest($36::timestamptz[]), unnest($37::text[]), unnest($38::text[]) from receipt
   on conflict (project_id, sha) do update set at = excluded.at, lane = excluded.lane,
@@ -51,9 +51,9 @@ const tellCommits = `
     title  = case when excluded.title  <> '' and (r.title  = '' or r.lane > excluded.lane) then excluded.title  else r.title  end
   where excluded.at is not null and (r.at is null or r.lane > excluded.lane)`
 
-// settle caches, after the commit, those commits whose time only a more trusted sender can still
+// cacheCommits caches, after the commit, those commits whose time only a more trusted sender can still
 // change.
-func (s *Store) settle(r *row) {
+func (s *Store) cacheCommits(r *row) {
 	for n, sha := range r.commits.shas {
 		if r.commits.times[n] != nil {
 			s.known.commits.add(commitKey{r.project, sha}, r.lane)

@@ -15,7 +15,7 @@ import (
 // CompactOptions selects the points to move into tiles.
 type CompactOptions struct {
 	Project int64     // 0 means all
-	Before  time.Time // only points dated before it; zero means [HotSince] of now
+	Before  time.Time // only points dated before it; zero means [CompactBefore] of now
 	Batch   int       // max points per transaction; 0 means 20,000
 }
 
@@ -26,10 +26,10 @@ type Compacted struct {
 	Again  int `json:"again"`  // of those, existing tiles that were rewritten
 }
 
-// HotSince returns the time before which points are compacted: the start of a month. All months
+// CompactBefore returns the time before which points are compacted: the start of a month. All months
 // before it ended at least ten days ago. A partition is then emptied once and dropped, and each tile is
 // written a few times instead of every night.
-func HotSince(now time.Time) time.Time {
+func CompactBefore(now time.Time) time.Time {
 	t := now.UTC().AddDate(0, 0, -10)
 	return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
 }
@@ -40,7 +40,7 @@ func HotSince(now time.Time) time.Time {
 // only the rows it removed. Late points go into the tile that covers them.
 func (s *Store) Compact(ctx context.Context, o CompactOptions) (Compacted, error) {
 	if o.Before.IsZero() {
-		o.Before = HotSince(s.now())
+		o.Before = CompactBefore(s.now())
 	}
 	if o.Batch <= 0 {
 		o.Batch = 20_000
@@ -117,14 +117,14 @@ func (s *Store) compactBatch(ctx context.Context, project, from int64, o Compact
 	return next, done, err
 }
 
-// ofSeries holds sorted points of one series.
-type ofSeries struct {
+// seriesPoints holds sorted points of one series.
+type seriesPoints struct {
 	series int64
 	points []pointcodec.Point
 }
 
 // takePoints deletes the first hot points in series order and returns them.
-func takePoints(ctx context.Context, tx pgx.Tx, project, from int64, o CompactOptions) ([]ofSeries, error) {
+func takePoints(ctx context.Context, tx pgx.Tx, project, from int64, o CompactOptions) ([]seriesPoints, error) {
 	// Use the rows that the delete returned: a row that arrived later stays hot.
 	rows, err := tx.Query(ctx, `with first as (
 			select series_id, at, report_id from pawl.point where project_id = $1 and series_id >= $2 and at < $3
@@ -143,12 +143,12 @@ func takePoints(ctx context.Context, tx pgx.Tx, project, from int64, o CompactOp
 }
 
 // bySeries sorts series by id and their points by time.
-func bySeries(by map[int64][]pointcodec.Point) []ofSeries {
-	list := make([]ofSeries, 0, len(by))
+func bySeries(by map[int64][]pointcodec.Point) []seriesPoints {
+	list := make([]seriesPoints, 0, len(by))
 	for series, points := range by {
 		slices.SortFunc(points, pointcodec.Compare)
-		list = append(list, ofSeries{series, points})
+		list = append(list, seriesPoints{series, points})
 	}
-	slices.SortFunc(list, func(a, b ofSeries) int { return sign(a.series - b.series) })
+	slices.SortFunc(list, func(a, b seriesPoints) int { return sign(a.series - b.series) })
 	return list
 }

@@ -21,7 +21,7 @@ type Partitioned struct {
 }
 
 // Partitions creates the partitions of this month and the next ones. It drops partitions that
-// are empty and before [HotSince]. A partition in use is left for the next call.
+// are empty and before [CompactBefore]. A partition in use is left for the next call.
 func (s *Store) Partitions(ctx context.Context) (Partitioned, error) {
 	var done Partitioned
 	now := s.now().UTC()
@@ -41,7 +41,7 @@ func (s *Store) Partitions(ctx context.Context) (Partitioned, error) {
 		return done, err
 	}
 	for _, month := range months {
-		if !month.Before(HotSince(now)) {
+		if !month.Before(CompactBefore(now)) {
 			continue
 		}
 		dropped, err := s.dropPartition(ctx, month)

@@ -22,7 +22,7 @@ func (p place) before(q pointcodec.Point) bool {
 
 // storePoints writes points into the tiles that cover them: the last tile that starts before
 // them, or new tiles. Tiles of a series never overlap. The caller holds lockTiles.
-func storePoints(ctx context.Context, tx pgx.Tx, project int64, batch []ofSeries) (written, again int, err error) {
+func storePoints(ctx context.Context, tx pgx.Tx, project int64, batch []seriesPoints) (written, again int, err error) {
 	if len(batch) == 0 {
 		return 0, 0, nil
 	}
@@ -30,7 +30,7 @@ func storePoints(ctx context.Context, tx pgx.Tx, project int64, batch []ofSeries
 	if err != nil {
 		return 0, 0, err
 	}
-	var jobs []refill
+	var jobs []tileUpdate
 	for _, b := range batch {
 		jobs = append(jobs, assign(b, places[b.series])...)
 	}
@@ -38,14 +38,14 @@ func storePoints(ctx context.Context, tx pgx.Tx, project int64, batch []ofSeries
 	if err != nil {
 		return 0, 0, err
 	}
-	var tiles []resting
+	var tiles []tileRecord
 	for _, j := range jobs {
 		points := j.points
 		if j.into != nil {
 			points = pointcodec.Merge(old[tileKey{j.series, *j.into}], points)
 		}
 		for _, part := range pointcodec.Split(points, j.open) {
-			r, err := rest(j.series, part)
+			r, err := packTile(j.series, part)
 			if err != nil {
 				return 0, 0, err
 			}
@@ -55,8 +55,8 @@ func storePoints(ctx context.Context, tx pgx.Tx, project int64, batch []ofSeries
 	return len(tiles), len(old), insertTiles(ctx, tx, project, tiles)
 }
 
-// refill is a set of points to add to one tile, or to a series without tiles.
-type refill struct {
+// tileUpdate is a set of points to add to one tile, or to a series without tiles.
+type tileUpdate struct {
 	series int64
 	into   *place // nil if the series has no tile yet
 	open   bool   // it is the last tile, so it may be filled completely
@@ -65,11 +65,11 @@ type refill struct {
 
 // assign distributes the points of a series over its tiles. Points before the first tile go
 // into it.
-func assign(b ofSeries, places []place) []refill {
+func assign(b seriesPoints, places []place) []tileUpdate {
 	if len(places) == 0 {
-		return []refill{{series: b.series, open: true, points: b.points}}
+		return []tileUpdate{{series: b.series, open: true, points: b.points}}
 	}
-	var list []refill
+	var list []tileUpdate
 	for rest := b.points; len(rest) > 0; {
 		i := max(0, lastBefore(places, rest[0]))
 		n := len(rest)
@@ -81,7 +81,7 @@ func assign(b ofSeries, places []place) []refill {
 				return -1
 			})
 		}
-		list = append(list, refill{series: b.series, into: &places[i], open: i+1 == len(places), points: rest[:n]})
+		list = append(list, tileUpdate{series: b.series, into: &places[i], open: i+1 == len(places), points: rest[:n]})
 		rest = rest[n:]
 	}
 	return list
@@ -99,7 +99,7 @@ func lastBefore(places []place, p pointcodec.Point) int {
 }
 
 // readPlaces returns the tiles of each series, starting with the tile of its first point.
-func readPlaces(ctx context.Context, tx pgx.Tx, project int64, batch []ofSeries) (map[int64][]place, error) {
+func readPlaces(ctx context.Context, tx pgx.Tx, project int64, batch []seriesPoints) (map[int64][]place, error) {
 	var ids, reports []int64
 	var ats []time.Time
 	for _, b := range batch {
@@ -132,7 +132,7 @@ type tileKey struct {
 }
 
 // takeTiles deletes the tiles to be rewritten and returns their points.
-func takeTiles(ctx context.Context, tx pgx.Tx, project int64, jobs []refill) (map[tileKey][]pointcodec.Point, error) {
+func takeTiles(ctx context.Context, tx pgx.Tx, project int64, jobs []tileUpdate) (map[tileKey][]pointcodec.Point, error) {
 	var ids, reports []int64
 	var ats []time.Time
 	for _, j := range jobs {
@@ -150,7 +150,7 @@ func takeTiles(ctx context.Context, tx pgx.Tx, project int64, jobs []refill) (ma
 	if err != nil {
 		return nil, err
 	}
-	err = eachTile(rows, func(r resting, points []pointcodec.Point) error {
+	err = eachTile(rows, func(r tileRecord, points []pointcodec.Point) error {
 		old[tileKey{r.Series, place{r.FirstAt.UnixMicro(), r.FirstReport}}] = points
 		return nil
 	})
@@ -161,7 +161,7 @@ func takeTiles(ctx context.Context, tx pgx.Tx, project int64, jobs []refill) (ma
 }
 
 // insertTiles inserts tiles with one statement.
-func insertTiles(ctx context.Context, tx pgx.Tx, project int64, tiles []resting) error {
+func insertTiles(ctx context.Context, tx pgx.Tx, project int64, tiles []tileRecord) error {
 	n := len(tiles)
 	if n == 0 {
 		return nil

@@ -116,7 +116,7 @@ func TestCompactKeepsEveryPoint(t *testing.T) {
 	if left := ask(t, url, `select count(*) from pawl.point`); left != 0 || tiles < 20 {
 		t.Errorf("%d points are still hot; %d tiles were written", left, tiles)
 	}
-	all, err := s.PointsOf(t.Context(), project, []int64{1, 2, 3, 4})
+	all, err := s.AllPoints(t.Context(), project, []int64{1, 2, 3, 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +303,7 @@ func TestHotSince(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := store.HotSince(at).Format("2006-01-02"); got != want {
+		if got := store.CompactBefore(at).Format("2006-01-02"); got != want {
 			t.Errorf("%s: %s, want %s", now, got, want)
 		}
 	}

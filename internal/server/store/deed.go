@@ -9,11 +9,11 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/store/db"
 )
 
-// Deed changes a project and adds a line to its audit log, atomically. do runs inside one
+// ChangeAudited changes a project and adds a line to its audit log, atomically. do runs inside one
 // transaction: it must use the store that it is given, which accepts only this project. The
 // detail that do returns goes into the line, beside actor and action. A nil detail means that
 // nothing was changed; then no line is written.
-func (s *Store) Deed(ctx context.Context, project int64, actor, action string, do func(in *Store) (detail map[string]string, err error)) error {
+func (s *Store) ChangeAudited(ctx context.Context, project int64, actor, action string, do func(in *Store) (detail map[string]string, err error)) error {
 	return s.inProject(ctx, project, func(tx pgx.Tx) error {
 		in := *s
 		in.tx, in.within = tx, project
@@ -34,8 +34,8 @@ func (s *Store) rows() db.DBTX {
 	return s.pool
 }
 
-// Locked returns a project and locks its row until the end of the Deed.
-func (s *Store) Locked(ctx context.Context, project int64) (Project, error) {
+// LockProject returns a project and locks its row until the end of the Deed.
+func (s *Store) LockProject(ctx context.Context, project int64) (Project, error) {
 	if _, err := s.rows().Exec(ctx, `select from pawl.project where id = $1 for update`, project); err != nil {
 		return Project{}, fmt.Errorf("waiting for project %d: %w", project, err)
 	}

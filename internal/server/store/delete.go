@@ -12,8 +12,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/failpoint"
 )
 
-// Gone counts what a deletion removed.
-type Gone struct {
+// Deleted counts what a deletion removed.
+type Deleted struct {
 	Rows  map[string]int64 `json:"rows"` // by table; tables without deleted rows are omitted
 	Blobs int              `json:"blobs"`
 	Bytes int64            `json:"bytes"`
@@ -22,18 +22,18 @@ type Gone struct {
 // deleteBatch is the number of rows deleted per transaction.
 const deleteBatch = 10_000
 
-// ofProject lists the tables with rows of a project, in an order that keeps references valid: a
+// projectTables lists the tables with rows of a project, in an order that keeps references valid: a
 // concurrent reader sees fewer rows, but no broken ones. The audit log is kept after its project
 // is deleted.
-var ofProject = []string{
+var projectTables = []string{
 	"dirty", "event", "event_group", "trend_state", "point", "tile", "receipt", "report_blob", "report",
 	"series", "testbed", "revision", "hook", "oidc_rule", "api_key", "member",
 }
 
 // DeleteProject removes a project and all its data except the audit log, and returns counts. It
 // uses many small transactions. If it is interrupted, Retain finishes it.
-func (s *Store) DeleteProject(ctx context.Context, project int64, drop DropBlob) (Gone, error) {
-	gone := Gone{Rows: map[string]int64{}}
+func (s *Store) DeleteProject(ctx context.Context, project int64, drop DropBlob) (Deleted, error) {
+	gone := Deleted{Rows: map[string]int64{}}
 	tag, err := s.pool.Exec(ctx, `update pawl.project set deleting = coalesce(deleting, $2) where id = $1`, project, s.now())
 	if err == nil && tag.RowsAffected() == 0 {
 		err = ErrNotFound
@@ -42,7 +42,7 @@ func (s *Store) DeleteProject(ctx context.Context, project int64, drop DropBlob)
 		return gone, fmt.Errorf("deleting project %d: %w", project, err)
 	}
 	failpoint.At("delete.marked")
-	for _, table := range ofProject {
+	for _, table := range projectTables {
 		if err := s.empty(ctx, project, table, &gone); err != nil {
 			return gone, fmt.Errorf("deleting project %d: emptying %s: %w", project, table, err)
 		}
@@ -81,7 +81,7 @@ func (s *Store) halfDeleted(ctx context.Context) ([]int64, error) {
 }
 
 // empty deletes the project's rows of a table in batches.
-func (s *Store) empty(ctx context.Context, project int64, table string, gone *Gone) error {
+func (s *Store) empty(ctx context.Context, project int64, table string, gone *Deleted) error {
 	for {
 		tag, err := s.of(project).Exec(ctx, deleteSQL(table), project)
 		if err != nil {
@@ -94,7 +94,7 @@ func (s *Store) empty(ctx context.Context, project int64, table string, gone *Go
 	}
 }
 
-func (g *Gone) add(table string, rows int64) {
+func (g *Deleted) add(table string, rows int64) {
 	if rows > 0 {
 		g.Rows[table] += rows
 	}
@@ -114,7 +114,7 @@ func deleteSQL(table string) string {
 
 // emptyBlobs removes bytes before rows. A row without bytes can be removed again later; only
 // fsck finds bytes without a row. The project no longer accepts reports at this point.
-func (s *Store) emptyBlobs(ctx context.Context, project int64, drop DropBlob, gone *Gone) error {
+func (s *Store) emptyBlobs(ctx context.Context, project int64, drop DropBlob, gone *Deleted) error {
 	type blob struct {
 		Digest []byte
 		Size   int64
@@ -146,10 +146,10 @@ func (s *Store) emptyBlobs(ctx context.Context, project int64, drop DropBlob, go
 // deleteLast removes the project itself, after waiting for current writers. Scans and compactions
 // hold their own locks, which are taken first; reports hold a lock on the project's row. It also
 // removes what those writers left. Afterwards no writer can start again.
-func (s *Store) deleteLast(ctx context.Context, project int64, drop DropBlob, gone *Gone) error {
-	var last Gone
+func (s *Store) deleteLast(ctx context.Context, project int64, drop DropBlob, gone *Deleted) error {
+	var last Deleted
 	err := s.inProject(ctx, project, func(tx pgx.Tx) error {
-		last = Gone{Rows: map[string]int64{}}
+		last = Deleted{Rows: map[string]int64{}}
 		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('pawl.look', $1))`, project); err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func (s *Store) deleteLast(ctx context.Context, project int64, drop DropBlob, go
 		if _, err := tx.Exec(ctx, `select from pawl.project where id = $1 for update`, project); err != nil {
 			return err
 		}
-		for _, table := range ofProject {
+		for _, table := range projectTables {
 			for {
 				tag, err := tx.Exec(ctx, deleteSQL(table), project)
 				if err != nil {

@@ -16,9 +16,9 @@ import (
 
 var _ alert.Store = (*Store)(nil)
 
-// Looking implements watch.Store. The lock is a database lock that ends with the transaction,
+// WithScanLock implements watch.Store. The lock is a database lock that ends with the transaction,
 // even after a crash.
-func (s *Store) Looking(ctx context.Context, project int64, f func(alert.Desk) error) error {
+func (s *Store) WithScanLock(ctx context.Context, project int64, f func(alert.ScanTx) error) error {
 	err := s.inProject(ctx, project, func(tx pgx.Tx) error {
 		var free bool
 		err := tx.QueryRow(ctx, `select pg_try_advisory_xact_lock(hashtextextended('pawl.look', $1))`, project).Scan(&free)
@@ -28,7 +28,7 @@ func (s *Store) Looking(ctx context.Context, project int64, f func(alert.Desk) e
 		if !free {
 			return alert.ErrBusy
 		}
-		if err := f(desk{tx, project}); err != nil {
+		if err := f(scanTx{tx, project}); err != nil {
 			return err
 		}
 		failpoint.At("look.before-commit")
@@ -40,14 +40,14 @@ func (s *Store) Looking(ctx context.Context, project int64, f func(alert.Desk) e
 	return err
 }
 
-// desk is the transaction of one scan.
-type desk struct {
+// scanTx is the transaction of one scan.
+type scanTx struct {
 	tx      pgx.Tx
 	project int64
 }
 
-// Take implements watch.Desk.
-func (d desk) Take(ctx context.Context, reports, points int) (alert.Taken, error) {
+// TakeReports implements watch.Desk.
+func (d scanTx) TakeReports(ctx context.Context, reports, points int) (alert.Taken, error) {
 	var t alert.Taken
 	rows, err := d.tx.Query(ctx, `with waiting as (
 			select w.report_id, w.since, case when r.lane = 0 then r.points else 0 end as n
@@ -88,7 +88,7 @@ func (d desk) Take(ctx context.Context, reports, points int) (alert.Taken, error
 
 // Histories implements watch.Desk. It returns only series of the main lane, whatever a report
 // claims.
-func (d desk) Histories(ctx context.Context, series []int64) ([]alert.History, error) {
+func (d scanTx) Histories(ctx context.Context, series []int64) ([]alert.History, error) {
 	list, err := d.known(ctx, series)
 	if err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (d desk) Histories(ctx context.Context, series []int64) ([]alert.History, e
 
 // oneByOne reads the points of each series separately, to find the ones that cannot be read. A
 // failure of the database itself is not counted as damage.
-func (d desk) oneByOne(ctx context.Context, list []alert.History, why error) (map[int64][]pointcodec.Point, error) {
+func (d scanTx) oneByOne(ctx context.Context, list []alert.History, why error) (map[int64][]pointcodec.Point, error) {
 	const alive = 'T' // in a transaction that has not failed
 	all := map[int64][]pointcodec.Point{}
 	for i := range list {
@@ -139,7 +139,7 @@ func (d desk) oneByOne(ctx context.Context, list []alert.History, why error) (ma
 }
 
 // known reads the stored state of series.
-func (d desk) known(ctx context.Context, series []int64) ([]alert.History, error) {
+func (d scanTx) known(ctx context.Context, series []int64) ([]alert.History, error) {
 	rows, err := d.tx.Query(ctx, `select s.id, s.testbed_id, s.better = 'higher', coalesce(t.version, 0), coalesce(t.points, 0),
 			coalesce(t.first_at, 'epoch'), coalesce(t.last_at, 'epoch'), t.state
 		from pawl.series s left join pawl.trend_state t on t.project_id = $1 and t.series_id = s.id
@@ -159,7 +159,7 @@ func (d desk) known(ctx context.Context, series []int64) ([]alert.History, error
 }
 
 // Commits implements watch.Desk.
-func (d desk) Commits(ctx context.Context, reports []int64) (map[int64]string, error) {
+func (d scanTx) Commits(ctx context.Context, reports []int64) (map[int64]string, error) {
 	commits := make(map[int64]string, len(reports))
 	rows, err := d.tx.Query(ctx, `select id, sha from pawl.report where project_id = $1 and id = any($2)`, d.project, reports)
 	if err == nil {
@@ -174,17 +174,17 @@ func (d desk) Commits(ctx context.Context, reports []int64) (map[int64]string, e
 }
 
 // EventsBetween implements watch.Desk. An empty commit range is represented as watch.Event defines.
-func (d desk) EventsBetween(ctx context.Context, from, to time.Time) ([]alert.Event, error) {
+func (d scanTx) EventsBetween(ctx context.Context, from, to time.Time) ([]alert.Event, error) {
 	return d.events(ctx, `e.at > $2 and least(e.since, e.at - interval '1 microsecond') < $3`, from, to)
 }
 
 // EventsOf implements watch.Desk.
-func (d desk) EventsOf(ctx context.Context, groups []int64) ([]alert.Event, error) {
+func (d scanTx) EventsOf(ctx context.Context, groups []int64) ([]alert.Event, error) {
 	return d.events(ctx, `e.group_id = any($2)`, groups)
 }
 
 // events reads the events that match a condition, in which $1 is the project.
-func (d desk) events(ctx context.Context, condition string, args ...any) ([]alert.Event, error) {
+func (d scanTx) events(ctx context.Context, condition string, args ...any) ([]alert.Event, error) {
 	rows, err := d.tx.Query(ctx, `select e.id, e.series_id, s.testbed_id, e.kind, e.first_report, e.worse, e.from_sha, e.to_sha,
 			e.commits, e.since, e.at, e.before, e.after, e.p, e.state, coalesce(e.group_id, 0)
 		from pawl.event e join pawl.series s on s.project_id = $1 and s.id = e.series_id
@@ -204,7 +204,7 @@ func (d desk) events(ctx context.Context, condition string, args ...any) ([]aler
 }
 
 // Measured implements watch.Desk.
-func (d desk) Measured(ctx context.Context, before, after time.Time) (map[int64]int, error) {
+func (d scanTx) Measured(ctx context.Context, before, after time.Time) (map[int64]int, error) {
 	counts := map[int64]int{}
 	rows, err := d.tx.Query(ctx, `select s.testbed_id, count(*) from pawl.trend_state t
 		join pawl.series s on s.project_id = $1 and s.id = t.series_id

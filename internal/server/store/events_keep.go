@@ -13,7 +13,7 @@ import (
 
 // Keep implements watch.Desk. It uses three statements for any number of series, plus one per new
 // event.
-func (d desk) Keep(ctx context.Context, outcomes []*alert.Outcome) error {
+func (d scanTx) Keep(ctx context.Context, outcomes []*alert.Outcome) error {
 	if len(outcomes) == 0 {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (d desk) Keep(ctx context.Context, outcomes []*alert.Outcome) error {
 }
 
 // keepKnown writes the stored state of series.
-func (d desk) keepKnown(b *pgx.Batch, outcomes []*alert.Outcome) {
+func (d scanTx) keepKnown(b *pgx.Batch, outcomes []*alert.Outcome) {
 	n := len(outcomes)
 	series, versions, points := make([]int64, n), make([]int32, n), make([]int32, n)
 	first, last := make([]time.Time, n), make([]time.Time, n)
@@ -58,7 +58,7 @@ func (d desk) keepKnown(b *pgx.Batch, outcomes []*alert.Outcome) {
 }
 
 // keepEvent writes one event. It leaves the state and note set by people unchanged.
-func (d desk) keepEvent(b *pgx.Batch, e *alert.Event) {
+func (d scanTx) keepEvent(b *pgx.Batch, e *alert.Event) {
 	args := []any{d.project, e.FirstReport, e.Worse, e.From, e.To, e.Since, e.At, e.Before, e.After, e.P, e.Commits}
 	if e.ID != 0 {
 		b.Queue(`update pawl.event set first_report = $2, worse = $3, from_sha = $4, to_sha = $5, since = $6, at = $7, before = $8, after = $9, p = $10, commits = $11
@@ -71,7 +71,7 @@ func (d desk) keepEvent(b *pgx.Batch, e *alert.Event) {
 }
 
 // Groups implements watch.Desk.
-func (d desk) Groups(ctx context.Context, ids []int64) ([]alert.Group, error) {
+func (d scanTx) Groups(ctx context.Context, ids []int64) ([]alert.Group, error) {
 	rows, err := d.tx.Query(ctx, `select g.id, g.from_sha, g.to_sha, g.at, g.worst, g.series, g.worse, g.machine, g.told,
 			array(select e.id from pawl.event e where e.project_id = $1 and e.group_id = g.id order by e.id)
 		from pawl.event_group g where g.project_id = $1 and g.id = any($2) order by g.id`, d.project, ids)
@@ -92,7 +92,7 @@ func (d desk) Groups(ctx context.Context, ids []int64) ([]alert.Group, error) {
 }
 
 // KeepGroups implements watch.Desk.
-func (d desk) KeepGroups(ctx context.Context, groups []*alert.Group, gone []int64) error {
+func (d scanTx) KeepGroups(ctx context.Context, groups []*alert.Group, gone []int64) error {
 	b := &pgx.Batch{}
 	for _, g := range groups {
 		var told *time.Time

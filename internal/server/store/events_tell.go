@@ -15,16 +15,16 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/alert"
 )
 
-var _ alert.Board = (*Store)(nil)
+var _ alert.DigestSource = (*Store)(nil)
 
 const (
 	newsAge    = 14 * 24 * time.Hour // older changes are history, not news
 	newsGroups = 200
 )
 
-// Tell notifies a project if it has new groups and every has passed since its last notification.
+// Notify notifies a project if it has new groups and every has passed since its last notification.
 // It marks the groups as told, permanently, and calls send for each hook in the same transaction.
-func (s *Store) Tell(ctx context.Context, project int64, every time.Duration, send func(ctx context.Context, tx pgx.Tx, hook int64, told time.Time) error) error {
+func (s *Store) Notify(ctx context.Context, project int64, every time.Duration, send func(ctx context.Context, tx pgx.Tx, hook int64, told time.Time) error) error {
 	err := s.inProject(ctx, project, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('pawl.tell', $1))`, project); err != nil {
 			return err
@@ -87,8 +87,8 @@ func (s *Store) News(ctx context.Context, project int64, told time.Time) (alert.
 	return n, nil
 }
 
-// HookOf implements watch.Board.
-func (s *Store) HookOf(ctx context.Context, project, hook int64) (alert.Hook, error) {
+// HookByID implements watch.Board.
+func (s *Store) HookByID(ctx context.Context, project, hook int64) (alert.Hook, error) {
 	h := alert.Hook{ID: hook}
 	err := s.of(project).QueryRow(ctx, `select kind, url, secret from pawl.hook where project_id = $1 and id = $2`, project, hook).Scan(&h.Kind, &h.URL, &h.Secret)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -100,9 +100,9 @@ func (s *Store) HookOf(ctx context.Context, project, hook int64) (alert.Hook, er
 	return h, nil
 }
 
-// Waiting returns the projects with reports to scan, and those with hooks and news. Row security
+// PendingProjects returns the projects with reports to scan, and those with hooks and news. Row security
 // requires a query per project; many queries share one round trip.
-func (s *Store) Waiting(ctx context.Context) (look, tell []int64, err error) {
+func (s *Store) PendingProjects(ctx context.Context) (look, tell []int64, err error) {
 	rows, err := s.pool.Query(ctx, `select id from pawl.project where deleting is null order by id`)
 	if err != nil {
 		return nil, nil, fmt.Errorf("listing projects: %w", err)

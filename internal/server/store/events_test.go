@@ -31,9 +31,9 @@ func laneOf(r *client.Report) client.Lane {
 	return client.Main
 }
 
-func look(t testing.TB, s *store.Store, project int64) alert.Looked {
+func look(t testing.TB, s *store.Store, project int64) alert.ScanStats {
 	t.Helper()
-	l, err := alert.Look(t.Context(), s, project)
+	l, err := alert.Scan(t.Context(), s, project)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,8 +46,8 @@ type toldGroup struct {
 	Events []string
 }
 
-// told is what is known of a project's main lane, as text.
-func told(t testing.TB, s *store.Store, project int64) string {
+// reportedCommits is what is known of a project's main lane, as text.
+func reportedCommits(t testing.TB, s *store.Store, project int64) string {
 	t.Helper()
 	groups, err := s.Groups(t.Context(), project, store.GroupQuery{})
 	if err != nil {
@@ -103,7 +103,7 @@ func TestLooksInPortions(t *testing.T) {
 		ingestAll(t, s, often, part)
 		lookAtOnce(t, s, often)
 	}
-	want, got := told(t, s, once), told(t, s, often)
+	want, got := reportedCommits(t, s, once), reportedCommits(t, s, often)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-once +often):\n%s", diff)
 	}
@@ -140,7 +140,7 @@ func lookAtOnce(t *testing.T, s *store.Store, project int64) {
 	for range 3 {
 		wg.Go(func() {
 			for end := time.Now().Add(5 * await.Limit); ; {
-				_, err := alert.Look(t.Context(), s, project)
+				_, err := alert.Scan(t.Context(), s, project)
 				if err == nil {
 					return
 				}
@@ -188,7 +188,7 @@ func TestForksChangeNothing(t *testing.T) {
 		ingest(t, s, p, stepped(n, 40), client.Main)
 	}
 	look(t, s, p)
-	want := told(t, s, p)
+	want := reportedCommits(t, s, p)
 	if len(want) < 200 {
 		t.Fatalf("nothing is known: %s", want)
 	}
@@ -216,7 +216,7 @@ func TestForksChangeNothing(t *testing.T) {
 	if l.Reports != writers*each || l.Series != 0 || l.Events != 0 {
 		t.Errorf("%+v", l)
 	}
-	if diff := cmp.Diff(want, told(t, s, p)); diff != "" {
+	if diff := cmp.Diff(want, reportedCommits(t, s, p)); diff != "" {
 		t.Errorf("(-before +after):\n%s", diff)
 	}
 	if n := ask(t, url, `select count(*) from pawl.report where lane <> 0`); n != writers*each {
@@ -285,8 +285,8 @@ func TestTakeHasBounds(t *testing.T) {
 		reports, points, taken int
 		more                   bool
 	}{{reports: 4, points: 100, taken: 4, more: true}, {reports: 4, points: 4, taken: 2, more: true}, {reports: 4, points: 1, taken: 1, more: true}, {reports: 3, points: 100, taken: 3}, {reports: 3, points: 100}} {
-		err := s.Looking(t.Context(), p, func(d alert.Desk) error {
-			got, err := d.Take(t.Context(), c.reports, c.points)
+		err := s.WithScanLock(t.Context(), p, func(d alert.ScanTx) error {
+			got, err := d.TakeReports(t.Context(), c.reports, c.points)
 			if got.Reports != c.taken || got.More != c.more || len(got.Series) != min(3, 3*c.taken) {
 				t.Errorf("%+v: %+v", c, got)
 			}
@@ -338,7 +338,7 @@ func TestToldOnceInTheStore(t *testing.T) {
 	tell := func() int {
 		t.Helper()
 		sent = nil
-		if err := s.Tell(t.Context(), p, 15*time.Minute, send); err != nil {
+		if err := s.Notify(t.Context(), p, 15*time.Minute, send); err != nil {
 			t.Fatal(err)
 		}
 		return len(sent)
@@ -360,10 +360,10 @@ func TestToldOnceInTheStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, tellable, err := s.Waiting(t.Context()); err != nil || !slices.Equal(tellable, []int64{p}) {
+	if _, tellable, err := s.PendingProjects(t.Context()); err != nil || !slices.Equal(tellable, []int64{p}) {
 		t.Errorf("%v: %v wait", err, tellable)
 	}
-	if err := s.Tell(t.Context(), p, 0, func(context.Context, pgx.Tx, int64, time.Time) error { return errors.New("no queue") }); err == nil {
+	if err := s.Notify(t.Context(), p, 0, func(context.Context, pgx.Tx, int64, time.Time) error { return errors.New("no queue") }); err == nil {
 		t.Error("a queue that fails is an error")
 	}
 	if tell() != 1 || sent[0] != hook.ID {
@@ -381,10 +381,10 @@ func TestToldOnceInTheStore(t *testing.T) {
 	if tell() != 0 {
 		t.Error("told twice")
 	}
-	if h, err := s.HookOf(t.Context(), p, hook.ID); err != nil || h.Secret == "" || h.URL != "https://hooks.example.org/x" {
+	if h, err := s.HookByID(t.Context(), p, hook.ID); err != nil || h.Secret == "" || h.URL != "https://hooks.example.org/x" {
 		t.Errorf("%v: %+v", err, h)
 	}
-	if _, err := s.HookOf(t.Context(), p, hook.ID+1); !errors.Is(err, alert.ErrRefused) {
+	if _, err := s.HookByID(t.Context(), p, hook.ID+1); !errors.Is(err, alert.ErrRefused) {
 		t.Errorf("no hook: %v", err)
 	}
 }

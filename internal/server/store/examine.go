@@ -55,10 +55,10 @@ func checkDurable(fsync, fullPages, commit string) error {
 	return nil
 }
 
-// fixed maps major versions to the first minor version with sound row security. Before it,
+// minMinorVersion maps major versions to the first minor version with sound row security. Before it,
 // statistics reveal hidden rows of partitioned tables (CVE-2025-8713). Later major versions
 // include the fix from the start.
-var fixed = map[int]int{15: 14, 16: 10, 17: 6}
+var minMinorVersion = map[int]int{15: 14, 16: 10, 17: 6}
 
 // checkVersion checks server_version_num, which is major * 10000 + minor.
 func checkVersion(number string) error {
@@ -70,10 +70,10 @@ func checkVersion(number string) error {
 	if major < 15 {
 		return &RefusedError{fmt.Sprintf("it is PostgreSQL %d", major), "use PostgreSQL 15 or later"}
 	}
-	if minor < fixed[major] {
+	if minor < minMinorVersion[major] {
 		return &RefusedError{
 			fmt.Sprintf("PostgreSQL %d.%d leaks rows that row security hides (CVE-2025-8713)", major, minor),
-			fmt.Sprintf("update it to %d.%d or later", major, fixed[major]),
+			fmt.Sprintf("update it to %d.%d or later", major, minMinorVersion[major]),
 		}
 	}
 	return nil
@@ -92,7 +92,7 @@ func (s *Store) migrated(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := agree(done, steps); err != nil {
+	if err := checkHistory(done, steps); err != nil {
 		return err
 	}
 	for _, step := range steps {

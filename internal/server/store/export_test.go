@@ -65,7 +65,7 @@ func TestExportHasEverything(t *testing.T) {
 			order = append(order, l.Kind)
 		}
 		if l.Kind == "point" {
-			var p client.Kept
+			var p client.StoredPoint
 			if err := json.Unmarshal(l.Data, &p); err != nil || p.Report == 0 || l.Series == 0 {
 				t.Errorf("%s: %v", l.Data, err)
 			}
@@ -112,7 +112,7 @@ func TestExportOfLongSeries(t *testing.T) {
 	got := map[int64][]int64{}
 	for _, l := range exported(t, s, project) {
 		if l.Kind == "point" {
-			var p client.Kept
+			var p client.StoredPoint
 			if err := json.Unmarshal(l.Data, &p); err != nil {
 				t.Fatal(err)
 			}

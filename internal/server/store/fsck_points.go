@@ -26,7 +26,7 @@ func (f *fsck) points(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	strange := map[int64]suspect{} // by report, to be checked again
+	strange := map[int64]misplacedPoint{} // by report, to be checked again
 	for after := int64(0); ; {
 		ids, err := f.seriesAfter(ctx, after)
 		if err != nil {
@@ -42,7 +42,7 @@ func (f *fsck) points(ctx context.Context) error {
 	}
 	for id, r := range reports {
 		if _, already := strange[id]; r.points != 0 && !already {
-			strange[id] = suspect{}
+			strange[id] = misplacedPoint{}
 		}
 	}
 	for n, id := range slices.Sorted(maps.Keys(strange)) {
@@ -56,8 +56,8 @@ func (f *fsck) points(ctx context.Context) error {
 	return nil
 }
 
-// suspect is a point that its report does not list. It is zero if points are missing.
-type suspect struct {
+// misplacedPoint is a point that its report does not list. It is zero if points are missing.
+type misplacedPoint struct {
 	series int64
 	at     time.Time
 }
@@ -91,7 +91,7 @@ func (f *fsck) seriesAfter(ctx context.Context, after int64) ([]int64, error) {
 		order by id limit $3`, f.project, after, walkSeries)
 }
 
-func (f *fsck) seriesPoints(ctx context.Context, ids []int64, reports map[int64]expected, strange map[int64]suspect) error {
+func (f *fsck) seriesPoints(ctx context.Context, ids []int64, reports map[int64]expected, strange map[int64]misplacedPoint) error {
 	sound, err := f.tiles(ctx, ids)
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func (f *fsck) seriesPoints(ctx context.Context, ids []int64, reports map[int64]
 	return f.s.walk(ctx, f.project, sound, func(series int64, p pointcodec.Point) error {
 		r, there := reports[p.Report]
 		if !there || r.at != p.At {
-			strange[p.Report] = suspect{series, p.Time()}
+			strange[p.Report] = misplacedPoint{series, p.Time()}
 			return nil
 		}
 		r.points--
@@ -138,7 +138,7 @@ func (f *fsck) tiles(ctx context.Context, ids []int64) (sound []int64, err error
 				row.n = 0
 				b.Queue(`select `+tileColumns+` from pawl.tile where project_id = $1 and series_id = $2 and (first_at, first_report) > ($3, $4)
 					order by first_at, first_report limit $5`, f.project, row.series, row.last.Time(), row.last.Report, walkTiles).Query(func(rows pgx.Rows) error {
-					return eachResting(rows, func(r resting) error { f.tile(row, r); return nil })
+					return eachTileRecord(rows, func(r tileRecord) error { f.tile(row, r); return nil })
 				})
 			}
 		})
@@ -155,7 +155,7 @@ func (f *fsck) tiles(ctx context.Context, ids []int64) (sound []int64, err error
 	return sound, nil
 }
 
-func (f *fsck) tile(row *tileRow, r resting) {
+func (f *fsck) tile(row *tileRow, r tileRecord) {
 	row.n++
 	row.last = pointcodec.Point{At: r.FirstAt.UnixMicro(), Report: r.FirstReport}
 	points, err := r.open()
@@ -172,13 +172,13 @@ func (f *fsck) tile(row *tileRow, r resting) {
 }
 
 // recount checks one report again: it may have arrived, moved or been deleted during the check.
-func (f *fsck) recount(ctx context.Context, id int64, odd suspect) error {
+func (f *fsck) recount(ctx context.Context, id int64, odd misplacedPoint) error {
 	if odd.series != 0 {
 		points, err := f.s.Points(ctx, f.project, odd.series, Range{From: odd.at, To: odd.at})
 		if err != nil {
 			return err
 		}
-		still := slices.ContainsFunc(points, func(p client.Kept) bool { return p.Report == id })
+		still := slices.ContainsFunc(points, func(p client.StoredPoint) bool { return p.Report == id })
 		run, err := f.s.Run(ctx, f.project, id)
 		switch {
 		case still && errors.Is(err, ErrNotFound):

@@ -11,9 +11,9 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/pointcodec"
 )
 
-// Tails returns the newest points of many series in one round trip, without commits. series must
+// NewestPoints returns the newest points of many series in one round trip, without commits. series must
 // not contain duplicates.
-func (s *Store) Tails(ctx context.Context, project int64, series []int64, last int) (map[int64][]client.Kept, error) {
+func (s *Store) NewestPoints(ctx context.Context, project int64, series []int64, last int) (map[int64][]client.StoredPoint, error) {
 	type ends struct{ cold, hot []pointcodec.Point }
 	found := make([]ends, len(series))
 	err := s.readBatch(ctx, project, func(b *pgx.Batch) {
@@ -26,7 +26,7 @@ func (s *Store) Tails(ctx context.Context, project int64, series []int64, last i
 	if err != nil {
 		return nil, fmt.Errorf("reading the last points of %d series of project %d: %w", len(series), project, err)
 	}
-	tails := make(map[int64][]client.Kept, len(series))
+	tails := make(map[int64][]client.StoredPoint, len(series))
 	for i, id := range series {
 		points := pointcodec.Merge(found[i].cold, found[i].hot)
 		for _, p := range points[max(0, len(points)-last):] {

@@ -19,7 +19,7 @@ func TestTails(t *testing.T) {
 	if _, err := s.Compact(t.Context(), store.CompactOptions{Before: from.Add(550 * time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
-	tails, err := s.Tails(t.Context(), project, []int64{7, 8, 9}, 100)
+	tails, err := s.NewestPoints(t.Context(), project, []int64{7, 8, 9}, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func TestTails(t *testing.T) {
 			t.Fatalf("point %d is of report %d, want %d", i, p.Report, want.Report)
 		}
 	}
-	if tails, err := s.Tails(t.Context(), other, []int64{7}, 100); err != nil || len(tails[7]) != 0 {
+	if tails, err := s.NewestPoints(t.Context(), other, []int64{7}, 100); err != nil || len(tails[7]) != 0 {
 		t.Errorf("another project sees %d points: %v", len(tails[7]), err)
 	}
 }

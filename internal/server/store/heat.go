@@ -158,7 +158,7 @@ func (h *Heat) fill(ctx context.Context, tx pgx.Tx, project int64, reports map[i
 	if err != nil {
 		return err
 	}
-	return eachTile(rows, func(r resting, points []pointcodec.Point) error {
+	return eachTile(rows, func(r tileRecord, points []pointcodec.Point) error {
 		for _, p := range points {
 			put(r.Series, p)
 		}

@@ -124,7 +124,7 @@ func (s *Store) keep(ctx context.Context, r *row) (client.Receipt, error) {
 		}
 		return receipt, err
 	}
-	s.settle(r)
+	s.cacheCommits(r)
 	s.quotas.add(r.project, r.in.Lane, int64(len(r.points.series)), 0)
 	return client.Receipt{Report: id, Run: r.report.Run, Received: r.received, Points: len(r.points.series), Lane: r.in.Lane}, nil
 }
@@ -155,7 +155,7 @@ func (s *Store) kept(ctx context.Context, r *row) (receipt client.Receipt, ok bo
 // and the series. It runs before the transaction because these rows are shared: a transaction
 // that locked them would block all others.
 func (s *Store) prepare(ctx context.Context, r *row) error {
-	if err := s.quotas.room(ctx, s, r.project, r.in.Lane, int64(len(r.report.Points)), 0); err != nil {
+	if err := s.quotas.check(ctx, s, r.project, r.in.Lane, int64(len(r.report.Points)), 0); err != nil {
 		return err
 	}
 	failpoint.At("ingest.checked")
@@ -168,7 +168,7 @@ func (s *Store) prepare(ctx context.Context, r *row) error {
 	if err := s.nameSeries(ctx, r); err != nil {
 		return err
 	}
-	r.commits = s.news(r)
+	r.commits = s.unknownCommits(r)
 	return r.arrange()
 }
 

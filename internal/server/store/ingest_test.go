@@ -220,7 +220,7 @@ func TestIngestIntoADeletedProject(t *testing.T) {
 func TestQuotas(t *testing.T) {
 	now := noon
 	s, _ := openedAt(t, func() time.Time { return now })
-	p, err := s.CreateProject(t.Context(), store.Project{Project: client.Project{Slug: "small"}, Settings: store.Settings{PointsADay: 5, BlobBytes: 100, Series: 3}})
+	p, err := s.CreateProject(t.Context(), store.Project{Project: client.Project{Slug: "small"}, Settings: store.Settings{PointsPerDay: 5, BlobBytes: 100, Series: 3}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,15 +239,15 @@ func TestQuotas(t *testing.T) {
 	now = now.Add(24 * time.Hour)
 	_, err = s.Ingest(t.Context(), p.ID, incoming(reportNo(2, 4), client.Main))
 	quota("series", err)
-	if err := s.RoomForBlob(t.Context(), p.ID, 100, client.Main); err != nil {
+	if err := s.CheckBlobQuota(t.Context(), p.ID, 100, client.Main); err != nil {
 		t.Error(err)
 	}
 	if _, err := s.AddBlob(t.Context(), p.ID, strings.Repeat("ab", 32), 60, client.Main); err != nil {
 		t.Fatal(err)
 	}
-	quota("bytes of blobs", s.RoomForBlob(t.Context(), p.ID, 41, client.Main))
+	quota("bytes of blobs", s.CheckBlobQuota(t.Context(), p.ID, 41, client.Main))
 	now = now.Add(time.Hour) // counted anew
-	quota("bytes of blobs", s.RoomForBlob(t.Context(), p.ID, 41, client.Main))
+	quota("bytes of blobs", s.CheckBlobQuota(t.Context(), p.ID, 41, client.Main))
 	p.Settings = store.Settings{}
 	if err := s.UpdateProject(t.Context(), p); err != nil {
 		t.Fatal(err)

@@ -69,9 +69,9 @@ func (s *Store) NewKey(ctx context.Context, project int64, k Key) (text string, 
 	return text, keyOf(row), nil
 }
 
-// KeyOf returns the key with this text if it is valid now, or [ErrNotFound]. It records the use of
+// KeyByText returns the key with this text if it is valid now, or [ErrNotFound]. It records the use of
 // the key, at most once a minute. A text that cannot be a key causes no query.
-func (s *Store) KeyOf(ctx context.Context, text string) (Key, error) {
+func (s *Store) KeyByText(ctx context.Context, text string) (Key, error) {
 	project, ok := readKey(text)
 	if !ok {
 		return Key{}, fmt.Errorf("an API key: %w", ErrNotFound)

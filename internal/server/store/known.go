@@ -8,15 +8,15 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// known caches rows that do not change once they exist, so that a report of known series needs no
+// rowCache caches rows that do not change once they exist, so that a report of known series needs no
 // lookups. Each cache is bounded; evicted entries are queried again.
-type known struct {
-	series   *recent[seriesKey, seriesRow]
-	testbeds *recent[testbedKey, int64]
-	commits  *recent[commitKey, int16] // commits with a time, and the lane that reported it
-	months   *recent[time.Time, struct{}]
-	reports  *recent[reportKey, string] // commits by report
-	settled  *recent[commitKey, client.Commit]
+type rowCache struct {
+	series   *genCache[seriesKey, seriesRow]
+	testbeds *genCache[testbedKey, int64]
+	commits  *genCache[commitKey, int16] // commits with a time, and the lane that reported it
+	months   *genCache[time.Time, struct{}]
+	reports  *genCache[reportKey, string] // commits by report
+	settled  *genCache[commitKey, client.Commit]
 
 	// naming makes writers of one project take turns when they add series: of many reports of
 	// a new suite, one adds the series and the others find them.
@@ -48,8 +48,8 @@ type commitKey struct {
 
 type reportKey struct{ project, report int64 }
 
-func newKnown() *known {
-	return &known{
+func newKnown() *rowCache {
+	return &rowCache{
 		series:   newRecent[seriesKey, seriesRow](400_000),
 		testbeds: newRecent[testbedKey, int64](20_000),
 		commits:  newRecent[commitKey, int16](400_000),
@@ -59,20 +59,20 @@ func newKnown() *known {
 	}
 }
 
-// recent is a bounded map. When it is full, it evicts entries that were not used recently, one
+// genCache is a bounded map. When it is full, it evicts entries that were not used recently, one
 // generation at a time.
-type recent[K comparable, V any] struct {
+type genCache[K comparable, V any] struct {
 	mu        sync.Mutex
 	most      int
 	now, then map[K]V
 }
 
-func newRecent[K comparable, V any](most int) *recent[K, V] {
-	return &recent[K, V]{most: most, now: map[K]V{}}
+func newRecent[K comparable, V any](most int) *genCache[K, V] {
+	return &genCache[K, V]{most: most, now: map[K]V{}}
 }
 
 // get looks up n keys at once. It calls found with the index and value of each hit.
-func (r *recent[K, V]) get(n int, key func(int) K, found func(int, V)) {
+func (r *genCache[K, V]) get(n int, key func(int) K, found func(int, V)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range n {
@@ -89,25 +89,25 @@ func (r *recent[K, V]) get(n int, key func(int) K, found func(int, V)) {
 	}
 }
 
-func (r *recent[K, V]) one(k K) (v V, ok bool) {
+func (r *genCache[K, V]) one(k K) (v V, ok bool) {
 	r.get(1, func(int) K { return k }, func(_ int, got V) { v, ok = got, true })
 	return v, ok
 }
 
-func (r *recent[K, V]) add(k K, v V) {
+func (r *genCache[K, V]) add(k K, v V) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.put(k, v)
 }
 
-func (r *recent[K, V]) forget(k K) {
+func (r *genCache[K, V]) forget(k K) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.now, k)
 	delete(r.then, k)
 }
 
-func (r *recent[K, V]) put(k K, v V) {
+func (r *genCache[K, V]) put(k K, v V) {
 	if len(r.now) >= r.most/2 {
 		r.now, r.then = map[K]V{}, r.now
 	}

@@ -44,8 +44,8 @@ func (c *conditions) String() string { return c.text.String() }
 
 // limit returns the requested limit, capped.
 func limit(asked int) string {
-	if asked <= 0 || asked > MostListed {
-		asked = MostListed
+	if asked <= 0 || asked > MaxListed {
+		asked = MaxListed
 	}
 	return strconv.Itoa(asked)
 }

@@ -46,7 +46,7 @@ func Migrate(ctx context.Context, url string) (applied []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := agree(done, steps); err != nil {
+	if err := checkHistory(done, steps); err != nil {
 		return nil, err
 	}
 	for _, s := range steps {
@@ -114,8 +114,8 @@ func appliedMigrations(ctx context.Context, q interface {
 	return done, nil
 }
 
-// agree refuses a database whose migration history differs from that of this binary.
-func agree(done map[string]string, steps []step) error {
+// checkHistory refuses a database whose migration history differs from that of this binary.
+func checkHistory(done map[string]string, steps []step) error {
 	for _, s := range steps {
 		if digest, known := done[s.name]; known && digest != s.digest {
 			return fmt.Errorf("migration %s was changed after it was applied: the schema is not what this pawld expects", s.name)

@@ -43,7 +43,7 @@ func (s *Store) nameTestbed(ctx context.Context, r *row, timer measure.Timer) (i
 	if id, ok := s.known.testbeds.one(key); ok {
 		return id, nil
 	}
-	if err := s.fresh(ctx, r); err != nil {
+	if err := s.checkNew(ctx, r); err != nil {
 		return 0, err
 	}
 	if err := s.roomForTestbed(ctx, r, key.key); err != nil {
@@ -109,7 +109,7 @@ func (s *Store) nameSeries(ctx context.Context, r *row) error {
 	}
 	s.known.series.get(len(points), key, check)
 	if slices.Contains(r.ids, 0) && wrong == nil {
-		if err := s.fresh(ctx, r); err != nil {
+		if err := s.checkNew(ctx, r); err != nil {
 			return err
 		}
 		turn := &s.known.naming[uint64(r.project)%uint64(len(s.known.naming))]
@@ -129,9 +129,9 @@ func (s *Store) nameSeries(ctx context.Context, r *row) error {
 	return s.describe(ctx, r, key)
 }
 
-// fresh returns an error for reports that will not be stored, so that they add no shared rows: one
+// checkNew returns an error for reports that will not be stored, so that they add no shared rows: one
 // that was sent before, or one whose blobs are missing.
-func (s *Store) fresh(ctx context.Context, r *row) error {
+func (s *Store) checkNew(ctx context.Context, r *row) error {
 	if r.checked {
 		return nil
 	}
@@ -261,7 +261,7 @@ func (s *Store) describe(ctx context.Context, r *row, key func(int) seriesKey) e
 	if len(r.moved) == 0 {
 		return nil
 	}
-	if err := s.fresh(ctx, r); err != nil {
+	if err := s.checkNew(ctx, r); err != nil {
 		return err
 	}
 	var ids []int64

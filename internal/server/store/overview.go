@@ -23,17 +23,17 @@ const (
 type Overview struct {
 	Since    time.Time        `json:"since"`
 	Groups   []client.Group   `json:"groups"` // since Since, worst first, each with its largest events
-	Moved    Moved            `json:"moved"`
+	Moved    ChangeCounts     `json:"moved"`
 	Open     int              `json:"open"` // unreviewed events of all time
 	Series   int              `json:"series"`
 	Runs     int              `json:"runs"` // received since Since
 	Latest   []client.Run     `json:"latest"`
 	Testbeds []client.Testbed `json:"testbeds"` // most recently used first; those used only by forks come last
-	Capped   int              `json:"capped"`   // upper limit of all counts
+	MaxCount int              `json:"capped"`   // upper limit of all counts
 }
 
-// Moved counts events since Since.
-type Moved struct {
+// ChangeCounts counts events since Since.
+type ChangeCounts struct {
 	Worse   int `json:"worse"`
 	Better  int `json:"better"`
 	Machine int `json:"machine"` // groups attributed to the machine
@@ -44,7 +44,7 @@ type Moved struct {
 //
 // Latest includes runs of forks only if withForks is set: anyone can create many of them.
 func (s *Store) Overview(ctx context.Context, project int64, since time.Time, withForks bool) (Overview, error) {
-	o := Overview{Since: since.UTC(), Capped: countedAtMost}
+	o := Overview{Since: since.UTC(), MaxCount: countedAtMost}
 	err := s.readBatch(ctx, project, func(b *pgx.Batch) {
 		queueGroups(b, project, since, &o.Groups)
 		capped := strconv.Itoa(countedAtMost)

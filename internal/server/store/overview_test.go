@@ -113,7 +113,7 @@ func TestOverview(t *testing.T) {
 	if diff := cmp.Diff([]string{"0.50 true", "0.05 false", "-0.20 false"}, worst); diff != "" {
 		t.Error(diff)
 	}
-	if o.Moved != (store.Moved{Worse: 4, Better: 2, Machine: 1}) || o.Open != 4 || o.Series != 6 || o.Runs != 5 || len(o.Latest) != 5 || len(o.Testbeds) == 0 {
+	if o.Moved != (store.ChangeCounts{Worse: 4, Better: 2, Machine: 1}) || o.Open != 4 || o.Series != 6 || o.Runs != 5 || len(o.Latest) != 5 || len(o.Testbeds) == 0 {
 		t.Errorf("%+v", o)
 	}
 	if o.Latest[0].Lane != client.Fork {

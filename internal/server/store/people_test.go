@@ -34,7 +34,7 @@ func TestProjects(t *testing.T) {
 			t.Errorf("the name %q: %v", slug, err)
 		}
 	}
-	made.Public, made.Settings = true, store.Settings{PointsADay: 7}
+	made.Public, made.Settings = true, store.Settings{PointsPerDay: 7}
 	if err := s.UpdateProject(t.Context(), made); err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.KeyOf(t.Context(), text)
+	got, err := s.KeyByText(t.Context(), text)
 	if err != nil || got.ID != kept.ID || got.Project != p || !got.Has(store.ScopeReport) || got.Has(store.ScopeAdmin) {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -168,16 +168,16 @@ func TestKeys(t *testing.T) {
 		return ask(t, url, `select coalesce(extract(epoch from last_used)::bigint, 0) from pawl.api_key where id = $1`, kept.ID)
 	}
 	now = now.Add(59 * time.Second)
-	if _, err := s.KeyOf(t.Context(), text); err != nil || used() != noon.Unix() {
+	if _, err := s.KeyByText(t.Context(), text); err != nil || used() != noon.Unix() {
 		t.Errorf("used again within a minute: noted at %d, %v", used(), err)
 	}
 	now = now.Add(time.Second)
-	if _, err := s.KeyOf(t.Context(), text); err != nil || used() != now.Unix() {
+	if _, err := s.KeyByText(t.Context(), text); err != nil || used() != now.Unix() {
 		t.Errorf("used again after a minute: noted at %d, %v", used(), err)
 	}
 	elsewhere := strings.Replace(text, "pawl_1_", "pawl_2_", 1)
 	for what, wrong := range map[string]string{"nothing": "", "another project's": elsewhere, "cut": text[:len(text)-1], "longer": text + "0", "in other letters": strings.ToUpper(text)} {
-		if _, err := s.KeyOf(t.Context(), wrong); !errors.Is(err, store.ErrNotFound) {
+		if _, err := s.KeyByText(t.Context(), wrong); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("a key that is %s: %v", what, err)
 		}
 	}
@@ -185,7 +185,7 @@ func TestKeys(t *testing.T) {
 		t.Errorf("another project revoked it: %v", err)
 	}
 	now = end
-	if _, err := s.KeyOf(t.Context(), text); !errors.Is(err, store.ErrNotFound) {
+	if _, err := s.KeyByText(t.Context(), text); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("an expired key: %v", err)
 	}
 	text, kept, err = s.NewKey(t.Context(), p, store.Key{Name: "for ever", Scopes: []store.Scope{store.ScopeAdmin}})
@@ -195,7 +195,7 @@ func TestKeys(t *testing.T) {
 	if err := s.RevokeKey(t.Context(), p, kept.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.KeyOf(t.Context(), text); !errors.Is(err, store.ErrNotFound) {
+	if _, err := s.KeyByText(t.Context(), text); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a revoked key: %v", err)
 	}
 	if list, err := s.Keys(t.Context(), p); err != nil || len(list) != 2 || list[0].Name != "for ever" || list[0].Revoked == nil {
@@ -288,7 +288,7 @@ func TestAudit(t *testing.T) {
 }
 
 func TestTokenUses(t *testing.T) {
-	identitytest.Seen(t, func(t *testing.T, now func() time.Time) identity.Seen {
+	identitytest.TestTokenStore(t, func(t *testing.T, now func() time.Time) identity.TokenStore {
 		t.Helper()
 		s, _ := openedAt(t, now)
 		return s.TokenUses()

@@ -12,11 +12,11 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/pointcodec"
 )
 
-// MostPoints is the maximum number of points returned for a series; the newest are kept. For the
-// outline of longer histories use buckets, which are computed from at most MostThinned points.
+// MaxPoints is the maximum number of points returned for a series; the newest are kept. For the
+// outline of longer histories use buckets, which are computed from at most MaxThinned points.
 const (
-	MostPoints  = 100_000
-	MostThinned = 1_000_000
+	MaxPoints  = 100_000
+	MaxThinned = 1_000_000
 )
 
 // Range selects points of a series.
@@ -28,7 +28,7 @@ type Range struct {
 
 // Points returns points of one series, hot or in tiles, in commit order. A series that does not
 // exist has none.
-func (s *Store) Points(ctx context.Context, project, series int64, r Range) ([]client.Kept, error) {
+func (s *Store) Points(ctx context.Context, project, series int64, r Range) ([]client.StoredPoint, error) {
 	points, err := s.pointsIn(ctx, project, series, r)
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (s *Store) Points(ctx context.Context, project, series int64, r Range) ([]c
 	if r.Buckets > 0 {
 		points = pointcodec.Downsample(points, r.Buckets)
 	}
-	kept := make([]client.Kept, len(points))
+	kept := make([]client.StoredPoint, len(points))
 	for i, p := range points {
 		kept[i] = keptOf(p)
 	}
@@ -47,9 +47,9 @@ func (s *Store) Points(ctx context.Context, project, series int64, r Range) ([]c
 // pointsIn reads hot points and tiles in one round trip. Hot points are read first: a point that is
 // compacted between the two reads is then seen twice instead of never.
 func (s *Store) pointsIn(ctx context.Context, project, series int64, r Range) ([]pointcodec.Point, error) {
-	most := MostPoints
+	most := MaxPoints
 	if r.Buckets > 0 {
-		most = MostThinned
+		most = MaxThinned
 	}
 	last := min(r.Last, most)
 	if last <= 0 {
@@ -68,9 +68,9 @@ func (s *Store) pointsIn(ctx context.Context, project, series int64, r Range) ([
 	return points[max(0, len(points)-last):], nil
 }
 
-// PointsOf returns all points of many series as stored, without commits. A series without points
+// AllPoints returns all points of many series as stored, without commits. A series without points
 // is not in the result.
-func (s *Store) PointsOf(ctx context.Context, project int64, series []int64) (map[int64][]pointcodec.Point, error) {
+func (s *Store) AllPoints(ctx context.Context, project int64, series []int64) (map[int64][]pointcodec.Point, error) {
 	var all map[int64][]pointcodec.Point
 	err := s.inProject(ctx, project, func(tx pgx.Tx) (err error) {
 		all, err = pointsOf(ctx, tx, project, series)
@@ -84,7 +84,7 @@ type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// pointsOf is PointsOf within an existing transaction. It reads hot points first, like pointsIn.
+// pointsOf is AllPoints within an existing transaction. It reads hot points first, like pointsIn.
 func pointsOf(ctx context.Context, q querier, project int64, series []int64) (map[int64][]pointcodec.Point, error) {
 	cold, hot := map[int64][]pointcodec.Point{}, map[int64][]pointcodec.Point{}
 	rows, err := q.Query(ctx, `select `+pointColumns+` from pawl.point where project_id = $1 and series_id = any($2) order by series_id, at, report_id`, project, series)
@@ -95,7 +95,7 @@ func pointsOf(ctx context.Context, q querier, project int64, series []int64) (ma
 		rows, err = q.Query(ctx, `select `+tileColumns+` from pawl.tile where project_id = $1 and series_id = any($2) order by series_id, first_at, first_report`, project, series)
 	}
 	if err == nil {
-		err = eachTile(rows, func(r resting, points []pointcodec.Point) error {
+		err = eachTile(rows, func(r tileRecord, points []pointcodec.Point) error {
 			cold[r.Series] = append(cold[r.Series], points...)
 			return nil
 		})
@@ -110,8 +110,8 @@ func pointsOf(ctx context.Context, q querier, project int64, series []int64) (ma
 }
 
 // keptOf converts a point to the API's type.
-func keptOf(p pointcodec.Point) client.Kept {
-	return client.Kept{
+func keptOf(p pointcodec.Point) client.StoredPoint {
+	return client.StoredPoint{
 		At: p.Time(), Report: p.Report, Value: p.Value, Low: p.Low, High: p.High, Spread: p.Spread, Rounds: int(p.Rounds),
 		Baseline: p.Baseline, Moved: p.Flags.Moved(), Trust: p.Flags.Trust(), Verdict: string(p.Flags.Verdict()),
 	}
@@ -160,7 +160,7 @@ func (q rangeQuery) queueTiles(b *pgx.Batch, into *[]pointcodec.Point) {
 		order by first_at desc, first_report desc limit $5) t
 		where newer < $5 order by first_at, first_report`
 	b.Queue(sql, q.project, q.series, endOr(q.from, pastEnd), endOr(q.to, futureEnd), q.last).Query(func(rows pgx.Rows) error {
-		return eachTile(rows, func(_ resting, points []pointcodec.Point) error {
+		return eachTile(rows, func(_ tileRecord, points []pointcodec.Point) error {
 			*into = append(*into, points...)
 			return nil
 		})

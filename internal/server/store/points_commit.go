@@ -20,7 +20,7 @@ func (s *Store) Commits(ctx context.Context, project int64, reports []int64) (ma
 
 // nameCommits sets the commits of points of one series. With sideBySide, it reads many unknown
 // commits as neighbors in the index.
-func (s *Store) nameCommits(ctx context.Context, project, series int64, points []client.Kept, sideBySide bool) error {
+func (s *Store) nameCommits(ctx context.Context, project, series int64, points []client.StoredPoint, sideBySide bool) error {
 	reports := make([]int64, len(points))
 	for i := range points {
 		reports[i] = points[i].Report
@@ -60,8 +60,8 @@ const (
 	// manyCommits is the number of reports from which neighbors are read together. Fewer are
 	// found faster one by one.
 	manyCommits = 50
-	// mostNeighbours limits one such read, so that it does not evict the rest of the cache.
-	mostNeighbours = 20_000
+	// maxNeighbors limits one such read, so that it does not evict the rest of the cache.
+	maxNeighbors = 20_000
 )
 
 // readNeighbours reads the reports of the series' suite in arrival order. An index stores these
@@ -73,7 +73,7 @@ func (s *Store) readNeighbours(ctx context.Context, project, series int64, wante
 		const sql = `select id, sha from pawl.report
 			where project_id = $1 and suite = (select suite from pawl.series where project_id = $1 and id = $2) and id between $3 and $4
 			order by id desc limit $5`
-		b.Queue(sql, project, series, slices.Min(wanted), slices.Max(wanted), min(3*len(wanted), mostNeighbours)).Query(s.keepCommits(project, into))
+		b.Queue(sql, project, series, slices.Min(wanted), slices.Max(wanted), min(3*len(wanted), maxNeighbors)).Query(s.keepCommits(project, into))
 	})
 	if err != nil {
 		return fmt.Errorf("reading the commits of series %d of project %d: %w", series, project, err)

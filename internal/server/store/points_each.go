@@ -14,7 +14,7 @@ const eachPoints = 4096
 // EachPoint calls do with all points of a project and their commits, series by series in id order,
 // in chunks of one series. A chunk is valid only until do returns. Memory use does not grow with
 // the number of points. Points that arrive meanwhile may be missing.
-func (s *Store) EachPoint(ctx context.Context, project int64, do func(client.Series, []client.Kept) error) error {
+func (s *Store) EachPoint(ctx context.Context, project int64, do func(client.Series, []client.StoredPoint) error) error {
 	for after := int64(0); ; {
 		list, err := s.SeriesList(ctx, project, SeriesQuery{After: after})
 		if err != nil || len(list) == 0 {
@@ -27,12 +27,12 @@ func (s *Store) EachPoint(ctx context.Context, project int64, do func(client.Ser
 	}
 }
 
-func (s *Store) pointsOfEach(ctx context.Context, project int64, list []client.Series, do func(client.Series, []client.Kept) error) error {
+func (s *Store) pointsOfEach(ctx context.Context, project int64, list []client.Series, do func(client.Series, []client.StoredPoint) error) error {
 	ids := make([]int64, len(list))
 	for i := range list {
 		ids[i] = list[i].ID
 	}
-	var held []client.Kept
+	var held []client.StoredPoint
 	at := 0 // index of the series whose points are held
 	hand := func() error {
 		if len(held) == 0 {

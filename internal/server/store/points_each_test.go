@@ -24,13 +24,13 @@ func TestEachPoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, want := map[int64][]client.Kept{}, map[int64][]client.Kept{}
+	got, want := map[int64][]client.StoredPoint{}, map[int64][]client.StoredPoint{}
 	for _, series := range list {
 		if want[series.ID], err = s.Points(t.Context(), project, series.ID, store.Range{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	err = s.EachPoint(t.Context(), project, func(series client.Series, points []client.Kept) error {
+	err = s.EachPoint(t.Context(), project, func(series client.Series, points []client.StoredPoint) error {
 		if series.Name == "" || points[0].Commit == "" {
 			t.Errorf("%+v %+v", series, points[0])
 		}
@@ -41,7 +41,7 @@ func TestEachPoint(t *testing.T) {
 		t.Error(err, diff)
 	}
 	stop := errors.New("stop")
-	if err := s.EachPoint(t.Context(), project, func(client.Series, []client.Kept) error { return stop }); !errors.Is(err, stop) {
+	if err := s.EachPoint(t.Context(), project, func(client.Series, []client.StoredPoint) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("who gets the points cannot stop it: %v", err)
 	}
 }
@@ -55,7 +55,7 @@ func TestEachPointOfLongSeries(t *testing.T) {
 	hot(t, url, project, list[0], points)
 	hot(t, url, project, list[2], points[:2])
 	got, pieces := map[int64][]int64{}, map[int64]int{}
-	err := s.EachPoint(t.Context(), project, func(series client.Series, points []client.Kept) error {
+	err := s.EachPoint(t.Context(), project, func(series client.Series, points []client.StoredPoint) error {
 		pieces[series.ID]++
 		for _, p := range points {
 			got[series.ID] = append(got[series.ID], p.Report)

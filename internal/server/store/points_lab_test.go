@@ -103,7 +103,7 @@ func (b bulk) loadPoints(t testing.TB, runs []pointcodec.Point, ids []int64) {
 		for i := range list {
 			list[i].At, list[i].Report = runs[i].At, runs[i].Report
 		}
-		for part := range slices.Chunk(list[:cold], pointcodec.Full) {
+		for part := range slices.Chunk(list[:cold], pointcodec.MaxPoints) {
 			data, err := pointcodec.Encode(part)
 			if err != nil {
 				t.Fatal(err)
@@ -240,7 +240,7 @@ func (b bulk) reads(t testing.TB, s *store.Store, out func(format string, args .
 			return err
 		}},
 		{"all points of a series, without commits", "", 1000, func() error {
-			_, err := s.PointsOf(ctx, b.project, []int64{anySeries()})
+			_, err := s.AllPoints(ctx, b.project, []int64{anySeries()})
 			return err
 		}},
 		{"all points of 200 series", "", 20, func() error {
@@ -249,7 +249,7 @@ func (b bulk) reads(t testing.TB, s *store.Store, out func(format string, args .
 			for i := range ids {
 				ids[i] = from + int64(i)
 			}
-			_, err := s.PointsOf(ctx, b.project, ids)
+			_, err := s.AllPoints(ctx, b.project, ids)
 			return err
 		}},
 		{"overview of a week", "300 ms", 200, func() error {

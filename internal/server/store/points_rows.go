@@ -44,8 +44,8 @@ func eachPoint(rows pgx.Rows, do func(series int64, p pointcodec.Point)) error {
 // epoch is the start of PostgreSQL's time scale, in Unix microseconds.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
 
-// resting is the row of a tile.
-type resting struct {
+// tileRecord is the row of a tile.
+type tileRecord struct {
 	Series      int64
 	FirstAt     time.Time
 	FirstReport int64
@@ -57,8 +57,8 @@ type resting struct {
 
 // eachTile calls do for every tile with its points. A damaged tile is an error and never yields
 // fewer points.
-func eachTile(rows pgx.Rows, do func(r resting, points []pointcodec.Point) error) error {
-	return eachResting(rows, func(r resting) error {
+func eachTile(rows pgx.Rows, do func(r tileRecord, points []pointcodec.Point) error) error {
+	return eachTileRecord(rows, func(r tileRecord) error {
 		points, err := r.open()
 		if err != nil {
 			return err
@@ -67,11 +67,11 @@ func eachTile(rows pgx.Rows, do func(r resting, points []pointcodec.Point) error
 	})
 }
 
-// eachResting is eachTile without opening the tiles. Data is valid only during the call.
-func eachResting(rows pgx.Rows, do func(r resting) error) error {
+// eachTileRecord is eachTile without opening the tiles. Data is valid only during the call.
+func eachTileRecord(rows pgx.Rows, do func(r tileRecord) error) error {
 	defer rows.Close()
 	for rows.Next() {
-		var r resting
+		var r tileRecord
 		if err := rows.Scan(&r.Series, &r.FirstAt, &r.FirstReport, &r.LastAt, &r.N, &r.Version, &r.CRC, (*pgtype.DriverBytes)(&r.Data)); err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func eachResting(rows pgx.Rows, do func(r resting) error) error {
 var ErrDamaged = errors.New("it is damaged: restore it from a backup (pawld fsck lists all)")
 
 // open checks a tile against its row and unpacks it.
-func (r resting) open() ([]pointcodec.Point, error) {
+func (r tileRecord) open() ([]pointcodec.Point, error) {
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("the tile of series %d from %s: "+format+"; %w", append(append([]any{r.Series, r.FirstAt.UTC().Format(time.RFC3339)}, args...), ErrDamaged)...)
 	}
@@ -105,14 +105,14 @@ func (r resting) open() ([]pointcodec.Point, error) {
 	return points, nil
 }
 
-// rest packs points into the row of a tile.
-func rest(series int64, points []pointcodec.Point) (resting, error) {
+// packTile packs points into the row of a tile.
+func packTile(series int64, points []pointcodec.Point) (tileRecord, error) {
 	data, err := pointcodec.Encode(points)
 	if err != nil {
-		return resting{}, fmt.Errorf("packing %d points of series %d: %w", len(points), series, err)
+		return tileRecord{}, fmt.Errorf("packing %d points of series %d: %w", len(points), series, err)
 	}
 	first, last := points[0], points[len(points)-1]
-	return resting{
+	return tileRecord{
 		Series: series, FirstAt: first.Time(), FirstReport: first.Report, LastAt: last.Time(),
 		N: int16(len(points)), Version: pointcodec.Version, CRC: int64(pointcodec.Sum(data)), Data: data,
 	}, nil

@@ -48,7 +48,7 @@ func TestPointsInRange(t *testing.T) {
 	if got := reportsKept(t, s, project, 9, store.Range{}); got != nil {
 		t.Errorf("a series that is not there has points %v", got)
 	}
-	many, err := s.PointsOf(t.Context(), project, []int64{8, 7, 9})
+	many, err := s.AllPoints(t.Context(), project, []int64{8, 7, 9})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestPointsSayWhatTheReportSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := r.Points[0]
-		want := []client.Kept{{
+		want := []client.StoredPoint{{
 			At: *r.Commit.At, Report: receipt.Report, Commit: r.Commit.SHA, Value: float32(p.Value), Low: float32(p.Low), High: float32(p.High),
 			Spread: float32(p.Spread), Rounds: p.Rounds, Baseline: float32(p.Baseline), Moved: true, Trust: measure.Checked, Verdict: "maintained",
 		}}

@@ -69,7 +69,7 @@ func (s *Store) stretches(ctx context.Context, project int64, series []int64, af
 				select `+tileColumns+` from pawl.tile where project_id = $1 and series_id = $2
 					and (first_at, first_report) >= (coalesce((select first_at from f), '-infinity'), coalesce((select first_report from f), 0))
 				order by first_at, first_report limit $5`, project, id, after.Time(), after.Report, walkTiles).Query(func(rows pgx.Rows) error {
-				return eachTile(rows, func(_ resting, points []pointcodec.Point) error {
+				return eachTile(rows, func(_ tileRecord, points []pointcodec.Point) error {
 					tiles[i]++
 					cold[i] = append(cold[i], points...)
 					return nil

@@ -24,12 +24,12 @@ type Project struct {
 // Settings are decided by the project's admins; quotas are decided by the server's admins. Zero
 // means the server's default, and for a quota none.
 type Settings struct {
-	PointsADay int64 `json:"points_a_day,omitempty"` // more are refused
-	BlobBytes  int64 `json:"blob_bytes,omitempty"`   // more are refused
-	Series     int64 `json:"series,omitempty"`       // more are refused
+	PointsPerDay int64 `json:"points_a_day,omitempty"` // more are refused
+	BlobBytes    int64 `json:"blob_bytes,omitempty"`   // more are refused
+	Series       int64 `json:"series,omitempty"`       // more are refused
 
-	ForkPointsADay int64 `json:"fork_points_a_day,omitempty"` // part of PointsADay that forks may use
-	ForkBlobBytes  int64 `json:"fork_blob_bytes,omitempty"`
+	ForkPointsPerDay int64 `json:"fork_points_a_day,omitempty"` // part of PointsPerDay that forks may use
+	ForkBlobBytes    int64 `json:"fork_blob_bytes,omitempty"`
 
 	SampleDays int `json:"sample_days,omitempty"` // delete raw samples after this many days, except next to changes
 	BranchDays int `json:"branch_days,omitempty"` // delete points of branches and forks after this many days

@@ -15,11 +15,11 @@ import (
 // between two counts.
 type quotas struct {
 	mu   sync.Mutex
-	used map[share]*used
+	used map[quotaScope]*used
 }
 
-// share selects what is counted: all of a project, or only its forks.
-type share struct {
+// quotaScope selects what is counted: all of a project, or only its forks.
+type quotaScope struct {
 	project int64
 	forks   bool
 }
@@ -36,7 +36,7 @@ const (
 	quotaMost = 10_000 // max projects cached
 )
 
-func newQuotas() *quotas { return &quotas{used: map[share]*used{}} }
+func newQuotas() *quotas { return &quotas{used: map[quotaScope]*used{}} }
 
 // Default limits for forks: enough for a busy day of pull requests, and far from filling a disk.
 // If the project has a quota, forks get at most a quarter of it.
@@ -59,22 +59,22 @@ func forks(said, quota, otherwise int64) int64 {
 	}
 }
 
-// room returns a [QuotaError] if this many more points or bytes would exceed a quota.
-func (q *quotas) room(ctx context.Context, s *Store, project int64, lane client.Lane, points, bytes int64) error {
-	if err := q.fits(ctx, s, share{project, false}, points, bytes); err != nil || lane != client.Fork {
+// check returns a [QuotaError] if this many more points or bytes would exceed a quota.
+func (q *quotas) check(ctx context.Context, s *Store, project int64, lane client.Lane, points, bytes int64) error {
+	if err := q.fits(ctx, s, quotaScope{project, false}, points, bytes); err != nil || lane != client.Fork {
 		return err
 	}
-	return q.fits(ctx, s, share{project, true}, points, bytes)
+	return q.fits(ctx, s, quotaScope{project, true}, points, bytes)
 }
 
-func (q *quotas) fits(ctx context.Context, s *Store, of share, points, bytes int64) error {
+func (q *quotas) fits(ctx context.Context, s *Store, of quotaScope, points, bytes int64) error {
 	u, err := q.of(ctx, s, of)
 	if err != nil {
 		return err
 	}
-	mostPoints, mostBytes, whose := u.settings.PointsADay, u.settings.BlobBytes, ""
+	mostPoints, mostBytes, whose := u.settings.PointsPerDay, u.settings.BlobBytes, ""
 	if of.forks {
-		mostPoints = forks(u.settings.ForkPointsADay, mostPoints, forkPointsADay)
+		mostPoints = forks(u.settings.ForkPointsPerDay, mostPoints, forkPointsADay)
 		mostBytes, whose = forks(u.settings.ForkBlobBytes, mostBytes, forkBlobBytes), " of forks"
 	}
 	q.mu.Lock()
@@ -90,14 +90,14 @@ func (q *quotas) fits(ctx context.Context, s *Store, of share, points, bytes int
 
 // settings returns the cached settings of a project.
 func (q *quotas) settings(ctx context.Context, s *Store, project int64) (Settings, error) {
-	u, err := q.of(ctx, s, share{project, false})
+	u, err := q.of(ctx, s, quotaScope{project, false})
 	if err != nil {
 		return Settings{}, err
 	}
 	return u.settings, nil
 }
 
-func (q *quotas) of(ctx context.Context, s *Store, of share) (*used, error) {
+func (q *quotas) of(ctx context.Context, s *Store, of quotaScope) (*used, error) {
 	now := s.now()
 	day := now.UTC().Truncate(24 * time.Hour)
 	q.mu.Lock()
@@ -125,7 +125,7 @@ func (q *quotas) add(project int64, lane client.Lane, points, bytes int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, forks := range []bool{false, true} {
-		if u := q.used[share{project, forks}]; u != nil && (!forks || lane == client.Fork) {
+		if u := q.used[quotaScope{project, forks}]; u != nil && (!forks || lane == client.Fork) {
 			u.points += points
 			u.bytes += bytes
 		}
@@ -135,12 +135,12 @@ func (q *quotas) add(project int64, lane client.Lane, points, bytes int64) {
 func (q *quotas) forget(project int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	delete(q.used, share{project, false})
-	delete(q.used, share{project, true})
+	delete(q.used, quotaScope{project, false})
+	delete(q.used, quotaScope{project, true})
 }
 
 // countUsed counts only what a quota limits. Data from forks has its own indexes.
-func (s *Store) countUsed(ctx context.Context, of share, day time.Time) (*used, error) {
+func (s *Store) countUsed(ctx context.Context, of quotaScope, day time.Time) (*used, error) {
 	u := &used{}
 	var text []byte
 	sums := `

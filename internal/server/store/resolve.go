@@ -67,8 +67,8 @@ func (s *Store) resolvable(ctx context.Context, project int64) ([]int64, error) 
 	return ids, nil
 }
 
-// removal is a report to move, with its old and new time.
-type removal struct {
+// pendingMove is a report to move, with its old and new time.
+type pendingMove struct {
 	id       int64
 	from, to time.Time
 	packed   []byte
@@ -84,7 +84,7 @@ func resolve(ctx context.Context, tx pgx.Tx, project int64, ids []int64) (int, e
 	if err != nil {
 		return 0, err
 	}
-	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (m removal, err error) {
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (m pendingMove, err error) {
 		err = row.Scan(&m.id, &m.from, &m.to, &m.packed)
 		return m, err
 	})
@@ -102,7 +102,7 @@ func resolve(ctx context.Context, tx pgx.Tx, project int64, ids []int64) (int, e
 
 // move deletes the report's points and inserts them, hot, at their new time. Compaction later moves
 // them into tiles.
-func (m removal) move(ctx context.Context, tx pgx.Tx, project int64) error {
+func (m pendingMove) move(ctx context.Context, tx pgx.Tx, project int64) error {
 	series, err := unpackIDs(m.packed)
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func (m removal) move(ctx context.Context, tx pgx.Tx, project int64) error {
 	return tx.SendBatch(ctx, b).Close()
 }
 
-func (m removal) takeHot(ctx context.Context, tx pgx.Tx, project int64, series []int64, into map[int64]pointcodec.Point) error {
+func (m pendingMove) takeHot(ctx context.Context, tx pgx.Tx, project int64, series []int64, into map[int64]pointcodec.Point) error {
 	rows, err := tx.Query(ctx, `delete from pawl.point where project_id = $1 and series_id = any($2) and at = $3 and report_id = $4 returning `+pointColumns,
 		project, series, m.from, m.id)
 	if err != nil {
@@ -152,7 +152,7 @@ func (m removal) takeHot(ctx context.Context, tx pgx.Tx, project int64, series [
 }
 
 // takeFromTiles rewrites the tiles that hold the points, without those points.
-func (m removal) takeFromTiles(ctx context.Context, tx pgx.Tx, project int64, series []int64, into map[int64]pointcodec.Point) error {
+func (m pendingMove) takeFromTiles(ctx context.Context, tx pgx.Tx, project int64, series []int64, into map[int64]pointcodec.Point) error {
 	if len(series) == 0 {
 		return nil
 	}
@@ -165,8 +165,8 @@ func (m removal) takeFromTiles(ctx context.Context, tx pgx.Tx, project int64, se
 	if err != nil {
 		return err
 	}
-	var anew []resting
-	err = eachTile(rows, func(r resting, points []pointcodec.Point) error {
+	var anew []tileRecord
+	err = eachTile(rows, func(r tileRecord, points []pointcodec.Point) error {
 		left := make([]pointcodec.Point, 0, len(points))
 		for _, p := range points {
 			if p.Report == m.id && p.At == m.from.UnixMicro() {
@@ -178,7 +178,7 @@ func (m removal) takeFromTiles(ctx context.Context, tx pgx.Tx, project int64, se
 		if len(left) == 0 {
 			return nil
 		}
-		again, err := rest(r.Series, left)
+		again, err := packTile(r.Series, left)
 		anew = append(anew, again)
 		return err
 	})

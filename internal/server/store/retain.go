@@ -35,9 +35,9 @@ type Retained struct {
 
 const (
 	retainBatch = 100
-	// neighbours is the number of runs on each side of a change that keep their samples, so that
+	// sampleNeighbors is the number of runs on each side of a change that keep their samples, so that
 	// before and after can be compared.
-	neighbours = 5
+	sampleNeighbors = 5
 	// blobGrace is how long a blob waits for its report.
 	blobGrace = 48 * time.Hour
 )
@@ -172,14 +172,14 @@ func (o someRuns) dropPoints(ctx context.Context, tx pgx.Tx, project int64) (int
 	if err != nil {
 		return 0, err
 	}
-	var left []resting
-	err = eachTile(rows, func(r resting, points []pointcodec.Point) error {
+	var left []tileRecord
+	err = eachTile(rows, func(r tileRecord, points []pointcodec.Point) error {
 		kept := slices.DeleteFunc(points, func(p pointcodec.Point) bool { return slices.Contains(o.reports, p.Report) })
 		gone += int(r.N) - len(kept)
 		if len(kept) == 0 {
 			return nil
 		}
-		again, err := rest(r.Series, kept)
+		again, err := packTile(r.Series, kept)
 		left = append(left, again)
 		return err
 	})

@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// bench identifies the runs that can be neighbors: those of one suite on one testbed.
-type bench struct {
+// suiteTestbed identifies the runs that can be neighbors: those of one suite on one testbed.
+type suiteTestbed struct {
 	suite   string
 	testbed int64
 }
@@ -46,13 +46,13 @@ func (s *Store) dropSamples(ctx context.Context, project int64, before time.Time
 			and at > r.at order by at offset $4 limit 1) a on true
 		order by r.id`
 	for after := int64(0); ; {
-		runs, err := listOf(ctx, s, project, pgx.RowToStructByPos[sampled], sql, project, after, before, neighbours-1, retainBatch, pastEnd, futureEnd)
+		runs, err := listOf(ctx, s, project, pgx.RowToStructByPos[sampled], sql, project, after, before, sampleNeighbors-1, retainBatch, pastEnd, futureEnd)
 		if err != nil || len(runs) == 0 {
 			return gone, err
 		}
 		var drop []int64
 		for _, r := range runs {
-			if r.Lane != 0 || !slices.ContainsFunc(changes[bench{r.Suite, r.Testbed}], span{r.From, r.To}.touches) {
+			if r.Lane != 0 || !slices.ContainsFunc(changes[suiteTestbed{r.Suite, r.Testbed}], span{r.From, r.To}.touches) {
 				drop = append(drop, r.ID)
 			}
 		}
@@ -66,14 +66,14 @@ func (s *Store) dropSamples(ctx context.Context, project int64, before time.Time
 }
 
 // changes returns the events of a project that were not marked as false, by suite and testbed.
-func (s *Store) changes(ctx context.Context, project int64) (map[bench][]span, error) {
-	all := map[bench][]span{}
+func (s *Store) changes(ctx context.Context, project int64) (map[suiteTestbed][]span, error) {
+	all := map[suiteTestbed][]span{}
 	err := s.readBatch(ctx, project, func(b *pgx.Batch) {
 		// Many series change at the same commit, which is one place.
 		b.Queue(`select distinct s.suite, s.testbed_id, e.since, e.at from pawl.event e
 			join pawl.series s on s.project_id = e.project_id and s.id = e.series_id
 			where e.project_id = $1 and e.state <> 'false-alarm'`, project).Query(func(rows pgx.Rows) error {
-			var at bench
+			var at suiteTestbed
 			var c span
 			_, err := pgx.ForEachRow(rows, []any{&at.suite, &at.testbed, &c.from, &c.to}, func() error {
 				all[at] = append(all[at], c)

@@ -33,7 +33,7 @@ type row struct {
 		digests      [][]byte
 		kinds, names []string
 	}
-	commits told
+	commits reportedCommits
 
 	// Set by prepare.
 	checked  bool // the report is new, and its blobs exist
@@ -155,7 +155,7 @@ func packSeries(ids []int64) []byte {
 // write inserts the report and returns its number, or 0 if its key already exists.
 func (r *row) write(ctx context.Context, tx pgx.Tx) (id int64, err error) {
 	var lacks []string
-	err = tx.QueryRow(ctx, writeReport,
+	err = tx.QueryRow(ctx, writeReportSQL,
 		r.project, r.key, r.in.Body[:], r.report.Run, r.report.Suite, r.report.Measured, r.received, r.at, r.placed,
 		r.report.Commit.SHA, r.report.Branch, r.report.Pull, r.lane, int16(r.trust), r.report.Pawl, r.testbed, r.health,
 		string(r.report.Verdict), r.report.Sentence, len(r.points.series), packSeries(r.points.series), r.sender,
@@ -169,12 +169,12 @@ func (r *row) write(ctx context.Context, tx pgx.Tx) (id int64, err error) {
 	return id, err
 }
 
-// writeReport is one statement. It writes nothing if the key exists, a blob is missing, or the
+// writeReportSQL is one statement. It writes nothing if the key exists, a blob is missing, or the
 // project is being deleted. It locks the rows of blobs, so that none is collected as an orphan
 // meanwhile. The columns are unnested in the select list. In the from clause, each would first be
 // written to a tuple store, which was a third of the total cost. Every additional statement costs
 // as much as ten points.
-const writeReport = `
+const writeReportSQL = `
 with held as (
   select digest from pawl.blob where project_id = $1 and digest = any($31::bytea[]) order by digest for key share
 ), lacks as (
@@ -200,6 +200,6 @@ with held as (
   insert into pawl.report_blob (project_id, report_id, ordinal, digest, kind, name)
   select $1, id, ordinal, digest, kind, name
   from receipt, unnest($31::bytea[], $32::text[], $33::text[]) with ordinality as t(digest, kind, name, ordinal)
-), told as (` + tellCommits + `
+), told as (` + insertCommits + `
 )
 select coalesce((select id from receipt), 0), array(select encode(d, 'hex') from lacks)`

@@ -21,7 +21,7 @@ type RunQuery struct {
 	Lane    client.Lane
 	Commit  string
 	Before  int64 // the last id of the previous page
-	Limit   int   // 0 means MostListed
+	Limit   int   // 0 means MaxListed
 }
 
 const runColumns = `id, run, suite, measured, received, at, sha, branch, pull, lane, trust, pawl, testbed_id, health, verdict, sentence, points, sender`
@@ -87,8 +87,8 @@ func (s *Store) run(ctx context.Context, project int64, which string, value any)
 
 // RunPoint is the point of one run in one series.
 type RunPoint struct {
-	Series client.Series `json:"series"`
-	Point  client.Kept   `json:"point"`
+	Series client.Series      `json:"series"`
+	Point  client.StoredPoint `json:"point"`
 }
 
 // RunSeries returns the points of one run with their series, sorted by name.
@@ -119,7 +119,7 @@ func (s *Store) RunSeries(ctx context.Context, project, id int64) ([]RunPoint, e
 		if err != nil {
 			return err
 		}
-		return eachTile(rows, func(r resting, list []pointcodec.Point) error {
+		return eachTile(rows, func(r tileRecord, list []pointcodec.Point) error {
 			if i, ok := slices.BinarySearchFunc(list, pointcodec.Point{At: run.At.UnixMicro(), Report: id}, pointcodec.Compare); ok {
 				points[r.Series] = list[i]
 			}

@@ -11,9 +11,9 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 )
 
-// MostListed is the maximum length of a list. The next page is requested with the last entry of the
+// MaxListed is the maximum length of a list. The next page is requested with the last entry of the
 // previous one.
-const MostListed = 1000
+const MaxListed = 1000
 
 // SeriesQuery filters a list of series. Empty fields do not filter.
 type SeriesQuery struct {
@@ -22,7 +22,7 @@ type SeriesQuery struct {
 	Lane    client.Lane
 	Text    string // words that must all occur in the name, suite or implementation, ignoring case
 	After   int64  // the last id of the previous page
-	Limit   int    // 0 means MostListed
+	Limit   int    // 0 means MaxListed
 }
 
 // seriesColumns are the columns that scanSeries reads; the query names the tables s and t.

@@ -37,7 +37,7 @@ type Store struct {
 	pool    *pgxpool.Pool
 	enqueue Enqueue
 	now     func() time.Time
-	known   *known
+	known   *rowCache
 	quotas  *quotas
 	writers *semaphore.Weighted // limits concurrent reports; the other connections are for reads
 

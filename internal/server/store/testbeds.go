@@ -44,8 +44,8 @@ func scanTestbed(row pgx.CollectableRow) (client.Testbed, error) {
 	return t, err
 }
 
-// Checkup is the health of a device during one run.
-type Checkup struct {
+// HealthRecord is the health of a device during one run.
+type HealthRecord struct {
 	Run      int64         `json:"run"`
 	Measured time.Time     `json:"measured"`
 	Commit   string        `json:"commit"`
@@ -56,7 +56,7 @@ type Checkup struct {
 
 // TestbedHistory returns the health of a testbed during its newest runs since a time, oldest first. It
 // uses the time of measurement, because a device's state is independent of commits.
-func (s *Store) TestbedHistory(ctx context.Context, project, id int64, since time.Time, most int) ([]Checkup, error) {
+func (s *Store) TestbedHistory(ctx context.Context, project, id int64, since time.Time, most int) ([]HealthRecord, error) {
 	list, err := listOf(ctx, s, project, scanCheckup, `select id, measured, sha, suite, lane, health from pawl.report
 		where project_id = $1 and testbed_id = $2 and measured >= $3 order by measured desc, id desc limit `+limit(most), project, id, endOr(since, pastEnd))
 	if err != nil {
@@ -66,8 +66,8 @@ func (s *Store) TestbedHistory(ctx context.Context, project, id int64, since tim
 	return list, nil
 }
 
-func scanCheckup(row pgx.CollectableRow) (Checkup, error) {
-	var c Checkup
+func scanCheckup(row pgx.CollectableRow) (HealthRecord, error) {
+	var c HealthRecord
 	var lane int16
 	err := row.Scan(&c.Run, &c.Measured, &c.Commit, &c.Suite, &lane, &c.Health)
 	c.Measured, c.Lane = c.Measured.UTC(), laneName(lane)

@@ -10,16 +10,16 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/store/db"
 )
 
-// TokenUses records used tokens of CI jobs in the database, so that all servers on it refuse a replay.
-type TokenUses struct{ s *Store }
+// TokenLog records used tokens of CI jobs in the database, so that all servers on it refuse a replay.
+type TokenLog struct{ s *Store }
 
 // TokenUses returns the record of used tokens.
-func (s *Store) TokenUses() TokenUses { return TokenUses{s} }
+func (s *Store) TokenUses() TokenLog { return TokenLog{s} }
 
-var _ identity.Seen = TokenUses{}
+var _ identity.TokenStore = TokenLog{}
 
 // Use implements [identity.Seen].
-func (t TokenUses) Use(ctx context.Context, u identity.Use) (receipt string, fresh bool, err error) {
+func (t TokenLog) Use(ctx context.Context, u identity.Use) (receipt string, fresh bool, err error) {
 	q := db.New(t.s.pool)
 	receipt, err = q.UseToken(ctx, db.UseTokenParams{
 		Issuer: u.Issuer, ID: u.ID, Digest: u.Digest[:], Receipt: u.Receipt, Until: u.Until, Now: t.s.now(),

@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// settle is the number of points that make a level. A shorter group that differs from its neighbors on
+// minLevelPoints is the number of points that make a level. A shorter group that differs from its neighbors on
 // both sides is an outlier. A change that has not lasted that long is reported later.
-const settle = 4
+const minLevelPoints = 4
 
 // clean replaces each outlier by the median around it. A point's result depends on settle-1 points after
 // it, so the last ones are left unchanged. final is the number of points before them, whose results
 // never change.
 func clean(values []float64, least float64) (cleaned []float64, outliers, final int) {
 	cleaned = slices.Clone(values)
-	final = max(0, len(values)-settle+1)
+	final = max(0, len(values)-minLevelPoints+1)
 	for i := range final {
-		from, to := max(0, i-settle+1), i+settle
+		from, to := max(0, i-minLevelPoints+1), i+minLevelPoints
 		m := medianOf(values[from:to])
 		off := math.Abs(values[i] - m)
 		if off <= least*m { // too small to be reported

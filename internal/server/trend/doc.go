@@ -54,9 +54,9 @@ type Event struct {
 	// change. A drift lasts from First to Last.
 	First int `json:"first"`
 	Last  int `json:"last"`
-	// Begin and End are the indexes of the points of From and To.
-	Begin int `json:"begin"`
-	End   int `json:"end"`
+	// FromIndex and End are the indexes of the points of From and To.
+	FromIndex int `json:"begin"`
+	ToIndex   int `json:"end"`
 	// From is the last commit known to have the old level, To the first known to have the new one. The cause is
 	// between them.
 	From   string  `json:"from"`
@@ -70,8 +70,8 @@ type Event struct {
 // Change returns the change as a fraction of the level before.
 func (e Event) Change() float64 { return e.After/e.Before - 1 }
 
-// Found is the result for a series.
-type Found struct {
+// Result is the result for a series.
+type Result struct {
 	Events []Event
 	// TwoSpeeds reports that the series switches between two levels. These switches are not events, because
 	// no commit caused them.

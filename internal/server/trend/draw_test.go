@@ -17,7 +17,7 @@ const (
 // draw is a picture of a history: its points, its levels, and a numbered mark at each
 // event. It needs no fonts, scripts or network, and follows the reader's choice of light
 // or dark.
-func (r recording) draw(f trend.Found) string {
+func (r recording) draw(f trend.Result) string {
 	sorted := slices.Clone(r.values)
 	slices.Sort(sorted)
 	lo, hi := sorted[len(sorted)/200], sorted[len(sorted)-1-len(sorted)/200] // a few outliers may lie beyond the frame

@@ -96,7 +96,7 @@ func (h history) drift(s stretch) (change, bool) {
 // searches for the ends at the changes and between them.
 func (h history) ramp(parts []stretch) (change, bool) {
 	whole := stretch{parts[0].from, parts[len(parts)-1].to}
-	if len(parts) < 3 || len(parts) > mostStairs {
+	if len(parts) < 3 || len(parts) > maxStairs {
 		return change{}, false
 	}
 	var knots []int
@@ -135,8 +135,8 @@ func (h history) ramp(parts []stretch) (change, bool) {
 	return change{kind: Drift, first: best.from, last: best.to, before: best.begin, after: best.end, p: best.p}, true
 }
 
-// mostStairs bounds the work: more parts than that are not a slope.
-const mostStairs = 12
+// maxStairs bounds the work: more parts than that are not a slope.
+const maxStairs = 12
 
 // slope is a stretch that is level until from, straight until to, and level again after it.
 type slope struct {

@@ -17,9 +17,9 @@ type State struct {
 // Find finds the changes in a series. A State from an earlier scan of the start of the same series saves
 // most of the work and does not change the result. A State that does not fit is ignored. If points were
 // inserted or removed, pass the zero State.
-func Find(points []Point, s Settings, st State) (Found, State) {
+func Find(points []Point, s Settings, st State) (Result, State) {
 	s = s.filled()
-	var f Found
+	var f Result
 	at := make([]int, 0, len(points)) // indexes of values in points
 	values := make([]float64, 0, len(points))
 	for i, p := range points {
@@ -45,7 +45,7 @@ func Find(points []Point, s Settings, st State) (Found, State) {
 
 	var steps []change
 	for _, c := range settled.Points() {
-		if c.Index >= settle && len(cleaned)-c.Index >= settle {
+		if c.Index >= minLevelPoints && len(cleaned)-c.Index >= minLevelPoints {
 			steps = append(steps, change{first: c.Index, p: c.P})
 		}
 	}
@@ -89,7 +89,7 @@ func (c change) event(points []Point, at []int, s Settings) Event {
 		from, to = at[c.first-1], at[c.first]
 	}
 	return Event{
-		Kind: c.kind, First: at[c.first], Last: at[c.last], Begin: from, End: to, From: points[from].Commit, To: points[to].Commit,
+		Kind: c.kind, First: at[c.first], Last: at[c.last], FromIndex: from, ToIndex: to, From: points[from].Commit, To: points[to].Commit,
 		Before: c.before, After: c.after, P: c.p, Worse: (c.after > c.before) != s.Higher,
 	}
 }

@@ -23,10 +23,10 @@ type Group struct {
 	Machine string
 }
 
-// Together groups steps whose commit ranges overlap. A drift has no single place and forms its own
+// GroupEvents groups steps whose commit ranges overlap. A drift has no single place and forms its own
 // group. series is the number of series per testbed: a testbed with few is never named as the cause. If
 // a machine is the cause, changes elsewhere that coincide by chance form a separate group.
-func Together(events []Located, series map[string]int) []Group {
+func GroupEvents(events []Located, series map[string]int) []Group {
 	sorted := slices.Clone(events)
 	slices.SortStableFunc(sorted, func(a, b Located) int {
 		return cmp.Or(cmp.Compare(a.Hi, b.Hi), cmp.Compare(a.Lo, b.Lo), cmp.Compare(a.Series, b.Series))
@@ -59,28 +59,28 @@ func Together(events []Located, series map[string]int) []Group {
 	return parts
 }
 
-// A machine is distinguished from a commit as follows: on a testbed with at least leastSeries, the
+// A machine is distinguished from a commit as follows: on a testbed with at least minSeries, the
 // fraction nearlyAll changed, while on each other testbed only a stray or two did.
 const (
-	leastSeries = 5
+	minSeries   = 5
 	nearlyAll   = 0.8
-	leastStray  = 10 // from this many series on, one may change by chance
+	minForStray = 10 // from this many series on, one may change by chance
 	nearlyNone  = 0.05
 )
 
 // strays returns how many series of a testbed may change by chance when another testbed changed as a whole.
 func strays(series int) int {
-	if series < leastStray {
+	if series < minForStray {
 		return 0
 	}
 	return max(1, int(nearlyNone*float64(series)))
 }
 
-// MayBlame reports whether a machine could be the cause: so many series changed on one testbed that they
+// MayBeMachine reports whether a machine could be the cause: so many series changed on one testbed that they
 // could be nearly all of it.
-func (g Group) MayBlame() bool {
+func (g Group) MayBeMachine() bool {
 	for _, n := range g.moved() {
-		if float64(n) >= nearlyAll*leastSeries {
+		if float64(n) >= nearlyAll*minSeries {
 			return true
 		}
 	}
@@ -106,7 +106,7 @@ func (g Group) machine(series map[string]int) string {
 	var whole string
 	for bed, n := range moved {
 		switch all := series[bed]; {
-		case all >= leastSeries && float64(n) >= nearlyAll*float64(all):
+		case all >= minSeries && float64(n) >= nearlyAll*float64(all):
 			if whole != "" {
 				return "" // two testbeds: a commit is the cause
 			}

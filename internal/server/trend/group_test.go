@@ -21,7 +21,7 @@ func TestStepsAtOneCommitAreOneGroup(t *testing.T) {
 	}
 	drift := located("e", "l4", 1, 30, 0.04)
 	drift.Kind = trend.Drift
-	groups := trend.Together(append(events, drift), map[string]int{"l4": 50, "a100": 50})
+	groups := trend.GroupEvents(append(events, drift), map[string]int{"l4": 50, "a100": 50})
 	if len(groups) != 3 {
 		t.Fatalf("%d groups: %+v", len(groups), groups)
 	}
@@ -58,7 +58,7 @@ func TestWhereEverythingMovedItWasTheMachine(t *testing.T) {
 				all = append(all, located(fmt.Sprint(bed, i), bed, 10, 12, 0.06))
 			}
 		}
-		groups := trend.Together(all, c.series)
+		groups := trend.GroupEvents(all, c.series)
 		if got := groups[0].Machine; got != c.machine {
 			t.Errorf("%s: %q is blamed, want %q", c.name, got, c.machine)
 		}
@@ -78,11 +78,11 @@ func TestAStrayHasItsOwnRange(t *testing.T) {
 	for i := range 10 {
 		all = append(all, located(fmt.Sprint("s", i), "l4", 8, 14, 0.06))
 	}
-	g := trend.Together(all, map[string]int{"l4": 10, "a100": 40})
+	g := trend.GroupEvents(all, map[string]int{"l4": 10, "a100": 40})
 	if len(g) != 2 || g[0].Machine != "l4" || g[0].Lo != 8 || g[0].Hi != 14 || g[1].Lo != 11 || g[1].Hi != 13 || len(g[1].Events) != 1 {
 		t.Errorf("%+v", g)
 	}
-	if !(trend.Group{Events: all}).MayBlame() || (trend.Group{Events: all[:4]}).MayBlame() {
+	if !(trend.Group{Events: all}).MayBeMachine() || (trend.Group{Events: all[:4]}).MayBeMachine() {
 		t.Error("ten series of one testbed may be all of it, three may not")
 	}
 }

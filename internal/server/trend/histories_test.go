@@ -115,7 +115,7 @@ func (r recording) points() []trend.Point {
 }
 
 // list says what was found, a line an event.
-func (r recording) list(f trend.Found) string {
+func (r recording) list(f trend.Result) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d points, noise %.2f %%, %d outliers", r.name, len(r.values), 100*f.Noise, f.Outliers)
 	if f.TwoSpeeds {

@@ -42,7 +42,7 @@ func (h history) level(s stretch) float64 {
 // level, the larger is the step, and the points between are part of the transition.
 func (h history) settled(steps []change) []change {
 	for i := 0; i+1 < len(steps); {
-		if steps[i+1].first-steps[i].first >= settle {
+		if steps[i+1].first-steps[i].first >= minLevelPoints {
 			i++
 			continue
 		}

@@ -58,7 +58,7 @@ func (h history) gathers(steps []change) bool {
 	parts := h.stretches(steps)
 	last := parts[len(parts)-1]
 	values := h.values[max(last.from, last.to-100):last.to]
-	if len(values) < 2*settle {
+	if len(values) < 2*minLevelPoints {
 		return false
 	}
 	var often []float64

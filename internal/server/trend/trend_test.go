@@ -65,7 +65,7 @@ func TestPortionsChangeNothing(t *testing.T) {
 		s := trend.Settings{Window: rapid.SampledFrom([]int{0, 10, 30}).Draw(t, "window")}
 		for seen := 0; seen < n; {
 			seen = min(n, seen+rapid.IntRange(1, 25).Draw(t, "more"))
-			var got trend.Found
+			var got trend.Result
 			got, st = trend.Find(points(all[:seen]...), s, st)
 			want, fresh := trend.Find(points(all[:seen]...), s, trend.State{})
 			if diff := cmp.Diff(want, got); diff != "" {

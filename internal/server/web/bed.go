@@ -19,8 +19,8 @@ type Reading struct {
 	client.Health
 }
 
-// Bed is a testbed with the readings of its last runs.
-type Bed struct {
+// TestbedHealth is a testbed with the readings of its last runs.
+type TestbedHealth struct {
 	client.Testbed
 	Readings []Reading // oldest first
 }
@@ -37,7 +37,7 @@ const recent = 10
 
 // Health compares the last runs with those before: the time of pawl's own kernel, the temperature, the clock
 // and the noise.
-func (b Bed) Health() Health {
+func (b TestbedHealth) Health() Health {
 	n := len(b.Readings)
 	if n < 3*recent {
 		return Health{"unknown", "", fmt.Sprintf("It has %s: too few to tell whether the machine is healthy; %d are enough.", report.Plural(n, "run"), 3*recent)}
@@ -62,7 +62,7 @@ func (b Bed) Health() Health {
 			return fmt.Sprintf("rounds spread by %s instead of %s", report.Percent(is), report.Percent(was))
 		}},
 	} {
-		was, is := middle(before, sign.of), middle(now, sign.of)
+		was, is := medianReading(before, sign.of), medianReading(now, sign.of)
 		if was > 0 && is > 0 && sign.bad(was, is) {
 			worse = append(worse, sign.text(was, is))
 		}
@@ -81,8 +81,8 @@ func listed(parts []string) string {
 	return strings.Join(parts[:last], ", ") + " and " + parts[last]
 }
 
-// middle returns the median of the reported values; 0 if there are none.
-func middle(list []Reading, of func(Reading) float64) float64 {
+// medianReading returns the median of the reported values; 0 if there are none.
+func medianReading(list []Reading, of func(Reading) float64) float64 {
 	var values []float64
 	for _, r := range list {
 		if v := of(r); v > 0 && !math.IsInf(v, 0) {
@@ -97,7 +97,7 @@ func middle(list []Reading, of func(Reading) float64) float64 {
 }
 
 // Last returns the latest reading; zero if there is none.
-func (b Bed) Last() Reading {
+func (b TestbedHealth) Last() Reading {
 	if len(b.Readings) == 0 {
 		return Reading{}
 	}
@@ -105,15 +105,15 @@ func (b Bed) Last() Reading {
 }
 
 // Spark draws the time of pawl's own kernel, or the noise if that is not available.
-func (b Bed) Spark() template.HTML {
+func (b TestbedHealth) Spark() template.HTML {
 	of := func(r Reading) float64 { return r.Calibration }
-	if middle(b.Readings, of) == 0 {
+	if medianReading(b.Readings, of) == 0 {
 		of = func(r Reading) float64 { return r.Noise }
 	}
-	var points []client.Kept
+	var points []client.StoredPoint
 	for _, r := range b.Readings {
 		if v := float32(of(r)); v > 0 {
-			points = append(points, client.Kept{At: r.Measured, Report: r.Report, Value: v, Low: v, High: v})
+			points = append(points, client.StoredPoint{At: r.Measured, Report: r.Report, Value: v, Low: v, High: v})
 		}
 	}
 	return spark(points, nil)
@@ -121,14 +121,14 @@ func (b Bed) Spark() template.HTML {
 
 // Testbed is the page about the health of a machine.
 type Testbed struct {
-	Bed    Bed
+	Bed    TestbedHealth
 	Series int
 	Runs   []client.Run // latest first
 	Moved  []client.Group
 }
 
 // Title returns the heading.
-func (t Testbed) Title() string { return BedName(t.Bed.Facts) }
+func (t Testbed) Title() string { return TestbedName(t.Bed.Facts) }
 func (Testbed) tab() string     { return "overview" }
 
 // Charts returns the readings of the machine over time.
@@ -152,13 +152,13 @@ func (t Testbed) Charts() []Figure {
 	return list
 }
 
-func (b Bed) chart(title, unit string, of func(Reading) float64) (Figure, bool) {
+func (b TestbedHealth) chart(title, unit string, of func(Reading) float64) (Figure, bool) {
 	low, high := math.Inf(1), math.Inf(-1)
-	var points []client.Kept
+	var points []client.StoredPoint
 	for _, r := range b.Readings {
 		if v := of(r); v > 0 && !math.IsInf(v, 0) {
 			low, high = min(low, v), max(high, v)
-			points = append(points, client.Kept{At: r.Measured, Report: r.Report, Value: float32(v), Low: float32(v), High: float32(v)})
+			points = append(points, client.StoredPoint{At: r.Measured, Report: r.Report, Value: float32(v), Low: float32(v), High: float32(v)})
 		}
 	}
 	if len(points) < 2 {

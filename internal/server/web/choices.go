@@ -28,7 +28,7 @@ func (r Runs) RunTable(p *client.Project) RunTable { return RunTable{p, r.List, 
 
 // RunTable returns the latest runs of the testbed.
 func (t Testbed) RunTable(p *client.Project) RunTable {
-	return RunTable{p, t.Runs, map[int64]string{t.Bed.ID: BedName(t.Bed.Facts)}}
+	return RunTable{p, t.Runs, map[int64]string{t.Bed.ID: TestbedName(t.Bed.Facts)}}
 }
 
 // Lanes returns the lanes that a series can belong to.

@@ -26,7 +26,7 @@ func (Events) tab() string   { return "events" }
 // EventCard is one event with its context.
 type EventCard struct {
 	client.Event
-	Place    Place
+	Place    ChangeLocation
 	Bed      string
 	States   []client.EventState
 	CanWrite bool

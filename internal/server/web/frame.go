@@ -14,8 +14,8 @@ import (
 //go:embed templates
 var texts embed.FS
 
-// Frame is the layout data around every page.
-type Frame struct {
+// Layout is the layout data around every page.
+type Layout struct {
 	Visitor  string          // name of the user; empty if not logged in
 	CanLogin bool            // whether login is available
 	Theme    string          // light, dark, or empty for the browser's choice
@@ -34,7 +34,7 @@ type View interface {
 
 // page is the data of a template.
 type page struct {
-	Frame
+	Layout
 	View View
 	Tab  string
 }
@@ -68,7 +68,7 @@ func fileOf(view string) string {
 }
 
 // Render writes a complete page, or nothing if it fails.
-func Render(w io.Writer, f Frame, v View) error {
+func Render(w io.Writer, f Layout, v View) error {
 	if f.Theme != "light" && f.Theme != "dark" {
 		f.Theme = ""
 	}

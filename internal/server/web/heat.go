@@ -41,7 +41,7 @@ type Heat struct {
 }
 
 // Title returns the heading.
-func (h Heat) Title() string { return "Suite " + report.Plain(h.Suite) }
+func (h Heat) Title() string { return "Suite " + report.Sanitize(h.Suite) }
 func (Heat) tab() string     { return "suites" }
 
 // Level sets the change of each cell relative to the median of its row.
@@ -117,7 +117,7 @@ func (h Heat) Sentence() string {
 			worst = max(worst, c.Change)
 		}
 		if worst >= 0.04 {
-			list = append(list, odd{report.Plain(r.Series.Name), worst})
+			list = append(list, odd{report.Sanitize(r.Series.Name), worst})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b odd) int {

@@ -14,7 +14,7 @@ import (
 
 // drawHistory draws a series: intervals as a band, values as a line, the steps of the baseline, and a
 // numbered mark at each event.
-func drawHistory(points []client.Kept, events []client.Event, unit string) template.HTML {
+func drawHistory(points []client.StoredPoint, events []client.Event, unit string) template.HTML {
 	if len(points) == 0 {
 		return ""
 	}
@@ -40,7 +40,7 @@ func drawHistory(points []client.Kept, events []client.Event, unit string) templ
 	return all
 }
 
-func (p *plot) band(points []client.Kept) {
+func (p *plot) band(points []client.StoredPoint) {
 	var t trace
 	for _, k := range points {
 		t.to(p.x(k.At), p.y(float64(k.High)))
@@ -52,7 +52,7 @@ func (p *plot) band(points []client.Kept) {
 }
 
 // baseline draws the baseline as steps: its value when each point was judged.
-func (p *plot) baseline(points []client.Kept) {
+func (p *plot) baseline(points []client.StoredPoint) {
 	var t trace
 	before := 0.0
 	for _, k := range points {
@@ -79,7 +79,7 @@ func (p *plot) baseline(points []client.Kept) {
 // dotsDrawn is the maximum number of points that are drawn with dots.
 const dotsDrawn = 120
 
-func (p *plot) values(points []client.Kept) {
+func (p *plot) values(points []client.StoredPoint) {
 	var t trace
 	for _, k := range points {
 		t.to(p.x(k.At), p.y(float64(k.Value)))
@@ -94,11 +94,11 @@ func (p *plot) values(points []client.Kept) {
 }
 
 func (p *plot) event(e client.Event, number int) {
-	class, at := tone(e.Worse), e.At
+	class, at := changeClass(e.Worse), e.At
 	if e.Kind == "drift" { // a drift has no single place: shade its range, with the number in the middle
 		at = e.Since.Add(e.At.Sub(e.Since) / 2)
 		if from, to := max(p.x(e.Since), p.left), min(p.x(e.At), p.width-p.right); to > from {
-			p.path("crept "+class, stretch(from, to, p.top, p.height-p.bottom))
+			p.path("crept "+class, rect(from, to, p.top, p.height-p.bottom))
 		}
 	}
 	if at.Before(p.from) || at.After(p.to) {
@@ -113,7 +113,7 @@ func (p *plot) event(e client.Event, number int) {
 }
 
 // describeHistory describes the chart for users who cannot see it.
-func describeHistory(s client.Series, points []client.Kept, events []client.Event) string {
+func describeHistory(s client.Series, points []client.StoredPoint, events []client.Event) string {
 	if len(points) == 0 {
 		return "No point in this range."
 	}
@@ -140,7 +140,7 @@ func counted(n int, noun string) string {
 }
 
 // spark draws a history so small that only its shape is visible, with the position of a change.
-func spark(points []client.Kept, e *client.Event) template.HTML {
+func spark(points []client.StoredPoint, e *client.Event) template.HTML {
 	const width, height = 240.0, 48.0
 	points = Thin(points, 60)
 	if len(points) < 2 {
@@ -152,14 +152,14 @@ func spark(points []client.Kept, e *client.Event) template.HTML {
 	}
 	d := newDrawing("spark", width, height)
 	span := max(points[len(points)-1].At.Sub(points[0].At).Seconds(), 1)
-	x := func(p client.Kept) float64 { return 3 + p.At.Sub(points[0].At).Seconds()/span*(width-6) }
+	x := func(p client.StoredPoint) float64 { return 3 + p.At.Sub(points[0].At).Seconds()/span*(width-6) }
 	y := func(v float64) float64 { return 4 + (high-v)/max(high-low, math.Abs(high)*1e-6)*(height-8) }
 	if e != nil && !e.At.Before(points[0].At) {
 		at := func(t time.Time) float64 { return 3 + t.Sub(points[0].At).Seconds()/span*(width-6) }
 		if e.Kind == "drift" {
-			d.path("crept "+tone(e.Worse), stretch(max(3, at(e.Since)), at(e.At), 0, height))
+			d.path("crept "+changeClass(e.Worse), rect(max(3, at(e.Since)), at(e.At), 0, height))
 		} else {
-			d.path("event "+tone(e.Worse), move(at(e.At), 0)+"V"+coord(height))
+			d.path("event "+changeClass(e.Worse), move(at(e.At), 0)+"V"+coord(height))
 		}
 	}
 	var t trace

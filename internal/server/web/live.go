@@ -20,7 +20,7 @@ func (l Live) Title() string {
 	if l.Suite == "" {
 		return "A live run"
 	}
-	return "Live run of " + report.Plain(l.Suite)
+	return "Live run of " + report.Sanitize(l.Suite)
 }
 func (Live) tab() string { return "runs" }
 
@@ -62,7 +62,7 @@ func (Live) Cell(row client.LiveRow, side string) string {
 	case !ok:
 		return ""
 	case v.Failed != "":
-		return "failed: " + report.Plain(v.Failed)
+		return "failed: " + report.Sanitize(v.Failed)
 	default:
 		return report.Quantity(v.Value, row.Unit)
 	}

@@ -29,13 +29,13 @@ type Overview struct {
 	Open     int // unreviewed events
 	Series   int
 	Suites   []string
-	Testbeds []Bed
+	Testbeds []TestbedHealth
 	Runs     []client.Run
 	Beds     map[int64]string // names of testbeds
 }
 
 // Title returns the heading.
-func (o Overview) Title() string { return report.Plain(o.Project.Name) }
+func (o Overview) Title() string { return report.Sanitize(o.Project.Name) }
 func (Overview) tab() string     { return "overview" }
 
 // Sentence summarizes what happened in one sentence.
@@ -70,22 +70,22 @@ func (o Overview) Sentence() string {
 	return strings.ToUpper(parts[0][:1]) + strings.Join(parts, ", ")[1:] + within + "."
 }
 
-// Place is where the cause of an event is: a commit, or for a drift a range between two commits.
-type Place struct {
+// ChangeLocation is where the cause of an event is: a commit, or for a drift a range between two commits.
+type ChangeLocation struct {
 	Project       *client.Project
 	Event         client.Event
 	Title, Author string // of the commit
 }
 
-func newPlace(p *client.Project, e client.Event, title, author string) Place {
-	return Place{p, e, title, author}
+func newPlace(p *client.Project, e client.Event, title, author string) ChangeLocation {
+	return ChangeLocation{p, e, title, author}
 }
 
 // Crept reports whether the change is a drift, without a single commit as its cause.
-func (p Place) Crept() bool { return p.Event.Kind == "drift" }
+func (p ChangeLocation) Crept() bool { return p.Event.Kind == "drift" }
 
 // URL returns the link to the commit, or to the range of commits.
-func (p Place) URL() string {
+func (p ChangeLocation) URL() string {
 	if p.Crept() {
 		return betweenURL(p.Project, p.Event.From, p.Event.To)
 	}
@@ -97,8 +97,8 @@ type Card struct {
 	Group  client.Group
 	Title  string // of its commit; empty if unknown
 	Author string
-	Bed    string        // of its worst series
-	Points []client.Kept // of the worst series, around it
+	Bed    string               // of its worst series
+	Points []client.StoredPoint // of the worst series, around it
 }
 
 // Worst returns the largest change of the card.
@@ -130,7 +130,7 @@ func (c Card) Spark() template.HTML {
 func (c Card) Describe() string {
 	e := c.Worst()
 	if e.Kind == "drift" {
-		return fmt.Sprintf("%s crept from %s to %s", report.Plain(e.Name), day(e.Since), day(e.At))
+		return fmt.Sprintf("%s crept from %s to %s", report.Sanitize(e.Name), day(e.Since), day(e.At))
 	}
-	return fmt.Sprintf("%s on %s", report.Plain(e.Name), day(e.At))
+	return fmt.Sprintf("%s on %s", report.Sanitize(e.Name), day(e.At))
 }

@@ -13,8 +13,8 @@ type Series struct {
 	Project client.Project
 	Series  client.Series
 	Bed     string
-	Points  []client.Kept // thinned out, oldest first
-	Thinned bool          // there are more points
+	Points  []client.StoredPoint // thinned out, oldest first
+	Thinned bool                 // there are more points
 	Events  []client.Event
 	Titles  map[string]string // of commits, if known
 	From    time.Time         // start of the requested range; zero means all
@@ -23,7 +23,7 @@ type Series struct {
 }
 
 // Title returns the heading.
-func (s Series) Title() string { return report.Plain(s.Series.Name) }
+func (s Series) Title() string { return report.Sanitize(s.Series.Name) }
 func (Series) tab() string     { return "series" }
 
 // Chart draws the history.
@@ -44,8 +44,8 @@ func (s Series) Slower() string {
 const rowsShown = 50
 
 // Rows returns the last points, newest first.
-func (s Series) Rows() []client.Kept {
-	var rows []client.Kept
+func (s Series) Rows() []client.StoredPoint {
+	var rows []client.StoredPoint
 	for i := len(s.Points) - 1; i >= 0 && len(rows) < rowsShown; i-- {
 		rows = append(rows, s.Points[i])
 	}
@@ -95,7 +95,7 @@ type chartEvent struct {
 // Data returns the series for the script. The template writes it as JSON.
 func (s Series) Data() any {
 	d := chartData{
-		Project: s.Project.Slug, Series: s.Series.ID, Unit: report.Plain(s.Series.Unit), Higher: s.Series.Better == "higher", Thinned: s.Thinned, Buckets: s.Buckets,
+		Project: s.Project.Slug, Series: s.Series.ID, Unit: report.Sanitize(s.Series.Unit), Higher: s.Series.Better == "higher", Thinned: s.Thinned, Buckets: s.Buckets,
 		Commits: forgeURL(&s.Project, "/commit/", true), Compare: "/p/" + s.Project.Slug + "/compare",
 	}
 	if !s.From.IsZero() {
@@ -114,7 +114,7 @@ func (s Series) Data() any {
 	c := &d.Columns
 	for i, p := range s.Points {
 		c.At, c.Report = append(c.At, p.At.Unix()), append(c.Report, p.Report)
-		c.Commit, c.Title = append(c.Commit, short(p.Commit)), append(c.Title, report.Plain(s.Titles[p.Commit]))
+		c.Commit, c.Title = append(c.Commit, short(p.Commit)), append(c.Title, report.Sanitize(s.Titles[p.Commit]))
 		c.Value, c.Low, c.High = append(c.Value, p.Value), append(c.Low, p.Low), append(c.High, p.High)
 		c.Spread, c.Rounds, c.Baseline = append(c.Spread, p.Spread), append(c.Rounds, p.Rounds), append(c.Baseline, p.Baseline)
 		c.Trust, c.Verdict = append(c.Trust, string(p.Trust)), append(c.Verdict, p.Verdict)

@@ -44,8 +44,8 @@ func coord(v float64) string {
 
 func move(x, y float64) string { return "M" + coord(x) + " " + coord(y) }
 
-// stretch returns a rectangle.
-func stretch(left, right, top, bottom float64) string {
+// rect returns a rectangle.
+func rect(left, right, top, bottom float64) string {
 	return move(left, top) + "H" + coord(right) + "V" + coord(bottom) + "H" + coord(left) + "Z"
 }
 

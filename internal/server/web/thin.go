@@ -8,7 +8,7 @@ import (
 
 // Thin reduces a history to what a chart with this many buckets can show: the extremes of each bucket, and
 // where the baseline moved.
-func Thin(points []client.Kept, buckets int) []client.Kept {
+func Thin(points []client.StoredPoint, buckets int) []client.StoredPoint {
 	if buckets < 1 || len(points) <= 4*buckets {
 		return points
 	}
@@ -20,7 +20,7 @@ func Thin(points []client.Kept, buckets int) []client.Kept {
 		}
 		all[i] = pointcodec.Point{At: p.At.UnixMicro(), Report: p.Report, Value: p.Value, Low: p.Low, High: p.High, Flags: flags}
 	}
-	kept := make([]client.Kept, 0, 4*buckets)
+	kept := make([]client.StoredPoint, 0, 4*buckets)
 	next := 0
 	for _, p := range pointcodec.Downsample(all, buckets) {
 		for next < len(all) && (all[next].At != p.At || all[next].Report != p.Report) {

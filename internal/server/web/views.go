@@ -14,7 +14,7 @@ import (
 type Side struct {
 	Series client.Series
 	Bed    string
-	Point  client.Kept
+	Point  client.StoredPoint
 	Run    client.Run
 	Title  string // of the commit
 }
@@ -34,7 +34,7 @@ type Compare struct {
 }
 
 // Title returns the heading.
-func (c Compare) Title() string { return "Two points of " + report.Plain(c.A.Series.Name) }
+func (c Compare) Title() string { return "Two points of " + report.Sanitize(c.A.Series.Name) }
 func (Compare) tab() string     { return "series" }
 
 // Change returns the relative difference of B from A.
@@ -56,7 +56,7 @@ func (c Compare) Drawing() template.HTML { return drawSides(c.A, c.B) }
 // RunPoint is the result of one case of a run.
 type RunPoint struct {
 	Series client.Series
-	Point  client.Kept
+	Point  client.StoredPoint
 }
 
 // Run is the page of one run.
@@ -72,7 +72,7 @@ type Run struct {
 
 // Title returns the heading.
 func (r Run) Title() string {
-	return "Run of " + report.Plain(r.Run.Suite) + ", " + minute(r.Run.Measured)
+	return "Run of " + report.Sanitize(r.Run.Suite) + ", " + minute(r.Run.Measured)
 }
 func (Run) tab() string { return "runs" }
 

@@ -44,10 +44,10 @@ var (
 
 func sha(n int) string { return fmt.Sprintf("%040x", n+0xabc0000) }
 
-func points() []client.Kept {
-	var list []client.Kept
+func points() []client.StoredPoint {
+	var list []client.StoredPoint
 	for i, v := range []float32{1000, 1001, 1102, 1100} {
-		list = append(list, client.Kept{At: day.AddDate(0, 0, i), Report: int64(10 + i), Commit: sha(i), Value: v, Low: v - 5, High: v + 5, Spread: 0.004, Rounds: 10, Baseline: 1000, Moved: i == 0, Trust: measure.Checked, Verdict: "maintained"})
+		list = append(list, client.StoredPoint{At: day.AddDate(0, 0, i), Report: int64(10 + i), Commit: sha(i), Value: v, Low: v - 5, High: v + 5, Spread: 0.004, Rounds: 10, Baseline: 1000, Moved: i == 0, Trust: measure.Checked, Verdict: "maintained"})
 	}
 	return list
 }
@@ -82,7 +82,7 @@ func views() map[string]web.View {
 	return map[string]web.View{
 		"projects": web.Projects{List: []client.Project{project}},
 		"overview": web.Overview{
-			Project: project, Days: 7, Open: 1, Series: 1, Suites: []string{"blocks"}, Runs: []client.Run{run}, Beds: beds, Testbeds: []web.Bed{{Testbed: bed, Readings: readings(40, nil)}},
+			Project: project, Days: 7, Open: 1, Series: 1, Suites: []string{"blocks"}, Runs: []client.Run{run}, Beds: beds, Testbeds: []web.TestbedHealth{{Testbed: bed, Readings: readings(40, nil)}},
 			Moved: []web.Card{{Group: client.Group{ID: 1, From: sha(1), To: sha(2), At: event.At, Worst: 0.1, Series: 1, Worse: 1, Events: []client.Event{event}}, Title: "matmul: widen the tile", Author: "lin", Bed: "NVIDIA L4", Points: points()}},
 		},
 		"series":      web.Series{Project: project, Series: series, Bed: "NVIDIA L4", Points: points(), Events: []client.Event{event}, Titles: map[string]string{sha(2): "matmul: widen the tile"}, Buckets: 500},
@@ -91,7 +91,7 @@ func views() map[string]web.View {
 		"run":         web.Run{Run: run, Bed: "NVIDIA L4", Commit: "matmul: widen the tile", Author: "lin", Points: []web.RunPoint{{Series: series, Point: points()[2]}}, Why: "The record was not sent."},
 		"runs":        web.Runs{List: []client.Run{run}, Beds: beds, Lane: "main", Live: []client.LiveRun{live()}},
 		"live":        web.Live{LiveRun: live()},
-		"testbed":     web.Testbed{Bed: web.Bed{Testbed: bed, Readings: readings(40, nil)}, Runs: []client.Run{run}},
+		"testbed":     web.Testbed{Bed: web.TestbedHealth{Testbed: bed, Readings: readings(40, nil)}, Runs: []client.Run{run}},
 		"heat":        heat,
 		"events":      web.Events{State: client.New, States: []client.EventState{client.New, client.Fixed}, List: []client.Event{event, crept(event), beside(event)}, Beds: beds, CanWrite: true},
 		"search":      web.Search{Text: "mat", Hits: []web.Hit{{Kind: "series", Project: "kernels", Text: "matmul/N512", Detail: "blocks", URL: "/p/kernels/series/7"}}},
@@ -103,7 +103,7 @@ func views() map[string]web.View {
 // live is a run that is under way.
 func live() client.LiveRun {
 	return client.LiveRun{
-		Live: "01J00000000000000000000001", Run: run.Run, Suite: "blocks", Commit: sha(2), Branch: "wider <b>", Device: "NVIDIA L4", Began: day, Heard: day, Step: "measuring", Last: 9, Missed: 1,
+		Live: "01J00000000000000000000001", Run: run.Run, Suite: "blocks", Commit: sha(2), Branch: "wider <b>", Device: "NVIDIA L4", Began: day, LastSeen: day, Step: "measuring", Last: 9, Missed: 1,
 		Sides: []string{"candidate", "base"}, Cases: 2, Round: 1, Of: 4, Planned: []int{4, 8}, Now: client.LiveDevice{TemperatureC: 60, SMClockMHz: 1500, PowerW: 71, Reasons: []string{"power cap"}},
 		Rows: []client.LiveRow{
 			{Case: "matmul/N512", Unit: "ns", Sides: map[string]client.LiveValue{"candidate": {Value: 1102, Round: 1}, "base": {Value: 1000, Round: 1}}},
@@ -145,7 +145,7 @@ func TestADriftIsNoCommit(t *testing.T) {
 			continue
 		}
 		var b bytes.Buffer
-		if err := web.Render(&b, web.Frame{Project: &client.Project{Slug: "kernels", Repository: "https://forge.example/k"}}, v); err != nil {
+		if err := web.Render(&b, web.Layout{Project: &client.Project{Slug: "kernels", Repository: "https://forge.example/k"}}, v); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(b.String(), "87 commits: no single change shows it") || !strings.Contains(b.String(), "https://forge.example/k/compare/") {
@@ -160,7 +160,7 @@ var folder = regexp.MustCompile(web.AssetPath + `[0-9a-f]{16}/`)
 func TestPagesAreAsTheyWere(t *testing.T) {
 	for name, v := range views() {
 		t.Run(name, func(t *testing.T) {
-			f := web.Frame{Visitor: "ada", CanLogin: true, Path: "/here?x=1"}
+			f := web.Layout{Visitor: "ada", CanLogin: true, Path: "/here?x=1"}
 			if name != "projects" && name != "search" && name != "login" && name != "problem" {
 				f.Project = &project
 			}
@@ -191,7 +191,7 @@ func TestNothingInline(t *testing.T) {
 	inline := regexp.MustCompile(`(?i)<style|\sstyle=|\son[a-z]+=|<script>|javascript:|https?://[^f]`)
 	for name, v := range views() {
 		var b bytes.Buffer
-		if err := web.Render(&b, web.Frame{Project: &project}, v); err != nil {
+		if err := web.Render(&b, web.Layout{Project: &project}, v); err != nil {
 			t.Fatal(err)
 		}
 		if found := inline.FindString(b.String()); found != "" {
@@ -202,7 +202,7 @@ func TestNothingInline(t *testing.T) {
 
 func TestAssets(t *testing.T) {
 	var b bytes.Buffer
-	if err := web.Render(&b, web.Frame{}, web.Projects{}); err != nil {
+	if err := web.Render(&b, web.Layout{}, web.Projects{}); err != nil {
 		t.Fatal(err)
 	}
 	urls := regexp.MustCompile(web.AssetPath+`[^"]+`).FindAllString(b.String(), -1)
@@ -228,7 +228,7 @@ func TestAssets(t *testing.T) {
 // Both palettes of a report are there by name, each colour of one in the other.
 func TestThemes(t *testing.T) {
 	var b bytes.Buffer
-	if err := web.Render(&b, web.Frame{Theme: "dark"}, web.Projects{}); err != nil {
+	if err := web.Render(&b, web.Layout{Theme: "dark"}, web.Projects{}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(b.String(), `data-theme="dark"`) {
@@ -249,7 +249,7 @@ func TestThemes(t *testing.T) {
 
 func TestTheme(t *testing.T) {
 	var b bytes.Buffer
-	if err := web.Render(&b, web.Frame{Theme: `x" onload="`}, web.Projects{}); err != nil {
+	if err := web.Render(&b, web.Layout{Theme: `x" onload="`}, web.Projects{}); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(b.String(), "data-theme") {
@@ -284,7 +284,7 @@ func TestIsTheMachineHealthy(t *testing.T) {
 		{"silent", 60, func(_ int, h *client.Health) { *h = client.Health{} }, "are like those before"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := (web.Bed{Readings: readings(c.n, c.change)}).Health(); !strings.Contains(got.Sentence, c.want) {
+			if got := (web.TestbedHealth{Readings: readings(c.n, c.change)}).Health(); !strings.Contains(got.Sentence, c.want) {
 				t.Errorf("says %q, want %q", got.Sentence, c.want)
 			}
 		})
@@ -310,13 +310,13 @@ func TestHeatCells(t *testing.T) {
 }
 
 func TestThinKeepsExtremes(t *testing.T) {
-	var list []client.Kept
+	var list []client.StoredPoint
 	for i := range 5000 {
 		v := float32(100)
 		if i == 1234 {
 			v = 900
 		}
-		list = append(list, client.Kept{At: day.Add(time.Duration(i) * time.Minute), Report: int64(i), Value: v, Low: v, High: v, Trust: measure.Checked})
+		list = append(list, client.StoredPoint{At: day.Add(time.Duration(i) * time.Minute), Report: int64(i), Value: v, Low: v, High: v, Trust: measure.Checked})
 	}
 	thin := web.Thin(list, 50)
 	peak := false
@@ -336,7 +336,7 @@ func TestCommitsLinkToForgesOnly(t *testing.T) {
 		p := project
 		p.Repository = repository
 		var b bytes.Buffer
-		if err := web.Render(&b, web.Frame{Project: &p}, views()["run"]); err != nil {
+		if err := web.Render(&b, web.Layout{Project: &p}, views()["run"]); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Contains(b.String(), `/commit/`); got != want {
@@ -351,7 +351,7 @@ func TestReportIsPartOfARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := web.Render(&b, web.Frame{Project: &project}, web.Run{Run: run, Report: part}); err != nil {
+	if err := web.Render(&b, web.Layout{Project: &project}, web.Run{Run: run, Report: part}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(b.String(), string(part)) || !strings.Contains(b.String(), "report.js") || part == template.HTML("") {
@@ -365,7 +365,7 @@ func TestAChanceIsSaidAsPeopleSayIt(t *testing.T) {
 		v.Events = []client.Event{event}
 		v.Events[0].P = p
 		var b bytes.Buffer
-		if err := web.Render(&b, web.Frame{Project: &client.Project{Slug: "kernels"}}, v); err != nil {
+		if err := web.Render(&b, web.Layout{Project: &client.Project{Slug: "kernels"}}, v); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(b.String(), "<td>"+want+"</td>") {

@@ -15,10 +15,10 @@ import (
 
 // functions holds the functions of the templates.
 var functions = template.FuncMap{
-	"asset": assetURL, "plain": report.Plain, "quantity": report.Quantity, "percent": report.Percent, "plural": report.Plural,
+	"asset": assetURL, "plain": report.Sanitize, "quantity": report.Quantity, "percent": report.Percent, "plural": report.Plural,
 	"day": day, "minute": minute, "stamp": stamp, "short": short, "change": Change, "commit": commitURL, "pull": pullURL, "q": url.QueryEscape, "path": url.PathEscape,
-	"bed": BedName, "lane": laneName, "dollars": report.Dollars, "span": span, "tone": tone, "add": func(a, b int) int { return a + b },
-	"chance": chance, "place": newPlace, "f64": func(v float32) float64 { return float64(v) },
+	"bed": TestbedName, "lane": laneName, "dollars": report.Dollars, "span": span, "tone": changeClass, "add": func(a, b int) int { return a + b },
+	"chance": formatProbability, "place": newPlace, "f64": func(v float32) float64 { return float64(v) },
 }
 
 func day(t time.Time) string {
@@ -37,7 +37,9 @@ func minute(t time.Time) string {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-func span(seconds float64) string { return report.Span(time.Duration(seconds * float64(time.Second))) }
+func span(seconds float64) string {
+	return report.FormatDuration(time.Duration(seconds * float64(time.Second)))
+}
 
 // short abbreviates a commit hash.
 func short(sha string) string {
@@ -45,7 +47,7 @@ func short(sha string) string {
 	if len(sha) > shown && strings.IndexFunc(sha[:shown], notHex) < 0 {
 		return sha[:shown]
 	}
-	return report.Plain(sha)
+	return report.Sanitize(sha)
 }
 
 func notHex(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'f') }
@@ -65,8 +67,8 @@ func Change(share float64) string {
 	}
 }
 
-// chance formats a probability for people. Very small ones are not distinguished.
-func chance(p float64) string {
+// formatProbability formats a probability for people. Very small ones are not distinguished.
+func formatProbability(p float64) string {
 	switch {
 	case p < 1e-9:
 		return "under 1 in a billion"
@@ -87,8 +89,8 @@ func oneDigit(v float64) float64 {
 	return math.Round(v/unit) * unit
 }
 
-// tone returns the CSS class of a change, by its meaning rather than its sign.
-func tone(worse bool) string {
+// changeClass returns the CSS class of a change, by its meaning rather than its sign.
+func changeClass(worse bool) string {
 	if worse {
 		return "regression"
 	}
@@ -121,9 +123,9 @@ func forgeURL(p *client.Project, rest string, there bool) string {
 	return strings.TrimSuffix(u.String(), "/") + rest
 }
 
-// BedName returns a readable name of a testbed: the device and its distinguishing properties.
-func BedName(t measure.Testbed) string {
-	name := report.Plain(t.Device)
+// TestbedName returns a readable name of a testbed: the device and its distinguishing properties.
+func TestbedName(t measure.Testbed) string {
+	name := report.Sanitize(t.Device)
 	if name == "" {
 		name = "unnamed device"
 	}
@@ -139,6 +141,6 @@ func laneName(l client.Lane) string {
 	case client.Fork:
 		return "forks"
 	default:
-		return report.Plain(string(l))
+		return report.Sanitize(string(l))
 	}
 }

@@ -187,7 +187,7 @@ func build(columns []string, cells [][]string) (*space.Space, error) {
 			points[i][k] = index[row[k]]
 		}
 	}
-	return space.Of(parameters, points)
+	return space.FromPoints(parameters, points)
 }
 
 // rank sorts the cells and returns their values: numbers if all of them are.

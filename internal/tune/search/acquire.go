@@ -9,14 +9,14 @@ func (m *Model) promising() int {
 		y[i] -= mean * m.level(i)
 	}
 	z, sd := m.gp.whiten(y), math.Sqrt(variance)
-	works := m.works()
+	works := m.logSuccessProbability()
 	cost := m.costs()
 	target := m.best
 	if math.IsInf(target, 1) { // no value on this device yet: aim below its level
 		target = mean
 	}
 	var only map[int]bool
-	if (len(m.known)-m.source)%everyThird == 0 {
+	if (len(m.known)-m.source)%neighborInterval == 0 {
 		only = m.untried()
 	}
 	best, most := -1, math.Inf(-1)
@@ -53,7 +53,7 @@ func (m *Model) untried() map[int]bool {
 	own := m.space.Point(top[0])
 	seen := make([]int, len(own))
 	free := make([][]int, len(own))
-	for q := range m.space.Neighbours(top[0]) {
+	for q := range m.space.Neighbors(top[0]) {
 		k := 0
 		for other := m.space.Point(q); other[k] == own[k]; {
 			k++
@@ -113,9 +113,9 @@ func (m *Model) values() (y []float64, mean, variance float64) {
 	return y, mean, max(variance/float64(n), 1e-12)
 }
 
-// works returns the logarithm of the probability that a candidate works, from a separate
+// logSuccessProbability returns the logarithm of the probability that a candidate works, from a separate
 // process over successes and failures.
-func (m *Model) works() func(row []float64) float64 {
+func (m *Model) logSuccessProbability() func(row []float64) float64 {
 	labels := make([]float64, len(m.known))
 	fails := 0
 	for i, k := range m.known {

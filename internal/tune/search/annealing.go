@@ -58,7 +58,7 @@ func (a *Annealing) step() (int, bool) {
 		return a.unseen.draw(a.rng)
 	}
 	for range 100 {
-		next, ok := a.neighbour()
+		next, ok := a.neighbor()
 		if !ok {
 			break
 		}
@@ -72,9 +72,9 @@ func (a *Annealing) step() (int, bool) {
 	return a.unseen.draw(a.rng)
 }
 
-// neighbour draws a point that differs in one parameter, near ranks as often as far ones.
-func (a *Annealing) neighbour() (int, bool) {
-	near := a.space.Neighbours(a.at)
+// neighbor draws a point that differs in one parameter, near ranks as often as far ones.
+func (a *Annealing) neighbor() (int, bool) {
+	near := a.space.Neighbors(a.at)
 	if a.rng.IntN(2) == 0 {
 		near = a.space.Adjacent(a.at)
 	}

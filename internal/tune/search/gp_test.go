@@ -34,7 +34,7 @@ func drawPoints(t *rapid.T, axes []axis, n int) [][]uint16 {
 func TestFactorIsOfTheCovariance(t *testing.T) {
 	axes := someAxes()
 	rapid.Check(t, func(t *rapid.T) {
-		w, _ := usual(axes)
+		w, _ := prior(axes)
 		for i := range w {
 			w[i] += rapid.Float64Range(-3, 3).Draw(t, "weight")
 		}
@@ -78,7 +78,7 @@ func TestFactorIsOfTheCovariance(t *testing.T) {
 func TestPoolGrows(t *testing.T) {
 	axes := someAxes()
 	rapid.Check(t, func(t *rapid.T) {
-		w, _ := usual(axes)
+		w, _ := prior(axes)
 		g := gp{k: newKernel(axes, w), noise: w.noise()}
 		points := drawPoints(t, axes, 8)
 		early, late := pool{in: map[int]bool{}}, pool{in: map[int]bool{}}
@@ -112,7 +112,7 @@ func TestFitFindsWhatMatters(t *testing.T) {
 		y = append(y, math.Sin(float64(p[0])*2)+0.001*rng.NormFloat64())
 		level = append(level, 1)
 	}
-	start, spread := usual(axes)
+	start, spread := prior(axes)
 	f := newFitter(axes, start, spread, points, y, level)
 	w := f.fit(start, 8)
 	after := f.likelihood(w) // with the tables as the fit left them

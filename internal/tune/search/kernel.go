@@ -16,8 +16,8 @@ const (
 	usualNoise, spreadNoise       = -6.0, 2.0
 )
 
-// usual returns the prior weights and their spread.
-func usual(axes []axis) (w weights, spread []float64) {
+// prior returns the prior weights and their spread.
+func prior(axes []axis) (w weights, spread []float64) {
 	for _, a := range axes {
 		for range a.squares {
 			w, spread = append(w, usualNear), append(spread, spreadNear)

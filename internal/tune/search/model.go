@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	design      = 6  // spread-out points before the process is used
-	fitPoints   = 50 // max points that the weights are fitted to
-	fitRounds   = 8
-	everyFourth = 4 // refit the weights after 1/4 more points
-	everyThird  = 3 // every third proposal is a neighbor of the best
+	design           = 6  // spread-out points before the process is used
+	fitPoints        = 50 // max points that the weights are fitted to
+	fitRounds        = 8
+	refitFraction    = 4 // refit the weights after 1/4 more points
+	neighborInterval = 3 // every third proposal is a neighbor of the best
 )
 
 // Model searches with a Gaussian process over the logarithm of the time. It evaluates the
@@ -65,7 +65,7 @@ func NewModel(s *space.Space, o Options) *Model {
 	if o.Source != nil {
 		m.warm(o.Source)
 	}
-	m.usual, m.spread = usual(m.axes)
+	m.usual, m.spread = prior(m.axes)
 	m.weights = m.usual
 	return m
 }
@@ -165,7 +165,7 @@ func (m *Model) learn() {
 		}
 		return
 	}
-	m.nextFit = n + max(1, n/everyFourth)
+	m.nextFit = n + max(1, n/refitFraction)
 	if points, y, level := m.training(); len(y) >= 4 {
 		m.weights = newFitter(m.axes, m.usual, m.spread, points, y, level).fit(m.weights, fitRounds)
 	}

@@ -73,7 +73,7 @@ func (m *Model) near(point int) {
 	if m.pool.whole || m.pool.in == nil || len(m.gp.rows) == 0 {
 		return
 	}
-	for p := range m.space.Neighbours(point) {
+	for p := range m.space.Neighbors(point) {
 		if m.unseen.has(p) {
 			m.pool.put(&m.gp, p, m.code(p))
 		}

@@ -25,8 +25,8 @@ type entrant struct {
 const (
 	runoffEntrants = 24
 	runoffWithin   = 0.15 // of the best value, in log time: noise that can hide a winner
-	runoffLeast    = 8    // min laps before an entrant drops out
-	runoffMost     = 40   // max laps
+	minLaps        = 8    // min laps before an entrant drops out
+	maxLaps        = 40   // max laps
 )
 
 // NewRunoff returns a runoff among the best outcomes of a search.
@@ -73,7 +73,7 @@ func (r *Runoff) newLap() bool {
 			list = append(list, e.point)
 		}
 	}
-	if r.laps == runoffMost || len(list) < 2 {
+	if r.laps == maxLaps || len(list) < 2 {
 		return false
 	}
 	r.laps++
@@ -92,7 +92,7 @@ func (r *Runoff) Tell(point int, value float64) {
 
 // drop removes entrants whose median is behind the leader's by more than chance explains.
 func (r *Runoff) drop() {
-	if r.laps < runoffLeast {
+	if r.laps < minLaps {
 		return
 	}
 	lead := r.leader()

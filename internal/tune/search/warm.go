@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	followed = 20 // evaluations guided by the source
-	alone    = 45 // max evaluations by the model without the source
+	guidedEvaluations   = 20 // evaluations guided by the source
+	maxBlindEvaluations = 45 // max evaluations by the model without the source
 )
 
 // Warm starts from the outcomes of another device. A source leads to a good region at once,
@@ -39,10 +39,10 @@ func NewWarm(s *space.Space, o Options) *Warm {
 	cold := o
 	cold.Source = nil
 	w := &Warm{
-		guided: NewModel(s, o), blind: NewModel(s, cold), follow: followed,
+		guided: NewModel(s, o), blind: NewModel(s, cold), follow: guidedEvaluations,
 		asked: map[int]bool{}, guidedBest: math.Inf(1), blindBest: math.Inf(1),
 	}
-	if o.evaluations() < followed+alone || w.guided.source == 0 {
+	if o.evaluations() < guidedEvaluations+maxBlindEvaluations || w.guided.source == 0 {
 		w.follow = s.Len() // too few evaluations for a second search, or an empty source
 	}
 	return w
@@ -98,7 +98,7 @@ func (w *Warm) Tell(o Outcome) {
 		w.others = append(w.others, o)
 		w.guidedBest = min(w.guidedBest, value)
 	}
-	if w.blindly > 0 && w.blindBest < w.guidedBest || w.blindly >= alone {
+	if w.blindly > 0 && w.blindBest < w.guidedBest || w.blindly >= maxBlindEvaluations {
 		w.join()
 	}
 }

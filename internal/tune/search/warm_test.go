@@ -40,7 +40,7 @@ func TestWarmBeginsAnew(t *testing.T) {
 	if first := evaluate(time); first != best {
 		t.Errorf("the first is %d, the best of the source %d", first, best)
 	}
-	for range followed - 1 {
+	for range guidedEvaluations - 1 {
 		evaluate(time)
 	}
 	slow := func(p int) float64 { return 1000 + time(p) }
@@ -53,8 +53,8 @@ func TestWarmBeginsAnew(t *testing.T) {
 		t.Errorf("after %d of its own it knows %d, joined %v", 6, n, w.joined)
 	}
 	evaluate(func(int) float64 { return 1 })
-	if n := len(w.blind.known); n != followed+7 || !w.joined {
-		t.Errorf("after something better it knows %d of %d, joined %v", n, followed+7, w.joined)
+	if n := len(w.blind.known); n != guidedEvaluations+7 || !w.joined {
+		t.Errorf("after something better it knows %d of %d, joined %v", n, guidedEvaluations+7, w.joined)
 	}
 	if short := NewWarm(s, Options{Source: source, Evaluations: 30}); short.follow < 30 {
 		t.Errorf("a search of 30 follows its source for %d", short.follow)

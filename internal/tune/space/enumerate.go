@@ -9,8 +9,8 @@ import (
 // MaxPoints is the largest space that is held completely.
 const MaxPoints = 4_000_000
 
-// sampled is the sample size for a space that is too large to hold.
-const sampled = 200_000
+// sampleSize is the sample size for a space that is too large to hold.
+const sampleSize = 200_000
 
 // maxTries limits the rejections per point of an uncountable space.
 const maxTries = 2_000_000
@@ -90,7 +90,7 @@ func (p *Problem) Space(most int, rng *rand.Rand) (*Space, error) {
 	if err != nil && !errors.Is(err, ErrTooLarge) {
 		return nil, err
 	}
-	return p.part(min(most, sampled), rng)
+	return p.part(min(most, sampleSize), rng)
 }
 
 func (p *Problem) whole(total int) (*Space, error) {

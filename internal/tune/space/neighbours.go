@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Neighbours iterates over the points that differ from point i in a single parameter.
-func (s *Space) Neighbours(i int) iter.Seq[int] {
+// Neighbors iterates over the points that differ from point i in a single parameter.
+func (s *Space) Neighbors(i int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		point := slices.Clone(s.Point(i))
 		for k := range point {

@@ -14,8 +14,8 @@ type Space struct {
 	partial    bool
 }
 
-// Of builds a space from known, distinct points, such as a recording.
-func Of(parameters []Parameter, points [][]uint16) (*Space, error) {
+// FromPoints builds a space from known, distinct points, such as a recording.
+func FromPoints(parameters []Parameter, points [][]uint16) (*Space, error) {
 	if len(points) > MaxPoints {
 		return nil, fmt.Errorf("tuning space: %d points, the limit is %d", len(points), MaxPoints)
 	}

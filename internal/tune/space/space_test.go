@@ -177,7 +177,7 @@ func TestNeighbours(t *testing.T) {
 		slices.Sort(list)
 		return list
 	}
-	if diff := cmp.Diff([]string{"1x", "1z", "4y", "8y"}, name(s.Neighbours(at))); diff != "" {
+	if diff := cmp.Diff([]string{"1x", "1z", "4y", "8y"}, name(s.Neighbors(at))); diff != "" {
 		t.Errorf("neighbours (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"1x", "1z", "4y"}, name(s.Adjacent(at))); diff != "" {

@@ -12,9 +12,9 @@ import (
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
 )
 
-// callgrindSlower is how many times slower a program may be under callgrind with its
+// callgrindSlowdown is how many times slower a program may be under callgrind with its
 // simulated caches; vector code is the slowest.
-const callgrindSlower = 200
+const callgrindSlowdown = 200
 
 // CallgrindReady returns why callgrind cannot count on this machine; nil if it can.
 func CallgrindReady() error {
@@ -30,35 +30,35 @@ func CallgrindReady() error {
 func Callgrind(ctx context.Context, t Target) (Result, error) {
 	const name = "callgrind"
 	if err := CallgrindReady(); err != nil {
-		return Result{}, &Trouble{Tool: name, What: t.what(), Why: err.Error()}
+		return Result{}, &Error{Tool: name, What: t.what(), Why: err.Error()}
 	}
 	if l := t.Prepare.Launch; l != nil && l.Kind == "host" {
-		return Result{}, &Trouble{
+		return Result{}, &Error{
 			Tool: name, What: t.what(), Why: "pawl's launcher confines the kernel in a process that valgrind may not follow into",
 			Fix: "profile on a machine whose counters perf can read, or give the suite a harness of your own",
 		}
 	}
 	stem := filepath.Join(t.Dir, t.Stem)
 	counts, logs := stem+".callgrind.", stem+".valgrind." // each is followed by a process ID
-	if err := forget(append(begunWith(counts), begunWith(logs)...)...); err != nil {
-		return Result{}, &Trouble{Tool: name, What: t.what(), Why: err.Error()}
+	if err := removeStale(append(filesWithPrefix(counts), filesWithPrefix(logs)...)...); err != nil {
+		return Result{}, &Error{Tool: name, What: t.what(), Why: err.Error()}
 	}
 	t.Warmup = min(t.Warmup, 1) // one run fills the simulated caches
 	wrap := []string{
 		"valgrind", "--tool=callgrind", "--cache-sim=yes", "--branch-sim=yes", "--trace-children=yes",
-		"--callgrind-out-file=" + percents(counts) + "%p", "--log-file=" + percents(logs) + "%p",
+		"--callgrind-out-file=" + escapePercent(counts) + "%p", "--log-file=" + escapePercent(logs) + "%p",
 	}
 	if !t.Plain {
 		wrap = append(wrap, "--toggle-collect=pawl_profiled*") // a compiler may append to the name
 	}
-	err := drive(ctx, t, wrap, driving{tool: name, slower: callgrindSlower, exact: true})
-	why := valgrindComplaint(begunWith(logs))
-	_ = forget(begunWith(logs)...) // already read, and not needed later
+	err := drive(ctx, t, wrap, driveOptions{tool: name, slower: callgrindSlowdown, exact: true})
+	why := valgrindComplaint(filesWithPrefix(logs))
+	_ = removeStale(filesWithPrefix(logs)...) // already read, and not needed later
 	if err != nil {
-		_ = forget(begunWith(counts)...) // a partial count is useless
+		_ = removeStale(filesWithPrefix(counts)...) // a partial count is useless
 	}
 	if why != "" {
-		return Result{}, &Trouble{
+		return Result{}, &Error{
 			Tool: name, What: t.what(), Why: why, Err: err,
 			Fix: "build without AVX-512 where it is to be profiled: -mno-avx512f behind -march=native, or -march=x86-64-v3; or take a newer valgrind",
 		}
@@ -72,9 +72,9 @@ func Callgrind(ctx context.Context, t Target) (Result, error) {
 // readCallgrind reads the file of the process that ran the kernel. Each process of the command
 // leaves one: the shell and programs before the kernel collected nothing.
 func readCallgrind(t Target, start string) (Result, error) {
-	files := begunWith(start)
+	files := filesWithPrefix(start)
 	if len(files) == 0 {
-		return Result{}, &Trouble{
+		return Result{}, &Error{
 			Tool: "callgrind", What: t.what(), Why: "valgrind left no file " + start + "*",
 			Fix: "see whether the folder can be written and the disk has space",
 		}
@@ -87,14 +87,14 @@ func readCallgrind(t Target, start string) (Result, error) {
 			continue
 		}
 		if err != nil {
-			return Result{}, &Trouble{Tool: "callgrind", What: t.what(), Why: err.Error(), Err: err}
+			return Result{}, &Error{Tool: "callgrind", What: t.what(), Why: err.Error(), Err: err}
 		}
 		if n := p.Launches[0].Facts()["host_instructions"]; n > most {
 			most, found.Profile, found.Files = n, p, []string{file}
 		}
 	}
 	if found.Profile == nil {
-		return Result{}, &Trouble{
+		return Result{}, &Error{
 			Tool: "callgrind", What: t.what(), Why: "it saw no function pawl_profiled run: the harness is no machine code of its own (Python), or its symbols were stripped",
 			Fix: "build without -s and strip; a Python harness is profiled by perf, on a machine with counters",
 		}
@@ -121,7 +121,7 @@ var (
 // it, and the cause is visible only in the log.
 func valgrindComplaint(logs []string) string {
 	for _, file := range logs {
-		text := readSome(file, 64<<10)
+		text := readHead(file, 64<<10)
 		found := unknownInstruction.FindStringSubmatch(text)
 		if found == nil {
 			continue

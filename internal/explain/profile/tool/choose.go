@@ -13,8 +13,8 @@ import (
 // Auto selects the most informative tool that works for a target on this machine.
 const Auto = "auto"
 
-// Names are the names of the tools in records and on the command line.
-var Names = []string{"ncu", "nsys", "perf", "callgrind", "opencl"}
+// ToolNames are the names of the tools in records and on the command line.
+var ToolNames = []string{"ncu", "nsys", "perf", "callgrind", "opencl"}
 
 // Choose returns the tool for a target on this machine. want is one of Names, or Auto (or empty)
 // for the most informative one. why is empty for the best tool; otherwise it says why the better
@@ -39,7 +39,7 @@ func (m machine) choose(ctx context.Context, t Target, want string) (name, why s
 	}
 	candidates := t.tools()
 	if len(candidates) == 0 {
-		return "", "", &Trouble{
+		return "", "", &Error{
 			Tool: "any tool", What: t.what(), Why: fmt.Sprintf("pawl runs no profiler for %s", t.Device.Name),
 			Fix: "run one yourself, and have pawl diagnose read what it wrote",
 		}
@@ -55,7 +55,7 @@ func (m machine) choose(ctx context.Context, t Target, want string) (name, why s
 		}
 		reasons = append(reasons, refusal.reason())
 	}
-	return "", "", &Trouble{Tool: strings.Join(candidates, " or "), What: t.what(), Why: strings.Join(reasons, "; ")}
+	return "", "", &Error{Tool: strings.Join(candidates, " or "), What: t.what(), Why: strings.Join(reasons, "; ")}
 }
 
 // tools returns the tools that can profile a target, most informative first.
@@ -78,11 +78,11 @@ func (t Target) openCL() bool {
 }
 
 // refusal returns why a tool cannot profile a target on this machine; nil if it can.
-func (m machine) refusal(ctx context.Context, t Target, name string) *Trouble {
-	no := func(why, fix string) *Trouble { return &Trouble{Tool: name, What: t.what(), Why: why, Fix: fix} }
+func (m machine) refusal(ctx context.Context, t Target, name string) *Error {
+	no := func(why, fix string) *Error { return &Error{Tool: name, What: t.what(), Why: why, Fix: fix} }
 	switch {
-	case !slices.Contains(Names, name):
-		return no("there is no such tool", "known: "+strings.Join(Names, ", "))
+	case !slices.Contains(ToolNames, name):
+		return no("there is no such tool", "known: "+strings.Join(ToolNames, ", "))
 	case !slices.Contains(t.tools(), name):
 		return no(fmt.Sprintf("it does not see kernels of %s", t.where()), "for those: "+strings.Join(append(t.tools(), Auto), ", "))
 	}
@@ -125,7 +125,7 @@ func (t Target) where() string {
 }
 
 // reason returns a trouble without what was attempted.
-func (t *Trouble) reason() string {
+func (t *Error) reason() string {
 	if t.Fix == "" {
 		return t.Why
 	}

@@ -14,10 +14,10 @@ import (
 // Clocks is a kernel's time by two clocks: the harness's own, which decides verdicts, and the trace
 // of a tool, which the kernel cannot manipulate.
 type Clocks struct {
-	Own   float64 `json:"own_ns"`   // median of one run by the harness's clock
-	Busy  float64 `json:"busy_ns"`  // time per run with a kernel on the device, by the trace
-	Agree bool    `json:"agree"`    // the harness's clock is not below the trace
-	Says  string  `json:"sentence"` // for people
+	Harness  float64 `json:"own_ns"`   // median of one run by the harness's clock
+	Trace    float64 `json:"busy_ns"`  // time per run with a kernel on the device, by the trace
+	Agree    bool    `json:"agree"`    // the harness's clock is not below the trace
+	Sentence string  `json:"sentence"` // for people
 }
 
 const (
@@ -41,16 +41,16 @@ func CompareClocks(samples measure.Samples, trace *profile.Profile, runs int) (C
 	if err != nil {
 		return Clocks{}, fmt.Errorf("compare two clocks: %w", err)
 	}
-	c := Clocks{Own: stats.Median(samples), Busy: busy / float64(runs)}
-	c.Agree = c.Own >= shorter*c.Busy || c.Busy-c.Own <= grain
-	own, seen := micros(c.Own), micros(c.Busy)
+	c := Clocks{Harness: stats.Median(samples), Trace: busy / float64(runs)}
+	c.Agree = c.Harness >= shorter*c.Trace || c.Trace-c.Harness <= grain
+	own, seen := micros(c.Harness), micros(c.Trace)
 	switch {
 	case !c.Agree:
-		c.Says = fmt.Sprintf("the harness's clock says %s for a run, and %s saw kernels busy for %s: the clock is wrong, or it does not time these kernels; do not believe the result", own, trace.Tool.Name, seen)
-	case c.Own > longer*c.Busy && c.Own-c.Busy > grain:
-		c.Says = fmt.Sprintf("two clocks agree on the kernels: %s of %s for a run; for the rest, %.0f %%, no kernel was on the device", seen, own, 100*(1-c.Busy/c.Own))
+		c.Sentence = fmt.Sprintf("the harness's clock says %s for a run, and %s saw kernels busy for %s: the clock is wrong, or it does not time these kernels; do not believe the result", own, trace.Tool.Name, seen)
+	case c.Harness > longer*c.Trace && c.Harness-c.Trace > grain:
+		c.Sentence = fmt.Sprintf("two clocks agree on the kernels: %s of %s for a run; for the rest, %.0f %%, no kernel was on the device", seen, own, 100*(1-c.Trace/c.Harness))
 	default:
-		c.Says = fmt.Sprintf("two clocks agree: %s by the harness, %s by %s", own, seen, trace.Tool.Name)
+		c.Sentence = fmt.Sprintf("two clocks agree: %s by the harness, %s by %s", own, seen, trace.Tool.Name)
 	}
 	return c, nil
 }
@@ -66,7 +66,7 @@ func busyTime(launches []profile.Launch) (float64, error) {
 			return 0, fmt.Errorf("the trace has no time of %.60q", l.Kernel)
 		}
 		total += took
-		i := slices.IndexFunc(l.Metrics, func(m profile.Metric) bool { return m.Name == startOfLaunch && m.Unit == "ns" && m.Value != nil })
+		i := slices.IndexFunc(l.Metrics, func(m profile.Metric) bool { return m.Name == startColumn && m.Unit == "ns" && m.Value != nil })
 		if i < 0 {
 			placed = false
 			continue
@@ -88,7 +88,7 @@ func busyTime(launches []profile.Launch) (float64, error) {
 	return busy, nil
 }
 
-// startOfLaunch is the column of a trace with the start of a launch, in nanoseconds.
-const startOfLaunch = "Start"
+// startColumn is the column of a trace with the start of a launch, in nanoseconds.
+const startColumn = "Start"
 
 func micros(ns float64) string { return fmt.Sprintf("%.4g us", ns/1000) }

@@ -40,7 +40,7 @@ func TestCompareClocks(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := CompareClocks(test.own, test.trace, test.runs)
-			if err != nil || got.Agree != test.agree || !strings.Contains(got.Says, test.says) {
+			if err != nil || got.Agree != test.agree || !strings.Contains(got.Sentence, test.says) {
 				t.Errorf("got %+v, %v\nwant %v, %q", got, err, test.agree, test.says)
 			}
 		})

@@ -67,8 +67,8 @@ const (
 	noKernel      = "no kernel ran that fits the selection"
 )
 
-// explained returns the most specific known complaint in a tool's output, or else the tool's own first error.
-func explained(printed string) (why, fix string, found bool) {
+// findComplaint returns the most specific known complaint in a tool's output, or else the tool's own first error.
+func findComplaint(printed string) (why, fix string, found bool) {
 	lower := strings.ToLower(printed)
 	for _, c := range complaints {
 		if strings.Contains(lower, c.says) {
@@ -81,13 +81,13 @@ func explained(printed string) (why, fix string, found bool) {
 	return "", "", false
 }
 
-// marked lists the lines that start with one of ncu's marks, each once, up to mostMarked.
+// marked lists the lines that start with one of ncu's marks, each once, up to maxMarked.
 func marked(printed, mark string) []string {
 	var list []string
 	seen := map[string]bool{}
 	for line := range strings.Lines(printed) {
 		text, ok := strings.CutPrefix(strings.TrimSpace(line), mark)
-		if text = strings.TrimSpace(text); !ok || text == "" || seen[text] || len(list) == mostMarked {
+		if text = strings.TrimSpace(text); !ok || text == "" || seen[text] || len(list) == maxMarked {
 			continue
 		}
 		seen[text] = true
@@ -106,5 +106,5 @@ func printable(text string) string {
 	}, text[:min(len(text), 300)])
 }
 
-// mostMarked is the max number of messages of one kind.
-const mostMarked = 20
+// maxMarked is the max number of messages of one kind.
+const maxMarked = 20

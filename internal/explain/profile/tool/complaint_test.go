@@ -37,12 +37,12 @@ func TestExplained(t *testing.T) {
 		{"==ERROR== \x1b[31mRed\x07 and \xff broken.", "[31mRed and \ufffd broken.", ""},
 		{"==ERROR== Something of next year.\n==ERROR== And more.", "Something of next year.", ""},
 	} {
-		why, fix, found := explained(test.printed)
+		why, fix, found := findComplaint(test.printed)
 		if !found || !strings.Contains(why, test.why) || !strings.Contains(fix, test.fix) {
 			t.Errorf("%q\n got %q, %q\nwant %q, %q", test.printed, why, fix, test.why, test.fix)
 		}
 	}
-	if why, _, found := explained("==PROF== Connected to process 7\nhello\n"); found {
+	if why, _, found := findComplaint("==PROF== Connected to process 7\nhello\n"); found {
 		t.Errorf("nothing is wrong, and it is explained as %q", why)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/kernel/harness"
 )
 
-// driving describes how to run a target under a tool.
-type driving struct {
+// driveOptions describes how to run a target under a tool.
+type driveOptions struct {
 	tool       string
 	slower     int       // how many times slower a program may be under the tool; timeouts scale with it
 	iterations int       // runs that count; 0 for one
@@ -25,7 +25,7 @@ type driving struct {
 
 // drive starts a target with the command prefix wrap (valgrind --tool=...) and runs what counts,
 // after greeting, preparation and warm-up. A plain command just runs.
-func drive(ctx context.Context, t Target, wrap []string, how driving) error {
+func drive(ctx context.Context, t Target, wrap []string, how driveOptions) error {
 	if t.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, t.Timeout, fmt.Errorf("it took longer than %v", t.Timeout))
@@ -36,19 +36,19 @@ func drive(ctx context.Context, t Target, wrap []string, how driving) error {
 	if err == nil {
 		return nil
 	}
-	if trouble, ok := errors.AsType[*Trouble](err); ok {
+	if trouble, ok := errors.AsType[*Error](err); ok {
 		return trouble
 	}
 	if e, ok := errors.AsType[*harness.Error](err); ok {
 		e.Command = t.Command.Line // without the tool's prefix, so that the user recognizes it
 	}
-	return &Trouble{
+	return &Error{
 		Tool: how.tool, What: t.what(), Why: err.Error(),
 		Fix: "by hand, without the tool: cd " + quote(t.Command.Dir) + " && " + t.Command.Line, Err: err,
 	}
 }
 
-func driveCommand(ctx context.Context, t Target, c harness.Command, how driving) error {
+func driveCommand(ctx context.Context, t Target, c harness.Command, how driveOptions) error {
 	if t.Plain {
 		_, err := harness.Output(ctx, c)
 		return err
@@ -59,7 +59,7 @@ func driveCommand(ctx context.Context, t Target, c harness.Command, how driving)
 	}
 	defer s.Kill()
 	if how.exact && !s.Welcome.Has(harness.FeatureProfile) {
-		return &Trouble{
+		return &Error{
 			Tool: how.tool, What: t.what(), Why: fmt.Sprintf("its harness (%s) does not mark the runs that count", s.Welcome.SDK),
 			Fix: "update the SDK in it: pawl sdk writes the present one; one of your own answers the request profile of the harness protocol",
 		}
@@ -70,7 +70,7 @@ func driveCommand(ctx context.Context, t Target, c harness.Command, how driving)
 	if how.runs != nil {
 		err = how.runs(ctx, s)
 	} else {
-		err = runsThatCount(ctx, s, t.Warmup, max(1, how.iterations))
+		err = runWarmupAndProfile(ctx, s, t.Warmup, max(1, how.iterations))
 	}
 	if err != nil {
 		return err
@@ -78,9 +78,9 @@ func driveCommand(ctx context.Context, t Target, c harness.Command, how driving)
 	return s.Bye(ctx)
 }
 
-// runsThatCount requests the warm-up and then the runs that count. A harness that cannot mark them
+// runWarmupAndProfile requests the warm-up and then the runs that count. A harness that cannot mark them
 // still runs them: a tool may select them by name and count.
-func runsThatCount(ctx context.Context, s *harness.Session, warmup, iterations int) error {
+func runWarmupAndProfile(ctx context.Context, s *harness.Session, warmup, iterations int) error {
 	switch {
 	case s.Welcome.Has(harness.FeatureProfile):
 		_, err := s.Profile(ctx, harness.Profile{Iterations: iterations, Warmup: warmup})
@@ -94,7 +94,7 @@ func runsThatCount(ctx context.Context, s *harness.Session, warmup, iterations i
 }
 
 // wrapped prefixes a command with a tool, and scales its timeouts.
-func wrapped(c harness.Command, wrap []string, how driving) harness.Command {
+func wrapped(c harness.Command, wrap []string, how driveOptions) harness.Command {
 	if len(wrap) > 0 {
 		words := make([]string, len(wrap))
 		for i, w := range wrap {

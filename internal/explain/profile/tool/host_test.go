@@ -36,7 +36,7 @@ func hostTarget(t *testing.T, benchmark string, n int, flags ...string) Target {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	args := append([]string{"-O1", "-I../../../sdk/cpp", "-o", filepath.Join(dir, "harness"), "testdata/host.c"}, flags...)
+	args := append([]string{"-O1", "-I../../../../sdk/cpp", "-o", filepath.Join(dir, "harness"), "testdata/host.c"}, flags...)
 	if out, err := exec.CommandContext(t.Context(), "gcc", args...).CombinedOutput(); err != nil {
 		t.Fatalf("gcc %v: %v\n%s", args, err, out)
 	}
@@ -73,7 +73,7 @@ func TestCallgrindCountsTheKernelAlone(t *testing.T) {
 	if len(second.Files) != 1 {
 		t.Errorf("files %q", second.Files)
 	}
-	if left := begunWith(filepath.Join(target.Dir, "sum_n")); !cmp.Equal(left, second.Files) {
+	if left := filesWithPrefix(filepath.Join(target.Dir, "sum_n")); !cmp.Equal(left, second.Files) {
 		t.Errorf("it left %q", left)
 	}
 }
@@ -100,7 +100,7 @@ func TestCallgrindSaysWhyItCannot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := Callgrind(t.Context(), tt.target)
-			if _, ok := errors.AsType[*Trouble](err); !ok {
+			if _, ok := errors.AsType[*Error](err); !ok {
 				t.Fatalf("have %v", err)
 			}
 			for _, want := range tt.want {
@@ -168,7 +168,7 @@ func TestCallgrindThatIsStoppedLeavesNothing(t *testing.T) {
 	if _, err := Callgrind(t.Context(), target); err == nil {
 		t.Error("it counted what is not there")
 	}
-	if left := begunWith(filepath.Join(target.Dir, target.Stem)); len(left) > 0 {
+	if left := filesWithPrefix(filepath.Join(target.Dir, target.Stem)); len(left) > 0 {
 		t.Errorf("it left %q", left)
 	}
 }

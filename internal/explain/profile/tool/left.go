@@ -12,8 +12,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
 )
 
-// forget removes files of an earlier run of a tool, which would be mistaken for this one's.
-func forget(files ...string) error {
+// removeStale removes files of an earlier run of a tool, which would be mistaken for this one's.
+func removeStale(files ...string) error {
 	for _, file := range files {
 		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove an earlier profile: %w", err)
@@ -22,9 +22,9 @@ func forget(files ...string) error {
 	return nil
 }
 
-// begunWith lists the files whose path starts with start. It does not use a glob, because the
+// filesWithPrefix lists the files whose path starts with start. It does not use a glob, because the
 // user's folder may contain special characters.
-func begunWith(start string) []string {
+func filesWithPrefix(start string) []string {
 	dir, name := filepath.Split(start)
 	entries, _ := os.ReadDir(filepath.Clean(dir)) // a missing folder has no files
 	var files []string
@@ -36,8 +36,8 @@ func begunWith(start string) []string {
 	return files
 }
 
-// percents escapes a path for tools that expand %p and the like.
-func percents(path string) string { return strings.ReplaceAll(path, "%", "%%") }
+// escapePercent escapes a path for tools that expand %p and the like.
+func escapePercent(path string) string { return strings.ReplaceAll(path, "%", "%%") }
 
 // readFile reads a profile that a tool wrote.
 func readFile(file string, read func(io.Reader) (*profile.Profile, error)) (*profile.Profile, error) {
@@ -53,8 +53,8 @@ func readFile(file string, read func(io.Reader) (*profile.Profile, error)) (*pro
 	return p, nil
 }
 
-// readSome returns the start of a file, for messages; empty if there is none.
-func readSome(file string, most int64) string {
+// readHead returns the start of a file, for messages; empty if there is none.
+func readHead(file string, most int64) string {
 	f, err := os.Open(file)
 	if err != nil {
 		return ""

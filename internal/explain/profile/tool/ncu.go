@@ -56,21 +56,21 @@ var errNoNcu = errors.New("ncu is not installed")
 
 // trouble explains a failure of ncu.
 func (o NcuOptions) trouble(what string, err error) error {
-	if t, ok := errors.AsType[*Trouble](err); ok {
+	if t, ok := errors.AsType[*Error](err); ok {
 		return t
 	}
-	t := &Trouble{Tool: "ncu", What: what, Why: err.Error(), Err: err}
+	t := &Error{Tool: "ncu", What: what, Why: err.Error(), Err: err}
 	if errors.Is(err, errNoNcu) {
 		t.Fix = "install Nsight Compute, which comes with the CUDA toolkit: pawl setup tells how"
-	} else if why, fix, found := explained(printed(err)); found {
+	} else if why, fix, found := findComplaint(outputOf(err)); found {
 		t.Why, t.Fix = why, fix
 	}
 	return t
 }
 
-// slowerUnderNcu is how many times longer a harness may be silent: each kernel runs about forty
+// ncuSlowdown is how many times longer a harness may be silent: each kernel runs about forty
 // times, and its memory is saved and restored each time.
-const slowerUnderNcu = 60
+const ncuSlowdown = 60
 
 // Ncu profiles one run of a target with Nsight Compute. It first checks for obstacles
 // to reading the counters. It judges success by the report and not by the exit code,
@@ -94,7 +94,7 @@ func (o NcuOptions) run(ctx context.Context, p program, t Target) (Result, error
 	}
 	for _, b := range Obstacles(o.root(), t.Device) {
 		if b.Stops {
-			return r, &Trouble{Tool: "ncu", What: t.what(), Why: b.What, Fix: b.Fix}
+			return r, &Error{Tool: "ncu", What: t.what(), Why: b.What, Fix: b.Fix}
 		}
 		r.Notes = append(r.Notes, b.What+": "+b.Fix)
 	}
@@ -120,7 +120,7 @@ func (o NcuOptions) run(ctx context.Context, p program, t Target) (Result, error
 	r.Files = []string{report, stem + ".txt"}
 	r.Notes = append(r.Notes, warnings(log, t)...)
 	r.Profile.Notes = append(r.Profile.Notes, r.Notes...)
-	return r, forget(log)
+	return r, removeStale(log)
 }
 
 func (o NcuOptions) setName() string {
@@ -137,20 +137,20 @@ func (o NcuOptions) collect(ctx context.Context, p program, t Target, set []stri
 		return err
 	}
 	defer release()
-	if err := forget(report, log); err != nil {
+	if err := removeStale(report, log); err != nil {
 		return err
 	}
-	talk := &limited{most: 1 << 20}
+	talk := &limitedBuffer{most: 1 << 20}
 	wrap := append([]string{p.path}, ncuArgs(p, t, set, report, log)...)
-	err = drive(ctx, t, wrap, driving{tool: "ncu", slower: slowerUnderNcu, exact: t.Exact, env: quiet, log: talk})
-	said := readSome(log, 1<<20) // empty if ncu complained elsewhere
+	err = drive(ctx, t, wrap, driveOptions{tool: "ncu", slower: ncuSlowdown, exact: t.Exact, env: ncuEnv, log: talk})
+	said := readHead(log, 1<<20) // empty if ncu complained elsewhere
 	return o.judge(t, said, talk.String(), report, err)
 }
 
 // holdCounters locks the counters of the device against other runs of pawl. It does not lock the
 // device itself, which the run of this profile usually holds.
 func holdCounters(ctx context.Context, o NcuOptions, t Target) (release func(), err error) {
-	return device.Hold(ctx, "the counter set of "+t.Device.Name, "ncu-"+t.Device.LockName(), device.LockOptions{
+	return device.LockNamed(ctx, "the counter set of "+t.Device.Name, "ncu-"+t.Device.LockName(), device.LockOptions{
 		Dir: o.LockDir, Owner: "pawl profile " + t.Stem, Wait: o.Wait,
 	})
 }
@@ -163,11 +163,11 @@ func (o NcuOptions) judge(t Target, log, talk, report string, err error) error {
 	if err == nil && missing == nil && !failed {
 		return nil
 	}
-	trouble := &Trouble{Tool: "ncu", What: t.what(), Err: err}
+	trouble := &Error{Tool: "ncu", What: t.what(), Err: err}
 	var found bool
-	if trouble.Why, trouble.Fix, found = explained(log); !found && err != nil {
+	if trouble.Why, trouble.Fix, found = findComplaint(log); !found && err != nil {
 		// Before ncu opens its log, it prints errors to the program's output.
-		trouble.Why, trouble.Fix, found = explained(talk)
+		trouble.Why, trouble.Fix, found = findComplaint(talk)
 	}
 	if err != nil && (!found || trouble.Why == programFailed || trouble.Why == noKernel) {
 		return err
@@ -180,7 +180,7 @@ func (o NcuOptions) judge(t Target, log, talk, report string, err error) error {
 
 // warnings returns ncu's own warnings, except those about settings that pawl requested.
 func warnings(log string, t Target) []string {
-	said := readSome(log, 1<<20)
+	said := readHead(log, 1<<20)
 	var list []string
 	for _, w := range marked(said, "==WARNING==") {
 		if clockControl(t) == "none" && strings.Contains(w, "unmodified GPU clocks") {

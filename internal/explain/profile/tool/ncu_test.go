@@ -84,13 +84,13 @@ func TestNcu(t *testing.T) {
 	if diff := cmp.Diff(left, got.Files); diff != "" {
 		t.Errorf("files (-left, +told)\n%s", diff)
 	}
-	if text := readSome(left[1], 1<<20); !strings.Contains(text, "Section: ") {
+	if text := readHead(left[1], 1<<20); !strings.Contains(text, "Section: ") {
 		t.Errorf("the page for people: %.200s", text)
 	}
-	if line := readSome(seen, 1<<20); !strings.Contains(line, "--set full --profile-from-start off") {
+	if line := readHead(seen, 1<<20); !strings.Contains(line, "--set full --profile-from-start off") {
 		t.Errorf("ncu was started with %s", line)
 	}
-	if lines := readSome(asked, 1<<20); !strings.Contains(lines, `"op":"profile","iterations":1,"warmup":3`) || !strings.Contains(lines, `"op":"bye"`) {
+	if lines := readHead(asked, 1<<20); !strings.Contains(lines, `"op":"profile","iterations":1,"warmup":3`) || !strings.Contains(lines, `"op":"bye"`) {
 		t.Errorf("the harness was asked\n%s", lines)
 	}
 }
@@ -166,7 +166,7 @@ func TestRealNcuDrivesAHarness(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "no kernel ran that fits") {
 				t.Errorf("got %v", err)
 			}
-			if lines := readSome(asked, 1<<20); strings.Count(lines, "\n") != 4 || !strings.Contains(lines, `"op":"bye"`) {
+			if lines := readHead(asked, 1<<20); strings.Count(lines, "\n") != 4 || !strings.Contains(lines, `"op":"bye"`) {
 				t.Errorf("the harness was asked\n%s", lines)
 			}
 			plain := onL4(t)

@@ -18,8 +18,8 @@ const (
 // Max numbers of profiled kernels, because each runs again for every pass: in a marked run, and in
 // a range, which repeats with every run.
 const (
-	mostLaunches = 50
-	mostOfRange  = 10
+	maxLaunches      = 50
+	maxRangeLaunches = 10
 )
 
 // ncuSettings returns the options that change what ncu measures. All of them are explicit, because
@@ -35,14 +35,14 @@ func ncuSettings(t Target, set string) []profile.Setting {
 
 // clockControl leaves the clocks alone if pawl holds them or if nothing can.
 func clockControl(t Target) string {
-	if t.Locked || slice(t.Device) {
+	if t.Locked || isMIGSlice(t.Device) {
 		return "none"
 	}
 	return "base"
 }
 
-// slice reports whether a device is a part of a card.
-func slice(id gpu.Identity) bool { return id.Parent != "" || strings.HasPrefix(id.UUID, "MIG-") }
+// isMIGSlice reports whether a device is a part of a card.
+func isMIGSlice(id gpu.Identity) bool { return id.Parent != "" || strings.HasPrefix(id.UUID, "MIG-") }
 
 // cacheControl gives a kernel the same cache state as when it is measured.
 func cacheControl(t Target) string {
@@ -55,7 +55,7 @@ func cacheControl(t Target) string {
 // ncuArgs returns ncu's command line up to the profiled program. set holds the options chosen by ncuSet.
 func ncuArgs(p program, t Target, set []string, report, log string) []string {
 	var args []string
-	if p.knows("--config-file") {
+	if p.supports("--config-file") {
 		args = append(args, "--config-file", "off") // the folder under test could contain one
 	}
 	args = append(args,
@@ -80,9 +80,9 @@ func selection(t Target) []string {
 	}
 	switch {
 	case t.Exact:
-		return append(args, "--profile-from-start", "off", "--launch-count", strconv.Itoa(mostLaunches))
+		return append(args, "--profile-from-start", "off", "--launch-count", strconv.Itoa(maxLaunches))
 	case t.NVTX != "":
-		return append(args, "--nvtx", "--nvtx-include", nvtxRange(t.NVTX), "--launch-skip", strconv.Itoa(t.Warmup), "--launch-count", strconv.Itoa(mostOfRange))
+		return append(args, "--nvtx", "--nvtx-include", nvtxRange(t.NVTX), "--launch-skip", strconv.Itoa(t.Warmup), "--launch-count", strconv.Itoa(maxRangeLaunches))
 	default:
 		return append(args, "--launch-skip", strconv.Itoa(t.Warmup), "--launch-count", "1")
 	}

@@ -57,13 +57,13 @@ func (p program) importReport(ctx context.Context, report string) (*profile.Prof
 // page returns one page of a report as printed by ncu.
 func (p program) page(ctx context.Context, report string, how ...string) ([]byte, error) {
 	var args []string
-	if p.knows("--config-file") {
+	if p.supports("--config-file") {
 		args = append(args, "--config-file", "off")
 	}
 	if !filepath.IsAbs(report) {
 		report = "." + string(filepath.Separator) + report // the name may start with a dash
 	}
-	return p.say(ctx, mostSaid, append(append(args, "--import", report), how...)...)
+	return p.output(ctx, maxOutput, append(append(args, "--import", report), how...)...)
 }
 
 var writtenBy = lazyregexp.New(`(?m)^"Nsight Compute Target","(20\d\d(?:\.\d+)+)`)
@@ -71,7 +71,7 @@ var writtenBy = lazyregexp.New(`(?m)^"Nsight Compute Target","(20\d\d(?:\.\d+)+)
 // writer returns the release that made a report, which determines what was counted. A release
 // without the session page cannot read newer reports, so its own version is the best guess.
 func (p program) writer(ctx context.Context, report string) string {
-	if p.knows("session:") {
+	if p.supports("session:") {
 		if said, err := p.page(ctx, report, "--csv", "--page", "session"); err == nil {
 			if m := writtenBy.FindSubmatch(said); m != nil {
 				return string(m[1])

@@ -75,7 +75,7 @@ func TestRealReports(t *testing.T) {
 				if rules == 0 {
 					t.Error("no rules")
 				}
-				if p.knows("session:") && got.Tool.Version == p.version {
+				if p.supports("session:") && got.Tool.Version == p.version {
 					t.Errorf("the report is said to be of %s, which reads it: an older release wrote it", p.version)
 				}
 			}

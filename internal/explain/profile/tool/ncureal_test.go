@@ -47,11 +47,11 @@ func TestRealNcuSaysWhoItIs(t *testing.T) {
 				t.Errorf("version %q", p.version)
 			}
 			for _, option := range []string{"--clock-control", "--cache-control", "--profile-from-start", "--import-source", "--nvtx-include", "--target-processes"} {
-				if !p.knows(option) {
+				if !p.supports(option) {
 					t.Errorf("its help does not name %s", option)
 				}
 			}
-			if p.knows("--nvtx-incl") || p.knows("--no-such-option") {
+			if p.supports("--nvtx-incl") || p.supports("--no-such-option") {
 				t.Error("it is said to know options that it does not")
 			}
 		})
@@ -78,12 +78,12 @@ func TestRealNcuTakesOurArguments(t *testing.T) {
 					}
 					report, log := t.TempDir()+"/case.ncu-rep", t.TempDir()+"/log"
 					args := append(ncuArgs(p, target, chosen, report, log), "sh", "-c", "echo it ran")
-					said, err := p.say(t.Context(), 0, args...)
+					said, err := p.output(t.Context(), 0, args...)
 					if err != nil || strings.TrimSpace(string(said)) != "it ran" {
 						t.Errorf("%s, %s: %v, it says %q", name, set, err, said)
 					}
 					text, err := os.ReadFile(log)
-					if why, _, _ := explained(string(text)); err != nil || !strings.Contains(why, "no kernel ran") {
+					if why, _, _ := findComplaint(string(text)); err != nil || !strings.Contains(why, "no kernel ran") {
 						t.Errorf("%s, %s: %v, the log says %q", name, set, err, text)
 					}
 					if _, err := os.Stat(report); err == nil {
@@ -174,12 +174,12 @@ func TestRealNcuComplains(t *testing.T) {
 				{[]string{"sh", "-c", "exit 3"}, "failed under the profiler"},
 				{[]string{"--query-metrics"}, "no NVIDIA driver"},
 			} {
-				_, err := p.say(t.Context(), 0, test.args...)
+				_, err := p.output(t.Context(), 0, test.args...)
 				if test.why == "no NVIDIA driver" && err == nil {
 					continue // there is one
 				}
 				if err == nil || !strings.Contains(err.Error(), test.why) {
-					t.Errorf("%q: %v, want %q; it printed\n%s", test.args, err, test.why, printed(err))
+					t.Errorf("%q: %v, want %q; it printed\n%s", test.args, err, test.why, outputOf(err))
 				}
 			}
 		})

@@ -125,7 +125,7 @@ func (p program) chip(ctx context.Context, capability string) (string, error) {
 	if len(wanted) == 0 {
 		return "", nil
 	}
-	said, err := p.say(ctx, 0, "--list-chips")
+	said, err := p.output(ctx, 0, "--list-chips")
 	if err != nil {
 		return "", fmt.Errorf("ask ncu for the chips it knows: %w", err)
 	}
@@ -138,8 +138,8 @@ func (p program) chip(ctx context.Context, capability string) (string, error) {
 	return "", nil
 }
 
-// asked caches the metrics that ncu reports for a chip; they do not change while pawl runs.
-var asked sync.Map // of [3]string{path, version, chip} to []string
+// metricsCache caches the metrics that ncu reports for a chip; they do not change while pawl runs.
+var metricsCache sync.Map // of [3]string{path, version, chip} to []string
 
 // metricName matches a metric with its suffix at the start of a table line.
 var metricName = lazyregexp.New(`(?m)^([a-z0-9]+__[a-z0-9_]+(?:\.[a-z0-9_]+)+) `)
@@ -148,7 +148,7 @@ var metricName = lazyregexp.New(`(?m)^([a-z0-9]+__[a-z0-9_]+(?:\.[a-z0-9_]+)+) `
 // name would make ncu collect nothing.
 func (p program) metrics(ctx context.Context, chip string) ([]string, error) {
 	key := [3]string{p.path, p.version, chip}
-	if known, ok := asked.Load(key); ok {
+	if known, ok := metricsCache.Load(key); ok {
 		if list, ok := known.([]string); ok {
 			return list, nil
 		}
@@ -159,7 +159,7 @@ func (p program) metrics(ctx context.Context, chip string) ([]string, error) {
 		bases = append(bases, base)
 	}
 	slices.Sort(bases)
-	said, err := p.say(ctx, 16<<20, "--query-metrics-mode", "suffix", "--metrics", strings.Join(slices.Compact(bases), ","), "--chips", chip)
+	said, err := p.output(ctx, 16<<20, "--query-metrics-mode", "suffix", "--metrics", strings.Join(slices.Compact(bases), ","), "--chips", chip)
 	if err != nil {
 		return nil, fmt.Errorf("ask ncu for the metrics of %s: %w", chip, err)
 	}
@@ -176,6 +176,6 @@ func (p program) metrics(ctx context.Context, chip string) ([]string, error) {
 	if len(list) < len(always)+len(cheap)/2 {
 		return nil, fmt.Errorf("ask ncu for the metrics of %s: it tells %d of %d: profile with the full set", chip, len(list)-len(always), len(cheap))
 	}
-	asked.Store(key, list)
+	metricsCache.Store(key, list)
 	return list, nil
 }

@@ -26,8 +26,8 @@ type NsysOptions struct {
 	Path string // search path for programs; empty for PATH
 }
 
-// runsOfTrace is the default number of traced runs: enough for a median.
-const runsOfTrace = 20
+// defaultTracedRuns is the default number of traced runs: enough for a median.
+const defaultTracedRuns = 20
 
 var errNoNsys = errors.New("nsys is not installed")
 
@@ -49,13 +49,13 @@ func Nsys(ctx context.Context, o NsysOptions, t Target) (Result, error) {
 	if err == nil {
 		return r, nil
 	}
-	if trouble, ok := errors.AsType[*Trouble](err); ok {
+	if trouble, ok := errors.AsType[*Error](err); ok {
 		return Result{}, trouble
 	}
-	trouble := &Trouble{Tool: "nsys", What: t.what(), Why: err.Error(), Err: err}
+	trouble := &Error{Tool: "nsys", What: t.what(), Why: err.Error(), Err: err}
 	if errors.Is(err, errNoNsys) {
 		trouble.Fix = "install Nsight Systems"
-	} else if why, fix, found := explained(printed(err)); found {
+	} else if why, fix, found := findComplaint(outputOf(err)); found {
 		trouble.Why, trouble.Fix = why, fix
 	}
 	return Result{}, trouble
@@ -68,21 +68,21 @@ func (o NsysOptions) run(ctx context.Context, t Target) (Result, error) {
 	}
 	stem := filepath.Join(t.Dir, t.Stem)
 	report := stem + ".nsys-rep"
-	if err := forget(report, stem+".qdstrm", stem+".sqlite"); err != nil {
+	if err := removeStale(report, stem+".qdstrm", stem+".sqlite"); err != nil {
 		return Result{}, err
 	}
 	runs := o.Runs
 	if runs <= 0 {
-		runs = runsOfTrace
+		runs = defaultTracedRuns
 	}
-	talk := &limited{most: 1 << 20}
+	talk := &limitedBuffer{most: 1 << 20}
 	wrap := append([]string{p.path}, nsysArgs(t, stem)...)
-	err = drive(ctx, t, wrap, driving{tool: "nsys", slower: 3, iterations: runs, exact: t.Exact, env: nsysEnv(t), log: talk})
+	err = drive(ctx, t, wrap, driveOptions{tool: "nsys", slower: 3, iterations: runs, exact: t.Exact, env: nsysEnv(t), log: talk})
 	if err != nil {
 		return Result{}, err
 	}
 	if err := p.complete(ctx, stem, talk.String()); err != nil {
-		return Result{}, &Trouble{Tool: "nsys", What: t.what(), Why: err.Error(), Fix: "is the run marked, and does it start a kernel on this GPU?", Err: err}
+		return Result{}, &Error{Tool: "nsys", What: t.what(), Why: err.Error(), Fix: "is the run marked, and does it start a kernel on this GPU?", Err: err}
 	}
 	found, err := p.trace(ctx, report, stem+".sqlite")
 	if err != nil {
@@ -91,7 +91,7 @@ func (o NsysOptions) run(ctx context.Context, t Target) (Result, error) {
 	found.Tool.Version = p.version
 	found.Tool.Settings = []profile.Setting{{Name: "runs", Value: strconv.Itoa(runs)}}
 	if found.Launches = only(found.Launches, t.Kernel); len(found.Launches) == 0 {
-		return Result{}, &Trouble{Tool: "nsys", What: t.what(), Why: fmt.Sprintf("no kernel of the trace matches %q", t.Kernel), Fix: "check profile.kernel of the benchmark"}
+		return Result{}, &Error{Tool: "nsys", What: t.what(), Why: fmt.Sprintf("no kernel of the trace matches %q", t.Kernel), Fix: "check profile.kernel of the benchmark"}
 	}
 	return Result{Profile: found, Files: []string{report}}, nil
 }
@@ -99,7 +99,7 @@ func (o NsysOptions) run(ctx context.Context, t Target) (Result, error) {
 // nsysArgs returns nsys's command line up to the program. Host sampling and context switches are
 // off: they would disturb the trace and need permissions.
 func nsysArgs(t Target, stem string) []string {
-	args := []string{"profile", "--trace=cuda,nvtx", "--sample=none", "--cpuctxsw=none", "--force-overwrite=true", "--output=" + percents(stem)}
+	args := []string{"profile", "--trace=cuda,nvtx", "--sample=none", "--cpuctxsw=none", "--force-overwrite=true", "--output=" + escapePercent(stem)}
 	switch {
 	case t.Exact:
 		args = append(args, "--capture-range=cudaProfilerApi", "--capture-range-end=stop", "--kill=none")
@@ -128,16 +128,16 @@ func (p program) complete(ctx context.Context, stem, talk string) error {
 	}
 	at := p.importer()
 	if at == "" {
-		why, _, found := explained(talk)
+		why, _, found := findComplaint(talk)
 		if !found {
 			why = "nsys left a trace without a report"
 		}
 		return errors.New(why)
 	}
-	if _, err := (program{path: at}).say(ctx, 0, "-i", stem+".qdstrm", "-o", stem+".nsys-rep"); err != nil {
+	if _, err := (program{path: at}).output(ctx, 0, "-i", stem+".qdstrm", "-o", stem+".nsys-rep"); err != nil {
 		return fmt.Errorf("make a report of the trace with %s: %w", at, err)
 	}
-	return forget(stem + ".qdstrm")
+	return removeStale(stem + ".qdstrm")
 }
 
 // importer returns the path of the program that creates reports; empty if there is none.
@@ -159,7 +159,7 @@ var traceReports = []string{"cuda_gpu_trace", "gputrace"}
 
 // trace reads every launch of a report.
 func (p program) trace(ctx context.Context, report, scratch string) (*profile.Profile, error) {
-	known, err := p.say(ctx, 0, "stats", "--help-reports") // exits with 1 in some releases
+	known, err := p.output(ctx, 0, "stats", "--help-reports") // exits with 1 in some releases
 	if len(known) == 0 && err != nil {
 		return nil, fmt.Errorf("ask nsys for its reports: %w", err)
 	}
@@ -169,11 +169,11 @@ func (p program) trace(ctx context.Context, report, scratch string) (*profile.Pr
 	if i < 0 {
 		return nil, fmt.Errorf("nsys %s has none of the reports %s", p.version, strings.Join(traceReports, ", "))
 	}
-	said, err := p.say(ctx, mostSaid, "stats", "--report", traceReports[i], "--format", "csv", "--timeunit", "nsec", "--force-export=true", "--sqlite", scratch, "--output", "-", report)
-	if err := errors.Join(err, forget(scratch)); err != nil {
+	said, err := p.output(ctx, maxOutput, "stats", "--report", traceReports[i], "--format", "csv", "--timeunit", "nsec", "--force-export=true", "--sqlite", scratch, "--output", "-", report)
+	if err := errors.Join(err, removeStale(scratch)); err != nil {
 		return nil, err
 	}
-	if why, _, found := explained(string(said)); found {
+	if why, _, found := findComplaint(string(said)); found {
 		return nil, errors.New(why)
 	}
 	return profile.ReadTrace(bytes.NewReader(said))

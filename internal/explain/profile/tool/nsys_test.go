@@ -116,12 +116,12 @@ func TestNsys(t *testing.T) {
 	if diff := cmp.Diff([]string{filepath.Join(target.Dir, "scan_N1024.nsys-rep")}, got.Files); diff != "" {
 		t.Error(diff)
 	}
-	if line := readSome(seen, 1<<20); !strings.Contains(line, "--capture-range=cudaProfilerApi") {
+	if line := readHead(seen, 1<<20); !strings.Contains(line, "--capture-range=cudaProfilerApi") {
 		t.Errorf("nsys was started with %s", line)
 	}
 	for own, agree := range map[float64]bool{251e3: true, 25e3: false} {
 		c, err := CompareClocks(measure.Samples{own}, got.Profile, 2)
-		if err != nil || c.Agree != agree || c.Busy != 250000 {
+		if err != nil || c.Agree != agree || c.Trace != 250000 {
 			t.Errorf("against %v ns: %+v, %v", own, c, err)
 		}
 	}
@@ -146,7 +146,7 @@ func TestRealNsysDrivesAHarness(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "nothing was captured") {
 		t.Errorf("a marked run: %v", err)
 	}
-	if lines := readSome(asked, 1<<20); strings.Count(lines, "\n") != 4 || !strings.Contains(lines, `"op":"bye"`) {
+	if lines := readHead(asked, 1<<20); strings.Count(lines, "\n") != 4 || !strings.Contains(lines, `"op":"bye"`) {
 		t.Errorf("the harness was asked\n%s", lines)
 	}
 	plain := onL4(t)

@@ -52,12 +52,12 @@ func restricted(sys host.System, id gpu.Identity) (Obstacle, bool) {
 	if host.Field(sys.Text("proc/driver/nvidia/params"), "RmProfilingAdminOnly") != "1" {
 		return Obstacle{}, false
 	}
-	if sys.Capable(host.SysAdmin) || major(id.Driver) >= driverOfPerfMon && sys.Capable(host.PerfMon) {
+	if sys.Capable(host.SysAdmin) || major(id.Driver) >= minDriverPerfMon && sys.Capable(host.PerfMon) {
 		return Obstacle{}, false
 	}
 	o := Obstacle{Name: "counters", What: "the driver keeps the GPU's counters for administrators (RmProfilingAdminOnly: 1)", Stops: true}
 	capability := "CAP_SYS_ADMIN"
-	if major(id.Driver) >= driverOfPerfMon {
+	if major(id.Driver) >= minDriverPerfMon {
 		capability = "CAP_PERFMON"
 	}
 	if sys.Container() {
@@ -69,8 +69,8 @@ func restricted(sys host.System, id gpu.Identity) (Obstacle, bool) {
 	return o, true
 }
 
-// driverOfPerfMon is the first driver for which CAP_PERFMON is enough.
-const driverOfPerfMon = 565
+// minDriverPerfMon is the first driver for which CAP_PERFMON is enough.
+const minDriverPerfMon = 565
 
 // collectors are programs that read the counters all the time; only one program can.
 var collectors = []string{"nv-hostengine", "dcgm-exporter", "dcgmproftester", "dynologd"}

@@ -16,7 +16,7 @@ const openCLRuns = 9
 func OpenCL(ctx context.Context, t Target) (Result, error) {
 	const name = "opencl"
 	var runs [][]harness.LaunchTimes
-	err := drive(ctx, t, nil, driving{tool: name, exact: true, runs: func(ctx context.Context, s *harness.Session) error {
+	err := drive(ctx, t, nil, driveOptions{tool: name, exact: true, runs: func(ctx context.Context, s *harness.Session) error {
 		warmup := max(1, t.Warmup)
 		for range openCLRuns { // each run starts on an idle device
 			launches, err := s.Profile(ctx, harness.Profile{Iterations: 1, Warmup: warmup})
@@ -32,7 +32,7 @@ func OpenCL(ctx context.Context, t Target) (Result, error) {
 	}
 	p := timelines(runs)
 	if len(p.Launches) == 0 {
-		return Result{}, &Trouble{
+		return Result{}, &Error{
 			Tool: name, What: t.what(), Why: "the harness tells of no launch",
 			Fix: "this is for harnesses of OpenCL: with pawl.h, define PAWL_OPENCL and launch with clEnqueueNDRangeKernel; for CUDA take ncu or nsys",
 		}

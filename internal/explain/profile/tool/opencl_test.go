@@ -24,7 +24,7 @@ func TestOpenCLEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	program := filepath.Join(t.TempDir(), "harness")
-	if out, err := exec.CommandContext(t.Context(), "gcc", "-O2", "-I../../../sdk/cpp", "-o", program, filepath.Join(dir, "harness.c"), "-lOpenCL").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "gcc", "-O2", "-I../../../../sdk/cpp", "-o", program, filepath.Join(dir, "harness.c"), "-lOpenCL").CombinedOutput(); err != nil {
 		t.Skipf("there is no OpenCL to link here: %v\n%.300s", err, out)
 	}
 	target := Target{

@@ -41,7 +41,7 @@ func PerfReady(ctx context.Context) error {
 	if err != nil {
 		return errors.New("there is no perf here: install it, for example with apt-get install linux-perf")
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, toolTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "stat", "-x,", "-e", "instructions:u", "--", "true")
 	cmd.Env = append(cmd.Environ(), "LC_ALL=C")
@@ -68,7 +68,7 @@ func Perf(ctx context.Context, o PerfOptions, t Target) (Result, error) {
 	const name = "perf"
 	if len(o.Events) == 0 {
 		if err := PerfReady(ctx); err != nil {
-			return Result{}, &Trouble{Tool: name, What: t.what(), Why: err.Error(), Fix: "callgrind counts instructions without counters"}
+			return Result{}, &Error{Tool: name, What: t.what(), Why: err.Error(), Fix: "callgrind counts instructions without counters"}
 		}
 		o.Events = PerfEvents()
 	}
@@ -100,15 +100,15 @@ func (r *perfRun) count(ctx context.Context, times int) (Result, error) {
 	const name = "perf"
 	t, stem := r.target, filepath.Join(r.target.Dir, r.target.Stem)
 	out := fmt.Sprintf("%s.perf.%d.csv", stem, times)
-	if err := forget(out); err != nil {
-		return Result{}, &Trouble{Tool: name, What: t.what(), Why: err.Error()}
+	if err := removeStale(out); err != nil {
+		return Result{}, &Error{Tool: name, What: t.what(), Why: err.Error()}
 	}
 	wrap := []string{"perf", "stat", "-x,", "-o", out, "-e", strings.Join(r.events, ",")}
-	how := driving{tool: name, slower: 2, exact: true, env: []string{"LC_ALL=C"}}
+	how := driveOptions{tool: name, slower: 2, exact: true, env: []string{"LC_ALL=C"}}
 	if !t.Plain {
 		s, err := newSwitch(stem)
 		if err != nil {
-			return Result{}, &Trouble{Tool: name, What: t.what(), Why: err.Error(), Err: err}
+			return Result{}, &Error{Tool: name, What: t.what(), Why: err.Error(), Err: err}
 		}
 		defer s.close()
 		wrap = append(wrap, "-D", "-1", "--control", s.option())
@@ -119,7 +119,7 @@ func (r *perfRun) count(ctx context.Context, times int) (Result, error) {
 	}
 	p, err := readFile(out, profile.ReadPerf)
 	if err != nil {
-		return Result{}, &Trouble{Tool: name, What: t.what(), Why: err.Error(), Err: err}
+		return Result{}, &Error{Tool: name, What: t.what(), Why: err.Error(), Err: err}
 	}
 	return Result{Profile: p, Files: []string{out}}, nil
 }
@@ -137,13 +137,13 @@ func (r *perfRun) runs(ctx context.Context, session *harness.Session, s *counter
 	if r.iterations == 0 {
 		r.iterations = int(min(max(perfSpan/max(one, 100*time.Nanosecond), 2), perfMostRuns))
 	}
-	if err := s.say("enable"); err != nil {
+	if err := s.send("enable"); err != nil {
 		return err
 	}
 	if _, err := session.Profile(ctx, harness.Profile{Iterations: times * r.iterations}); err != nil {
 		return err
 	}
-	return s.say("disable")
+	return s.send("disable")
 }
 
 // perRun returns the counts of one run: the difference of two counts, divided by the number of

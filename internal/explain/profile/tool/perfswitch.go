@@ -18,8 +18,8 @@ type counterSwitch struct {
 	read                      *bufio.Reader
 }
 
-// switchPatience is how long perf may take to acknowledge: it does so at once, or is dead.
-const switchPatience = 30 * time.Second
+// switchTimeout is how long perf may take to acknowledge: it does so at once, or is dead.
+const switchTimeout = 30 * time.Second
 
 // newSwitch creates the two pipes. It holds both ends open, so that neither side blocks while opening.
 func newSwitch(stem string) (_ *counterSwitch, err error) {
@@ -47,9 +47,9 @@ func newSwitch(stem string) (_ *counterSwitch, err error) {
 // option returns perf's argument for the pipes.
 func (s *counterSwitch) option() string { return "fifo:" + s.commandsPath + "," + s.answersPath }
 
-// say sends a command and waits until perf acknowledges it.
-func (s *counterSwitch) say(command string) error {
-	deadline := time.Now().Add(switchPatience)
+// send sends a command and waits until perf acknowledges it.
+func (s *counterSwitch) send(command string) error {
+	deadline := time.Now().Add(switchTimeout)
 	if err := errors.Join(s.commands.SetWriteDeadline(deadline), s.answers.SetReadDeadline(deadline)); err != nil {
 		return fmt.Errorf("tell perf to %s its counters: %w", command, err)
 	}

@@ -29,7 +29,7 @@ var versionNumber = lazyregexp.New(`\b(20\d\d(?:\.\d+){1,4})`)
 // openProgram reads the version and the help of a tool.
 func openProgram(ctx context.Context, path string, help ...string) (program, error) {
 	p := program{path: path}
-	said, err := p.say(ctx, 0, "--version")
+	said, err := p.output(ctx, 0, "--version")
 	if err != nil {
 		return program{}, fmt.Errorf("ask %s for its version: %w: is it an NVIDIA tool, and does it run here?", path, err)
 	}
@@ -38,15 +38,15 @@ func openProgram(ctx context.Context, path string, help ...string) (program, err
 		return program{}, fmt.Errorf("ask %s for its version: it says %.80q: is it an NVIDIA tool?", path, bytes.TrimSpace(said))
 	}
 	p.version = string(m[1])
-	if said, err = p.say(ctx, 0, help...); err != nil {
+	if said, err = p.output(ctx, 0, help...); err != nil {
 		return program{}, fmt.Errorf("ask %s for its options: %w", path, err)
 	}
 	p.help = string(said)
 	return p, nil
 }
 
-// knows reports whether the tool's help lists an option.
-func (p program) knows(option string) bool {
+// supports reports whether the tool's help lists an option.
+func (p program) supports(option string) bool {
 	for rest := p.help; ; {
 		i := strings.Index(rest, option)
 		if i < 0 {
@@ -60,77 +60,77 @@ func (p program) knows(option string) bool {
 }
 
 const (
-	// mostSaid is the max output of a tool in bytes: a report of a thousand kernels is a hundred
+	// maxOutput is the max output of a tool in bytes: a report of a thousand kernels is a hundred
 	// megabytes of CSV, of which the readers accept 64.
-	mostSaid = 80 << 20
-	// patience is the timeout of a tool that runs no kernel.
-	patience = 2 * time.Minute
+	maxOutput = 80 << 20
+	// toolTimeout is the timeout of a tool that runs no kernel.
+	toolTimeout = 2 * time.Minute
 )
 
-// quiet is ncu's environment. It keeps ncu from copying its sections into the user's home and from
+// ncuEnv is ncu's environment. It keeps ncu from copying its sections into the user's home and from
 // reading edited copies there.
-var quiet = []string{"NV_COMPUTE_PROFILER_DISABLE_STOCK_FILE_DEPLOYMENT=1"}
+var ncuEnv = []string{"NV_COMPUTE_PROFILER_DISABLE_STOCK_FILE_DEPLOYMENT=1"}
 
-// say runs the tool without a harness and returns its stdout. Tools print errors to stdout or
+// output runs the tool without a harness and returns its stdout. Tools print errors to stdout or
 // stderr; the error contains both.
-func (p program) say(ctx context.Context, most int, args ...string) ([]byte, error) {
+func (p program) output(ctx context.Context, most int, args ...string) ([]byte, error) {
 	if most <= 0 {
 		most = 4 << 20
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, toolTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, p.path, args...)
-	cmd.Env = append(shell.Environ(), quiet...)
+	cmd.Env = append(shell.Environ(), ncuEnv...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return shell.Kill(cmd) }
 	cmd.WaitDelay = shell.Grace
-	out, complaints := &limited{most: most}, &limited{most: 64 << 10}
+	out, complaints := &limitedBuffer{most: most}, &limitedBuffer{most: 64 << 10}
 	cmd.Stdout, cmd.Stderr = out, complaints
 	err := cmd.Run()
 	switch {
 	case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded):
-		return nil, fmt.Errorf("no answer after %v", patience)
+		return nil, fmt.Errorf("no answer after %v", toolTimeout)
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case out.over:
 		return nil, fmt.Errorf("it printed more than %d MB", most>>20)
 	case err != nil:
-		return out.Bytes(), &said{err, string(slices.Concat(out.tail(), []byte("\n"), complaints.Bytes()))}
+		return out.Bytes(), &outputError{err, string(slices.Concat(out.tail(), []byte("\n"), complaints.Bytes()))}
 	}
 	return out.Bytes(), nil
 }
 
-// said is a failure with everything the tool printed.
-type said struct {
+// outputError is a failure with everything the tool printed.
+type outputError struct {
 	err  error
 	text string
 }
 
-func (s *said) Error() string {
-	if why, _, found := explained(s.text); found {
+func (s *outputError) Error() string {
+	if why, _, found := findComplaint(s.text); found {
 		return why
 	}
 	return fmt.Sprintf("%v: %.200s", s.err, strings.Join(strings.Fields(s.text), " "))
 }
 
-func (s *said) Unwrap() error { return s.err }
+func (s *outputError) Unwrap() error { return s.err }
 
-// printed returns what a tool printed when it failed; empty for any other error.
-func printed(err error) string {
-	if s, ok := errors.AsType[*said](err); ok {
+// outputOf returns what a tool printed when it failed; empty for any other error.
+func outputOf(err error) string {
+	if s, ok := errors.AsType[*outputError](err); ok {
 		return s.text
 	}
 	return ""
 }
 
-// limited is a buffer that discards output beyond a limit.
-type limited struct {
+// limitedBuffer is a buffer that discards output beyond a limit.
+type limitedBuffer struct {
 	bytes.Buffer
 	most int
 	over bool
 }
 
-func (l *limited) Write(b []byte) (int, error) {
+func (l *limitedBuffer) Write(b []byte) (int, error) {
 	if l.Len()+len(b) > l.most {
 		l.over = true
 		return len(b), nil // do not make the tool fail
@@ -139,6 +139,6 @@ func (l *limited) Write(b []byte) (int, error) {
 }
 
 // tail returns the end of the output, where errors are.
-func (l *limited) tail() []byte { return l.Bytes()[max(0, l.Len()-(64<<10)):] }
+func (l *limitedBuffer) tail() []byte { return l.Bytes()[max(0, l.Len()-(64<<10)):] }
 
-var _ io.Writer = (*limited)(nil)
+var _ io.Writer = (*limitedBuffer)(nil)

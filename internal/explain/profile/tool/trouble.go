@@ -2,8 +2,8 @@ package tool
 
 import "fmt"
 
-// Trouble explains why a tool gave no profile.
-type Trouble struct { //nolint:errname // it is told to people, and has a fix
+// Error explains why a tool gave no profile.
+type Error struct {
 	Tool string // ncu, nsys, ...
 	What string // what was attempted
 	Why  string
@@ -11,7 +11,7 @@ type Trouble struct { //nolint:errname // it is told to people, and has a fix
 	Err  error // error of the harness, if it failed too
 }
 
-func (t *Trouble) Error() string {
+func (t *Error) Error() string {
 	s := fmt.Sprintf("%s with %s: %s", t.What, t.Tool, t.Why)
 	if t.Fix != "" {
 		s += ": " + t.Fix
@@ -20,4 +20,4 @@ func (t *Trouble) Error() string {
 }
 
 // Unwrap returns the harness's error.
-func (t *Trouble) Unwrap() error { return t.Err }
+func (t *Error) Unwrap() error { return t.Err }

@@ -12,9 +12,9 @@ import (
 	"github.com/goatnote-inc/pawl/internal/forge/identity"
 )
 
-// Seen tests a store of used tokens. Each call of begin must return a new, empty one that
+// TestTokenStore tests a store of used tokens. Each call of begin must return a new, empty one that
 // uses the given clock.
-func Seen(t *testing.T, begin func(t *testing.T, now func() time.Time) identity.Seen) {
+func TestTokenStore(t *testing.T, begin func(t *testing.T, now func() time.Time) identity.TokenStore) {
 	t.Helper()
 	began := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 	one := identity.Use{Issuer: "https://a.example", ID: "t1", Digest: identity.Digest{1}, Receipt: "r1", Until: began.Add(time.Minute)}
@@ -91,7 +91,7 @@ func Seen(t *testing.T, begin func(t *testing.T, now func() time.Time) identity.
 	})
 }
 
-func want(t *testing.T, s identity.Seen, u identity.Use, receipt string, fresh bool) {
+func want(t *testing.T, s identity.TokenStore, u identity.Use, receipt string, fresh bool) {
 	t.Helper()
 	got, first, err := s.Use(t.Context(), u)
 	if err != nil || got != receipt || first != fresh {

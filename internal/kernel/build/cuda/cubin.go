@@ -56,7 +56,7 @@ func ReadCubin(data []byte) (c Cubin, err error) {
 	if f.Machine != emCUDA || f.Class != elf.ELFCLASS64 || f.ByteOrder != binary.LittleEndian {
 		return c, fmt.Errorf("read cubin: an ELF file of %v is none", f.Machine)
 	}
-	r := cubinReader{data: data, room: 2 * len(data)}
+	r := cubinReader{data: data, budget: 2 * len(data)}
 	r.symbols, err = f.Symbols()
 	if err != nil && !errors.Is(err, elf.ErrNoSymbols) {
 		return c, fmt.Errorf("read cubin: %w", err)
@@ -86,7 +86,7 @@ func ReadCubin(data []byte) (c Cubin, err error) {
 		c.Kernels = append(c.Kernels, r.kernel(kernel, parts[kernel]))
 		delete(parts, kernel) // a second section with this name is not a second kernel
 	}
-	if r.room < 0 {
+	if r.budget < 0 {
 		return Cubin{}, errors.New("read cubin: its sections overlap")
 	}
 	return c, nil
@@ -124,9 +124,9 @@ type cubinReader struct {
 	data    []byte
 	symbols []elf.Symbol
 	entries map[string]bool
-	// room is how many bytes may still be hashed. It keeps overlapping sections from making
+	// budget is how many bytes may still be hashed. It keeps overlapping sections from making
 	// a small file expensive.
-	room int
+	budget int
 }
 
 func (r *cubinReader) kernel(symbol string, sections []*elf.Section) Code {
@@ -152,7 +152,7 @@ func (r *cubinReader) bytes(s *elf.Section) []byte {
 	if s.Type == elf.SHT_NOBITS || s.Offset > uint64(len(r.data)) || s.FileSize > uint64(len(r.data))-s.Offset {
 		return nil
 	}
-	if r.room -= int(s.FileSize); r.room < 0 {
+	if r.budget -= int(s.FileSize); r.budget < 0 {
 		return nil
 	}
 	return r.data[s.Offset : s.Offset+s.FileSize]

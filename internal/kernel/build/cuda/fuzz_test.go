@@ -4,8 +4,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/goatnote-inc/pawl/internal/kernel/build/cuda"
 	"github.com/goatnote-inc/pawl/internal/base/mutate"
+	"github.com/goatnote-inc/pawl/internal/kernel/build/cuda"
 )
 
 var ptxasSeeds = [][]byte{

@@ -136,7 +136,7 @@ func Inspect(ctx context.Context, files []string, log string) ([]measure.Kernel,
 			}
 		}
 	}
-	tell(all, ReadPtxas(log).Entries)
+	addFromLog(all, ReadPtxas(log).Entries)
 	name(ctx, all)
 	slices.SortStableFunc(all, func(a, b measure.Kernel) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Arch, b.Arch))
@@ -197,8 +197,8 @@ func (u Usage) static() int {
 	return max(0, u.Shared-arch.SharedReserved.Value)
 }
 
-// tell adds what only the log contains.
-func tell(kernels []measure.Kernel, entries []Entry) {
+// addFromLog adds what only the log contains.
+func addFromLog(kernels []measure.Kernel, entries []Entry) {
 	for i := range kernels {
 		k := &kernels[i]
 		j := slices.IndexFunc(entries, func(e Entry) bool { return e.Symbol == k.Symbol && e.Arch == k.Arch })

@@ -209,8 +209,8 @@ func (r *ptxasReader) placeOverflows() {
 	}
 }
 
-// most is the maximum of every number that is read, far above any real value.
-const most = 1 << 40
+// maxNumber is the maximum of every number that is read, far above any real value.
+const maxNumber = 1 << 40
 
 // number parses decimal digits, or hexadecimal ones after 0x. It limits the result to most.
 func number(s string) int {
@@ -221,8 +221,8 @@ func number(s string) int {
 	if s[0] == '0' && len(s) > 1 && s[1] != 'x' {
 		n, err = strconv.ParseUint(s, 10, 63) // a leading zero does not mean octal
 	}
-	if err != nil || n > most {
-		return most
+	if err != nil || n > maxNumber {
+		return maxNumber
 	}
 	return int(n)
 }

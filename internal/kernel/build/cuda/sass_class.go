@@ -43,8 +43,8 @@ var classes = func() map[string]string {
 	return m
 }()
 
-// moved lists the classes that have a width.
-var moved = []string{
+// movingClasses lists the classes that have a width.
+var movingClasses = []string{
 	measure.OpLoadGlobal, measure.OpLoadShared, measure.OpLoadLocal, measure.OpStoreGlobal, measure.OpStoreShared, measure.OpStoreLocal, measure.OpAsyncCopy,
 }
 
@@ -57,7 +57,7 @@ func classify(name, operands string) (class string, bytes int) {
 		return measure.OpOther, 0
 	case parts[0] == "HFMA2" && strings.Contains(operands, "-RZ, RZ"):
 		return measure.OpInteger, 0 // the compiler loads a constant into a register this way
-	case !slices.Contains(moved, class):
+	case !slices.Contains(movingClasses, class):
 		return class, 0
 	case parts[0] == "LDSM" || parts[0] == "STSM": // moves a number of 8x8 matrices, each 4 bytes per thread
 		switch parts[len(parts)-1] {

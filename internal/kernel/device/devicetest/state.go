@@ -36,7 +36,7 @@ type State struct {
 	Die         int            // the process kills itself at this NVML call, counted from 1
 }
 
-// GPU is one card. A field with the value NotThere is not supported.
+// GPU is one card. A field with the value Unsupported is not supported.
 type GPU struct {
 	Name, UUID, VBIOS, Capability string
 
@@ -58,8 +58,8 @@ type GPU struct {
 	Processes []Process
 }
 
-// NotThere is the value of a field that a GPU does not support.
-const NotThere = -1
+// Unsupported is the value of a field that a GPU does not support.
+const Unsupported = -1
 
 // TDP is the value of GPU.Locked under the symbolic base clock.
 const TDP = 0xffffff01
@@ -85,7 +85,7 @@ func L4() GPU {
 		Name: "NVIDIA L4", UUID: "GPU-11111111-2222-3333-4444-555555555555", VBIOS: "95.04.29.00.06", Capability: "8.9",
 		Cores: 7424, MemoryBytes: 23034 << 20,
 		SMClock: 210, MemoryClock: 405, MaxClock: 2040, DefaultClock: 1590,
-		Temperature: 41, Power: 16500, PowerCap: 72000, ECC: 1, MIG: NotThere, Reasons: 0x1,
+		Temperature: 41, Power: 16500, PowerCap: 72000, ECC: 1, MIG: Unsupported, Reasons: 0x1,
 	}
 }
 
@@ -148,7 +148,7 @@ func (g *GPU) encode(index int, line func(key string, values ...any)) {
 		}
 	}
 	for name, v := range g.numbers() {
-		if *v != NotThere {
+		if *v != Unsupported {
 			line(key(name), *v)
 		}
 	}
@@ -181,7 +181,7 @@ func decode(b []byte) State {
 	number := func(key string) int {
 		n, err := strconv.Atoi(value[key])
 		if err != nil {
-			return NotThere
+			return Unsupported
 		}
 		return n
 	}

@@ -10,7 +10,7 @@ import (
 // What a test scripts is what it reads back: otherwise Update would lose fields.
 func TestStateRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(NotThere, 5000)
+		n := rapid.IntRange(Unsupported, 5000)
 		want := State{
 			Init: rapid.IntRange(0, 20).Draw(t, "init"), Driver: "1.2", CUDA: 13000,
 			Denied: rapid.Bool().Draw(t, "denied"), NoTDP: rapid.Bool().Draw(t, "no_tdp"),

@@ -54,7 +54,7 @@ type callError struct {
 }
 
 func (e *callError) Error() string {
-	return fmt.Sprintf("%s answered %d: %s", e.call, e.ret, words(e.ret))
+	return fmt.Sprintf("%s answered %d: %s", e.call, e.ret, describe(e.ret))
 }
 
 // Unwrap maps the return code to the error that callers test for.
@@ -69,9 +69,9 @@ func (e *callError) Unwrap() error {
 	}
 }
 
-// words describes a return code. NVML's own texts need a function that a broken
+// describe describes a return code. NVML's own texts need a function that a broken
 // library may lack, and they do not say what to do.
-func words(r nvml.Return) string {
+func describe(r nvml.Return) string {
 	switch r {
 	case nvml.ERROR_UNINITIALIZED:
 		return "the library is not initialised"

@@ -190,7 +190,7 @@ func TestStateOfASlice(t *testing.T) {
 
 func TestStateLeavesOutWhatIsNotTold(t *testing.T) {
 	bare := devicetest.L4()
-	bare.Power, bare.PowerCap, bare.ECC, bare.MemoryClock = devicetest.NotThere, devicetest.NotThere, devicetest.NotThere, devicetest.NotThere
+	bare.Power, bare.PowerCap, bare.ECC, bare.MemoryClock = devicetest.Unsupported, devicetest.Unsupported, devicetest.Unsupported, devicetest.Unsupported
 	_, devices := machine(t, devicetest.State{GPUs: []devicetest.GPU{bare}, Fail: map[string]int{
 		"nvmlDeviceGetTemperature":                devicetest.FunctionMissing,
 		"nvmlDeviceGetPersistenceMode":            devicetest.NoPermission,

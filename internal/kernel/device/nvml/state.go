@@ -78,16 +78,16 @@ func (d *Device) mig() (int, nvml.Return) {
 // processes lists the processes with a compute context on the card that are not
 // pawl's. Slices share clocks and power, so processes on other slices count.
 func (d *Device) processes(r *reading) []gpu.Process {
-	found := d.strangers(r)
+	found := d.foreignProcesses(r)
 	if slices.ContainsFunc(found, func(p gpu.Process) bool { return p.Name == "" }) {
 		// A process that this machine does not show has since ended, like a harness at
 		// the end of a round, or is in another container. A second look decides which.
-		found = d.strangers(r)
+		found = d.foreignProcesses(r)
 	}
 	return found
 }
 
-func (d *Device) strangers(r *reading) []gpu.Process {
+func (d *Device) foreignProcesses(r *reading) []gpu.Process {
 	list := d.running(r, d.card)
 	if list == nil && d.part != d.card {
 		list = d.running(r, d.part) // reading the whole card may need more permission

@@ -60,16 +60,16 @@ func (d *Device) State(ctx context.Context) (gpu.State, error) {
 
 // processes lists the processes with a compute context that are not pawl's.
 func (d *Device) processes(ctx context.Context) ([]gpu.Process, error) {
-	found, err := d.strangers(ctx)
+	found, err := d.foreignProcesses(ctx)
 	if slices.ContainsFunc(found, func(p gpu.Process) bool { return p.Name == "" }) {
 		// A process that this machine does not show has since ended, like a harness at
 		// the end of a round, or is in another container. A second look decides which.
-		found, err = d.strangers(ctx)
+		found, err = d.foreignProcesses(ctx)
 	}
 	return found, err
 }
 
-func (d *Device) strangers(ctx context.Context) ([]gpu.Process, error) {
+func (d *Device) foreignProcesses(ctx context.Context) ([]gpu.Process, error) {
 	fields := []string{"pid", "used_memory"}
 	out, err := d.tool.run(ctx, "--query-compute-apps="+strings.Join(fields, ","), "--format=csv,noheader,nounits", "--id="+d.card())
 	if err != nil {

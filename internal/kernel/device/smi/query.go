@@ -70,7 +70,7 @@ func parse(out string, fields []string) ([]row, error) {
 		}
 		r := row{}
 		for i, name := range fields {
-			if v := strings.TrimSpace(values[i]); told(v) {
+			if v := strings.TrimSpace(values[i]); isKnown(v) {
 				r[current(name)] = strings.ToValidUTF8(v, "?")
 			}
 		}
@@ -79,8 +79,8 @@ func parse(out string, fields []string) ([]row, error) {
 	return rows, nil
 }
 
-// told reports whether v is a real value, not one of nvidia-smi's spellings of "unknown".
-func told(v string) bool {
+// isKnown reports whether v is a real value, not one of nvidia-smi's spellings of "unknown".
+func isKnown(v string) bool {
 	switch strings.ToLower(strings.Trim(v, "[] ")) {
 	case "", "n/a", "not supported", "not found", "unknown", "unknown error", "insufficient permissions",
 		"gpu is lost", "gpu requires reset", "requested functionality has been deprecated":

@@ -24,14 +24,14 @@ const (
 
 // builder collects the cases of a source and checks every number.
 type builder struct {
-	header   measure.Header
-	impl     measure.Implementation
-	ecc      string
-	cases    []measure.Case
-	seen     map[measure.CaseKey]int // how often each key occurred
-	warnings []measure.Warning
-	unsaid   int // number of warnings beyond the limit
-	limits   limits
+	header          measure.Header
+	impl            measure.Implementation
+	ecc             string
+	cases           []measure.Case
+	seen            map[measure.CaseKey]int // how often each key occurred
+	warnings        []measure.Warning
+	omittedWarnings int // number of warnings beyond the limit
+	limits          limits
 }
 
 func newBuilder(format string, lim limits) *builder {
@@ -45,7 +45,7 @@ func newBuilder(format string, lim limits) *builder {
 
 func (b *builder) warn(code, caseName, message string, args ...any) {
 	if len(b.warnings) >= b.limits.warnings {
-		b.unsaid++
+		b.omittedWarnings++
 		return
 	}
 	caseName = clip(caseName, 4*maxName) // the key may not be cleaned up yet, and has four parts
@@ -196,12 +196,12 @@ func (b *builder) tool(name, version string) {
 func (b *builder) run() (*measure.Run, error) {
 	if len(b.cases) == 0 {
 		if len(b.warnings) > 0 {
-			return nil, fmt.Errorf("it holds no case; the first of %d warnings: %s", len(b.warnings)+b.unsaid, b.warnings[0].Message)
+			return nil, fmt.Errorf("it holds no case; the first of %d warnings: %s", len(b.warnings)+b.omittedWarnings, b.warnings[0].Message)
 		}
 		return nil, errors.New("it holds no benchmark: did the filter match any?")
 	}
-	if b.unsaid > 0 {
-		b.warnings = append(b.warnings, measure.Warning{Code: warnIgnored, Message: fmt.Sprintf("%d more warnings are left out", b.unsaid)})
+	if b.omittedWarnings > 0 {
+		b.warnings = append(b.warnings, measure.Warning{Code: warnIgnored, Message: fmt.Sprintf("%d more warnings are left out", b.omittedWarnings)})
 	}
 	round := measure.Round{Order: []string{Candidate}, Cases: make([]string, len(b.cases))}
 	for i, c := range b.cases {

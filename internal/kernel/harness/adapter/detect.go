@@ -105,7 +105,7 @@ const (
 // that a list of records looks like a record.
 func members(text []byte) map[string]string {
 	found := map[string]string{}
-	tame, err := tameJSON(text)
+	tame, err := sanitizeJSON(text)
 	if err != nil {
 		return found
 	}

@@ -28,7 +28,7 @@ func (in *input) document(into any, opts ...json.Options) error {
 }
 
 func unmarshal(data []byte, into any, opts ...json.Options) error {
-	tame, err := tameJSON(data)
+	tame, err := sanitizeJSON(data)
 	if err != nil {
 		return err
 	}
@@ -60,10 +60,10 @@ func where(offset int64, member jsontext.Pointer) string {
 	return fmt.Sprintf("byte %d (%s)", offset, label(string(member)))
 }
 
-// tameJSON turns the output of C++ and Python programs into valid JSON: a bare NaN,
+// sanitizeJSON turns the output of C++ and Python programs into valid JSON: a bare NaN,
 // Infinity or -Infinity outside a string becomes null. It rejects nesting that
 // could exhaust a decoder. It does not modify data, and copies it only if needed.
-func tameJSON(data []byte) ([]byte, error) {
+func sanitizeJSON(data []byte) ([]byte, error) {
 	var out []byte
 	kept := 0 // data[:kept] has been copied to out
 	depth := 0

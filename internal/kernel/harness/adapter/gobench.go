@@ -180,7 +180,7 @@ func (r *goReader) better(unit string) measure.Better {
 	case -1:
 		return measure.Lower
 	}
-	return betterByName(unit)
+	return guessBetter(unit)
 }
 
 // goLines passes the output on line by line, without lines that are too long to be

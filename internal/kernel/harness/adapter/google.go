@@ -51,9 +51,9 @@ type (
 	}
 )
 
-// googleSilent lists fields of a row that are ignored. A row is one flat object that mixes the
+// googleIgnored lists fields of a row that are ignored. A row is one flat object that mixes the
 // user's counters with the tool's fields. A counter may be named like a field: the field comes first.
-var googleSilent = map[string]bool{
+var googleIgnored = map[string]bool{
 	"family_index": true, "per_family_instance_index": true, "repetition_index": true, "threads": true,
 }
 
@@ -93,7 +93,7 @@ func (r *googleRow) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 
 func (r *googleRow) counter(d *jsontext.Decoder, name string) error {
 	kind := d.PeekKind()
-	if googleSilent[name] || (kind != '0' && kind != 'n') {
+	if googleIgnored[name] || (kind != '0' && kind != 'n') {
 		return d.SkipValue()
 	}
 	value, err := readNumber(d)
@@ -256,7 +256,7 @@ func (g *googleGroup) counters(b *builder, c measure.Case) error {
 		}
 	}
 	for _, name := range names {
-		w := measure.Case{CaseKey: c.CaseKey, Timer: c.Timer, Better: betterByName(name)}
+		w := measure.Case{CaseKey: c.CaseKey, Timer: c.Timer, Better: guessBetter(name)}
 		w.Metric = name
 		if base, ok := strings.CutSuffix(name, "_per_second"); ok {
 			w.Unit = base + "/s"

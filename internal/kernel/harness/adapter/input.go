@@ -77,9 +77,9 @@ func (in *input) open(name string) (fs.File, error) {
 	return in.files.Open(name)
 }
 
-// beside reads a small file next to the source. It returns nil if the file or the
+// readBeside reads a small file next to the source. It returns nil if the file or the
 // folder does not exist.
-func (in *input) beside(name string, limit int64) ([]byte, error) {
+func (in *input) readBeside(name string, limit int64) ([]byte, error) {
 	if in.files == nil {
 		return nil, nil
 	}

@@ -91,9 +91,9 @@ func clean(s string) string {
 	}, s)
 }
 
-// betterByName guesses the direction of a metric if the tool does not give it. Such a
+// guessBetter guesses the direction of a metric if the tool does not give it. Such a
 // metric is only watched: a wrong guess miscolors a report but fails nothing.
-func betterByName(name string) measure.Better {
+func guessBetter(name string) measure.Better {
 	name = strings.ToLower(name)
 	for _, word := range []string{"per_second", "/s", "flop", "bandwidth", "throughput"} {
 		if strings.Contains(name, word) {

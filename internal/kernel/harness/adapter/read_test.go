@@ -260,7 +260,7 @@ func TestTameJSON(t *testing.T) {
 		`NaN`:                                        `null`,
 		`"\`:                                         `"\`,
 	} {
-		got, err := tameJSON([]byte(in))
+		got, err := sanitizeJSON([]byte(in))
 		if err != nil || string(got) != want {
 			t.Errorf("tameJSON(%s) = %s, %v, want %s", in, got, err, want)
 		}

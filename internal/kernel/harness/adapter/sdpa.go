@@ -115,7 +115,7 @@ func (f *sdpaFile) describe(in *input, b *builder) error {
 	}
 	env := f.Environment
 	if env == nil { // the sweep writes it once, next to its results
-		raw, err := in.beside("env.json", in.limits.document)
+		raw, err := in.readBeside("env.json", in.limits.document)
 		if err != nil {
 			return fmt.Errorf("env.json beside it: %w", err)
 		}

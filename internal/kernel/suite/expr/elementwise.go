@@ -14,10 +14,10 @@ var aggregates = []string{"sum", "mean", "max", "min"}
 // pointwise holds the functions that only expressions over elements have: activations need
 // them, sizes and work do not.
 var pointwise = map[string]function{
-	"exp":  {least: 1, most: 1, one: math.Exp},
-	"log":  {least: 1, most: 1, one: math.Log},
-	"tanh": {least: 1, most: 1, one: math.Tanh},
-	"erf":  {least: 1, most: 1, one: math.Erf},
+	"exp":  {minArgs: 1, maxArgs: 1, one: math.Exp},
+	"log":  {minArgs: 1, maxArgs: 1, one: math.Log},
+	"tanh": {minArgs: 1, maxArgs: 1, one: math.Tanh},
+	"erf":  {minArgs: 1, maxArgs: 1, one: math.Erf},
 }
 
 // CompileElementwise reads an expression over the elements of tensors. It may use sum(a),

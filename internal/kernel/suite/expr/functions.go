@@ -13,22 +13,22 @@ import (
 // function is a function of numbers: of one, or of two; with more arguments it is folded from
 // the left. sizeof, the only function of text, is compiled separately.
 type function struct {
-	least, most int // number of arguments
-	one         func(a float64) float64
-	two         func(a, b float64) float64
+	minArgs, maxArgs int // number of arguments
+	one              func(a float64) float64
+	two              func(a, b float64) float64
 }
 
 const sizeofName = "sizeof"
 
 var functions = map[string]function{
-	"abs":     {least: 1, most: 1, one: math.Abs},
-	"ceil":    {least: 1, most: 1, one: math.Ceil},
-	"floor":   {least: 1, most: 1, one: math.Floor},
-	"log2":    {least: 1, most: 1, one: math.Log2},
-	"sqrt":    {least: 1, most: 1, one: math.Sqrt},
-	"ceildiv": {least: 2, most: 2, two: func(a, b float64) float64 { return math.Ceil(a / b) }},
-	"max":     {least: 1, most: 16, one: itself, two: math.Max},
-	"min":     {least: 1, most: 16, one: itself, two: math.Min},
+	"abs":     {minArgs: 1, maxArgs: 1, one: math.Abs},
+	"ceil":    {minArgs: 1, maxArgs: 1, one: math.Ceil},
+	"floor":   {minArgs: 1, maxArgs: 1, one: math.Floor},
+	"log2":    {minArgs: 1, maxArgs: 1, one: math.Log2},
+	"sqrt":    {minArgs: 1, maxArgs: 1, one: math.Sqrt},
+	"ceildiv": {minArgs: 2, maxArgs: 2, two: func(a, b float64) float64 { return math.Ceil(a / b) }},
+	"max":     {minArgs: 1, maxArgs: 16, one: itself, two: math.Max},
+	"min":     {minArgs: 1, maxArgs: 16, one: itself, two: math.Min},
 }
 
 func itself(a float64) float64 { return a }
@@ -50,7 +50,7 @@ func Reserved() []string {
 
 func withSizeof() map[string]function {
 	all := maps.Clone(functions)
-	all[sizeofName] = function{least: 1, most: 1}
+	all[sizeofName] = function{minArgs: 1, maxArgs: 1}
 	return all
 }
 

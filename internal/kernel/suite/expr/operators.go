@@ -142,7 +142,7 @@ func (c *compiler) call(n *ast.CallNode) evaluator {
 	if !ok {
 		return c.unknownFunction(callee, name)
 	}
-	if got := len(n.Arguments); got < f.least || got > f.most {
+	if got := len(n.Arguments); got < f.minArgs || got > f.maxArgs {
 		return c.fail(callee, "", "%s takes %s, not %d", name, arguments(f), got)
 	}
 	args := make([]evaluator, len(n.Arguments))
@@ -190,10 +190,10 @@ func callSizeof(n *ast.CallNode, arg evaluator) evaluator {
 
 func arguments(f function) string {
 	switch {
-	case f.most == 1:
+	case f.maxArgs == 1:
 		return "1 argument"
-	case f.least == f.most:
-		return fmt.Sprintf("%d arguments", f.least)
+	case f.minArgs == f.maxArgs:
+		return fmt.Sprintf("%d arguments", f.minArgs)
 	}
-	return fmt.Sprintf("%d to %d arguments", f.least, f.most)
+	return fmt.Sprintf("%d to %d arguments", f.minArgs, f.maxArgs)
 }

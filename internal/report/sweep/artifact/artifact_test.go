@@ -47,7 +47,7 @@ func TestGolden(t *testing.T) {
 
 func terminal(t *testing.T, run *measure.Run) string {
 	t.Helper()
-	r, err := sweep.Analyse(run)
+	r, err := sweep.Analyze(run)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ type chart struct {
 	about           string // what was measured, on which device
 	note            string // how to read it
 	names           []string
-	looks           []look
+	looks           []markStyle
 	bands           []band
 	one             bool // draw a line at 1
 	zero            bool // start the axis at zero if values are close
@@ -30,16 +30,16 @@ type point struct {
 }
 
 const (
-	chartWidth = 900
-	markHeight = 15
-	labelMost  = 44 // characters of a config's name
+	chartWidth     = 900
+	markHeight     = 15
+	maxLabelLength = 44 // characters of a config's name
 )
 
 // draw lays out the chart, as high as its bands need.
 func (c chart) draw() []byte {
 	labels := 60.0
 	for _, b := range c.bands {
-		labels = max(labels, 28+7.1*float64(min(utf8.RuneCountInString(b.label), labelMost)))
+		labels = max(labels, 28+7.1*float64(min(utf8.RuneCountInString(b.label), maxLabelLength)))
 	}
 	a := newAxis(c.values(), c.zero, labels, chartWidth-24)
 	places, legendHeight := legend(c.names, chartWidth-32)
@@ -104,7 +104,7 @@ func (c chart) drawAxis(s *svg, a axis, top, bottom float64) {
 }
 
 func (c chart) drawBand(s *svg, a axis, b band, top float64) {
-	s.text(a.from-12, top+bandHeight(b)/2+4, "end", "", b.label, labelMost)
+	s.text(a.from-12, top+bandHeight(b)/2+4, "end", "", b.label, maxLabelLength)
 	for i, p := range b.points {
 		y := top + 5 + markHeight*(float64(i)+0.5)
 		if p.lacks != "" {

@@ -14,7 +14,7 @@ import (
 func writeCommands(run *measure.Run, record, pawl string) []byte {
 	var b strings.Builder
 	note := func(format string, args ...any) {
-		fmt.Fprintf(&b, "# %s\n", report.Plain(fmt.Sprintf(format, args...)))
+		fmt.Fprintf(&b, "# %s\n", report.Sanitize(fmt.Sprintf(format, args...)))
 	}
 	note("How to repeat run %s: measured %s by pawl %s, analysed by pawl %s.", run.ID, run.Created.UTC().Format("2006-01-02 15:04:05 MST"), orUnknown(run.Pawl), pawl)
 	note("Device: %s; see environment.json for the rest of the machine.", run.Device.Name)
@@ -88,7 +88,7 @@ func orUnknown(s string) string {
 
 // quoted quotes s as one literal shell word.
 func quoted(s string) string {
-	s = report.Plain(s)
+	s = report.Sanitize(s)
 	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@+-", r)
 	}) && !strings.HasPrefix(s, "-") {

@@ -33,7 +33,7 @@ func writeCSV(t table) []byte {
 // csvField keeps a spreadsheet from executing a benchmark name as a formula. All numbers in
 // these tables are positive, so only names are changed.
 func csvField(s string) string {
-	s = report.Plain(s)
+	s = report.Sanitize(s)
 	if strings.HasPrefix(s, "=") || strings.HasPrefix(s, "+") || strings.HasPrefix(s, "-") || strings.HasPrefix(s, "@") {
 		return "'" + s
 	}

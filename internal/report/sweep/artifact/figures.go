@@ -18,13 +18,13 @@ type figure struct {
 // tables.
 const (
 	configsOnPage = 40
-	mostPages     = 10
+	maxPages      = 10
 )
 
 // figures draws the speed of all implementations and the speed-up of the subject.
 func figures(r *sweep.Result) []figure {
 	var list []figure
-	for page := range min((len(r.Configs)+configsOnPage-1)/configsOnPage, mostPages) {
+	for page := range min((len(r.Configs)+configsOnPage-1)/configsOnPage, maxPages) {
 		configs := r.Configs[page*configsOnPage : min((page+1)*configsOnPage, len(r.Configs))]
 		suffix := ""
 		if len(r.Configs) > configsOnPage {
@@ -44,7 +44,7 @@ func figures(r *sweep.Result) []figure {
 }
 
 // places returns the index and look of each implementation, the same in all figures.
-func places(r *sweep.Result) (looks []look, of map[string]int) {
+func places(r *sweep.Result) (looks []markStyle, of map[string]int) {
 	of = map[string]int{}
 	for i, name := range r.Implementations {
 		looks, of[name] = append(looks, lookOf(i)), i
@@ -78,7 +78,7 @@ func speedChart(r *sweep.Result, configs []sweep.Config) chart {
 
 // with adds the points without a value and sorts all points in legend order. The legend
 // omits the first without implementations.
-func (b band) with(lacking []sweep.Lack, of map[string]int, without int) band {
+func (b band) with(lacking []sweep.Omission, of map[string]int, without int) band {
 	for _, l := range lacking {
 		if n := of[l.Name] - without; n >= 0 {
 			b.points = append(b.points, point{of: n, lacks: l.Reason})
@@ -93,7 +93,7 @@ func speedupChart(r *sweep.Result, configs []sweep.Config, withMean bool) chart 
 	looks, of := places(r)
 	c := chart{
 		title: "Speed-up of " + r.Subject + " against", axisText: "times as fast", about: about(r), one: true,
-		note:  "right of 1: " + report.Plain(r.Subject) + " is faster; hollow: cannot be told apart; bars: 95 % interval",
+		note:  "right of 1: " + report.Sanitize(r.Subject) + " is faster; hollow: cannot be told apart; bars: 95 % interval",
 		names: r.Implementations[1:], looks: looks[1:],
 		tick: func(v float64) string { return short(v) + "x" },
 	}
@@ -101,7 +101,7 @@ func speedupChart(r *sweep.Result, configs []sweep.Config, withMean bool) chart 
 		b := band{label: "geometric mean"}
 		for _, s := range r.Speedups {
 			if s.Rounds > 0 {
-				b.points = append(b.points, ratioPoint(of[s.Against]-1, s.Ratio, told(r, s)))
+				b.points = append(b.points, ratioPoint(of[s.Against]-1, s.Ratio, significant(r, s)))
 			}
 		}
 		c.bands = append(c.bands, b)
@@ -118,9 +118,9 @@ func speedupChart(r *sweep.Result, configs []sweep.Config, withMean bool) chart 
 	return c
 }
 
-// told reports whether a mean differs from 1: by the test over all pairs if it covers the
+// significant reports whether a mean differs from 1: by the test over all pairs if it covers the
 // common set, otherwise by its own interval.
-func told(r *sweep.Result, s sweep.Speedup) bool {
+func significant(r *sweep.Result, s sweep.Speedup) bool {
 	for _, p := range r.Overall.Pairs {
 		if p.Of == r.Subject && p.Against == s.Against && s.Configs == len(r.Overall.Configs) {
 			return p.Told

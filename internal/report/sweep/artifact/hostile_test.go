@@ -59,7 +59,7 @@ func TestHostileNames(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		name := rapid.OneOf(rapid.SampledFrom(hostile), rapid.String()).Draw(rt, "name")
 		run := renamed(name)
-		r, err := sweep.Analyse(run)
+		r, err := sweep.Analyze(run)
 		if err != nil {
 			rt.Fatal(err)
 		}

@@ -56,7 +56,7 @@ var latexWords = map[rune]string{
 // because the fonts in use are unknown.
 func latexText(s string) string {
 	var b strings.Builder
-	for _, r := range report.Plain(s) {
+	for _, r := range report.Sanitize(s) {
 		switch word, special := latexWords[r]; {
 		case special:
 			b.WriteString(word)

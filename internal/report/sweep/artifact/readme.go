@@ -9,9 +9,9 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// mostRows is the max number of table rows, and of omissions named, on the first page. The
+// maxRows is the max number of table rows, and of omissions named, on the first page. The
 // files have all.
-const mostRows = 200
+const maxRows = 200
 
 // writeReadme writes the first page: everything in tables and figures, and where the rest
 // is.
@@ -25,7 +25,7 @@ func writeReadme(run *measure.Run, r *sweep.Result, figures []figure) []byte {
 		fmt.Fprintf(&b, "\nThe run ended early: %s.\n", md(strings.TrimSpace(string(run.End.State)+" "+run.End.Reason)))
 	}
 	for _, l := range r.Absent {
-		fmt.Fprintf(&b, "\nNot compared: %s (%s).\n", md(l.Name), md(report.Plain(l.Reason)))
+		fmt.Fprintf(&b, "\nNot compared: %s (%s).\n", md(l.Name), md(report.Sanitize(l.Reason)))
 	}
 	for i, t := range tables(r) {
 		fmt.Fprintf(&b, "\n## %s\n%s\n\n", md(t.title), md(t.note))
@@ -39,10 +39,10 @@ func writeReadme(run *measure.Run, r *sweep.Result, figures []figure) []byte {
 			}
 		}
 	}
-	if warnings := report.Warnings(run, report.Summarise(run)); len(warnings) > 0 {
+	if warnings := report.Warnings(run, report.Summarize(run)); len(warnings) > 0 {
 		b.WriteString("\n## Warnings\n")
-		for _, w := range warnings[:min(len(warnings), mostRows)] {
-			fmt.Fprintf(&b, "- %s\n", md(report.Plain(w)))
+		for _, w := range warnings[:min(len(warnings), maxRows)] {
+			fmt.Fprintf(&b, "- %s\n", md(report.Sanitize(w)))
 		}
 	}
 	b.WriteString(files)
@@ -90,27 +90,27 @@ func writeMarkdown(b *strings.Builder, t table) {
 		}
 	}
 	fmt.Fprintf(b, "| %s |\n| %s |\n", strings.Join(head, " | "), strings.Join(rule, " | "))
-	for _, row := range t.rows[:min(len(t.rows), mostRows)] {
+	for _, row := range t.rows[:min(len(t.rows), maxRows)] {
 		cells := make([]string, len(row))
 		for i, c := range row {
-			cells[i] = report.MarkdownText(report.Plain(c.text))
+			cells[i] = report.MarkdownText(report.Sanitize(c.text))
 		}
 		fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))
 	}
-	if more := len(t.rows) - mostRows; more > 0 {
+	if more := len(t.rows) - maxRows; more > 0 {
 		fmt.Fprintf(b, "\n%s more in [tables/%s.csv](tables/%s.csv).\n", plural(more, "row"), t.name, t.name)
 	}
 }
 
-func writeLeftOut(b *strings.Builder, list []sweep.Lack) {
+func writeLeftOut(b *strings.Builder, list []sweep.Omission) {
 	if len(list) == 0 {
 		return
 	}
 	fmt.Fprintf(b, "\nLeft out, because not all have %s:\n\n", map[bool]string{true: "it", false: "them"}[len(list) == 1])
-	for _, l := range list[:min(len(list), mostRows)] {
-		fmt.Fprintf(b, "- %s: %s\n", report.MarkdownText(report.Plain(l.Name)), report.MarkdownText(report.Plain(l.Reason)))
+	for _, l := range list[:min(len(list), maxRows)] {
+		fmt.Fprintf(b, "- %s: %s\n", report.MarkdownText(report.Sanitize(l.Name)), report.MarkdownText(report.Sanitize(l.Reason)))
 	}
-	if more := len(list) - mostRows; more > 0 {
+	if more := len(list) - maxRows; more > 0 {
 		fmt.Fprintf(b, "- and %d more, in sweep.json\n", more)
 	}
 }

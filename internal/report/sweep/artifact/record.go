@@ -13,12 +13,12 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// harmlessID matches an ID that is safe in a file name.
-var harmlessID = lazyregexp.New(`^[A-Za-z0-9_-]{1,64}$`)
+// safeID matches an ID that is safe in a file name.
+var safeID = lazyregexp.New(`^[A-Za-z0-9_-]{1,64}$`)
 
 // Name returns the name of a run's artifact. The ID in a record may be anything.
 func Name(run *measure.Run) string {
-	if harmlessID.MatchString(run.ID) {
+	if safeID.MatchString(run.ID) {
 		return "sweep-" + run.ID
 	}
 	return "sweep"
@@ -27,9 +27,9 @@ func Name(run *measure.Run) string {
 // ArchiveOf returns the archive path for an artifact's folder.
 func ArchiveOf(dir string) string { return filepath.Clean(dir) + ".tar.gz" }
 
-// TakeRecord copies the record read from a file into the folder unchanged, and returns its
+// CopyRecord copies the record read from a file into the folder unchanged, and returns its
 // name there. It first converts a journal to a document.
-func TakeRecord(dir, from string, run *measure.Run) (string, error) {
+func CopyRecord(dir, from string, run *measure.Run) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("make a place for the artifact: %w", err)
 	}

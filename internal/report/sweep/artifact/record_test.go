@@ -63,7 +63,7 @@ func attention() *measure.Run {
 
 func files(t *testing.T, run *measure.Run) map[string]string {
 	t.Helper()
-	r, err := sweep.Analyse(run)
+	r, err := sweep.Analyze(run)
 	if err != nil {
 		t.Fatal(err)
 	}

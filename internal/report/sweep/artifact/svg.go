@@ -44,7 +44,7 @@ func (s *svg) line(x1, y1, x2, y2 float64, class string) {
 // text writes words. Text that does not fit is cut in the middle and shown in full on
 // hover.
 func (s *svg) text(x, y float64, anchor, class, words string, most int) {
-	words = report.Plain(words)
+	words = report.Sanitize(words)
 	short := shortened(words, most)
 	hover := ""
 	if short != words {
@@ -71,7 +71,7 @@ func xmlText(s string) string {
 			return -1
 		}
 		return r
-	}, report.Plain(s)))
+	}, report.Sanitize(s)))
 }
 
 // px formats a coordinate to a tenth of a pixel, so that all machines write the same

@@ -119,15 +119,15 @@ func speedupsTable(r *sweep.Result) table {
 	for _, c := range r.Configs {
 		for _, p := range c.Pairs {
 			if p.Of == r.Subject {
-				t.rows = append(t.rows, []cell{words(c.Name), words(p.Against), factor(p.Value), factorRange(p.Interval), chance(p.Holm), words(says(p))})
+				t.rows = append(t.rows, []cell{words(c.Name), words(p.Against), factor(p.Value), factorRange(p.Interval), chance(p.Holm), words(outcomeWord(p))})
 			}
 		}
 	}
 	return t
 }
 
-// says describes a comparison in one word.
-func says(p sweep.Pair) string {
+// outcomeWord describes a comparison in one word.
+func outcomeWord(p sweep.Pair) string {
 	switch {
 	case !p.Told:
 		return "tied"

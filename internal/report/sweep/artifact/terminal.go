@@ -9,8 +9,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report/sweep"
 )
 
-// mostLines is the max number of table rows in a terminal. The files have all.
-const mostLines = 60
+// maxLines is the max number of table rows in a terminal. The files have all.
+const maxLines = 60
 
 // Terminal writes the ranks, then the result over all configs last, where readers look
 // first.
@@ -19,11 +19,11 @@ func Terminal(w io.Writer, r *sweep.Result, style report.Style) error {
 		if len(t.rows) == 0 {
 			continue
 		}
-		if _, err := fmt.Fprintln(w, style.Bold(report.Plain(t.title))); err != nil {
+		if _, err := fmt.Fprintln(w, style.Bold(report.Sanitize(t.title))); err != nil {
 			return err
 		}
-		more := len(t.rows) - mostLines
-		if err := t.write(w, style, min(len(t.rows), mostLines)); err != nil {
+		more := len(t.rows) - maxLines
+		if err := t.write(w, style, min(len(t.rows), maxLines)); err != nil {
 			return err
 		}
 		rest := ""
@@ -34,32 +34,32 @@ func Terminal(w io.Writer, r *sweep.Result, style report.Style) error {
 			return err
 		}
 	}
-	return writeHoles(w, r)
+	return writeOmissions(w, r)
 }
 
-// writeHoles lists what the numbers do not cover.
-func writeHoles(w io.Writer, r *sweep.Result) error {
+// writeOmissions lists what the numbers do not cover.
+func writeOmissions(w io.Writer, r *sweep.Result) error {
 	if n := len(r.Overall.LeftOut); n > 0 {
 		first := r.Overall.LeftOut[0]
-		if _, err := fmt.Fprintf(w, "left out of the geometric mean: %s, such as %s (%s)\n", plural(n, "config"), report.Plain(first.Name), report.Plain(first.Reason)); err != nil {
+		if _, err := fmt.Fprintf(w, "left out of the geometric mean: %s, such as %s (%s)\n", plural(n, "config"), report.Sanitize(first.Name), report.Sanitize(first.Reason)); err != nil {
 			return err
 		}
 	}
-	if text := reach(r); text != "" {
+	if text := detectableText(r); text != "" {
 		if _, err := fmt.Fprintln(w, text); err != nil {
 			return err
 		}
 	}
 	for _, l := range r.Absent {
-		if _, err := fmt.Fprintf(w, "not compared: %s (%s)\n", report.Plain(l.Name), report.Plain(l.Reason)); err != nil {
+		if _, err := fmt.Fprintf(w, "not compared: %s (%s)\n", report.Sanitize(l.Name), report.Sanitize(l.Reason)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// reach says how small a difference was detectable. Without it, a tie means little.
-func reach(r *sweep.Result) string {
+// detectableText says how small a difference was detectable. Without it, a tie means little.
+func detectableText(r *sweep.Result) string {
 	least, most := math.Inf(1), 0.0
 	for _, c := range r.Configs {
 		if c.Power != nil {
@@ -83,7 +83,7 @@ func (t table) write(w io.Writer, style report.Style, most int) error {
 	for _, row := range t.rows[:most] {
 		cells := make([]string, len(row))
 		for i, c := range row {
-			cells[i] = report.Plain(c.text)
+			cells[i] = report.Sanitize(c.text)
 		}
 		if t.columns[0].head == "config" {
 			if cells[0] == above {

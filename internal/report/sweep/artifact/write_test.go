@@ -29,7 +29,7 @@ func written(t *testing.T, dir string, run *measure.Run) artifact.Written {
 	if err := measure.Save(filepath.Join(dir, "current.json"), run); err != nil {
 		t.Fatal(err)
 	}
-	r, err := sweep.Analyse(run)
+	r, err := sweep.Analyze(run)
 	if err != nil {
 		t.Fatal(err)
 	}
