@@ -69,6 +69,12 @@ func newPairs(p Policy, e Evidence) pairs {
 	return all
 }
 
+// finiteLog returns the logarithm of a ratio. A ratio that overflows or underflows counts as the largest or smallest
+// number, so that no statistic of it is NaN.
+func finiteLog(ratio float64) float64 {
+	return math.Log(min(max(ratio, math.SmallestNonzeroFloat64), math.MaxFloat64))
+}
+
 // difference compares the first n rounds.
 func (all pairs) difference(p Policy, n int) difference {
 	n = min(n, len(all.ratios))
@@ -100,14 +106,14 @@ func (p Policy) logRatios(base, candidate []Round) []float64 {
 		c := candidate[i]
 		turns := min(len(b.Turns), len(c.Turns))
 		if p.Edition < secondEdition || turns < 2 {
-			list[i] = math.Log(c.Median / b.Median)
+			list[i] = finiteLog(c.Median / b.Median)
 			continue
 		}
 		ratios := make([]float64, turns)
 		for k := range ratios {
 			ratios[k] = c.Turns[k] / b.Turns[k]
 		}
-		list[i] = math.Log(stats.Median(ratios))
+		list[i] = finiteLog(stats.Median(ratios))
 	}
 	return list
 }

@@ -235,6 +235,14 @@ func TestProspectOfDependentRounds(t *testing.T) {
 	}
 }
 
+// A ratio of 1e600 is no number: it must not become a NaN.
+func TestNoiseOf_RatioOverflows(t *testing.T) {
+	n := noiseOf(sides(medians(1e-300, 1e-300), medians(1e-300, 1e300)))
+	if _, err := json.Marshal(n); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Whatever was measured, the answer can be written: JSON has no NaN.
 func TestNoiseIsAlwaysJSON(t *testing.T) {
 	round := rapid.Custom(func(t *rapid.T) measure.CaseRound {
