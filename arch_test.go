@@ -1,6 +1,7 @@
 package pawl_test
 
 import (
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -113,6 +114,23 @@ func TestWings_ImportsFollowTheTable(t *testing.T) {
 					t.Errorf("%s must not import %s: %s", pkg, other, f.reason)
 				}
 			}
+		}
+	}
+}
+
+func TestWings_ThePageHasTheTable(t *testing.T) {
+	text, err := os.ReadFile("docs/explanation/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := strings.ReplaceAll(string(text), "`", "")
+	for _, w := range wings {
+		may := cmp.Or(strings.Join(strings.Fields(w.may), ", "), "-")
+		if w.name == "cli" {
+			may = "all but server"
+		}
+		if row := "| " + w.name + " | " + w.what + " | " + may + " |"; w.name != "cmd" && !strings.Contains(page, row) {
+			t.Errorf("architecture.md has no row %q", row)
 		}
 	}
 }

@@ -86,7 +86,7 @@ func openFolder(u *url.URL) (*Bucket, error) {
 		return nil, fmt.Errorf("open the place of blobs: %s: want file:///DIR, with three slashes and nothing after", u.Redacted())
 	}
 	dir := filepath.Clean(u.Path)
-	if err := os.MkdirAll(filepath.Join(dir, incomingDir), 0o700); err != nil { //nolint:gosec // whoever runs the server names the place
+	if err := os.MkdirAll(filepath.Join(dir, incomingDir), 0o700); err != nil { //nolint:gosec // the operator names the folder
 		return nil, fmt.Errorf("open the place of blobs: %w", err)
 	}
 	if err := sweep(filepath.Join(dir, incomingDir), time.Now()); err != nil {

@@ -38,7 +38,7 @@ func (s *Store) inProjectWith(ctx context.Context, project int64, more string, d
 	return tx.Commit(ctx)
 }
 
-// joined runs do inside the transaction of the current Deed.
+// joined runs do inside the transaction of the current audited change.
 func (s *Store) joined(project int64, more string, do func(tx pgx.Tx) error) error {
 	if project != s.within || more != "" {
 		return fmt.Errorf("a deed in project %d cannot hold one in project %d", s.within, project)

@@ -41,7 +41,7 @@ type Store struct {
 	quotas  *quotas
 	writers *semaphore.Weighted // limits concurrent reports; the other connections are for reads
 
-	tx     pgx.Tx // of a Deed; nil outside of one
+	tx     pgx.Tx // of an audited change; nil outside of one
 	within int64  // its project
 }
 

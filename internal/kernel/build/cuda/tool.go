@@ -23,7 +23,7 @@ func Tool(name string) (string, error) {
 	}
 	for _, home := range []string{os.Getenv("CUDA_HOME"), os.Getenv("CUDA_PATH"), "/usr/local/cuda"} {
 		path := filepath.Join(home, "bin", name)
-		info, err := os.Stat(path) //nolint:gosec // whoever sets CUDA_HOME names the toolkit
+		info, err := os.Stat(path) //nolint:gosec // the user names the toolkit by CUDA_HOME
 		if home != "" && err == nil && info.Mode().IsRegular() {
 			return path, nil
 		}

@@ -25,7 +25,7 @@ func (s *Store) ChangeAudited(ctx context.Context, project int64, actor, action 
 	})
 }
 
-// rows returns the connection for statements that name no project: the transaction of a Deed,
+// rows returns the connection for statements that name no project: the transaction of an audited change,
 // or the pool.
 func (s *Store) rows() db.DBTX {
 	if s.tx != nil {
@@ -34,7 +34,7 @@ func (s *Store) rows() db.DBTX {
 	return s.pool
 }
 
-// LockProject returns a project and locks its row until the end of the Deed.
+// LockProject returns a project and locks its row until the end of the audited change.
 func (s *Store) LockProject(ctx context.Context, project int64) (Project, error) {
 	if _, err := s.rows().Exec(ctx, `select from pawl.project where id = $1 for update`, project); err != nil {
 		return Project{}, fmt.Errorf("waiting for project %d: %w", project, err)
