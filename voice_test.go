@@ -3,7 +3,6 @@ package pawl_test
 import (
 	"go/parser"
 	"go/token"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,18 +15,15 @@ var banned = regexp.MustCompile(`(?i)\b(nobody|somebody|whoever|strangers?|tells
 
 func TestVoice_CommentsHaveNoBannedWords(t *testing.T) {
 	exempt := []string{
-		"internal/kernel/build/sandbox_workspace.go", // the user nobody
+		"internal/learn/", // rewritten with its own change
+		"internal/kernel/build/sandbox_workspace.go", // names the user nobody
 	}
 	for _, path := range sources(t) {
-		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "internal/learn/") || slices.Contains(exempt, path) {
-			continue // the learning wing is rewritten with its own change
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || slices.ContainsFunc(exempt, func(e string) bool { return strings.HasPrefix(path, e) }) {
+			continue
 		}
 		fset := token.NewFileSet()
-		f, err := parser.ParseFile(fset, path, text, parser.ParseComments|parser.SkipObjectResolution)
+		f, err := parser.ParseFile(fset, path, nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
 		}

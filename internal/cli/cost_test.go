@@ -59,7 +59,7 @@ func TestCostOfARepository(t *testing.T) {
 	for _, bad := range [][]byte{[]byte("no zip"), zipped(t, "other.json", []byte("{}")), zipped(t, cost.FileName, []byte(`{"schema":"x"}`)), zipped(t, "../"+cost.FileName, []byte("{}"))} {
 		server.AddArtifact(broken, cost.ArtifactName, bad)
 	}
-	server.AddArtifact(broken, "pawl-results", []byte("nobody fetches this"))
+	server.AddArtifact(broken, "pawl-results", []byte("not an account"))
 
 	ask := func(token string) (int, string, string) {
 		var out, errs bytes.Buffer
@@ -78,7 +78,7 @@ func TestCostOfARepository(t *testing.T) {
 	if n := strings.Count(errs, "left out: artifact"); n != 4 {
 		t.Errorf("%d of 4 are told\n%s", n, errs)
 	}
-	if code, _, errs := ask("a token of nobody"); code != 3 {
+	if code, _, errs := ask("an unknown token"); code != 3 {
 		t.Errorf("exit %d for a token that GitHub refuses: %s", code, errs)
 	}
 }

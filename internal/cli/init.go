@@ -111,7 +111,7 @@ func (f *initFlags) run(ctx context.Context, source string) error {
 		return err
 	}
 	if res.Problem != nil {
-		return exitError{exitCannot, fmt.Errorf("%s is written, but does not run yet: %w\n  mend that, then pawl bench; pawl doctor says what this machine lacks", discover.SuiteFile, res.Problem)}
+		return exitError{exitCannot, fmt.Errorf("%s is written, but does not run yet: %w\n  fix that, then run pawl bench; pawl doctor shows what this machine is missing", discover.SuiteFile, res.Problem)}
 	}
 	return nil
 }

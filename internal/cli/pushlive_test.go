@@ -110,9 +110,9 @@ func TestARunTellsNobody(t *testing.T) {
 		live.event(runner.Building{Side: "candidate"})
 	}
 	live.end(verdictDocument{}, context.Canceled)
-	var nobody *liveReporter
-	nobody.event(runner.Building{})
-	nobody.end(verdictDocument{}, nil)
+	var unset *liveReporter
+	unset.event(runner.Building{})
+	unset.end(verdictDocument{}, nil)
 
 	f, said := liveFlags(map[string]string{"PAWL_LIVE": "1"})
 	if f.startLive(t.Context(), runner.Options{Suite: &suite.Suite{}}) != nil || !strings.Contains(said.String(), "name no server") {

@@ -16,7 +16,7 @@ func driver(_ context.Context, e *exam) []Finding {
 	switch {
 	case e.inv.NoNVIDIA != "" && e.devErr != nil:
 		list = append(list, missing("nvidia", "the suite wants an NVIDIA GPU, and there is none: %s", e.inv.NoNVIDIA).
-			withFix("mend the driver, or measure on the CPU: device: {kind: cpu}"))
+			withFix("fix the driver, or measure on the CPU: device: {kind: cpu}"))
 	case e.inv.NoNVIDIA != "":
 		return append(list, note("nvidia", "no NVIDIA GPU: %s", e.inv.NoNVIDIA))
 	default:

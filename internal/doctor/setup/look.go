@@ -69,15 +69,15 @@ func (l *planner) sandbox(ctx context.Context) {
 	for _, v := range Variants(l.Suite) {
 		modes[v.Build.Sandbox] = true
 	}
-	stranger := build.UntrustedReason(l.Suite.Trust, os.Getenv)
-	required := modes["always"] || stranger != ""
+	untrusted := build.UntrustedReason(l.Suite.Trust, os.Getenv)
+	required := modes["always"] || untrusted != ""
 	if !required && !modes["auto"] {
 		return
 	}
 	why := "builds of code that is not one's own, such as a fork's pull request, run in a sandbox"
 	switch {
-	case stranger != "":
-		why = "builds run in a sandbox: " + stranger
+	case untrusted != "":
+		why = "builds run in a sandbox: " + untrusted
 	case modes["always"]:
 		why = "builds run in a sandbox: the suite says build.sandbox: always"
 	}

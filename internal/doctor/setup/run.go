@@ -19,7 +19,7 @@ type RunError struct {
 }
 
 func (e *RunError) Error() string {
-	s := fmt.Sprintf("%s: %v\n  nothing after it was run: mend that, and run pawl setup again; it goes on from there", e.Command.Line, e.Err)
+	s := fmt.Sprintf("%s: %v\n  the commands after it were not run: fix that, then run pawl setup again; it continues from there", e.Command.Line, e.Err)
 	if e.Command.Root && errors.Is(e.Err, errNoSudo) {
 		s = fmt.Sprintf("%s: %v\n  run it as root, then pawl setup again", e.Command.Line, e.Err)
 	}

@@ -13,7 +13,7 @@ func TestParseAccept(t *testing.T) {
 	for body, want := range map[string]string{
 		"/pawl accept 4f3c2b1 because it is worth it":          "4f3c2b1 because it is worth it",
 		"Hello.\r\n/pawl accept 4f3c2b1a09   why not  \r\nBye": "4f3c2b1a09 why not",
-		comment.AcceptLine(madeHead):                           "", // nobody wrote a reason
+		comment.AcceptLine(madeHead):                           "", // no reason was given
 		"/pawl accept 4f3c2b1":                                 "",
 		"/pawl accept 4f3c2b1   ":                              "",
 		"/pawl accept 4f3c2 too short":                         "",

@@ -31,7 +31,7 @@ func (k LedgerUpdate) Check() error {
 		switch {
 		case r == nil:
 		case r.Source == measure.Imported || r.Trust == measure.TrustImported:
-			return fmt.Errorf("%w: the samples come from a file, and nobody saw them taken", ErrNotRecordable)
+			return fmt.Errorf("%w: the samples come from a file and were not measured by pawl", ErrNotRecordable)
 		case r.Trust == measure.SelfTimed:
 			return fmt.Errorf("%w: it was measured by a harness that is not believed (self-timed)", ErrNotRecordable)
 		case r.Definition != nil && r.Accepted == "":
