@@ -259,8 +259,25 @@ func (t *Tree) stop() {
 		}
 		t.freezer.assign(t) // a scan misses processes whose parent ends meanwhile
 	}
-	t.read()
+	t.settle(deadline, cpuTime)
 	t.stopped = true
+}
+
+// settle reads the CPU time of the members until it no longer changes. A process that the kernel calls stopped may still be
+// on its CPU. If the host of a virtual machine takes that CPU away in between, the time counts as used, after the stop.
+func (t *Tree) settle(deadline time.Time, cpu func(pid int) (time.Duration, bool)) {
+	for wait := 20 * time.Microsecond; ; wait = min(2*wait, time.Millisecond) {
+		changed := false
+		for _, m := range t.members {
+			if now, ok := cpu(m.PID); ok && now != m.cpu {
+				m.cpu, changed = now, true
+			}
+		}
+		if !changed || time.Now().After(deadline) {
+			return
+		}
+		time.Sleep(wait)
+	}
 }
 
 // scan finds the members while their parents are still alive.
