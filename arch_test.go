@@ -60,7 +60,7 @@ var forbidden = []struct{ from, to, reason string }{
 
 // testHelpers are packages for tests. Other packages must not import them; they may import what they test.
 var testHelpers = []string{
-	"internal/base/await", "internal/base/testrun", "internal/kernel/device/devicetest", "internal/forge/githubtest", "internal/forge/identity/identitytest",
+	"internal/base/await", "internal/base/testrun", "internal/kernel/device/devicetest", "internal/forge/githubtest", "internal/forge/forgetest", "internal/forge/identity/identitytest",
 	"internal/forge/untrusted/untrustedtest", "client/clienttest", "internal/base/mutate", "internal/server/store/storetest",
 	"internal/server/pointcodec/pointcodectest", "internal/learn/keep/keeptest",
 }
@@ -169,7 +169,7 @@ func TestPureCore(t *testing.T) {
 // nothing of a stranger's, and no binary links the testing package.
 func TestLinked(t *testing.T) {
 	never := map[string][]string{
-		"pawl": {"testing", "database/sql", "github.com/jackc/pgx", "github.com/riverqueue/river", "github.com/invopop/jsonschema", "gocloud.dev", module + "/internal/server/store", module + "/internal/server/queue"},
+		"pawl": {"testing", "database/sql", "github.com/jackc/pgx", "github.com/riverqueue/river", "github.com/invopop/jsonschema", "gocloud.dev", module + "/internal/server/store", module + "/internal/server/queue", module + "/internal/judge/lab"},
 		"pawld": {
 			"testing", "github.com/invopop/jsonschema", "github.com/NVIDIA/go-nvml", module + "/internal/kernel/harness", module + "/internal/kernel/build", module + "/internal/kernel/device",
 			module + "/internal/kernel/correctness", module + "/internal/judge/trial", module + "/internal/explain/profile/tool", module + "/internal/judge/runner",

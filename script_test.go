@@ -20,6 +20,8 @@ import (
 	"github.com/goatnote-inc/pawl/client/clienttest"
 	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"github.com/goatnote-inc/pawl/internal/cli"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
+	"github.com/goatnote-inc/pawl/internal/cli/lab"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/server/daemon"
 )
@@ -31,8 +33,11 @@ func TestMain(m *testing.M) {
 		"pawld": func() {
 			os.Exit(daemon.Main(context.Background(), os.Args[1:], &daemon.IO{Out: os.Stdout, Err: os.Stderr, Environ: os.Environ()}))
 		},
+		"pawl-lab": func() {
+			os.Exit(lab.Main(context.Background(), os.Args[1:], command.Process()))
+		},
 		"pawl": func() {
-			os.Exit(cli.Main(context.Background(), os.Args[1:], &cli.IO{
+			os.Exit(cli.Main(context.Background(), os.Args[1:], &command.IO{
 				In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Now: clock(),
 			}))
 		},

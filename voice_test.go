@@ -1,6 +1,7 @@
 package pawl_test
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"regexp"
@@ -9,14 +10,15 @@ import (
 	"testing"
 )
 
-// banned are words that comments do without. The subject is a caller, a user, a client, a job or untrusted code, and a
-// function reports, returns or records.
-var banned = regexp.MustCompile(`(?i)\b(nobody|somebody|whoever|strangers?|tells whether|tells if|mends?)\b`)
+// banned are words that comments, messages and help do without. The subject is a caller, a user, a client, a job or
+// untrusted code, and a function reports, returns or records.
+var banned = regexp.MustCompile(`(?i)\b(nobody|somebody|whoever|strangers?|tells whether|tells if|mends?|mended)\b`)
 
-func TestVoice_CommentsHaveNoBannedWords(t *testing.T) {
+func TestVoice_NoBannedWords(t *testing.T) {
 	exempt := []string{
 		"internal/learn/", // rewritten with its own change
 		"internal/kernel/build/sandbox_workspace.go", // names the user nobody
+		"internal/server/pgtemp/pgtemp.go",           // likewise
 	}
 	for _, path := range sources(t) {
 		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || slices.ContainsFunc(exempt, func(e string) bool { return strings.HasPrefix(path, e) }) {
@@ -27,12 +29,21 @@ func TestVoice_CommentsHaveNoBannedWords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, g := range f.Comments {
-			for _, c := range g.List {
-				if word := banned.FindString(c.Text); word != "" {
-					t.Errorf("%s: a comment says %q: name the caller, user, client or job", fset.Position(c.Pos()), word)
-				}
+		check := func(at token.Pos, text string) {
+			if word := banned.FindString(text); word != "" {
+				t.Errorf("%s: %q: name the caller, user, client or job", fset.Position(at), word)
 			}
 		}
+		for _, g := range f.Comments {
+			for _, c := range g.List {
+				check(c.Pos(), c.Text)
+			}
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				check(lit.Pos(), lit.Value)
+			}
+			return true
+		})
 	}
 }

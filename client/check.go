@@ -35,14 +35,14 @@ type checker struct {
 // Check returns an error if a server could not accept the report at the time now.
 func (r *Report) Check(now time.Time) error {
 	c := &checker{latest: now.Add(24 * time.Hour)}
-	c.must(r.Schema == SchemaReport, "/schema", "want %q", SchemaReport)
-	c.must(ulid(r.Run), "/run", "want a ULID: 26 letters and digits")
+	c.must(r.Schema == SchemaReport, "/schema", "must be %q", SchemaReport)
+	c.must(ulid(r.Run), "/run", "must be a ULID: 26 letters and digits")
 	c.moment(r.Measured, "/measured")
 	c.text(r.Pawl, "/pawl", maxName)
 	c.name(r.Suite, "/suite", maxName)
 	c.commit(&r.Commit, "/commit")
 	c.text(r.Branch, "/branch", 255)
-	c.must(r.Pull >= 0 && r.Pull <= math.MaxInt32, "/pull", "want the number of a pull request")
+	c.must(r.Pull >= 0 && r.Pull <= math.MaxInt32, "/pull", "must be the number of a pull request")
 	c.must(len(r.History) <= MaxHistory, "/history", "more than %d commits", MaxHistory)
 	for i := range r.History {
 		c.commit(&r.History[i], "/history/"+strconv.Itoa(i))
@@ -72,15 +72,15 @@ func (c *checker) text(s, pointer string, most int) {
 		return
 	}
 	if len(s) > most {
-		c.must(false, pointer, "%d bytes, and %d are taken", len(s), most)
+		c.must(false, pointer, "%d bytes, the max is %d", len(s), most)
 		return
 	}
-	c.must(plain(s), pointer, "a control character, or no UTF-8")
+	c.must(plain(s), pointer, "has a control character or is not valid UTF-8")
 }
 
 func (c *checker) name(s, pointer string, most int) {
 	if s == "" {
-		c.must(false, pointer, "it is missing")
+		c.must(false, pointer, "is required")
 		return
 	}
 	c.text(s, pointer, most)
@@ -100,26 +100,26 @@ func plain(s string) bool {
 }
 
 func (c *checker) moment(t time.Time, pointer string) {
-	c.must(!t.Before(earliest), pointer, "before the year 2000")
-	c.must(!t.After(c.latest), pointer, "in the future: is the clock of the sender right?")
+	c.must(!t.Before(earliest), pointer, "is before the year 2000")
+	c.must(!t.After(c.latest), pointer, "is in the future: check the clock of the sender")
 }
 
 // number checks a number that is stored with 24 bits of precision.
 func (c *checker) number(v float64, pointer string) {
 	if !(math.Abs(v) <= math.MaxFloat32) {
-		c.must(false, pointer, "%v cannot be kept: want a finite number below 3e38", v)
+		c.must(false, pointer, "%v cannot be stored: must be a finite number below 3e38", v)
 	}
 }
 
 func (c *checker) amount(v float64, pointer string) {
 	c.number(v, pointer)
-	c.must(v >= 0, pointer, "below zero")
+	c.must(v >= 0, pointer, "must not be negative")
 }
 
 func (c *checker) commit(m *Commit, pointer string) {
 	defer c.under(pointer)()
-	c.must(hexOf(m.SHA, 40) || hexOf(m.SHA, 64), "/sha", "want 40 or 64 hexadecimal digits, in lower case")
-	c.must(m.Parent == "" || hexOf(m.Parent, 40) || hexOf(m.Parent, 64), "/parent", "want 40 or 64 hexadecimal digits, in lower case")
+	c.must(hexOf(m.SHA, 40) || hexOf(m.SHA, 64), "/sha", "must be 40 or 64 lower-case hexadecimal digits")
+	c.must(m.Parent == "" || hexOf(m.Parent, 40) || hexOf(m.Parent, 64), "/parent", "must be 40 or 64 lower-case hexadecimal digits")
 	if m.At != nil {
 		c.moment(*m.At, "/at")
 	}
@@ -137,7 +137,7 @@ func (c *checker) trust(t measure.Trust) {
 	switch t {
 	case measure.Checked, measure.Trusted, measure.SelfTimed, measure.TrustImported:
 	default:
-		c.must(false, "/trust", "want checked, trusted, self-timed or imported")
+		c.must(false, "/trust", "must be checked, trusted, self-timed or imported")
 	}
 }
 
@@ -146,7 +146,7 @@ func (c *checker) verdict(v ratchet.Verdict, pointer string) {
 	case "", ratchet.Regression, ratchet.Improvement, ratchet.Maintained, ratchet.Inconclusive,
 		ratchet.New, ratchet.Missing, ratchet.Broken, ratchet.Identical:
 	default:
-		c.must(false, pointer, "there is no such verdict")
+		c.must(false, pointer, "unknown verdict")
 	}
 }
 
@@ -159,7 +159,7 @@ func (c *checker) device(r *Report) {
 	} {
 		c.text(x.text, "/device/"+x.pointer, maxName)
 	}
-	c.must(d.Index >= 0 && d.Units >= 0 && d.MemoryBytes >= 0 && d.CacheBytes >= 0, "/device", "a number below zero")
+	c.must(d.Index >= 0 && d.Units >= 0 && d.MemoryBytes >= 0 && d.CacheBytes >= 0, "/device", "has a negative number")
 	c.name(string(t.Kind), "/testbed/kind", maxLabel)
 	c.name(t.Device, "/testbed/device", maxName)
 	c.text(t.Driver, "/testbed/driver", maxName)
@@ -186,27 +186,27 @@ func (c *checker) health(h *Health) {
 	} {
 		c.amount(x.value, x.pointer)
 	}
-	c.must(h.Dropped >= 0 && h.Dropped <= math.MaxInt32, "/dropped", "want a count of rounds")
-	c.must(len(h.Reasons) <= maxList, "/reasons", "more than %d", maxList)
+	c.must(h.Dropped >= 0 && h.Dropped <= math.MaxInt32, "/dropped", "must be a number of rounds")
+	c.must(len(h.Reasons) <= maxList, "/reasons", "more than %d entries", maxList)
 	for i, reason := range h.Reasons {
 		c.name(reason, "/reasons/"+strconv.Itoa(i), maxLabel)
 	}
 }
 
 func (c *checker) blobs(list []Blob) {
-	c.must(len(list) <= MaxBlobs, "/blobs", "more than %d", MaxBlobs)
+	c.must(len(list) <= MaxBlobs, "/blobs", "more than %d entries", MaxBlobs)
 	seen := make(map[string]bool, len(list))
 	for i := range list {
 		b := &list[i]
 		done := c.under("/blobs/" + strconv.Itoa(i))
-		c.must(hexOf(b.Digest, 64), "/digest", "want a SHA-256: 64 hexadecimal digits, in lower case")
-		c.must(!seen[b.Digest], "/digest", "it is there twice")
+		c.must(hexOf(b.Digest, 64), "/digest", "must be a SHA-256: 64 lower-case hexadecimal digits")
+		c.must(!seen[b.Digest], "/digest", "occurs twice")
 		seen[b.Digest] = true
-		c.must(b.Size > 0 && b.Size <= MaxBlob, "/size", "want 1 to %d bytes", MaxBlob)
+		c.must(b.Size > 0 && b.Size <= MaxBlob, "/size", "must be 1 to %d bytes", MaxBlob)
 		switch b.Kind {
 		case BlobRecord, BlobSamples, BlobVerdict, BlobWhy, BlobProfile:
 		default:
-			c.must(false, "/kind", "want record, samples, verdict, why or profile")
+			c.must(false, "/kind", "must be record, samples, verdict, why or profile")
 		}
 		c.text(b.Name, "/name", 255)
 		done()

@@ -10,8 +10,8 @@ import (
 // points checks the points, which are the bulk of a report. A server does this thousands of times per
 // second, so the location of a point is formatted only for an error.
 func (c *checker) points(list []Point) {
-	c.must(len(list) > 0, "/points", "there is none: a report without results says nothing")
-	c.must(len(list) <= MaxPoints, "/points", "more than %d", MaxPoints)
+	c.must(len(list) > 0, "/points", "is empty: a report needs results")
+	c.must(len(list) <= MaxPoints, "/points", "more than %d entries", MaxPoints)
 	if c.err != nil {
 		return
 	}
@@ -23,7 +23,7 @@ func (c *checker) points(list []Point) {
 		name := names[from:ends[i]]
 		from = ends[i]
 		if seen[name] = struct{}{}; len(seen) <= i {
-			c.must(false, "", "%s (%s) is there twice", p.Name(), p.Implementation)
+			c.must(false, "", "%s (%s) occurs twice", p.Name(), p.Implementation)
 		}
 		if c.err != nil {
 			c.err.Pointer = "/points/" + strconv.Itoa(i) + c.err.Pointer
@@ -62,28 +62,28 @@ func appendSeries(b []byte, k measure.CaseKey) []byte {
 func (c *checker) point(p *Point) {
 	c.name(p.Benchmark, "/benchmark", 2*maxName)
 	c.text(p.Config, "/config", 2*maxName)
-	c.must(p.Cache == "" || p.Cache == measure.Cold, "/cache", "want cold, or nothing")
+	c.must(p.Cache == "" || p.Cache == measure.Cold, "/cache", "must be cold or empty")
 	c.text(p.Metric, "/metric", maxName)
 	c.name(p.Implementation, "/implementation", maxName)
 	c.name(p.Unit, "/unit", maxLabel)
-	c.must(p.Better == "" || p.Better == measure.Lower || p.Better == measure.Higher, "/better", "want lower or higher")
+	c.must(p.Better == "" || p.Better == measure.Lower || p.Better == measure.Higher, "/better", "must be lower or higher")
 	switch p.Timer {
 	case "", measure.TimerDevice, measure.TimerWall, measure.TimerCPU, measure.TimerExternal:
 	default:
-		c.must(false, "/timer", "there is no such timer")
+		c.must(false, "/timer", "unknown timer")
 	}
 	c.number(p.Value, "/value")
 	c.number(p.Low, "/low")
 	c.number(p.High, "/high")
-	c.must(p.Low <= p.Value && p.Value <= p.High, "/value", "it is not in its own interval")
+	c.must(p.Low <= p.Value && p.Value <= p.High, "/value", "must be between low and high")
 	c.amount(p.Spread, "/spread")
-	c.must(p.Rounds >= 1 && p.Rounds <= math.MaxInt32, "/rounds", "want 1 or more")
-	c.must(p.Samples >= 0 && p.Samples <= math.MaxInt32, "/samples", "want a count")
+	c.must(p.Rounds >= 1 && p.Rounds <= math.MaxInt32, "/rounds", "must be 1 or more")
+	c.must(p.Samples >= 0 && p.Samples <= math.MaxInt32, "/samples", "must be a count")
 	c.verdict(p.Verdict, "/verdict")
 	c.number(p.Baseline, "/baseline")
 	c.text(p.Path, "/path", maxPath)
-	c.must(p.Path == "" || inside(p.Path), "/path", "want a path below the repository, as git writes it")
-	c.must(len(p.Owners) <= maxList, "/owners", "more than %d", maxList)
+	c.must(p.Path == "" || inside(p.Path), "/path", "must be a path inside the repository, as git writes it")
+	c.must(len(p.Owners) <= maxList, "/owners", "more than %d entries", maxList)
 	for i, o := range p.Owners {
 		if o == "" || len(o) > maxName || !plain(o) {
 			c.name(o, "/owners/"+strconv.Itoa(i), maxName)

@@ -23,8 +23,9 @@ type Client struct {
 	Token func(ctx context.Context, digest string) (string, error)
 	HTTP  *http.Client // nil for the default client
 	Agent string       // "pawl/1.2.3"
-	Now   func() time.Time
-	// Sleep waits between attempts. It must return early when the context ends.
+	// Now is time.Now if nil.
+	Now func() time.Time
+	// Sleep waits between attempts, and returns early when the context ends. Nil waits on a timer.
 	Sleep func(context.Context, time.Duration) error
 	// Patience is how long to keep trying an unreachable server. Zero means 5 minutes.
 	Patience time.Duration
@@ -32,9 +33,31 @@ type Client struct {
 	Say func(string)
 }
 
+func (c *Client) now() time.Time { return timeBy(c.Now) }
+
+// timeBy returns the time by a clock; nil is time.Now.
+func timeBy(clock func() time.Time) time.Time {
+	if clock == nil {
+		return time.Now()
+	}
+	return clock()
+}
+
+func (c *Client) sleep(ctx context.Context, d time.Duration) error {
+	if c.Sleep != nil {
+		return c.Sleep(ctx, d)
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
 // ErrUnavailable is wrapped by the error for a server that did not answer, or could not. The same request may
 // succeed later.
-var ErrUnavailable = errors.New("the server does not take it now")
+var ErrUnavailable = errors.New("the server is not available now")
 
 // Push sends a report and retries until the server has acknowledged it: first the blobs that the server
 // lacks, then the report, always with the same key. The server stores the report once, however often Push
@@ -44,7 +67,7 @@ var ErrUnavailable = errors.New("the server does not take it now")
 func (c *Client) Push(ctx context.Context, p *Spooled) (Receipt, error) {
 	receipt, err := c.push(ctx, p)
 	if err != nil {
-		return Receipt{}, fmt.Errorf("send the report of run %s: %w", p.Run, err)
+		return Receipt{}, fmt.Errorf("cannot send the report of run %s: %w", p.Run, err)
 	}
 	return receipt, nil
 }
@@ -101,7 +124,7 @@ func (c *Client) sendReport(ctx context.Context, p *Spooled) (Receipt, error) {
 		body: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(p.Body)), nil },
 	}, &receipt)
 	if err == nil && receipt.Run != p.Run {
-		err = errors.New("what answers is no pawl server: its receipt is not of this run")
+		err = errors.New("not a pawl server: its receipt is not for this run")
 	}
 	failpoint.At("push.answered")
 	return receipt, err

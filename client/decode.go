@@ -33,7 +33,7 @@ func (e *InvalidError) Error() string {
 func Decode(r io.Reader) (*Report, error) {
 	body, err := io.ReadAll(io.LimitReader(r, MaxReport+1))
 	if err != nil {
-		return nil, fmt.Errorf("read report: %w", err)
+		return nil, fmt.Errorf("cannot read the report: %w", err)
 	}
 	return DecodeAt(body, time.Now())
 }
@@ -42,7 +42,7 @@ func Decode(r io.Reader) (*Report, error) {
 // after now.
 func DecodeAt(body []byte, now time.Time) (*Report, error) {
 	if len(body) > MaxReport {
-		return nil, fmt.Errorf("%w: a body has %d MB at most", ErrTooLarge, MaxReport>>20)
+		return nil, fmt.Errorf("%w: the max is %d MB", ErrTooLarge, MaxReport>>20)
 	}
 	r, ok := decodeFast(body)
 	if !ok {
@@ -74,7 +74,7 @@ func decodeStrict(body []byte) (*Report, error) {
 // sender needs to find the place.
 func invalid(err error) *InvalidError {
 	if e, ok := errors.AsType[*strict.SemanticError](err); ok {
-		reason := fmt.Sprintf("%s does not fit here", kindName(e.JSONKind))
+		reason := fmt.Sprintf("%s is not valid here", kindName(e.JSONKind))
 		if e.Err != nil {
 			reason = fmt.Sprintf("%s: %.200v", kindName(e.JSONKind), e.Err)
 		}
@@ -120,14 +120,14 @@ func Encode(r *Report) ([]byte, error) {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(&canonical); err != nil {
-		return nil, fmt.Errorf("write report of run %s: %w", r.Run, err)
+		return nil, fmt.Errorf("cannot write the report of run %s: %w", r.Run, err)
 	}
 	body := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 	if len(body) > MaxReport {
-		return nil, fmt.Errorf("write report of run %s: %w: %d bytes, and %d are taken", r.Run, ErrTooLarge, len(body), MaxReport)
+		return nil, fmt.Errorf("cannot write the report of run %s: %w: %d bytes, the max is %d", r.Run, ErrTooLarge, len(body), MaxReport)
 	}
 	if _, err := scan(body); err != nil {
-		return nil, fmt.Errorf("write report of run %s: %w", r.Run, err)
+		return nil, fmt.Errorf("cannot write the report of run %s: %w", r.Run, err)
 	}
 	return body, nil
 }

@@ -18,7 +18,7 @@ type clone string
 // history returns a commit and its first parents, newest first, as far as the clone has them.
 func (c clone) history(ctx context.Context, sha string, now time.Time) ([]Commit, error) {
 	if !hexOf(sha, 40) && !hexOf(sha, 64) {
-		return nil, fmt.Errorf("%.80q is no commit", sha)
+		return nil, fmt.Errorf("%.80q is not a commit", sha)
 	}
 	out, err := c.git(ctx, 16<<20, "log", "-z", "--first-parent", "--max-count="+strconv.Itoa(MaxHistory+1), "--format=%H%n%P%n%ct%n%an%n%s", sha, "--")
 	if err != nil {
@@ -28,7 +28,7 @@ func (c clone) history(ctx context.Context, sha string, now time.Time) ([]Commit
 	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		fields := strings.SplitN(entry, "\n", 5)
 		if len(fields) < 5 {
-			return nil, fmt.Errorf("git log: %.80q is no entry", entry)
+			return nil, fmt.Errorf("git log: cannot parse entry %.80q", entry)
 		}
 		m := Commit{SHA: fields[0], Author: line(fields[3], maxName), Title: line(fields[4], 200)}
 		m.Parent, _, _ = strings.Cut(fields[1], " ")
@@ -85,7 +85,7 @@ func (c clone) git(ctx context.Context, most int64, args ...string) ([]byte, err
 	out, err := io.ReadAll(io.LimitReader(pipe, most+1))
 	if err == nil && int64(len(out)) > most {
 		_ = cmd.Process.Kill()
-		err = fmt.Errorf("it says more than %d bytes", most)
+		err = fmt.Errorf("its output is longer than %d bytes", most)
 	}
 	if ended := cmd.Wait(); err == nil {
 		err = ended

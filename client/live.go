@@ -139,7 +139,7 @@ type LiveValue struct {
 // can be shown as text.
 func DecodeLive(body []byte, now time.Time) ([]LiveEvent, error) {
 	if len(body) > MaxLiveBytes {
-		return nil, fmt.Errorf("%w: events have %d KB at most", ErrTooLarge, MaxLiveBytes>>10)
+		return nil, fmt.Errorf("%w: the max for events is %d KB", ErrTooLarge, MaxLiveBytes>>10)
 	}
 	if _, err := scan(body); err != nil {
 		return nil, err
@@ -149,14 +149,14 @@ func DecodeLive(body []byte, now time.Time) ([]LiveEvent, error) {
 		return nil, invalid(err)
 	}
 	c := &checker{latest: now.Add(24 * time.Hour)}
-	c.must(b.Schema == SchemaLive, "/schema", "want %q", SchemaLive)
-	c.must(len(b.Events) > 0 && len(b.Events) <= MaxLiveEvents, "/events", "want 1 to %d", MaxLiveEvents)
+	c.must(b.Schema == SchemaLive, "/schema", "must be %q", SchemaLive)
+	c.must(len(b.Events) > 0 && len(b.Events) <= MaxLiveEvents, "/events", "must have 1 to %d entries", MaxLiveEvents)
 	for i := range b.Events {
 		if c.err != nil {
 			break
 		}
 		c.live(&b.Events[i], "/events/"+strconv.Itoa(i))
-		c.must(i == 0 || b.Events[i].N > b.Events[i-1].N, "/events/"+strconv.Itoa(i)+"/n", "not above the one before")
+		c.must(i == 0 || b.Events[i].N > b.Events[i-1].N, "/events/"+strconv.Itoa(i)+"/n", "must be greater than the one before")
 	}
 	if c.err != nil {
 		return nil, c.err
@@ -170,11 +170,11 @@ var liveKinds = map[LiveKind]bool{
 
 func (c *checker) live(e *LiveEvent, pointer string) {
 	defer c.under(pointer)()
-	c.must(e.N > 0 && e.N < math.MaxInt32, "/n", "want a number from 1")
+	c.must(e.N > 0 && e.N < math.MaxInt32, "/n", "must be 1 or more")
 	c.moment(e.At, "/at")
-	c.must(liveKinds[e.Kind], "/kind", "is not known here")
-	c.must(e.Kind != LiveCase || e.Case != "" && e.Side != "", "/case", "a case that was measured has a name and a side")
-	c.must(e.Run == "" || ulid(e.Run), "/run", "want a ULID: 26 letters and digits")
+	c.must(liveKinds[e.Kind], "/kind", "unknown kind")
+	c.must(e.Kind != LiveCase || e.Case != "" && e.Side != "", "/case", "a measured case must have a name and a side")
+	c.must(e.Run == "" || ulid(e.Run), "/run", "must be a ULID: 26 letters and digits")
 	for _, t := range []struct {
 		text, at string
 		most     int
@@ -192,22 +192,22 @@ func (c *checker) live(e *LiveEvent, pointer string) {
 	} {
 		c.text(t.text, t.at, t.most)
 	}
-	c.must(e.Better == "" || e.Better == measure.Lower || e.Better == measure.Higher, "/better", "want lower or higher")
+	c.must(e.Better == "" || e.Better == measure.Lower || e.Better == measure.Higher, "/better", "must be lower or higher")
 	c.verdict(e.Verdict, "/verdict")
-	c.must(len(e.Sides) <= maxSides, "/sides", "more than %d", maxSides)
+	c.must(len(e.Sides) <= maxSides, "/sides", "more than %d entries", maxSides)
 	for _, s := range e.Sides {
 		c.name(s, "/sides", maxLabel)
 	}
 	c.must(len(e.Planned) <= maxLooks, "/planned", "more than %d looks", maxLooks)
 	for _, n := range append([]int{e.Round, e.Of, e.Cases, e.Undecided}, e.Planned...) {
-		c.must(n >= 0 && n <= math.MaxInt32, "", "a count is below zero, or beyond all")
+		c.must(n >= 0 && n <= math.MaxInt32, "", "a count is negative or too large")
 	}
 	c.number(e.Median, "/median")
 	c.number(e.Value, "/value")
 	c.number(e.Now.TemperatureC, "/now/temperature_c")
 	c.number(e.Now.SMClockMHz, "/now/sm_clock_mhz")
 	c.number(e.Now.PowerW, "/now/power_w")
-	c.must(len(e.Now.Reasons) <= maxSides, "/now/reasons", "more than %d", maxSides)
+	c.must(len(e.Now.Reasons) <= maxSides, "/now/reasons", "more than %d entries", maxSides)
 	for _, r := range e.Now.Reasons {
 		c.name(r, "/now/reasons", maxLabel)
 	}

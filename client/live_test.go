@@ -171,20 +171,20 @@ func TestLiveEventsThatAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"no number":       body(func(e *client.LiveEvent) { e.N = 0 }),
-		"another kind":    body(func(e *client.LiveEvent) { e.Kind = "alert" }),
-		"a case of none":  body(func(e *client.LiveEvent) { e.Kind = client.LiveCase }),
-		"the future":      body(func(e *client.LiveEvent) { e.At = now.AddDate(1, 0, 0) }),
-		"a long text":     body(func(e *client.LiveEvent) { e.Text = strings.Repeat("a", 301) }),
-		"control":         body(func(e *client.LiveEvent) { e.Case = "a\x1b[2J" }),
-		"another verdict": body(func(e *client.LiveEvent) { e.Verdict = "great" }),
-		"many sides":      body(func(e *client.LiveEvent) { e.Sides = make([]string, 9) }),
-		"below zero":      body(func(e *client.LiveEvent) { e.Of = -1 }),
-		"another schema":  strings.Replace(body(func(*client.LiveEvent) {}), "live/v1", "live/v2", 1),
-		"no events":       `{"schema":"pawl.live/v1","events":[]}`,
-		"twice":           `{"schema":"pawl.live/v1","schema":"pawl.live/v1","events":[]}`,
-		"unknown":         strings.Replace(body(func(*client.LiveEvent) {}), `"n"`, `"m"`, 1),
-		"too large":       strings.Repeat(" ", client.MaxLiveBytes+1),
+		"no number":            body(func(e *client.LiveEvent) { e.N = 0 }),
+		"another kind":         body(func(e *client.LiveEvent) { e.Kind = "alert" }),
+		"a case of none":       body(func(e *client.LiveEvent) { e.Kind = client.LiveCase }),
+		"the future":           body(func(e *client.LiveEvent) { e.At = now.AddDate(1, 0, 0) }),
+		"a long text":          body(func(e *client.LiveEvent) { e.Text = strings.Repeat("a", 301) }),
+		"control":              body(func(e *client.LiveEvent) { e.Case = "a\x1b[2J" }),
+		"another verdict":      body(func(e *client.LiveEvent) { e.Verdict = "great" }),
+		"many sides":           body(func(e *client.LiveEvent) { e.Sides = make([]string, 9) }),
+		"must not be negative": body(func(e *client.LiveEvent) { e.Of = -1 }),
+		"another schema":       strings.Replace(body(func(*client.LiveEvent) {}), "live/v1", "live/v2", 1),
+		"no events":            `{"schema":"pawl.live/v1","events":[]}`,
+		"twice":                `{"schema":"pawl.live/v1","schema":"pawl.live/v1","events":[]}`,
+		"unknown":              strings.Replace(body(func(*client.LiveEvent) {}), `"n"`, `"m"`, 1),
+		"too large":            strings.Repeat(" ", client.MaxLiveBytes+1),
 	} {
 		if _, err := client.DecodeLive([]byte(text), now); err == nil {
 			t.Errorf("%s was taken: %.200s", name, text)

@@ -29,7 +29,7 @@ type LiveReporter struct {
 	every   time.Duration
 	queue   chan LiveEvent
 	closing context.CancelFunc
-	over    context.Context //nolint:containedctx // ends when the run is over, which is not when a request is
+	over    context.Context // ends when the run is over, which is not when a request is
 	done    chan struct{}
 
 	n int64 // number of the last event; used only by Tell
@@ -53,7 +53,7 @@ func (c *Client) Live(ctx context.Context, name string, every time.Duration) *Li
 // Send queues an event, or drops it if the queue is full. It cuts texts to the lengths that a server accepts.
 func (l *LiveReporter) Send(e LiveEvent) {
 	l.n++
-	e.N, e.At = l.n, l.client.Now().UTC()
+	e.N, e.At = l.n, l.client.now().UTC()
 	e.fit()
 	select {
 	case l.queue <- e:
@@ -100,15 +100,15 @@ func (l *LiveReporter) run(ctx context.Context) {
 			}
 		case errors.Is(err, context.DeadlineExceeded):
 			if late++; late == maxLiveTimeouts {
-				l.say("the server is not told of this run any more: it does not answer")
+				l.say("live updates of this run stopped: the server does not respond")
 				return
 			}
 		case !errors.Is(err, ErrUnavailable): // the server would reject every event
-			l.say("the server is not told of this run while it is under way: " + line(err.Error(), 500))
+			l.say("live updates of this run stopped: " + line(err.Error(), 500))
 			return
 		}
 		if !last {
-			_ = l.client.Sleep(l.over, l.every) // ends early when the run is over
+			_ = l.client.sleep(l.over, l.every) // ends early when the run is over
 		}
 	}
 }

@@ -19,7 +19,7 @@ var ErrNothingToReport = errors.New("nothing to report")
 
 // ErrIdentical is wrapped by the error for results without a record because no input of a build or a kernel
 // had changed. It is not a failure.
-var ErrIdentical = errors.New("nothing that a build or a kernel reads had changed, so nothing was measured")
+var ErrIdentical = errors.New("no input of a build or a kernel changed, so nothing was measured")
 
 // Input specifies what a report is made from.
 type Input struct {
@@ -46,11 +46,11 @@ func NewReport(ctx context.Context, in Input) (*Report, []File, error) {
 		return nil, nil, fmt.Errorf("%w: %w", ErrNothingToReport, ErrIdentical)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("make a report: %w", err)
+		return nil, nil, fmt.Errorf("cannot make a report: %w", err)
 	}
 	verdict, err := readVerdict(dir, run.ID)
 	if err != nil {
-		return nil, nil, fmt.Errorf("make a report: %w", err)
+		return nil, nil, fmt.Errorf("cannot make a report: %w", err)
 	}
 	r, err := describe(run, verdict)
 	if err != nil {
@@ -58,17 +58,17 @@ func NewReport(ctx context.Context, in Input) (*Report, []File, error) {
 	}
 	r.Branch, r.Pull = line(in.Branch, 255), in.Pull
 	if err := in.locate(ctx, r, run.Suite); err != nil {
-		return nil, nil, fmt.Errorf("make a report of run %s: %w", run.ID, err)
+		return nil, nil, fmt.Errorf("cannot make a report of run %s: %w", run.ID, err)
 	}
 	files, err := gather(dir, run, verdict)
 	if err != nil {
-		return nil, nil, fmt.Errorf("make a report of run %s: %w", run.ID, err)
+		return nil, nil, fmt.Errorf("cannot make a report of run %s: %w", run.ID, err)
 	}
 	for _, f := range files {
 		r.Blobs = append(r.Blobs, f.Blob)
 	}
 	if err := r.Check(in.Now); err != nil {
-		return nil, nil, fmt.Errorf("make a report of run %s: %w", run.ID, err)
+		return nil, nil, fmt.Errorf("cannot make a report of run %s: %w", run.ID, err)
 	}
 	return r, files, nil
 }
@@ -88,14 +88,14 @@ func describe(run *measure.Run, verdict *verdictFile) (*Report, error) {
 		}
 	}
 	if r.Commit.SHA == "" {
-		return nil, fmt.Errorf("%w: run %s does not say which commit it measured: pawl push needs a run of a git repository", ErrNothingToReport, run.ID)
+		return nil, fmt.Errorf("%w: the record of run %s has no commit: pawl push needs a run in a git repository", ErrNothingToReport, run.ID)
 	}
 	if verdict != nil {
 		r.Verdict, r.Sentence = verdict.Verdict, line(verdict.Sentence, 1000)
 	}
 	r.Points = points(run, verdict)
 	if len(r.Points) == 0 {
-		return nil, fmt.Errorf("%w: run %s has no case with a round that counts", ErrNothingToReport, run.ID)
+		return nil, fmt.Errorf("%w: run %s has no case with a valid round", ErrNothingToReport, run.ID)
 	}
 	r.Health = health(run, r.Points)
 	return r, nil

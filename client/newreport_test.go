@@ -53,7 +53,7 @@ func repository(t *testing.T) (dir, head string) {
 	return dir, git(3, "rev-parse", "HEAD")
 }
 
-// results is a folder that pawl run left.
+// results is a results folder of pawl run.
 func results(t *testing.T, commit string) (string, *measure.Run) {
 	t.Helper()
 	dir := t.TempDir()
@@ -292,10 +292,10 @@ func TestNewReportRefuses(t *testing.T) {
 		"broken":       {unmeasured("broken"), "no such file"},
 		"no folder":    {filepath.Join(t.TempDir(), "nowhere"), "no such file"},
 		"empty folder": {t.TempDir(), "no such file"},
-		"no commit":    {change(func(r *measure.Run) { r.Implementations = nil }), "does not say which commit"},
-		"no rounds":    {change(func(r *measure.Run) { r.Cases = r.Cases[3:] }), "no case with a round that counts"},
+		"no commit":    {change(func(r *measure.Run) { r.Implementations = nil }), "has no commit"},
+		"no rounds":    {change(func(r *measure.Run) { r.Cases = r.Cases[3:] }), "no case with a valid round"},
 		"no device":    {change(func(r *measure.Run) { r.Device.Name = "" }), "/device/name"},
-		"the future":   {change(func(r *measure.Run) { r.Created = now.Add(48 * time.Hour) }), "/measured: in the future"},
+		"the future":   {change(func(r *measure.Run) { r.Created = now.Add(48 * time.Hour) }), "/measured: is in the future"},
 	} {
 		_, _, err := client.NewReport(t.Context(), client.Input{Results: tc.dir, Now: now})
 		if err == nil || !strings.Contains(err.Error(), tc.want) {

@@ -175,7 +175,7 @@ func TestPushGivesUpInTheEnd(t *testing.T) {
 		return true
 	})
 	_, err := s.Push(t.Context(), s.add(t))
-	if !errors.Is(err, client.ErrUnavailable) || !strings.Contains(err.Error(), "gave up after trying for 5m0s") {
+	if !errors.Is(err, client.ErrUnavailable) || !strings.Contains(err.Error(), "gave up after 5m0s") {
 		t.Errorf("%v", err)
 	}
 	if total := s.at.Sub(now); total > 5*time.Minute || total < 4*time.Minute {
@@ -186,7 +186,7 @@ func TestPushGivesUpInTheEnd(t *testing.T) {
 			t.Errorf("wait %d was %v", i, d)
 		}
 	}
-	// An hour until it is worth trying is no hour of waiting.
+	// A server that asks to wait an hour is not waited for.
 	s = newSender(t)
 	s.server.Before(func(w http.ResponseWriter, _ *http.Request) bool {
 		w.Header().Set("Retry-After", "3600")
@@ -194,7 +194,7 @@ func TestPushGivesUpInTheEnd(t *testing.T) {
 		return true
 	})
 	_, err = s.Push(t.Context(), s.add(t))
-	if !errors.Is(err, client.ErrUnavailable) || len(s.slept) != 0 || !strings.Contains(err.Error(), "left alone for 1h0m0s") {
+	if !errors.Is(err, client.ErrUnavailable) || len(s.slept) != 0 || !strings.Contains(err.Error(), "the server asks to wait 1h0m0s") {
 		t.Errorf("%v after %v", err, s.slept)
 	}
 }
@@ -284,10 +284,10 @@ func TestPushAsksForATokenForEachUpload(t *testing.T) {
 func TestPushRefusesToSendSecretsAround(t *testing.T) {
 	for url, want := range map[string]string{
 		"http://pawl.example":                "not encrypted",
-		"ftp://pawl.example":                 "no address of a server",
-		"pawl.example":                       "no address of a server",
-		"https://user:password@pawl.example": "no address of a server",
-		"https://pawl.example/?x=y":          "no address of a server",
+		"ftp://pawl.example":                 "not a server URL",
+		"pawl.example":                       "not a server URL",
+		"https://user:password@pawl.example": "not a server URL",
+		"https://pawl.example/?x=y":          "not a server URL",
 	} {
 		s := newSender(t)
 		s.URL = url
@@ -297,7 +297,7 @@ func TestPushRefusesToSendSecretsAround(t *testing.T) {
 	}
 	s := newSender(t)
 	s.Project = "../admin"
-	if _, err := s.Push(t.Context(), s.add(t)); err == nil || !strings.Contains(err.Error(), "no project") {
+	if _, err := s.Push(t.Context(), s.add(t)); err == nil || !strings.Contains(err.Error(), "not a project name") {
 		t.Errorf("%v", err)
 	}
 	// A redirect is not followed: the token is for this server.
@@ -310,7 +310,7 @@ func TestPushRefusesToSendSecretsAround(t *testing.T) {
 		http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
 		return true
 	})
-	if _, err := s.Push(t.Context(), s.add(t)); err == nil || !strings.Contains(err.Error(), "the server is elsewhere") {
+	if _, err := s.Push(t.Context(), s.add(t)); err == nil || !strings.Contains(err.Error(), "the server has moved") {
 		t.Errorf("%v", err)
 	}
 }
@@ -329,7 +329,7 @@ func TestPushToWhatIsNoServer(t *testing.T) {
 			}
 			return false
 		})
-		if _, err := s.Push(t.Context(), s.add(t)); err == nil || !strings.Contains(err.Error(), "no pawl server") {
+		if _, err := s.Push(t.Context(), s.add(t)); err == nil || !strings.Contains(err.Error(), "not a pawl server") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

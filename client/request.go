@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/loopback"
 )
 
 // ProblemError is an error response of a server, in the format of RFC 9457.
@@ -30,7 +30,7 @@ type ProblemError struct {
 }
 
 func (p *ProblemError) Error() string {
-	text := fmt.Sprintf("the server answers %d %s", p.Status, p.Title)
+	text := fmt.Sprintf("the server returned %d %s", p.Status, p.Title)
 	if p.Detail != "" {
 		text += ": " + p.Detail
 	}
@@ -65,7 +65,7 @@ func (c *Client) send(ctx context.Context, r request, into any) error {
 	if patience == 0 {
 		patience = defaultPatience
 	}
-	until := c.Now().Add(patience)
+	until := c.now().Add(patience)
 	for wait := firstWait; ; wait = min(2*wait, longestWait) {
 		after, err := c.try(ctx, r, address, into)
 		if err == nil || !errors.Is(err, ErrUnavailable) {
@@ -82,13 +82,13 @@ func (c *Client) send(ctx context.Context, r request, into any) error {
 		// Jitter, so that clients that were rejected together do not all return at once.
 		pause := max(after, wait/2+rand.N(wait/2+1))
 		if after > patience {
-			return fmt.Errorf("it wants to be left alone for %v: %w", after.Round(time.Second), err)
+			return fmt.Errorf("the server asks to wait %v: %w", after.Round(time.Second), err)
 		}
-		if c.Now().Add(pause).After(until) {
-			return fmt.Errorf("gave up after trying for %v: %w", patience, err)
+		if c.now().Add(pause).After(until) {
+			return fmt.Errorf("gave up after %v: %w", patience, err)
 		}
-		c.say("%v; again in %v", err, pause.Round(100*time.Millisecond))
-		if stop := c.Sleep(ctx, pause); stop != nil {
+		c.say("%v; retrying in %v", err, pause.Round(100*time.Millisecond))
+		if stop := c.sleep(ctx, pause); stop != nil {
 			if errors.Is(stop, context.DeadlineExceeded) {
 				return err
 			}
@@ -118,23 +118,18 @@ func (d Destination) Check() error {
 func (d Destination) parse() (*url.URL, error) {
 	u, err := url.Parse(d.Server)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("%q is no address of a server: want https://HOST", d.Server)
+		return nil, fmt.Errorf("%q is not a server URL: expected https://HOST", d.Server)
 	}
-	if u.Scheme == "http" && !loopback(u.Hostname()) {
-		return nil, fmt.Errorf("%s is not encrypted, and what is sent has a token in it: want https", d.Server)
+	if u.Scheme == "http" && !loopback.Is(u.Hostname()) {
+		return nil, fmt.Errorf("%s is not encrypted, but requests contain a token: use https", d.Server)
 	}
 	if !slug.MatchString(d.Project) {
-		return nil, fmt.Errorf("%q is no project: want small letters, digits and hyphens", d.Project)
+		return nil, fmt.Errorf("%q is not a project name: expected lower-case letters, digits and hyphens", d.Project)
 	}
 	return u, nil
 }
 
 var slug = lazyregexp.New(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`)
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
 
 // try makes one attempt, and returns how long the server asks to wait.
 func (c *Client) try(ctx context.Context, r request, address string, into any) (time.Duration, error) {
@@ -160,12 +155,19 @@ func (c *Client) try(ctx context.Context, r request, address string, into any) (
 	defer answer.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
 	if err != nil {
-		return 0, fmt.Errorf("%w: its answer was cut off: %w", ErrUnavailable, err)
+		return 0, fmt.Errorf("%w: its response was cut off: %w", ErrUnavailable, err)
 	}
 	return c.judge(answer, text, into)
 }
 
 func (c *Client) prepare(ctx context.Context, r request, address string) (*http.Request, error) {
+	var token string
+	if c.Token != nil { // before the body is opened, which only the transport closes
+		var err error
+		if token, err = c.Token(ctx, r.digest); err != nil {
+			return nil, err
+		}
+	}
 	var body io.Reader
 	if r.body != nil {
 		opened, err := r.body()
@@ -184,14 +186,8 @@ func (c *Client) prepare(ctx context.Context, r request, address string) (*http.
 			q.Header.Set(name, value)
 		}
 	}
-	if c.Token != nil {
-		token, err := c.Token(ctx, r.digest)
-		if err != nil {
-			return nil, err
-		}
-		if token != "" {
-			q.Header.Set("Authorization", "Bearer "+token)
-		}
+	if token != "" {
+		q.Header.Set("Authorization", "Bearer "+token)
 	}
 	return q, nil
 }
@@ -204,12 +200,12 @@ func (c *Client) judge(answer *http.Response, text []byte, into any) (time.Durat
 			return 0, nil
 		}
 		if err := json.Unmarshal(text, into); err != nil {
-			return 0, fmt.Errorf("what answers is no pawl server: %w", err)
+			return 0, fmt.Errorf("not a pawl server: %w", err)
 		}
 		return 0, nil
 	}
 	if status >= 300 && status < 400 {
-		return 0, fmt.Errorf("the server is elsewhere: it answers %d and points to %.200q", status, answer.Header.Get("Location"))
+		return 0, fmt.Errorf("the server has moved: it returned %d with location %.200q", status, answer.Header.Get("Location"))
 	}
 	p := &ProblemError{}
 	if strings.HasPrefix(answer.Header.Get("Content-Type"), "application/problem+json") {
@@ -231,7 +227,7 @@ func (c *Client) retryAfter(text string) time.Duration {
 		return time.Duration(seconds) * time.Second
 	}
 	if at, err := http.ParseTime(text); err == nil {
-		return max(at.Sub(c.Now()), 0)
+		return max(at.Sub(c.now()), 0)
 	}
 	return 0
 }

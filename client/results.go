@@ -60,14 +60,14 @@ func readAnyVerdict(dir string) (*verdictFile, error) {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxVerdict+1))
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", f.Name(), err)
+		return nil, fmt.Errorf("cannot read %s: %w", f.Name(), err)
 	}
 	if len(text) > maxVerdict {
-		return nil, fmt.Errorf("read %s: it is larger than %d MB", f.Name(), maxVerdict>>20)
+		return nil, fmt.Errorf("cannot read %s: larger than %d MB", f.Name(), maxVerdict>>20)
 	}
 	v := &verdictFile{text: text}
 	if err := json.Unmarshal(text, v); err != nil {
-		return nil, fmt.Errorf("read %s: %w", f.Name(), err)
+		return nil, fmt.Errorf("cannot read %s: %w", f.Name(), err)
 	}
 	return v, nil
 }
@@ -164,7 +164,7 @@ func profiles(dir string, most int) ([]File, error) {
 			}
 			digest, size, err := digestOf(root, name)
 			if err != nil {
-				return nil, fmt.Errorf("read profile %s: %w", name, err)
+				return nil, fmt.Errorf("cannot read profile %s: %w", name, err)
 			}
 			files = append(files, File{
 				Blob: Blob{Digest: digest, Size: size, Kind: BlobProfile, Name: line(path.Base(name), 255)},

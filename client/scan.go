@@ -30,13 +30,13 @@ func scan(body []byte) (objects int, err error) {
 			i += n
 		case '{', '[':
 			if depth++; depth > MaxDepth {
-				return 0, &InvalidError{"", fmt.Sprintf("after byte %d: it nests more than %d deep", i, MaxDepth)}
+				return 0, &InvalidError{"", fmt.Sprintf("after byte %d: nested more than %d levels deep", i, MaxDepth)}
 			}
 			if values[depth], array[depth] = 0, body[i] == '['; !array[depth] {
 				objects++
 			}
 			if objects > maxObjects {
-				return 0, &InvalidError{"", fmt.Sprintf("after byte %d: it has too many objects", i)}
+				return 0, &InvalidError{"", fmt.Sprintf("after byte %d: too many objects", i)}
 			}
 		case '}', ']':
 			depth = max(depth-1, 0)
@@ -46,7 +46,7 @@ func scan(body []byte) (objects int, err error) {
 				return 0, &InvalidError{"", fmt.Sprintf("after byte %d: a list has more than %d values", i, most)}
 			}
 		case 'n':
-			return 0, &InvalidError{"", fmt.Sprintf("after byte %d: null is no value: leave out what is not known", i)}
+			return 0, &InvalidError{"", fmt.Sprintf("after byte %d: null is not allowed: leave out unknown values", i)}
 		}
 	}
 	return objects, nil
@@ -73,7 +73,7 @@ func scanString(b []byte) (int, error) {
 		case '\\':
 			// NUL is valid in JSON, but not in any stored text.
 			if bytes.HasPrefix(b[i:], []byte(`\u0000`)) {
-				return 0, scanError("a string has the character NUL")
+				return 0, scanError("a string contains NUL")
 			}
 			i++
 		}
@@ -81,5 +81,5 @@ func scanString(b []byte) (int, error) {
 	if len(b) > MaxText {
 		return 0, scanError(fmt.Sprintf("a string has more than %d bytes", MaxText))
 	}
-	return 0, scanError("a string does not end")
+	return 0, scanError("a string is not terminated")
 }

@@ -21,7 +21,7 @@ import (
 // has returned. Any number of processes may use a spool at the same time.
 type Spool struct {
 	Dir string
-	Now func() time.Time
+	Now func() time.Time // time.Now if nil
 }
 
 // Destination is the server and project that a report is sent to.
@@ -76,13 +76,13 @@ const (
 func (s Spool) Add(to Destination, r *Report, files []File) (*Spooled, error) {
 	p, err := s.add(to, r, files)
 	if err != nil {
-		return nil, fmt.Errorf("put the report of run %s into the spool %s: %w", r.Run, s.Dir, err)
+		return nil, fmt.Errorf("cannot add the report of run %s to the spool %s: %w", r.Run, s.Dir, err)
 	}
 	return p, nil
 }
 
 func (s Spool) add(to Destination, r *Report, files []File) (*Spooled, error) {
-	if err := r.Check(s.Now()); err != nil {
+	if err := r.Check(timeBy(s.Now)); err != nil {
 		return nil, err
 	}
 	body, err := Encode(r)
@@ -121,7 +121,7 @@ func (s Spool) add(to Destination, r *Report, files []File) (*Spooled, error) {
 func fillSpool(dir string, to Destination, body []byte, files []File) error {
 	for _, f := range files {
 		if err := spoolFile(dir, f); err != nil {
-			return fmt.Errorf("keep %s: %w", f.Name, err)
+			return fmt.Errorf("copy %s: %w", f.Name, err)
 		}
 	}
 	failpoint.At("spool.begun")
@@ -149,7 +149,7 @@ func spoolFile(dir string, f File) error {
 		return err
 	}
 	if hex.EncodeToString(sum.Sum(nil)) != f.Digest {
-		return errors.New("it changed while it was read: push again")
+		return errors.New("the file changed while it was read: push again")
 	}
 	return nil
 }
@@ -189,7 +189,7 @@ func (s Spool) load(name string) (*Spooled, error) {
 	if p.Body, err = io.ReadAll(io.LimitReader(f, MaxReport+1)); err != nil {
 		return nil, err
 	}
-	r, err := DecodeAt(p.Body, s.Now())
+	r, err := DecodeAt(p.Body, timeBy(s.Now))
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +205,7 @@ func (s Spool) Pending() ([]*Spooled, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look into the spool: %w", err)
+		return nil, fmt.Errorf("cannot read the spool: %w", err)
 	}
 	var list []*Spooled
 	var errs []error
@@ -219,7 +219,7 @@ func (s Spool) Pending() ([]*Spooled, error) {
 			if err == nil {
 				list = append(list, p)
 			} else if !errors.Is(err, fs.ErrNotExist) { // another process just sent it
-				errs = append(errs, fmt.Errorf("read %s: %w: move it away to go on without it", filepath.Join(s.Dir, name), err))
+				errs = append(errs, fmt.Errorf("cannot read %s: %w: move it away to continue without it", filepath.Join(s.Dir, name), err))
 			}
 		}
 	}
@@ -230,7 +230,7 @@ func (s Spool) Pending() ([]*Spooled, error) {
 // a day.
 func (s Spool) sweep(e fs.DirEntry) {
 	info, err := e.Info()
-	if err == nil && (strings.HasPrefix(e.Name(), donePrefix) || s.Now().Sub(info.ModTime()) > 24*time.Hour) {
+	if err == nil && (strings.HasPrefix(e.Name(), donePrefix) || timeBy(s.Now).Sub(info.ModTime()) > 24*time.Hour) {
 		_ = os.RemoveAll(filepath.Join(s.Dir, e.Name()))
 	}
 }
@@ -240,14 +240,14 @@ func (s Spool) sweep(e fs.DirEntry) {
 func (s Spool) Done(p *Spooled) error {
 	away := filepath.Join(s.Dir, donePrefix+filepath.Base(p.dir))
 	if err := os.RemoveAll(away); err != nil { // left by a killed process
-		return fmt.Errorf("take the report of run %s out of the spool: %w", p.Run, err)
+		return fmt.Errorf("cannot remove the report of run %s from the spool: %w", p.Run, err)
 	}
 	err := os.Rename(p.dir, away)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // already removed by another process
 	}
 	if err != nil {
-		return fmt.Errorf("take the report of run %s out of the spool: %w", p.Run, err)
+		return fmt.Errorf("cannot remove the report of run %s from the spool: %w", p.Run, err)
 	}
 	failpoint.At("spool.leaving")
 	return errors.Join(disk.SyncDir(s.Dir), os.RemoveAll(away))

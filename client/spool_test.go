@@ -190,7 +190,7 @@ func TestSpoolRefuses(t *testing.T) {
 	}
 	info, err := os.Stat(s.spool.Dir)
 	if err != nil || info.Mode().Perm() != fs.FileMode(0o700) {
-		t.Errorf("others may look into the spool: %v, %v", info.Mode(), err)
+		t.Errorf("others may cannot read the spool: %v, %v", info.Mode(), err)
 	}
 }
 

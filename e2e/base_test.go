@@ -15,7 +15,7 @@ import (
 
 // slowed makes matmul compute one row of blocks twice: one of 17 for N=544,
 // which is 5.9 % more work. The loop itself is not inlined, so that both commits have
-// the same machine code for it: without that, the compiler made the slower one faster.
+// identical machine code for it: without that, the compiler made the slower one faster.
 const slowed = `
 void matmul(int n, const float *a, const float *b, float *c) {
   memset(c, 0, sizeof(float) * (size_t)BLOCK_M * (size_t)n);

@@ -81,8 +81,8 @@ func TestThrottledRoundIsDropped(t *testing.T) {
 	if len(run.Rounds) != 3 || run.Rounds[0].Dropped == "" {
 		t.Fatalf("%d rounds, want three attempts at the first, all dropped\n%s", len(run.Rounds), out)
 	}
-	if !strings.Contains(string(out), "slowed itself down") || cmd.ProcessState.ExitCode() != 2 {
-		t.Errorf("exit code %d, want 2, and a word on why\n%s", cmd.ProcessState.ExitCode(), out)
+	if !strings.Contains(string(out), "the device throttled") || cmd.ProcessState.ExitCode() != 2 {
+		t.Errorf("exit code %d, want 2, and the reason\n%s", cmd.ProcessState.ExitCode(), out)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestKillNine(t *testing.T) {
 			t.Errorf("kill %d: the next start left the clocks at %+v\n%s", kill, g, out)
 		}
 		if done > 0 && !strings.Contains(string(out), "interrupted run was saved") && run.End.State == measure.Interrupted {
-			t.Errorf("kill %d: nobody says that an interrupted run was saved\n%s", kill, out)
+			t.Errorf("kill %d: it does not say that an interrupted run was saved\n%s", kill, out)
 		}
 	}
 	t.Logf("%d kills: %d left rounds behind, %d left the clocks locked", kills, withRounds, locked)
@@ -197,8 +197,7 @@ func processesIn(dir string) []string {
 	return pids
 }
 
-// Two pawls on one device: one waits and says for whom, and their rounds do
-// not overlap.
+// Two pawls on one device: one waits and names the other, and their rounds do not overlap.
 func TestTwoPawlsOneDevice(t *testing.T) {
 	needsTime(t)
 	a, stub := gpuFolder(t)
@@ -213,7 +212,7 @@ func TestTwoPawlsOneDevice(t *testing.T) {
 		return cmd, readUntil(t, stderr, until)
 	}
 	one, rest := begin(a, "5000", "round 1 of")
-	other, otherRest := begin(b, "3", "waiting for NVIDIA L4, which process")
+	other, otherRest := begin(b, "3", "waiting for NVIDIA L4, held by process")
 	must(t, one.Process.Signal(os.Interrupt)) // the second waits for it
 	said, otherSaid := <-rest, <-otherRest
 	if err := one.Wait(); one.ProcessState.ExitCode() != 5 {
@@ -222,7 +221,7 @@ func TestTwoPawlsOneDevice(t *testing.T) {
 	if err := other.Wait(); err != nil {
 		t.Errorf("the second: %v\n%s", err, otherSaid)
 	}
-	if strings.Count(otherSaid, "waiting for NVIDIA L4, which process") != 1 || strings.Contains(said, "waiting for") {
+	if strings.Count(otherSaid, "waiting for NVIDIA L4, held by process") != 1 || strings.Contains(said, "waiting for") {
 		t.Errorf("the second must wait and say for whom:\n%s\nthe first:\n%s", otherSaid, said)
 	}
 	first, last := span(t, load(t, filepath.Join(a, "results/current.json"))), span(t, load(t, filepath.Join(b, "results/current.json")))

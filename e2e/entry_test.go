@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestLabEntry is what an entry in the journal costs a command: pawl validate with and
+// TestLabEntry is what an entry in the journal costs a command: pawl suite check with and
 // without an open session, in turns, for docs/lab/learning.md.
 func TestLabEntry(t *testing.T) {
 	if os.Getenv("PAWL_LAB") == "" {
@@ -37,7 +37,7 @@ func TestLabEntry(t *testing.T) {
 	var times [2][]time.Duration
 	var more []time.Duration
 	for range pairs {
-		without, with := run(folders[0], "validate"), run(folders[1], "validate")
+		without, with := run(folders[0], "suite", "check"), run(folders[1], "suite", "check")
 		times[0], times[1], more = append(times[0], without), append(times[1], with), append(more, with-without)
 	}
 	for _, list := range [][]time.Duration{times[0], times[1], more} {

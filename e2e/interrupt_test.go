@@ -17,7 +17,7 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// aLongRun is a command that measures for minutes unless somebody ends it.
+// aLongRun is a command that measures for minutes unless it is stopped.
 func aLongRun(t *testing.T) (dir string, cmd *exec.Cmd) {
 	t.Helper()
 	dir = t.TempDir()
@@ -61,9 +61,9 @@ func keptOf(t *testing.T, dir, said string, err error) {
 		t.Errorf("the record ends with %+v after %d rounds", run.End, len(run.Rounds))
 	}
 	rounds := fmt.Sprintf("%d round", len(run.Rounds))
-	for _, want := range []string{"keeping what was done", "interrupted after " + rounds, "kept in results/current.json"} {
+	for _, want := range []string{"saving what is done", "interrupted after " + rounds, "saved in results/current.json"} {
 		if !strings.Contains(said, want) {
-			t.Errorf("nobody says %q:\n%s", want, said)
+			t.Errorf("it does not say %q:\n%s", want, said)
 		}
 	}
 	if left := processesIn(dir); len(left) > 0 {
@@ -135,8 +135,7 @@ func TestControlCOnATerminal(t *testing.T) {
 	}
 }
 
-// Two pawls in one folder would write one record: the second waits, and says for
-// whom.
+// Two pawls in one folder would write one record: the second waits and names the first.
 func TestTwoPawlsOneFolder(t *testing.T) {
 	needsTime(t)
 	dir, first := aLongRun(t)
@@ -146,7 +145,7 @@ func TestTwoPawlsOneFolder(t *testing.T) {
 	rest := readUntil(t, stderr, "round 1 of 500 done")
 	holder := fmt.Sprintf("process %d (pawl bench)", first.Process.Pid)
 	pawl(t, dir, "bench", "--wait", "300ms").want(t, 3,
-		"waiting for results/current.json, which "+holder+" holds",
+		"waiting for results/current.json, held by "+holder,
 		"results/current.json is still being written by "+holder)
 	pawl(t, dir, "bench", "--rounds", "1", "--samples", "5", "--out", "results/other.json", "--wait", "0s").want(t, 3, "is in use by "+holder) // the CPU is taken, too
 	must(t, first.Process.Signal(os.Interrupt))

@@ -33,7 +33,7 @@ func TestLabSessions(t *testing.T) {
 		}
 	}
 	time.Sleep(time.Second) // then the folder is quiet
-	for _, args := range []string{"session list", "lesson list", "learn report", "version"} {
+	for _, args := range []string{"session list", "lesson list", "session report", "version"} {
 		var took []time.Duration
 		for range 1 + times {
 			cmd := exec.CommandContext(t.Context(), binary, strings.Fields(args)...)

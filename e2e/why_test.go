@@ -20,14 +20,14 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// changes are what somebody might do to a kernel, with what pawl must say of it.
+// changes are realistic changes to a kernel, with what pawl must report about them.
 var changes = []struct {
 	name  string // of the source in testdata/why
 	cause string // of internal/explain/diagnose/causes
 	words []string
 	moves map[string][2]float64 // how many times as much of a quantity there must be, at least and at most
 }{
-	{"stride", "host-cache", []string{"misses the first cache more"}, map[string][2]float64{"host_l1_misses": {5, 50}, "host_instructions": {1, 2.5}}},
+	{"stride", "host-cache", []string{"misses the l1 data cache more often"}, map[string][2]float64{"host_l1_misses": {5, 50}, "host_instructions": {1, 2.5}}},
 	{"tile", "host-instructions", []string{"more instructions", "loop overhead"}, map[string][2]float64{"host_instructions": {2, 6}, "host_branches": {3, 15}, "host_l1_misses": {0.5, 2}}},
 	{"scalar", "host-vector", []string{"vector instructions are gone or narrower"}, map[string][2]float64{"host_instructions": {6, 30}, "host_l1_misses": {0.5, 2}}},
 }

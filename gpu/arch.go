@@ -50,7 +50,7 @@ func FindArch(name string) (Arch, error) {
 	key := archKey(name)
 	i := slices.IndexFunc(all, func(a Arch) bool { return archKey(a.Name) == key })
 	if key == "" || i < 0 {
-		return Arch{}, fmt.Errorf("architecture %.40q: pawl knows %s", name, strings.Join(ArchNames(), ", "))
+		return Arch{}, fmt.Errorf("unknown architecture %.40q (known: %s)", name, strings.Join(ArchNames(), ", "))
 	}
 	return all[i], nil
 }

@@ -72,7 +72,7 @@ var sourceTitles = map[Source]string{
 	fromB200:       "NVIDIA, DGX B200 and HGX B200 datasheets, which differ",
 	fromRTX50:      "NVIDIA, RTX Blackwell whitepaper",
 	fromProperties: "device properties printed in public logs",
-	fromReport:     "device attributes in a Nsight Compute report",
+	fromReport:     "device attributes in an Nsight Compute report",
 	fromArithmetic: "computed: SMs x FP32 lanes x 2 x boost clock, and the guide's ratio of FP32 to FP64",
 }
 

@@ -33,7 +33,7 @@ func ParseClockPolicy(s string) (ClockPolicy, error) {
 	}
 	mhz, err := strconv.Atoi(strings.TrimSuffix(s, "MHz"))
 	if err != nil || !strings.HasSuffix(s, "MHz") || mhz <= 0 {
-		return ClockPolicy{}, fmt.Errorf("clock policy %q: want free, base, max or a frequency such as 1500MHz", s)
+		return ClockPolicy{}, fmt.Errorf("clock policy %q: must be free, base, max or a frequency such as 1500MHz", s)
 	}
 	return ClockPolicy{Mode: ClocksFixed, MHz: mhz}, nil
 }

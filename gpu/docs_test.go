@@ -41,8 +41,8 @@ func hardware() string {
 	b.WriteString(`# Hardware
 
 What pawl knows of GPUs: the limits that occupancy is computed from, and the peaks that a roofline is drawn with. ` +
-		"`pawl gpu`" + ` shows
-them, ` + "`pawl occupancy`" + ` computes with them. The small word behind a figure is its [source](#sources). A figure with a question
+		"`pawl device show`" + ` shows
+them, ` + "`pawl device occupancy`" + ` computes with them. The small word behind a figure is its [source](#sources). A figure with a question
 mark is one on which sources differ, or for which none of NVIDIA's was read; of several the highest is taken, because a time is
 held against it.
 
@@ -54,7 +54,7 @@ Per streaming multiprocessor (SM). Sizes in KB of 1024 bytes; steps in bytes, or
 `)
 	b.WriteString(archRows())
 	b.WriteString(`
-The same on all: 32 threads in a warp, 1024 threads in a block, 65536 registers on an SM and in a block, 255 registers in a
+The same on all: 32 threads per warp, 1024 threads per block, 65536 registers per SM and per block, 255 registers per
 thread, 48 KB of static shared memory. More than 48 KB needs dynamic shared memory and an opt-in. The carve-out is how much of
 the SM's memory is shared memory; the rest is L1 cache. Barriers are counted from sm_90 on, two for every block an SM can hold.
 

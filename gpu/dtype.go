@@ -45,5 +45,5 @@ func ParseDType(name string) (DType, error) {
 	if d, ok := dtypeNames[lower]; ok {
 		return d, nil
 	}
-	return "", fmt.Errorf("number format %.40q: no peak is known for it, only for %v", name, DTypes())
+	return "", fmt.Errorf("number format %.40q has no known peak (known: %v)", name, DTypes())
 }

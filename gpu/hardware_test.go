@@ -272,7 +272,7 @@ func FuzzNames(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, name string) {
 		if arch, err := gpu.FindArch(name); err == nil && !slices.Contains(gpu.ArchNames(), arch.Name) {
-			t.Errorf("%q is an architecture without a name", name)
+			t.Errorf("%q is an unknown architecture without a name", name)
 		}
 		for _, c := range gpu.FindCards(name) {
 			if !slices.Contains(gpu.CardNames(), c.Name) {

@@ -98,11 +98,11 @@ func (a Arch) check(l Launch) error {
 		{"barriers", l.Barriers, 0},
 	} {
 		if v.value < v.least || v.value > maxLaunchValue {
-			return fmt.Errorf("occupancy on %s: %s %d: want %d to %d", a.Name, v.name, v.value, v.least, maxLaunchValue)
+			return fmt.Errorf("occupancy on %s: %s %d: must be %d to %d", a.Name, v.name, v.value, v.least, maxLaunchValue)
 		}
 	}
 	if most := a.SharedPerSM.Value; l.Carveout > most {
-		return fmt.Errorf("occupancy on %s: carve-out %d: an SM has %d bytes of shared memory at most", a.Name, l.Carveout, most)
+		return fmt.Errorf("occupancy on %s: carve-out %d: an SM has at most %d bytes of shared memory", a.Name, l.Carveout, most)
 	}
 	return nil
 }
@@ -132,11 +132,11 @@ func (a Arch) occupy(l Launch) Occupancy {
 	o.WarpsPerSM = o.BlocksPerSM * o.WarpsPerBlock
 	o.Occupancy = float64(o.WarpsPerSM) / float64(a.WarpsPerSM.Value)
 	if total := l.StaticShared + l.DynamicShared; total > a.SharedStatic.Value && o.BlocksPerSM > 0 {
-		o.Notes = append(o.Notes, fmt.Sprintf("more than %s of shared memory in a block needs the attribute "+
+		o.Notes = append(o.Notes, fmt.Sprintf("more than %s of shared memory per block needs the attribute "+
 			"cudaFuncAttributeMaxDynamicSharedMemorySize, set before the launch", bytesText(a.SharedStatic.Value)))
 	}
 	if !a.RegisterStep.Certain {
-		o.Notes = append(o.Notes, fmt.Sprintf("the steps in which %s hands out registers and shared memory are second hand (%s)",
+		o.Notes = append(o.Notes, fmt.Sprintf("the steps in which %s allocates registers and shared memory come from a secondary source (%s)",
 			a.Name, a.RegisterStep.Source.Title()))
 	}
 	return o
@@ -144,7 +144,7 @@ func (a Arch) occupy(l Launch) Occupancy {
 
 func (a Arch) blocksByWarps(o *Occupancy) int {
 	if most := a.ThreadsPerBlock.Value; o.Launch.Threads > most {
-		o.refuse("a block has %d threads at most, not %d", most, o.Launch.Threads)
+		o.refuse("a block can have at most %d threads, not %d", most, o.Launch.Threads)
 		return 0
 	}
 	return a.WarpsPerSM.Value / o.WarpsPerBlock
@@ -156,13 +156,13 @@ func (a Arch) blocksByRegisters(o *Occupancy) int {
 	perWarp := roundUp(o.Launch.Registers*warpSize, a.RegisterStep.Value)
 	o.RegistersPerBlock = perWarp * o.WarpsPerBlock
 	if most := a.RegistersPerThread.Value; o.Launch.Registers > most {
-		o.refuse("a thread has %d registers at most, not %d", most, o.Launch.Registers)
+		o.refuse("a thread can have at most %d registers, not %d", most, o.Launch.Registers)
 		return 0
 	}
 	// The hardware check assumes that all partitions are filled equally.
 	assumed := perWarp * roundUp(o.WarpsPerBlock, a.Partitions.Value)
 	if most := a.RegistersPerBlock.Value; assumed > most {
-		o.refuse("a block has %d registers at most, not %d", most, assumed)
+		o.refuse("a block can have at most %d registers, not %d", most, assumed)
 		return 0
 	}
 	warps := a.RegistersPerSM.Value / a.Partitions.Value / perWarp * a.Partitions.Value
@@ -177,11 +177,11 @@ func (a Arch) blocksByShared(o *Occupancy) int {
 	o.SharedPerBlock = roundUp(total+a.SharedReserved.Value, a.SharedStep.Value)
 	o.SharedPerSM = a.carveout(l.Carveout)
 	if most := a.SharedStatic.Value; l.StaticShared > most {
-		o.refuse("a block has %d bytes of static shared memory at most, not %d; more has to be dynamic", most, l.StaticShared)
+		o.refuse("a block can have at most %d bytes of static shared memory, not %d; more must be dynamic", most, l.StaticShared)
 		return 0
 	}
 	if most := a.SharedPerBlock.Value; o.SharedPerBlock > most+a.SharedReserved.Value {
-		o.refuse("a block has %d bytes of shared memory at most, not %d", most, total)
+		o.refuse("a block can have at most %d bytes of shared memory, not %d", most, total)
 		return 0
 	}
 	if o.SharedPerSM < o.SharedPerBlock {

@@ -113,13 +113,13 @@ func TestRefused(t *testing.T) {
 		why    string
 		raise  string
 	}{
-		{"threads", "sm_80", gpu.Launch{Threads: 1025, Registers: 32}, "a block has 1024 threads at most, not 1025", "1024 threads in a block would allow 2 blocks (64 warps)"},
-		{"registers of a thread", "sm_80", gpu.Launch{Threads: 128, Registers: 256}, "a thread has 255 registers at most, not 256", "255 registers or fewer would allow 2 blocks"},
+		{"threads", "sm_80", gpu.Launch{Threads: 1025, Registers: 32}, "a block can have at most 1024 threads, not 1025", "1024 threads per block would allow 2 blocks (64 warps)"},
+		{"registers per thread", "sm_80", gpu.Launch{Threads: 128, Registers: 256}, "a thread can have at most 255 registers, not 256", "255 registers or fewer would allow 2 blocks"},
 		// 96 registers in 22 warps would be 67584; the check rounds to 24 warps.
-		{"registers of a block", "sm_80", gpu.Launch{Threads: 704, Registers: 96}, "a block has 65536 registers at most, not 73728", "80 registers or fewer would allow 1 block"},
-		{"shared memory", "sm_89", gpu.Launch{Threads: 128, DynamicShared: 99<<10 + 1}, "a block has 101376 bytes of shared memory at most, not 101377", "99 KB of shared memory or less in a block would allow 1 block"},
-		{"static shared memory", "sm_89", gpu.Launch{Threads: 128, StaticShared: 50 << 10}, "a block has 49152 bytes of static shared memory at most, not 51200; more has to be dynamic", "dynamic shared memory instead of static would allow 1 block"},
-		{"both", "sm_75", gpu.Launch{Threads: 1024, Registers: 80, DynamicShared: 70000}, "a block has 65536 registers at most, not 81920", "64 registers or fewer and 64 KB of shared memory or less in a block would allow 1 block"},
+		{"registers of a block", "sm_80", gpu.Launch{Threads: 704, Registers: 96}, "a block can have at most 65536 registers, not 73728", "80 registers or fewer would allow 1 block"},
+		{"shared memory", "sm_89", gpu.Launch{Threads: 128, DynamicShared: 99<<10 + 1}, "a block can have at most 101376 bytes of shared memory, not 101377", "99 KB of shared memory or less per block would allow 1 block"},
+		{"static shared memory", "sm_89", gpu.Launch{Threads: 128, StaticShared: 50 << 10}, "a block can have at most 49152 bytes of static shared memory, not 51200; more must be dynamic", "dynamic shared memory instead of static would allow 1 block"},
+		{"both", "sm_75", gpu.Launch{Threads: 1024, Registers: 80, DynamicShared: 70000}, "a block can have at most 65536 registers, not 81920", "64 registers or fewer and 64 KB of shared memory or less per block would allow 1 block"},
 		{"barriers", "sm_90", gpu.Launch{Threads: 128, Barriers: 65}, "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -157,13 +157,13 @@ func TestRaises(t *testing.T) {
 			gpu.Launch{Threads: 256, Registers: 168, StaticShared: 32 << 10, Carveout: 64 << 10},
 			[]string{
 				"128 registers or fewer and a carve-out of 100 KB would allow 2 blocks",
-				"128 registers or fewer and 31 KB of shared memory or less in a block would allow 2 blocks",
-				"40 registers or fewer and 9856 bytes of shared memory or less in a block would allow 6 blocks",
-				"384 threads in a block would allow 1 block (12 warps)",
+				"128 registers or fewer and 31 KB of shared memory or less per block would allow 2 blocks",
+				"40 registers or fewer and 9856 bytes of shared memory or less per block would allow 6 blocks",
+				"384 threads per block would allow 1 block (12 warps)",
 			},
 		},
-		{"small blocks", "sm_75", gpu.Launch{Threads: 32, Registers: 20}, []string{"64 threads in a block would allow 16 blocks (32 warps)"}},
-		{"large blocks", "sm_86", gpu.Launch{Threads: 1024, Registers: 32}, []string{"768 threads in a block would allow 2 blocks (48 warps)"}},
+		{"small blocks", "sm_75", gpu.Launch{Threads: 32, Registers: 20}, []string{"64 threads per block would allow 16 blocks (32 warps)"}},
+		{"large blocks", "sm_86", gpu.Launch{Threads: 1024, Registers: 32}, []string{"768 threads per block would allow 2 blocks (48 warps)"}},
 		{"full", "sm_80", gpu.Launch{Threads: 256, Registers: 32}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -188,10 +188,10 @@ func TestOccupancyInput(t *testing.T) {
 		launch gpu.Launch
 		want   string
 	}{
-		{gpu.Launch{}, "occupancy on sm_89: threads 0: want 1 to 1073741824"},
-		{gpu.Launch{Threads: 1, Registers: -1}, "occupancy on sm_89: registers -1: want 0 to 1073741824"},
-		{gpu.Launch{Threads: 1, DynamicShared: 1 << 40}, "occupancy on sm_89: dynamic shared memory 1099511627776: want 0 to 1073741824"},
-		{gpu.Launch{Threads: 1, Carveout: 102401}, "occupancy on sm_89: carve-out 102401: an SM has 102400 bytes of shared memory at most"},
+		{gpu.Launch{}, "occupancy on sm_89: threads 0: must be 1 to 1073741824"},
+		{gpu.Launch{Threads: 1, Registers: -1}, "occupancy on sm_89: registers -1: must be 0 to 1073741824"},
+		{gpu.Launch{Threads: 1, DynamicShared: 1 << 40}, "occupancy on sm_89: dynamic shared memory 1099511627776: must be 0 to 1073741824"},
+		{gpu.Launch{Threads: 1, Carveout: 102401}, "occupancy on sm_89: carve-out 102401: an SM has at most 102400 bytes of shared memory"},
 	} {
 		_, err := arch.Occupancy(tt.launch)
 		if err == nil || err.Error() != tt.want {

@@ -41,7 +41,7 @@ func (a Arch) occupancyOptions(o Occupancy) []OccupancyOption {
 	if threads := a.betterThreads(o); threads > 0 {
 		l := o.Launch
 		l.Threads = threads
-		add(fmt.Sprintf("%d threads in a block", threads), l)
+		add(fmt.Sprintf("%d threads per block", threads), l)
 	}
 	return list
 }
@@ -112,7 +112,7 @@ func (a Arch) sharedSteps(o Occupancy, base change, n, target int) []change {
 	if budget < 0 {
 		return list
 	}
-	less := base.and(bytesText(budget) + " of shared memory or less in a block")
+	less := base.and(bytesText(budget) + " of shared memory or less per block")
 	less.launch.StaticShared = min(l.StaticShared, budget, a.SharedStatic.Value)
 	less.launch.DynamicShared = budget - less.launch.StaticShared
 	return append(list, less)

@@ -60,7 +60,7 @@ func (r CaseRound) append(b []byte) ([]byte, error) {
 	}{r.Round, r.Batch, r.SamplesPerTurn, r.Quantum, r.Unsteady, r.Error, r.Note, r.Verified, r.Compared, r.Outside}
 	head, err := json.Marshal(facts)
 	if err != nil {
-		return nil, fmt.Errorf("write a round: %w", err)
+		return nil, fmt.Errorf("cannot write a round: %w", err)
 	}
 	b = append(b, head[:len(head)-1]...)
 	for _, f := range r.series() {

@@ -50,7 +50,7 @@ func expect(d *jsontext.Decoder, kind jsontext.Kind) error {
 		return err
 	}
 	if token.Kind() != kind {
-		return fmt.Errorf("want %v, have %v", kind, token.Kind())
+		return fmt.Errorf("expected %v, got %v", kind, token.Kind())
 	}
 	return nil
 }

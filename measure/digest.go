@@ -93,7 +93,7 @@ func (d *digestReader) check(stated string) (ok bool, err error) {
 		return false, nil
 	}
 	if have := res.String(); have != stated {
-		return false, fmt.Errorf("%w: it says %s, its content is %s", ErrDigest, stated, have)
+		return false, fmt.Errorf("%w: its digest is %s, but its content has %s", ErrDigest, stated, have)
 	}
 	return true, nil
 }

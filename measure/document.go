@@ -46,10 +46,10 @@ func WriteJournal(w io.Writer, journal io.ReadSeeker) (*Run, error) {
 			}
 			buf = buf[:f.size]
 			if _, err := journal.Seek(f.offset, io.SeekStart); err != nil {
-				return fmt.Errorf("read the journal: %w", err)
+				return fmt.Errorf("cannot read the journal: %w", err)
 			}
 			if _, err := io.ReadFull(journal, buf); err != nil {
-				return fmt.Errorf("read the journal: %w", err)
+				return fmt.Errorf("cannot read the journal: %w", err)
 			}
 			if err := emit(buf); err != nil {
 				return err
@@ -145,7 +145,7 @@ func writeDocument(w io.Writer, run *Run, rounds func(i int, emit func([]byte) e
 		_, d.err = fmt.Fprintf(w, "\"digest\":%q}\n", sum)
 	}
 	if d.err != nil {
-		return fmt.Errorf("write run record: %w", d.err)
+		return fmt.Errorf("cannot write the run record: %w", d.err)
 	}
 	return nil
 }

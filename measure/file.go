@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -16,7 +15,7 @@ import (
 )
 
 // ErrDigest is wrapped by the error for a document that was changed after pawl wrote it.
-var ErrDigest = errors.New("the record was changed after it was written (to use it all the same, remove its \"digest\")")
+var ErrDigest = errors.New("the record was changed after it was written (to use it anyway, remove its \"digest\")")
 
 const (
 	// compressAbove is the journal size above which the document is compressed.
@@ -60,7 +59,7 @@ func ScanFile(path string, each func(*Case, CaseRound) error) (*Run, error) {
 func scanFile(path string, each eachRound) (*Run, error) {
 	f, err := openAny(path)
 	if err != nil {
-		return nil, fmt.Errorf("open run record: %w", err)
+		return nil, fmt.Errorf("cannot open the run record: %w", err)
 	}
 	defer f.Close()
 	var r io.Reader = bufio.NewReaderSize(f, 1<<18)
@@ -84,7 +83,7 @@ func scanFile(path string, each eachRound) (*Run, error) {
 	}
 	if !ok && run.Digest != "" { // a journal has no digest
 		run.Warnings = append(run.Warnings, Warning{
-			Code: "digest_unchecked", Message: "the file was laid out anew after pawl wrote it, so its digest cannot be checked",
+			Code: "digest_unchecked", Message: "the file was reformatted after pawl wrote it, so its digest cannot be checked",
 		})
 	}
 	return run, nil
@@ -114,12 +113,12 @@ func Save(path string, run *Run) error {
 func Finish(journal, path string) (string, *Run, error) {
 	f, err := os.Open(journal)
 	if err != nil {
-		return "", nil, fmt.Errorf("finish run record: %w", err)
+		return "", nil, fmt.Errorf("cannot finish the run record: %w", err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return "", nil, fmt.Errorf("finish run record: %w", err)
+		return "", nil, fmt.Errorf("cannot finish the run record: %w", err)
 	}
 	if info.Size() > compressAbove && !strings.HasSuffix(path, ".zst") {
 		path += ".zst"
@@ -130,42 +129,30 @@ func Finish(journal, path string) (string, *Run, error) {
 		return err
 	})
 	if err != nil {
-		return "", nil, fmt.Errorf("finish run record %s: %w", path, err)
+		return "", nil, fmt.Errorf("cannot finish the run record %s: %w", path, err)
 	}
 	if err := os.Remove(journal); err != nil {
-		return "", nil, fmt.Errorf("finish run record: %w", err)
+		return "", nil, fmt.Errorf("cannot finish the run record: %w", err)
 	}
 	return path, run, nil
 }
 
-// replaceFile writes a temporary file next to path, syncs it, and renames it to path.
-func replaceFile(path string, write func(io.Writer) error) (err error) {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
+// replaceFile writes a record atomically, compressed if its name says so.
+func replaceFile(path string, write func(io.Writer) error) error {
+	err := disk.Replace(path, 0o644, func(w io.Writer) error { return writeTo(w, path, write) })
 	if err != nil {
-		return fmt.Errorf("write run record: %w", err)
+		return fmt.Errorf("cannot write the run record: %w", err)
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	if err := errors.Join(writeTo(f, path, write), f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return fmt.Errorf("write run record: %w", err)
-	}
-	return disk.SyncDir(dir)
+	return nil
 }
 
-func writeTo(f *os.File, path string, write func(io.Writer) error) error {
+func writeTo(f io.Writer, path string, write func(io.Writer) error) error {
 	if !strings.HasSuffix(path, ".zst") {
 		return write(f)
 	}
 	z, err := zstd.NewWriter(f, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<20))
 	if err != nil {
-		return fmt.Errorf("compress run record: %w", err)
+		return fmt.Errorf("cannot compress the run record: %w", err)
 	}
 	return errors.Join(write(z), z.Close())
 }

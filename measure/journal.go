@@ -52,7 +52,7 @@ func CreateJournal(path string, h Header) (*Journal, error) {
 	h.Schema = SchemaRun
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o644)
 	if err != nil {
-		return nil, fmt.Errorf("start the journal of a run: %w", err)
+		return nil, fmt.Errorf("cannot start the journal of a run: %w", err)
 	}
 	j := &Journal{file: f, declared: map[CaseKey]int{}}
 	if err := j.add(openRecord{Record: "open", Schema: SchemaJournal, Run: h}); err != nil {

@@ -198,12 +198,12 @@ func TestReadersRefuse(t *testing.T) {
 		{"a later version", strings.Replace(good, "pawl.run/v1", "pawl.run/v2", 1), "use a newer pawl"},
 		{"one changed sample", strings.Replace(good, "59392", "59391", 1), "changed after it was written"},
 		{"half a document", good[:len(good)/2], "run record"},
-		{"two documents", good + good, "something follows"},
+		{"two documents", good + good, "data follows its end"},
 		{"a number that is none", strings.Replace(good, "59392", `"x"`, 1), "not a number"},
 		{"a number too large", strings.Replace(good, "59392", "1e999", 1), "out of range"},
 		{"a damaged line in the middle", lines[0] + lines[1] + "{broken\n" + strings.Join(lines[2:], ""), "damaged"},
 		{"a case that was never declared", lines[0] + `{"record":"round","round":{"round":0},"results":[{"case":9,"data":{}}]}` + "\n", "never declared"},
-		{"a journal cut in its first line", lines[0][:40], "without its first line"},
+		{"a journal cut in its first line", lines[0][:40], "the journal has no first line"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

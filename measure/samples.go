@@ -20,7 +20,7 @@ func (s Samples) append(b []byte) ([]byte, error) {
 	b = append(b, '[')
 	for i, v := range s {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, fmt.Errorf("sample %d is %v: a record holds finite numbers only", i, v)
+			return nil, fmt.Errorf("sample %d is %v: a record can hold only finite numbers", i, v)
 		}
 		if i > 0 {
 			b = append(b, ',')
@@ -74,7 +74,7 @@ func parseSamples(b []byte) (Samples, error) {
 		return nil, nil
 	}
 	if len(b) < 2 || b[0] != '[' || b[len(b)-1] != ']' {
-		return nil, fmt.Errorf("samples: want an array of numbers, have %.20q", b)
+		return nil, fmt.Errorf("samples: expected an array of numbers, got %.20q", b)
 	}
 	b = bytes.TrimSpace(b[1 : len(b)-1])
 	if len(b) == 0 {

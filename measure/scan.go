@@ -62,7 +62,7 @@ var ErrNotRecord = errors.New("not a pawl record")
 func (s *scanner) firstKey() (string, error) {
 	d := s.d
 	if err := expect(d, '{'); err != nil {
-		return "", fmt.Errorf("%w: it does not begin with a JSON object (%w)", ErrNotRecord, err)
+		return "", fmt.Errorf("%w: it does not start with a JSON object (%w)", ErrNotRecord, err)
 	}
 	if d.PeekKind() == '}' {
 		return "", fmt.Errorf("%w: empty object", ErrNotRecord)
@@ -105,7 +105,7 @@ func (s *scanner) document(key string) (*Run, error) {
 		return nil, fmt.Errorf("run record: %w", err)
 	}
 	if d.PeekKind() != 0 {
-		return nil, errors.New("run record: something follows its end")
+		return nil, errors.New("run record: data follows its end")
 	}
 	return s.run, s.fill(header)
 }
@@ -171,7 +171,7 @@ func checkSchema(have, want string) error {
 	case have == "":
 		return fmt.Errorf("%w: it has no schema", ErrNotRecord)
 	case strings.HasPrefix(have, want[:strings.LastIndexByte(want, '/')+1]):
-		return fmt.Errorf("the record is %s and this pawl reads %s: use a newer pawl", have, want)
+		return fmt.Errorf("the record is %s, but this pawl reads %s: use a newer pawl", have, want)
 	default:
 		return fmt.Errorf("%w: its schema is %.40q, not %s", ErrNotRecord, have, want)
 	}

@@ -17,7 +17,7 @@ import (
 // line that is followed by others is damage, and an error.
 func (s *scanner) journal() (*Run, error) {
 	s.run.End.State = Interrupted
-	s.run.End.Reason = "the journal has no end: pawl was stopped while it measured"
+	s.run.End.Reason = "the journal has no end: pawl was stopped while measuring"
 	for first := true; ; first = false {
 		line, err := s.journalLine(first)
 		if err == nil {
@@ -33,7 +33,7 @@ func (s *scanner) journal() (*Run, error) {
 		case followed:
 			return nil, fmt.Errorf("journal is damaged near byte %d, and more lines follow: %w", at, err)
 		case s.run.Schema == "":
-			return nil, fmt.Errorf("%w: a journal without its first line", ErrNotRecord)
+			return nil, fmt.Errorf("%w: the journal has no first line", ErrNotRecord)
 		}
 		return s.run, nil
 	}
@@ -83,7 +83,7 @@ func (s *scanner) journalLine(opened bool) (journalLine, error) {
 		if key, err := s.firstKey(); err != nil {
 			return line, err
 		} else if key != "record" {
-			return line, fmt.Errorf("a line begins with %.20q, not \"record\"", key)
+			return line, fmt.Errorf("a line starts with %.20q, not \"record\"", key)
 		}
 	}
 	if err := decodeValue(s.d, &line.kind); err != nil {

@@ -57,7 +57,7 @@ func bigProcess(t *testing.T) {
 		t.Skip("writes 200 MB")
 	}
 	if testrun.Race { // it changes both memory and speed
-		t.Skip("runs at night: make nightly")
+		t.Skip("nightly test: run `make nightly`")
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
 	cmd.Env = append(os.Environ(), "PAWL_BIG_RECORD="+t.TempDir(), "GOMEMLIMIT=192MiB")

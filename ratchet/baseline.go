@@ -86,42 +86,42 @@ func (b *Baselines) allows(e Entry, old *Baseline) error {
 			return nil // the first entry of a case creates its baseline
 		}
 		if old.Commit != e.Commit {
-			return fmt.Errorf("it measured commit %.12s, and the baseline is %.12s", e.Commit, cmp.Or(old.Commit, "a number without a commit"))
+			return fmt.Errorf("it measured commit %.12s, but the baseline's commit is %.12s", e.Commit, cmp.Or(old.Commit, "not recorded"))
 		}
 		if slices.ContainsFunc(old.runs, e.Session.Run.Same) {
-			return fmt.Errorf("run %s is recorded already, or showed the gain: measure again", e.Session.Run)
+			return fmt.Errorf("run %s is already recorded, or is the run that showed the gain: measure again", e.Session.Run)
 		}
 	case KindMoved:
 		if !old.active() {
-			return errors.New("there is no baseline to move: record a first measurement")
+			return errors.New("there is no baseline to move: record a measurement first")
 		}
 		if old.Commit == e.Commit {
-			return fmt.Errorf("commit %.12s is the baseline already", e.Commit)
+			return fmt.Errorf("commit %.12s is already the baseline", e.Commit)
 		}
 	case KindReset:
 		if !old.active() {
-			return errors.New("there is no baseline to forget")
+			return errors.New("there is no baseline to reset")
 		}
 	case KindCarried:
 		if old != nil {
-			return errors.New("the testbed has had a baseline of its own")
+			return errors.New("the testbed has, or had, a baseline of its own")
 		}
 		if from := b.at[baselineKey{e.Case, e.From}]; !from.active() || from.Commit != e.Commit {
 			return fmt.Errorf("commit %.12s is not the baseline of testbed %s", e.Commit, e.From)
 		}
 	case KindMigrated:
 		if old != nil {
-			return errors.New("there is a baseline already, or one was reset: a file from before pawl knows less")
+			return errors.New("there is a baseline, or one was reset: a file from before pawl cannot replace it")
 		}
 	case KindSetAside:
 		if !old.active() {
-			return errors.New("there is no baseline whose session could be set aside")
+			return errors.New("there is no baseline with a session to set aside")
 		}
 		if old.Commit != e.Commit {
-			return fmt.Errorf("it names commit %.12s, and the baseline is %.12s", e.Commit, cmp.Or(old.Commit, "a number without a commit"))
+			return fmt.Errorf("it names commit %.12s, but the baseline's commit is %.12s", e.Commit, cmp.Or(old.Commit, "not recorded"))
 		}
 		if !slices.ContainsFunc(old.Sessions, func(s Session) bool { return s.Run.Same(*e.Run) }) {
-			return fmt.Errorf("run %s is none of its %s that count", e.Run, plural(len(old.Sessions), "session"))
+			return fmt.Errorf("run %s is not one of the baseline's sessions (%d in use)", e.Run, len(old.Sessions))
 		}
 	case KindAccepted: // always allowed: Check requires a reason and an actor
 	default:

@@ -42,17 +42,17 @@ func MayMove(p Policy, c Claim) (Move, []string) {
 	case math.IsNaN(c.Gain):
 		note(true, "no gain was measured")
 	case !(math.Log1p(c.Gain) >= least):
-		note(true, "the gain is %.1f %%, and a baseline moves from %.1f %% on", 100*c.Gain, 100*math.Expm1(least))
+		note(true, "the gain is %.1f %%, but a baseline moves only from %.1f %% on", 100*c.Gain, 100*math.Expm1(least))
 	default:
-		note(c.Move != Moves, "the gain of %.1f %% is not confirmed: the fresh rounds spread too much to be sure of it", 100*c.Gain)
+		note(c.Move != Moves, "the gain of %.1f %% is not confirmed: the fresh rounds vary too much", 100*c.Gain)
 	}
 	note(c.Fresh == RunRef{}, "no fresh rounds were measured")
-	note(c.Trigger == RunRef{}, "it is not known which run showed the gain")
-	note(c.Fresh.Same(c.Trigger), "the rounds are those that showed the gain: measure again, so that luck is not recorded")
+	note(c.Trigger == RunRef{}, "the run that showed the gain is not known")
+	note(c.Fresh.Same(c.Trigger), "the rounds are the ones that showed the gain: measure again, so that luck is not recorded")
 	note(!c.Main, "the commit is not on the main line: the baseline moves when the change is merged")
-	note(c.Dirty, "the build has changes that are in no commit")
-	note(c.Commit == "", "there is no commit to point at")
-	note(c.Trust == measure.SelfTimed, "the change was measured by its own harness, which nobody believes")
+	note(c.Dirty, "the build has uncommitted changes")
+	note(c.Commit == "", "the commit is not known")
+	note(c.Trust == measure.SelfTimed, "the change was measured by its own harness, which is not trusted")
 	note(c.Trust == measure.TrustImported, "the samples come from a file")
 	note(!c.Correct, "the results were not shown to be correct")
 	if len(against) > 0 {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/stats"
 )
@@ -28,9 +29,9 @@ func (b Baseline) AsBase(p Policy, candidate Evidence, now Session) Evidence {
 	e := candidate
 	e.Base, e.HasBase, e.BaseError = nil, true, ""
 	if len(alike) < p.MinSessions && (unlike != "" || len(alike) == 0) {
-		e.Unlike = fmt.Sprintf("%d of %s can be compared, and %d are needed.", len(alike), plural(len(b.Sessions), "stored session"), p.MinSessions)
+		e.Unlike = fmt.Sprintf("%d of %s can be compared, but %d are needed.", len(alike), words.Plural(len(b.Sessions), "stored session"), p.MinSessions)
 		if unlike != "" {
-			e.Unlike += " Left out: " + unlike + "."
+			e.Unlike += " Excluded: " + unlike + "."
 		}
 	}
 	e.Paired, e.Stored, e.Reference = false, true, reference
@@ -84,15 +85,15 @@ func (b Baseline) Comparable(now Session) (alike []Session, unlike string) {
 func (s Session) incomparableReason(now Session, recipe string) string {
 	switch {
 	case s.Unit != now.Unit || direction(s.Better) != direction(now.Better):
-		return "counted in another unit or direction"
+		return "measured in another unit or direction"
 	case s.Recipe == "" || s.Definition == "" || s.Method == "":
 		return "from an older pawl, which did not record recipe, definition and method"
 	case s.Method != now.Method:
-		return fmt.Sprintf("timed by another method (%s, now %s)", s.Method, cmp.Or(now.Method, "not recorded"))
+		return fmt.Sprintf("timed with another method (%s, now %s)", s.Method, cmp.Or(now.Method, "not recorded"))
 	case s.Definition != now.Definition:
-		return "measured by another definition (suite or definition files)"
+		return "measured with another definition (suite or definition files)"
 	case s.Recipe != recipe:
-		return "built by another recipe than the newest"
+		return "built with a different recipe than the newest"
 	default:
 		return ""
 	}

@@ -127,37 +127,37 @@ func TestAgainst_LeavesOutUnlikeSessions(t *testing.T) {
 		says   string // of the sentence; empty if there is an answer
 	}{
 		"all alike":   {nil, nil, 8, ""},
-		"other units": {nil, func(s *ratchet.Session) { s.Unit = "cycles" }, 0, "0 of 8 stored sessions can be compared, and 5 are needed. Left out: 8 counted in another unit"},
+		"other units": {nil, func(s *ratchet.Session) { s.Unit = "cycles" }, 0, "0 of 8 stored sessions can be compared, but 5 are needed. Excluded: 8 measured in another unit"},
 		"better the other way": {
-			nil, func(s *ratchet.Session) { s.Better = measure.Higher }, 0, "Left out: 8 counted in another unit or direction.",
+			nil, func(s *ratchet.Session) { s.Better = measure.Higher }, 0, "Excluded: 8 measured in another unit or direction.",
 		},
 		"another method": {
 			nil, func(s *ratchet.Session) { s.Method = "v2 device hot trusted" }, 0,
-			"No answer: 0 of 8 stored sessions can be compared, and 5 are needed. Left out: 8 timed by another method (v1 device hot trusted, now v2 device hot trusted).",
+			"No answer: 0 of 8 stored sessions can be compared, but 5 are needed. Excluded: 8 timed with another method (v1 device hot trusted, now v2 device hot trusted).",
 		},
 		"a run without a method":     {nil, func(s *ratchet.Session) { s.Method = "" }, 0, "(v1 device hot trusted, now not recorded)"},
-		"another definition":         {nil, func(s *ratchet.Session) { s.Definition = "other" }, 0, "8 measured by another definition"},
+		"another definition":         {nil, func(s *ratchet.Session) { s.Definition = "other" }, 0, "8 measured with another definition"},
 		"the candidate's own recipe": {nil, func(s *ratchet.Session) { s.Recipe = "other" }, 8, ""},
 		"three of an older pawl": {
 			change(3, func(s *ratchet.Session) { s.Recipe, s.Definition, s.Method = "", "", "" }), nil, 5, "",
 		},
 		"four of an older pawl": {
 			change(4, func(s *ratchet.Session) { s.Recipe, s.Definition, s.Method = "", "", "" }), nil, 4,
-			"4 of 8 stored sessions can be compared, and 5 are needed. Left out: 4 from an older pawl",
+			"4 of 8 stored sessions can be compared, but 5 are needed. Excluded: 4 from an older pawl",
 		},
 		"an older pawl on both sides": {
 			change(8, func(s *ratchet.Session) { s.Recipe, s.Definition, s.Method = "", "", "" }),
 			func(s *ratchet.Session) { s.Recipe, s.Definition, s.Method = "", "", "" }, 0, "8 from an older pawl",
 		},
 		"the newest built by another recipe": {
-			change(2, func(s *ratchet.Session) { s.Recipe = "other" }), nil, 2, "Left out: 6 built by another recipe than the newest.",
+			change(2, func(s *ratchet.Session) { s.Recipe = "other" }), nil, 2, "Excluded: 6 built with a different recipe than the newest.",
 		},
 		"two reasons": {
 			change(4, func(s *ratchet.Session) {
 				if s.Method = "v0"; s.Run.ID == "7" {
 					s.Definition, s.Method = "other", method
 				}
-			}), nil, 4, "Left out: 1 measured by another definition (suite or definition files); 3 timed by another method (v0, now v1 device hot trusted).",
+			}), nil, 4, "Excluded: 1 measured with another definition (suite or definition files); 3 timed with another method (v0, now v1 device hot trusted).",
 		},
 	} {
 		rng := rand.New(rand.NewPCG(1, 2))

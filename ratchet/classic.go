@@ -8,7 +8,7 @@ import (
 )
 
 // ClassicWarning is added to every result of the classic policy.
-const ClassicWarning = "policy classic: on recordings of identical code it calls 18 % a regression (4 of 22 pairs); see docs/lab/judge.md"
+const ClassicWarning = "policy classic: on recordings of identical code it reports 18 % as regressions (4 of 22 pairs); see docs/lab/judge.md"
 
 // judgeClassic applies the decision table of pawl's first user literally: pooled samples per side,
 // percentile bootstrap intervals of the medians, and Cliff's delta. It wrongly treats samples as

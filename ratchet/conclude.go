@@ -52,7 +52,7 @@ func (r *Result) sentence() string {
 	}
 	text := fmt.Sprintf("Of %d cases: %s.", len(r.Cases), strings.Join(parts, ", "))
 	if n := len(r.Undecided); n > 0 {
-		text += fmt.Sprintf(" %d without an answer may stay so: %s.", n, strings.Join(r.Undecided, ", "))
+		text += fmt.Sprintf(" %d may stay undecided: %s.", n, strings.Join(r.Undecided, ", "))
 	}
 	if worst := r.worst(); worst != nil {
 		text += fmt.Sprintf(" Worst: %s, %s.", worst.Name, amount(*worst.Facts))

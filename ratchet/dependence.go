@@ -96,11 +96,11 @@ func varianceRatio(cases [][]float64, size int) (ratio float64, blocks int) {
 func (d Dependence) Words() string {
 	switch len(d) {
 	case 0:
-		return fmt.Sprintf("whether rounds here depend on each other is not known yet: a claim takes %d rounds, unless it is obvious", assumedRounds)
+		return fmt.Sprintf("it is not known yet whether rounds here depend on each other: a claim needs %d rounds, unless it is obvious", assumedRounds)
 	case 1:
-		return "rounds here do not depend on each other: a claim takes as few rounds as its size allows"
+		return "rounds here do not depend on each other: a claim needs only as many rounds as its size requires"
 	}
-	return fmt.Sprintf("rounds here depend on each other: the mean of %d of them varies %.1f times as much as that of independent ones; a claim takes %d rounds, unless it is obvious", assumedRounds, math.Sqrt(d.at(assumedRounds)), d.rounds())
+	return fmt.Sprintf("rounds here depend on each other: the mean of %d rounds varies %.1f times as much as that of independent rounds; a claim needs %d rounds, unless it is obvious", assumedRounds, math.Sqrt(d.at(assumedRounds)), d.rounds())
 }
 
 // at returns the ratio for a number of rounds. Beyond the estimated range it extrapolates linearly.

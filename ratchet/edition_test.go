@@ -114,7 +114,7 @@ func TestUnknownTestbed(t *testing.T) {
 		if c.Verdict != test.want {
 			t.Errorf("%d rounds, effect %v: %s: %s", test.rounds, test.effect, c.Verdict, c.Sentence)
 		}
-		if c.Verdict == ratchet.Inconclusive && !strings.Contains(c.Sentence, "a claim takes at least 16 of them here") {
+		if c.Verdict == ratchet.Inconclusive && !strings.Contains(c.Sentence, "a claim needs at least 16 rounds here") {
 			t.Errorf("it does not say what it takes: %s", c.Sentence)
 		}
 	}

@@ -91,7 +91,7 @@ func (r RunRef) Same(o RunRef) bool {
 	return r.ID != "" && r.ID == o.ID || r.Digest != "" && r.Digest == o.Digest
 }
 
-func (r RunRef) String() string { return cmp.Or(r.ID, r.Digest, "a run without a name") }
+func (r RunRef) String() string { return cmp.Or(r.ID, r.Digest, "an unnamed run") }
 
 // Testbed is the set of conditions that make stored numbers comparable: the testbed of a run and the timer
 // of the case. Key identifies both. It is stored, so that a reader that lacks a newer field does not
@@ -120,7 +120,7 @@ func SessionOf(run *measure.Run, name, implementation string) (Session, Testbed,
 	runs := []*measure.Run{run}
 	own := collect(runs, implementation).cases[name]
 	if own == nil || len(own.rounds) == 0 {
-		return Session{}, Testbed{}, fmt.Errorf("run %s has no round of %s (%s) that counts: measure it again", run.ID, name, implementation)
+		return Session{}, Testbed{}, fmt.Errorf("run %s has no valid round of %s (%s): measure it again", run.ID, name, implementation)
 	}
 	s := Session{
 		Run: RunRef{run.ID, run.Digest}, Unit: own.Unit, Better: own.Better,

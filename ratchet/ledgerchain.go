@@ -39,17 +39,17 @@ func (h Head) Seal(entries []Entry) (lines []byte, sealed []Entry, err error) {
 		h.Seq++
 		e.Schema, e.Seq, e.Time, e.Prev, e.Hash = SchemaLedger, h.Seq, e.Time.UTC(), h.Hash, ""
 		if err := e.Check(); err != nil {
-			return nil, nil, fmt.Errorf("%s of %s cannot be recorded: %w", e.Kind, e.Case, err)
+			return nil, nil, fmt.Errorf("cannot record %s of %s: %w", e.Kind, e.Case, err)
 		}
 		line, err := stdjson.Marshal(e)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s of %s cannot be recorded: %w", e.Kind, e.Case, err)
+			return nil, nil, fmt.Errorf("cannot record %s of %s: %w", e.Kind, e.Case, err)
 		}
 		line = line[:len(line)-1] // without the brace
 		e.Hash = hashOf(line)
 		line = fmt.Appendf(line, "%s%s%s\n", hashBegin, e.Hash, hashEnd)
 		if len(line) > MaxLine {
-			return nil, nil, fmt.Errorf("%s of %s cannot be recorded: a line of %d bytes, and %d is the most", e.Kind, e.Case, len(line), MaxLine)
+			return nil, nil, fmt.Errorf("cannot record %s of %s: the line has %d bytes (max %d)", e.Kind, e.Case, len(line), MaxLine)
 		}
 		h.Hash = e.Hash
 		lines, sealed = append(lines, line...), append(sealed, e)
@@ -79,7 +79,7 @@ func Inspect(data []byte) ([]Entry, []*LineError) {
 		head    Head
 	)
 	if len(data) > MaxLedger {
-		return nil, []*LineError{{Err: fmt.Errorf("%d bytes, and a ledger has at most %d", len(data), MaxLedger)}}
+		return nil, []*LineError{{Err: fmt.Errorf("the ledger has %d bytes (max %d)", len(data), MaxLedger)}}
 	}
 	for line := range bytes.Lines(data) {
 		if len(entries) == MaxEntries {
@@ -114,30 +114,30 @@ const unknownHash = "unread"
 func readLine(line []byte, head Head) (Entry, error) {
 	var e Entry
 	if len(line) > MaxLine {
-		return e, fmt.Errorf("%d bytes, and a line has at most %d", len(line), MaxLine)
+		return e, fmt.Errorf("it has %d bytes (max %d)", len(line), MaxLine)
 	}
 	if bytes.HasSuffix(line, []byte("\r")) {
-		return e, fmt.Errorf("it ends in a carriage return: something translates line ends; write `*.jsonl -text` into .gitattributes and check the file out again")
+		return e, fmt.Errorf("it ends with a carriage return: line endings were converted; add `*.jsonl -text` to .gitattributes and check out the file again")
 	}
 	at := len(line) - hashTail
 	if at < 0 || !bytes.HasPrefix(line[at:], hashBegin) || !bytes.HasSuffix(line, hashEnd) {
-		return e, fmt.Errorf("it does not end in its hash: %.60q", line[max(0, len(line)-60):])
+		return e, fmt.Errorf("it does not end with its hash: %.60q", line[max(0, len(line)-60):])
 	}
 	stated := string(line[at+len(hashBegin) : len(line)-len(hashEnd)])
 	if err := json.Unmarshal(line, &e); err != nil {
-		return Entry{Seq: head.Seq + 1, Hash: stated}, fmt.Errorf("it is no entry: %w", err)
+		return Entry{Seq: head.Seq + 1, Hash: stated}, fmt.Errorf("it is not a valid entry: %w", err)
 	}
 	if have := hashOf(line[:at]); have != stated {
-		return e, fmt.Errorf("it was changed after it was written: its hash is %s, and it says %s", have, stated)
+		return e, fmt.Errorf("it was changed after it was written: its hash is %s, but it states %s", have, stated)
 	}
 	if e.Schema != SchemaLedger {
-		return e, fmt.Errorf("its schema is %q, and this version reads %s: update pawl", e.Schema, SchemaLedger)
+		return e, fmt.Errorf("its schema is %q, but this version reads %s: update pawl", e.Schema, SchemaLedger)
 	}
 	if e.Seq != head.Seq+1 {
 		return e, fmt.Errorf("it is number %d and follows number %d: lines are missing or out of order", e.Seq, head.Seq)
 	}
 	if e.Prev != head.Hash && head.Hash != unknownHash {
-		return e, fmt.Errorf("it follows a line with the hash %q, and the line before has %q: that one was replaced, or lines are missing", e.Prev, head.Hash)
+		return e, fmt.Errorf("it follows a line with hash %q, but the previous line has hash %q: that line was replaced, or lines are missing", e.Prev, head.Hash)
 	}
 	return e, e.Check()
 }

@@ -42,11 +42,11 @@ func (e Entry) Check() error {
 		{"reason", e.Reason},
 		{"actor", e.Actor},
 	} {
-		note(!printable(t.text), "%s: want at most %d bytes of text on one line", t.name, maxText)
+		note(!printable(t.text), "%s: must be one line of text of at most %d bytes", t.name, maxText)
 	}
-	note(e.Gain < 0 || math.IsNaN(e.Gain) || math.IsInf(e.Gain, 0), "gain %v: want a share above 0", e.Gain)
+	note(e.Gain < 0 || math.IsNaN(e.Gain) || math.IsInf(e.Gain, 0), "gain %v: must be a finite share, not negative", e.Gain)
 	if e.Commit != "" {
-		note(!isCommit(e.Commit, e.Kind == KindMigrated), "commit %q: want its whole hash", e.Commit)
+		note(!isCommit(e.Commit, e.Kind == KindMigrated), "commit %q: must be a full hash", e.Commit)
 	}
 	if e.Session != nil {
 		errs = append(errs, e.Session.check())
@@ -54,27 +54,25 @@ func (e Entry) Check() error {
 	return errors.Join(append(errs, e.checkKind())...)
 }
 
+// need is what an entry must have.
+type need struct{ commit, session, trigger, audit, from, run bool }
+
+// needs lists what the entries of each kind must have.
+var needs = map[Kind]need{
+	KindMeasured: {commit: true, session: true},
+	KindMoved:    {commit: true, session: true, trigger: true},
+	KindAccepted: {commit: true, audit: true},
+	KindReset:    {audit: true},
+	KindCarried:  {commit: true, from: true},
+	KindMigrated: {session: true},
+	KindSetAside: {audit: true, run: true},
+}
+
 // checkKind returns an error if the entry lacks something that its kind requires.
 func (e Entry) checkKind() error {
-	type need struct{ commit, session, trigger, audit, from, run bool }
-	var n need
-	switch e.Kind {
-	case KindMeasured:
-		n = need{commit: true, session: true}
-	case KindMoved:
-		n = need{commit: true, session: true, trigger: true}
-	case KindAccepted:
-		n = need{commit: true, audit: true}
-	case KindReset:
-		n = need{audit: true}
-	case KindCarried:
-		n = need{commit: true, from: true}
-	case KindMigrated:
-		n = need{session: true}
-	case KindSetAside:
-		n = need{audit: true, run: true}
-	default:
-		return fmt.Errorf("kind %q is not known to this version: update pawl", e.Kind)
+	n, known := needs[e.Kind]
+	if !known {
+		return fmt.Errorf("unknown kind %q: update pawl", e.Kind)
 	}
 	switch {
 	case n.commit && e.Commit == "":
@@ -88,15 +86,15 @@ func (e Entry) checkKind() error {
 	case n.trigger && e.Gain == 0:
 		return fmt.Errorf("%s: it names no gain", e.Kind)
 	case n.audit && (strings.TrimSpace(e.Reason) == "" || strings.TrimSpace(e.Actor) == ""):
-		return fmt.Errorf("%s: say why and who: give a reason and a name", e.Kind)
+		return fmt.Errorf("%s: a reason and a name are required", e.Kind)
 	case n.from && (e.From == "" || e.From == e.Testbed.Key):
 		return fmt.Errorf("%s: it does not name the other testbed", e.Kind)
 	case n.run && (e.Run == nil || *e.Run == RunRef{}):
 		return fmt.Errorf("%s: it does not name the run whose session no longer counts", e.Kind)
 	case n.run && e.Session != nil:
-		return fmt.Errorf("%s: it has evidence of its own", e.Kind)
+		return fmt.Errorf("%s: it must not have evidence", e.Kind)
 	case e.Kind == KindReset && (e.Commit != "" || e.Session != nil):
-		return fmt.Errorf("%s: it names a commit or evidence, and is to forget them", e.Kind)
+		return fmt.Errorf("%s: it must not name a commit or evidence", e.Kind)
 	}
 	return nil
 }
@@ -109,18 +107,18 @@ func (s *Session) check() error {
 		return errors.New("the evidence has no unit")
 	}
 	if s.Better != "" && s.Better != measure.Lower && s.Better != measure.Higher {
-		return fmt.Errorf("better %q: want %s or %s", s.Better, measure.Lower, measure.Higher)
+		return fmt.Errorf("better %q: must be %s or %s", s.Better, measure.Lower, measure.Higher)
 	}
 	if s.Quantum < 0 || math.IsNaN(s.Quantum) || math.IsInf(s.Quantum, 0) {
-		return fmt.Errorf("quantum %v: want a number of %s", s.Quantum, s.Unit)
+		return fmt.Errorf("quantum %v: must be a number of %s", s.Quantum, s.Unit)
 	}
 	for _, digest := range []string{s.Recipe, s.Definition, s.Method} {
 		if !printable(digest) {
-			return fmt.Errorf("recipe, definition and method: want at most %d bytes of text on one line", maxText)
+			return fmt.Errorf("recipe, definition and method: must each be one line of text of at most %d bytes", maxText)
 		}
 	}
 	if len(s.References) > maxReferences {
-		return fmt.Errorf("%d references: at most %d", len(s.References), maxReferences)
+		return fmt.Errorf("%d references (max %d)", len(s.References), maxReferences)
 	}
 	sides := [][]float64{s.Rounds}
 	for _, r := range s.References {
@@ -131,11 +129,11 @@ func (s *Session) check() error {
 	}
 	for _, rounds := range sides {
 		if len(rounds) == 0 || len(rounds) > maxRounds {
-			return fmt.Errorf("%d rounds: want 1 to %d", len(rounds), maxRounds)
+			return fmt.Errorf("%d rounds (must be 1 to %d)", len(rounds), maxRounds)
 		}
 		for _, v := range rounds {
 			if !(v > 0) || math.IsInf(v, 0) { // also true for NaN
-				return fmt.Errorf("a round of %v %s: want a number above 0", v, s.Unit)
+				return fmt.Errorf("a round of %v %s: must be above 0", v, s.Unit)
 			}
 		}
 	}

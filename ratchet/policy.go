@@ -118,22 +118,22 @@ func (p Policy) Check() error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	note(p.Rule != Paired && p.Rule != Classic, "rule %q: want %s or %s", p.Rule, Paired, Classic)
+	note(p.Rule != Paired && p.Rule != Classic, "rule %q: must be %s or %s", p.Rule, Paired, Classic)
 	for _, limit := range []struct {
 		name  string
 		value float64
 	}{{"slower", p.Slower}, {"faster", p.MinSpeedup}, {"moves", p.MoveGain}, {"suite", p.Suite}} {
-		note(!(limit.value > 0 && limit.value < 10), "%s %v: want a share above 0, such as 0.03", limit.name, limit.value)
+		note(!(limit.value > 0 && limit.value < 10), "%s %v: must be a share above 0, such as 0.03", limit.name, limit.value)
 	}
 	for _, rate := range []struct {
 		name  string
 		value float64
 	}{{"alpha", p.Alpha}, {"beta", p.Beta}, {"family", p.Family}} {
-		note(!(rate.value > 0 && rate.value < 0.5), "%s %v: want a probability below 0.5", rate.name, rate.value)
+		note(!(rate.value > 0 && rate.value < 0.5), "%s %v: must be a probability below 0.5", rate.name, rate.value)
 	}
-	note(!(p.Undecided >= 0 && p.Undecided < 1), "undecided %v: want a share of the cases, such as 0.02, or 0", p.Undecided)
-	note(len(p.Looks) == 0 || !slices.IsSorted(p.Looks) || len(slices.Compact(slices.Clone(p.Looks))) != len(p.Looks), "looks %v: want rising numbers of rounds", p.Looks)
-	note(len(p.AlphaShares) != len(p.Looks) || len(p.BetaShares) != len(p.Looks), "there are %d looks, and shares for %d and %d", len(p.Looks), len(p.AlphaShares), len(p.BetaShares))
+	note(!(p.Undecided >= 0 && p.Undecided < 1), "undecided %v: must be a share of the cases, such as 0.02, or 0", p.Undecided)
+	note(len(p.Looks) == 0 || !slices.IsSorted(p.Looks) || len(slices.Compact(slices.Clone(p.Looks))) != len(p.Looks), "looks %v: must be increasing numbers of rounds", p.Looks)
+	note(len(p.AlphaShares) != len(p.Looks) || len(p.BetaShares) != len(p.Looks), "there are %d looks, but error shares for %d and %d", len(p.Looks), len(p.AlphaShares), len(p.BetaShares))
 	note(total(p.AlphaShares) > 1+1e-9 || total(p.BetaShares) > 1+1e-9, "the looks spend more than the whole error budget")
 	return errors.Join(errs...)
 }

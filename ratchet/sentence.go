@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet/integrity"
 	"github.com/goatnote-inc/pawl/stats"
@@ -15,20 +16,20 @@ import (
 func (s *caseAnalysis) sentence(f *Facts) string {
 	switch s.verdict {
 	case Identical:
-		return "Nothing that a build or a kernel reads differs from the base, so there was nothing to measure."
+		return "No input of the build or the kernel differs from the base, so there was nothing to measure."
 	case New:
 		return "New: the base does not have this case, so there is nothing to compare it with."
 	case Missing:
-		return "Missing: the base has this case, the candidate does not. Put it back, or take it out of the suite in a change of its own."
+		return "Missing: the base has this case, but the candidate does not. Restore it, or remove it from the suite in a separate change."
 	case Broken:
 		return "Broken: the candidate failed: " + firstLine(s.CandidateError)
 	case Regression:
 		text := fmt.Sprintf("%s in %s.", amount(*f), s.roundsWords())
 		if s.Paired { // if not paired, the machine may have changed in ways these numbers cannot show
-			text += fmt.Sprintf(" Equal code looks like this less than once in %s times.", odds(max(s.slower, s.holm)))
+			text += fmt.Sprintf(" Identical code shows a result like this less than once in %s comparisons.", odds(max(s.slower, s.holm)))
 		}
 		if s.cause != "" {
-			text += " Counted in clock cycles it is the same: the cause is clock or power, which the change itself can draw."
+			text += " In clock cycles it is unchanged: the cause is clock or power, which the change itself can affect."
 		}
 		return text
 	case Improvement:
@@ -49,19 +50,19 @@ func (s *caseAnalysis) noAnswer(f *Facts) string {
 	case baseFailed:
 		return "No answer: the base failed: " + firstLine(s.BaseError)
 	case unlikeSessions:
-		return fmt.Sprintf("No answer: %s A baseline whose commit builds is measured again instead.", s.Unlike)
+		return fmt.Sprintf("No answer: %s If the baseline's commit builds, it is measured again instead.", s.Unlike)
 	case onlySummary:
-		return "No answer: the file holds a summary and no samples, which nothing can be decided by."
+		return "No answer: the file has only a summary and no samples, so nothing can be decided."
 	case fewRounds:
-		return fmt.Sprintf("No answer: %s. One process tells nothing about the next: measure at least 4 rounds, side by side, with pawl run.", s.roundsWords())
+		return fmt.Sprintf("No answer: %s. Processes differ from each other: measure at least 4 rounds side by side with pawl run.", s.roundsWords())
 	case fewSessions:
-		return fmt.Sprintf("No answer: the stored baseline has %s, and sessions of the same code differ: 5 are needed, or a base that builds.", plural(newSessions(s.Base).n(), "measuring session"))
+		return fmt.Sprintf("No answer: the stored baseline has %s, and sessions of the same code differ. It needs 5, or a base that builds.", words.Plural(newSessions(s.Base).n(), "measuring session"))
 	case manyCases:
-		return fmt.Sprintf("No answer: %s, which would do alone. Among all cases of this run one may look like this by chance. Run this case alone, or with more rounds.", amount(*f))
+		return fmt.Sprintf("No answer: %s, which is enough for a single case. Among all cases of this run, one may look like this by chance. Run this case alone, or with more rounds.", amount(*f))
 	case otherClock:
-		return fmt.Sprintf("No answer: %s, and in clock cycles the same. The sessions ran at different clocks: lock them, or measure side by side.", amount(*f))
+		return fmt.Sprintf("No answer: %s, but unchanged in clock cycles. The sessions ran at different clocks: lock the clocks, or measure side by side.", amount(*f))
 	case redefined:
-		return fmt.Sprintf("No answer: definition changed (%s), so both sides were measured with the change's own. It says %s. A person who has read that change accepts it with pawl run --accept REASON.", s.Redefined, change(*f))
+		return fmt.Sprintf("No answer: definition changed (%s), so both sides were measured with the change's definition. Result: %s. After reviewing that change, accept it with pawl run --accept REASON.", s.Redefined, change(*f))
 	case tooGood:
 		return s.suspicious(f)
 	case noReason, candidateFails, tooNoisy:
@@ -72,19 +73,19 @@ func (s *caseAnalysis) noAnswer(f *Facts) string {
 	}
 	text += fmt.Sprintf(" after %s: %s.", s.roundsWords(), change(*f))
 	if !s.Paired {
-		return text + " The sides were not measured in the same minutes, and the machine may have changed in between: use pawl bench --base or pawl run."
+		return text + " The sides were measured at different times, and the machine may have changed in between: use pawl bench --base or pawl run."
 	}
 	switch n := s.roundsNeeded(); {
 	case s.masksSlowdown(s.limits.slower):
-		text += fmt.Sprintf(" In %d of these rounds the candidate was far slower than in the others, and the base in %d: look for what it does at some starts only.", s.slow, s.outliers-s.slow)
+		text += fmt.Sprintf(" In %d of these rounds the candidate was far slower than in the others, and the base in %d: look for something that it does only in some processes.", s.slow, s.outliers-s.slow)
 	case s.hidden > s.se*s.se:
-		text += fmt.Sprintf(" The timer counts in steps of %s of this time and hides what is smaller: give the case more work, or choose a finer timer (measure.timer).", percent(s.step()))
+		text += fmt.Sprintf(" The timer counts in steps of %s of this time and hides smaller changes: give the case more work, or choose a finer timer (measure.timer).", percent(s.step()))
 	case s.n < s.claimRounds && math.Abs(s.mean) >= s.limits.slower:
-		text += fmt.Sprintf(" Rounds can resemble their neighbors, so that a claim takes at least %d of them here.", s.claimRounds)
+		text += fmt.Sprintf(" Consecutive rounds can be alike, so a claim needs at least %d rounds here.", s.claimRounds)
 	case n > 0:
-		text += fmt.Sprintf(" Rounds here differ by %s; about %d of them would settle it, or locked clocks and a quieter machine.", percent(f.Spread), n)
+		text += fmt.Sprintf(" Rounds here differ by %s. About %d rounds would decide it, or locked clocks and a quieter machine.", percent(f.Spread), n)
 	default:
-		text += fmt.Sprintf(" Rounds here differ by %s: lock the clocks, or stop what else runs on this machine.", percent(f.Spread))
+		text += fmt.Sprintf(" Rounds here differ by %s: lock the clocks, or stop other programs on this machine.", percent(f.Spread))
 	}
 	return text
 }
@@ -97,11 +98,11 @@ func (s *caseAnalysis) step() float64 {
 
 // suspicious says what is required to accept a gain that is too good to be true.
 func (s *caseAnalysis) suspicious(f *Facts) string {
-	text := fmt.Sprintf("No answer: %s, which is more than %d times. Gains like that are mistakes more often than not.", amount(*f), integrity.TooGood)
+	text := fmt.Sprintf("No answer: %s, which is more than %d times. Gains this large are usually mistakes.", amount(*f), integrity.TooGood)
 	if !s.SecondClock {
 		text += " It needs a second clock: a harness that answers run requests."
 	}
-	return text + " A person who has looked at the kernel accepts it with pawl run --accept REASON."
+	return text + " After reviewing the kernel, accept it with pawl run --accept REASON."
 }
 
 // roundsNeeded returns the number of rounds that would distinguish the limit from no change, or 0 if it is
@@ -118,37 +119,24 @@ func (s *caseAnalysis) roundsNeeded() int {
 func (s *caseAnalysis) roundsWords() string {
 	switch {
 	case s.Paired:
-		return plural(s.rounds, "round") + " side by side"
+		return words.Plural(s.rounds, "round") + " side by side"
 	case s.Stored:
-		return fmt.Sprintf("%s against %s", plural(len(s.Candidate), "round"), plural(newSessions(s.Base).n(), "stored session"))
+		return fmt.Sprintf("%s against %s", words.Plural(len(s.Candidate), "round"), words.Plural(newSessions(s.Base).n(), "stored session"))
 	default:
-		return fmt.Sprintf("%s against %d, measured apart", plural(len(s.Candidate), "round"), len(s.Base))
+		return fmt.Sprintf("%s against %d, measured separately", words.Plural(len(s.Candidate), "round"), len(s.Base))
 	}
 }
 
 // amount formats a change in the terms of its metric: "4.2 % slower (3.6 to 4.8 %)".
 func amount(f Facts) string {
-	if f.Unit == "ns" && f.Change < 0 {
-		text := fmt.Sprintf("%.2f times as fast", 1/(1+f.Change))
-		if f.Interval != nil && f.Interval.Low > -1 {
-			text += fmt.Sprintf(" (%.2f to %.2f)", 1/(1+f.Interval.High), 1/(1+f.Interval.Low))
-		}
-		return text
+	bare, within := words.Change, words.ChangeWithin
+	if f.Unit != "ns" {
+		bare, within = words.Amount, words.AmountWithin
 	}
-	word := "more"
-	sign := 1.0
-	switch {
-	case f.Unit == "ns":
-		word = "slower"
-	case f.Change < 0:
-		word, sign = "less", -1
+	if f.Interval == nil {
+		return bare(1 + f.Change)
 	}
-	text := fmt.Sprintf("%s %s", percent(sign*f.Change), word)
-	if f.Interval != nil {
-		low, high := sign*f.Interval.Low, sign*f.Interval.High
-		text += fmt.Sprintf(" (%.1f to %.1f %%)", 100*min(low, high), 100*max(low, high))
-	}
-	return text
+	return within(1+f.Change, 1+f.Interval.Low, 1+f.Interval.High)
 }
 
 // change formats a difference that may be none: "+0.2 % (-0.4 to +0.8 %)".
@@ -188,13 +176,6 @@ func odds(p float64) string {
 	return "100"
 }
 
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // firstLine shortens a message, so that a hostile or endless one cannot fill the page.
 func firstLine(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
@@ -210,7 +191,7 @@ func (j *SuiteJudgment) sentence() string {
 		text += fmt.Sprintf(" (%+.1f to %+.1f %%)", 100*j.Interval.Low, 100*j.Interval.High)
 	}
 	if j.Verdict == Regression && j.Change < 0.03 { // otherwise the single cases show it
-		text += ", a little slower nearly everywhere"
+		text += ", slightly slower in nearly every case"
 	}
 	return text + "."
 }

@@ -19,7 +19,7 @@ func large() []ratchet.Evidence {
 }
 
 // A verdict must not be what a person waits for: under 0.2 s on one core for such a
-// run. pawl lab judge says how long it took.
+// run. pawl-lab judge says how long it took.
 func BenchmarkJudge(b *testing.B) {
 	p, list := ratchet.Default(), large()
 	b.Run("large", func(b *testing.B) {

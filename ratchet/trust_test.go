@@ -21,7 +21,7 @@ func TestWithheld(t *testing.T) {
 		moves   bool
 		mention string
 	}{
-		{"a gain", -0.5, func(*ratchet.Evidence) {}, ratchet.Improvement, true, "times as fast"},
+		{"a gain", -0.5, func(*ratchet.Evidence) {}, ratchet.Improvement, true, "50.0 % faster ("},
 		{"with its own harness", -0.5, func(e *ratchet.Evidence) { e.Redefined = "harness.c" }, ratchet.Inconclusive, false, "harness.c"},
 		{"with its own harness, accepted", -0.5, func(e *ratchet.Evidence) { e.Redefined, e.Accepted = "harness.c", true }, ratchet.Improvement, false, ""},
 		{"no change with its own harness", 0, func(e *ratchet.Evidence) { e.Redefined = "harness.c" }, ratchet.Inconclusive, false, "--accept"},
@@ -65,7 +65,7 @@ func TestGatherDoubts(t *testing.T) {
 		{"honest", measure.Trusted, side("candidate", run, run), ""},
 		{"samples say less than it takes", measure.Trusted, side("candidate", run/2, run), "clocks disagree"},
 		{"less than the device can", measure.Trusted, side("candidate", 0.01, 0.01), "implausible"},
-		{"no more time for more runs", measure.SelfTimed, side("candidate", run, 0), "not made"},
+		{"no more time for more runs", measure.SelfTimed, side("candidate", run, 0), "not executed"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := &measure.Run{Header: measure.Header{Trust: test.trust, Device: gpu.Identity{Kind: gpu.CPU, Units: 2}}}

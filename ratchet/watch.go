@@ -31,10 +31,10 @@ func watch(f Facts) []string {
 		}
 	}
 	if f.Now.Modes != f.Base.Modes && f.Now.Modes > 1 {
-		list = append(list, fmt.Sprintf("samples gather around %d values, before around %d", f.Now.Modes, f.Base.Modes))
+		list = append(list, fmt.Sprintf("samples cluster around %d values, in the base around %d", f.Now.Modes, f.Base.Modes))
 	}
 	if f.Now.CV > spreadSeen && f.Now.CV > spreadRose*f.Base.CV {
-		list = append(list, fmt.Sprintf("spread %s, before %s", percent(f.Now.CV), percent(f.Base.CV)))
+		list = append(list, fmt.Sprintf("spread %s, in the base %s", percent(f.Now.CV), percent(f.Base.CV)))
 	}
 	return list
 }

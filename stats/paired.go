@@ -28,10 +28,10 @@ const minRelativeStep = 1e-9
 // the timer's step in their unit, the larger of the two sides, 0 if unknown.
 func NewPaired(base, candidate []float64, quantum float64) (Paired, error) {
 	if len(base) != len(candidate) {
-		return Paired{}, fmt.Errorf("comparing rounds in pairs: %d of the base, %d of the candidate; leave out rounds that lack a side", len(base), len(candidate))
+		return Paired{}, fmt.Errorf("cannot compare rounds in pairs: %d of the base, %d of the candidate; leave out rounds that lack a side", len(base), len(candidate))
 	}
 	if math.IsNaN(quantum) || math.IsInf(quantum, 0) {
-		return Paired{}, fmt.Errorf("comparing rounds in pairs: the timer's step is %v; want a time, or 0 if unknown", quantum)
+		return Paired{}, fmt.Errorf("cannot compare rounds in pairs: the timer's step is %v; it must be a time, or 0 if unknown", quantum)
 	}
 	n := len(base)
 	logs, d := [2][]float64{make([]float64, n), make([]float64, n)}, make([]float64, n)
@@ -39,7 +39,7 @@ func NewPaired(base, candidate []float64, quantum float64) (Paired, error) {
 	for i, b := range base {
 		c := candidate[i]
 		if !(b > 0 && c > 0) || math.IsInf(b, 0) || math.IsInf(c, 0) {
-			return Paired{}, fmt.Errorf("comparing rounds in pairs: medians of pair %d are %v and %v; both must be positive", i, b, c)
+			return Paired{}, fmt.Errorf("cannot compare rounds in pairs: the medians of pair %d are %v and %v; both must be positive", i, b, c)
 		}
 		for side, median := range [2]float64{b, c} {
 			logs[side][i] = math.Log(median)

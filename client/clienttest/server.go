@@ -112,7 +112,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			return
 		}
 		if s.Token != "" && r.Header.Get("Authorization") != "Bearer "+s.Token {
-			Refuse(w, http.StatusUnauthorized, client.ProblemError{Detail: "who are you?"})
+			Refuse(w, http.StatusUnauthorized, client.ProblemError{Detail: "wrong token"})
 			return
 		}
 		answer := httptest.NewRecorder()
@@ -146,7 +146,7 @@ func (s *Server) postBlob(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	sum := sha256.Sum256(body)
 	if digest := r.PathValue("digest"); err != nil || hex.EncodeToString(sum[:]) != digest || r.ContentLength != int64(len(body)) {
-		Refuse(w, http.StatusUnprocessableEntity, client.ProblemError{Detail: "these are not the bytes of the digest"})
+		Refuse(w, http.StatusUnprocessableEntity, client.ProblemError{Detail: "the body does not match the digest"})
 		return
 	}
 	s.mu.Lock()
@@ -168,7 +168,7 @@ func (s *Server) postReport(w http.ResponseWriter, r *http.Request) {
 	}
 	key := client.Key(report)
 	if r.Header.Get("Idempotency-Key") != key {
-		Refuse(w, http.StatusBadRequest, client.ProblemError{Detail: "the key is not that of the run"})
+		Refuse(w, http.StatusBadRequest, client.ProblemError{Detail: "the idempotency key does not match the run"})
 		return
 	}
 	s.mu.Lock()
@@ -182,7 +182,7 @@ func (s *Server) postReport(w http.ResponseWriter, r *http.Request) {
 	k, again := s.reports[key]
 	switch {
 	case again && !bytes.Equal(k.body, body):
-		Refuse(w, http.StatusConflict, client.ProblemError{Detail: "run " + report.Run + " was reported before with other contents"})
+		Refuse(w, http.StatusConflict, client.ProblemError{Detail: "run " + report.Run + " was already reported with different content"})
 		return
 	case !again && len(missing) > 0:
 		Refuse(w, http.StatusUnprocessableEntity, client.ProblemError{Detail: "blobs are missing", Missing: missing})

@@ -33,7 +33,7 @@ func TestASlowdownFails(t *testing.T) {
 	w.commit("compute rows twice")
 	p := w.open("slower")
 	w.wantJobs(w.act("pawl-gate", "pull_request", w.github.Token, w.pullEvent(p)), "announce, touched, measure, publish")
-	w.exec("sh", "-c", fmt.Sprintf("GITHUB_TOKEN=%s GITHUB_API_URL=%s pawl comment --results %s --repo %s --pull %d",
+	w.exec("sh", "-c", fmt.Sprintf("GITHUB_TOKEN=%s GITHUB_API_URL=%s pawl ci comment --results %s --repo %s --pull %d",
 		w.github.Token, w.github.URL, filepath.Join(w.store, "pawl-results"), w.github.Repo, p.Number)) // once more, as another attempt does
 	if c := w.check(p.HeadSHA); c.Status != forge.Completed || c.Conclusion != forge.Failure {
 		t.Errorf("the check is %s, %s: %s\n%s", c.Status, c.Conclusion, c.Title, c.Summary)

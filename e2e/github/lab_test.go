@@ -106,12 +106,12 @@ func TestLabAdded(t *testing.T) {
 		added, after = append(added, whole-bare), append(after, rest)
 		number := w.github.AddPull(p)
 		began := time.Now()
-		w.exec("sh", "-c", fmt.Sprintf("GITHUB_TOKEN=%s GITHUB_API_URL=%s pawl comment --results results --repo %s --pull %d", w.github.Token, w.github.URL, w.github.Repo, number))
+		w.exec("sh", "-c", fmt.Sprintf("GITHUB_TOKEN=%s GITHUB_API_URL=%s pawl ci comment --results results --repo %s --pull %d", w.github.Token, w.github.URL, w.github.Repo, number))
 		visible, posted = append(visible, w.report(number).Created.Sub(began)), append(posted, time.Since(began))
 	}
 	t.Logf("pawl run beside its time on the device, more than pawl bench: %s", spread(added))
 	t.Logf("from the last sample to the end of pawl run: %s", spread(after))
-	t.Logf("from the start of pawl comment to the comment: %s, to its end: %s", spread(visible), spread(posted))
+	t.Logf("from the start of pawl ci comment to the comment: %s, to its end: %s", spread(visible), spread(posted))
 }
 
 // A gain of exactly 20 % on the main branch.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/cli"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/githubtest"
 	"github.com/goatnote-inc/pawl/internal/forge/untrusted/untrustedtest"
@@ -138,7 +139,7 @@ func (x poison) send(t *testing.T, archive []byte, fork bool) seen {
 		"GITHUB_RUN_ID": "5", "GITHUB_EVENT_NAME": "workflow_run", "GITHUB_STEP_SUMMARY": filepath.Join(dir, "out", "summary.md"),
 		"GITHUB_OUTPUT": filepath.Join(dir, "out", "output"), "GITHUB_ENV": filepath.Join(dir, "out", "env"), "TMPDIR": filepath.Join(dir, "tmp"),
 	}
-	args := []string{"comment", "--suite", filepath.Join(dir, "base", "pawl.yaml"), "--from-run", fmt.Sprint(id)}
+	args := []string{"ci", "comment", "--suite", filepath.Join(dir, "base", "pawl.yaml"), "--from-run", fmt.Sprint(id)}
 	var got seen
 	began := time.Now()
 	if x.big {
@@ -213,7 +214,7 @@ func (x poison) judge(t *testing.T, got seen, fork bool) {
 	harmless(t, got.report)
 	for name, text := range map[string]string{"title": got.title, "log": strings.ReplaceAll(got.log, "\n", "")} {
 		if strings.ContainsFunc(text, hidden) {
-			t.Errorf("the %s has letters nobody sees: %q", name, text)
+			t.Errorf("the %s has unprintable characters: %q", name, text)
 		}
 	}
 	for line := range strings.Lines(got.log) {
@@ -230,7 +231,7 @@ func inside(t *testing.T, env map[string]string, args []string) string {
 	var mu sync.Mutex
 	now := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 	var log bytes.Buffer
-	code := cli.Main(t.Context(), args, &cli.IO{
+	code := cli.Main(t.Context(), args, &command.IO{
 		In: strings.NewReader(""), Out: &log, Err: &log, Getenv: func(name string) string { return env[name] },
 		Now: func() time.Time { mu.Lock(); defer mu.Unlock(); return now },
 		Sleep: func(ctx context.Context, d time.Duration) error {

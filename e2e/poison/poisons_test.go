@@ -49,28 +49,28 @@ func archives() []poison {
 	record := entry{name: "current.json", body: "{}"}
 	with := func(more ...entry) []entry { return append([]entry{record}, more...) }
 	return []poison{
-		{name: "parent", what: "write ../../evil", entries: with(entry{name: "../../evil", body: "x"}), says: "leads elsewhere"},
-		{name: "parent-deep", what: "write a/../../../evil", entries: with(entry{name: "a/../../../evil", body: "x"}), says: "leads elsewhere"},
-		{name: "absolute", what: "write /tmp/evil", entries: with(entry{name: "/tmp/evil", body: "x"}), says: "leads elsewhere"},
+		{name: "parent", what: "write ../../evil", entries: with(entry{name: "../../evil", body: "x"}), says: "not a valid relative path"},
+		{name: "parent-deep", what: "write a/../../../evil", entries: with(entry{name: "a/../../../evil", body: "x"}), says: "not a valid relative path"},
+		{name: "absolute", what: "write /tmp/evil", entries: with(entry{name: "/tmp/evil", body: "x"}), says: "not a valid relative path"},
 		{name: "backslash", what: `write ..\evil`, entries: with(entry{name: `..\evil`, body: "x"}), says: "backslash"},
 		{name: "drive", what: "write C:/evil", entries: with(entry{name: "C:/evil", body: "x"}), says: "drive"},
-		{name: "nul", what: "end a name early with NUL", entries: with(entry{name: "exit-code\x00.png", body: "x"}), says: "nobody sees"},
-		{name: "escape-name", what: "clear the screen by a file's name", entries: with(entry{name: "\x1b[2J\x1b]0;x\x07", body: "x"}), says: "nobody sees"},
-		{name: "command-name", what: "a workflow command as a file's name", entries: with(entry{name: "::set-output name=a::b/../x", body: "x"}), says: "leads elsewhere"},
-		{name: "symlink", what: "make current.json a link to /etc/passwd", entries: []entry{{name: "current.json", body: "/etc/passwd", mode: fs.ModeSymlink | 0o777}}, says: "no regular file"},
-		{name: "symlink-folder", what: "make a folder a link, and write through it", entries: with(entry{name: "logs", body: "/tmp", mode: fs.ModeSymlink | 0o777}, entry{name: "logs/evil", body: "x"}), says: "no regular file"},
-		{name: "device", what: "make current.json a device", entries: []entry{{name: "current.json", mode: fs.ModeDevice | 0o666}}, says: "no regular file"},
+		{name: "nul", what: "end a name early with NUL", entries: with(entry{name: "exit-code\x00.png", body: "x"}), says: "unprintable characters"},
+		{name: "escape-name", what: "clear the screen by a file's name", entries: with(entry{name: "\x1b[2J\x1b]0;x\x07", body: "x"}), says: "unprintable characters"},
+		{name: "command-name", what: "a workflow command as a file's name", entries: with(entry{name: "::set-output name=a::b/../x", body: "x"}), says: "not a valid relative path"},
+		{name: "symlink", what: "make current.json a link to /etc/passwd", entries: []entry{{name: "current.json", body: "/etc/passwd", mode: fs.ModeSymlink | 0o777}}, says: "not a regular file"},
+		{name: "symlink-folder", what: "make a folder a link, and write through it", entries: with(entry{name: "logs", body: "/tmp", mode: fs.ModeSymlink | 0o777}, entry{name: "logs/evil", body: "x"}), says: "not a regular file"},
+		{name: "device", what: "make current.json a device", entries: []entry{{name: "current.json", mode: fs.ModeDevice | 0o666}}, says: "not a regular file"},
 		{name: "folder", what: "make current.json a folder", entries: []entry{{name: "current.json/x", body: "x"}}, says: "is a folder"},
-		{name: "twice", what: "two files of one name", entries: with(record), says: "there twice"},
-		{name: "case-clash", what: "CURRENT.json beside current.json", entries: with(entry{name: "CURRENT.json", body: "x"}), says: "size of letters"},
+		{name: "twice", what: "two files of one name", entries: with(record), says: "is in it twice"},
+		{name: "case-clash", what: "CURRENT.json beside current.json", entries: with(entry{name: "CURRENT.json", body: "x"}), says: "only in letter case"},
 		{name: "long-name", what: "a name of 60,000 letters", entries: with(entry{name: strings.Repeat("a", 60_000), body: "x"}), says: "too long"},
-		{name: "overlap", what: "two entries that share their bytes", archive: overlapping, says: "share bytes"},
-		{name: "zip64-lie", what: "sizes that only zip64 can have, and no zip64", archive: zip64Lie, says: "refused"},
-		{name: "no-zip", what: "no archive at all", archive: func() []byte { return []byte("PK\x03\x04 no") }, says: "cannot be read"},
-		{name: "bomb", what: "1 GB of zeros in 1 MB, and says so", archive: func() []byte { return bomb(1<<30, 1<<30) }, says: "unpacks to", big: true},
-		{name: "bomb-lie", what: "1 GB of JSON in 1 MB, and says it is small", archive: func() []byte { return bomb(1<<30, 900<<10) }, says: "The results are refused", big: true},
-		{name: "zstd-bomb", what: "a packed record that unpacks to 512 MB", archive: zstdBomb, says: "a word of it", big: true},
-		{name: "million-entries", what: "10^6 entries in the list", archive: func() []byte { return manyEntries(1_000_000) }, says: "longer than any list", big: true},
+		{name: "overlap", what: "two entries that share their bytes", archive: overlapping, says: "overlap"},
+		{name: "zip64-lie", what: "sizes that only zip64 can have, and no zip64", archive: zip64Lie, says: "rejected"},
+		{name: "no-zip", what: "no archive at all", archive: func() []byte { return []byte("PK\x03\x04 no") }, says: "cannot read its list of files"},
+		{name: "bomb", what: "1 GB of zeros in 1 MB, and says so", archive: func() []byte { return bomb(1<<30, 1<<30) }, says: "claims to unpack to", big: true},
+		{name: "bomb-lie", what: "1 GB of JSON in 1 MB, and says it is small", archive: func() []byte { return bomb(1<<30, 900<<10) }, says: "The results cannot be used", big: true},
+		{name: "zstd-bomb", what: "a packed record that unpacks to 512 MB", archive: zstdBomb, says: "one of its tokens", big: true},
+		{name: "million-entries", what: "10^6 entries in the list", archive: func() []byte { return manyEntries(1_000_000) }, says: "too long for a list", big: true},
 		{name: "many-entries", what: "5,000 entries, below the list's limit", archive: func() []byte { return manyEntries(5_000) }, says: "entries"},
 	}
 }
@@ -81,12 +81,12 @@ func texts() []poison {
 	head := `{"schema":"pawl.run/v1","source":"measured",`
 	return []poison{
 		{name: "deep", what: "100,000 arrays in each other", files: json(head + `"x":` + strings.Repeat("[", 100_000)), says: "deeper"},
-		{name: "nan", what: "a sample that is NaN", files: json(head + `"cases":[{"benchmark":"a","rounds":[{"samples":[NaN]}]}]}`), says: "no JSON"},
-		{name: "infinite", what: "a sample of 1e999", files: json(head + `"cases":[{"benchmark":"a","rounds":[{"round":0,"samples":[1e999]}]}]}`), says: "refused"},
-		{name: "duplicate-keys", what: "say one thing first and another last", files: json(head + `"source":"imported"}`), says: "refused"},
+		{name: "nan", what: "a sample that is NaN", files: json(head + `"cases":[{"benchmark":"a","rounds":[{"samples":[NaN]}]}]}`), says: "not JSON"},
+		{name: "infinite", what: "a sample of 1e999", files: json(head + `"cases":[{"benchmark":"a","rounds":[{"round":0,"samples":[1e999]}]}]}`), says: "rejected"},
+		{name: "duplicate-keys", what: "say one thing first and another last", files: json(head + `"source":"imported"}`), says: "rejected"},
 		{name: "long-word", what: "a text of 30 MB", archive: func() []byte {
 			return packed(entry{name: "current.json", body: head + `"id":"` + strings.Repeat("letters ", 30<<17) + `"}`, store: true})
-		}, says: "a word of it", big: true},
+		}, says: "one of its tokens", big: true},
 		{name: "objects", what: "8 million empty objects, which are large in memory", archive: func() []byte {
 			return packed(entry{name: "current.json", body: head + `"warnings":[` + strings.Repeat("{},", 8<<20) + `{}]}`, store: true})
 		}, says: "too many objects", big: true},
@@ -106,7 +106,7 @@ func texts() []poison {
 // lies are records that say what is not so.
 func lies() []poison {
 	return []poison{
-		{name: "verdict", what: "claim an improvement over samples that are slower", slower: slow, files: map[string]string{"verdict.json": `{"verdict":"improvement","cases":[]}`, "exit-code": "0"}, want: forge.Failure, says: "said improvement"},
+		{name: "verdict", what: "claim an improvement over samples that are slower", slower: slow, files: map[string]string{"verdict.json": `{"verdict":"improvement","cases":[]}`, "exit-code": "0"}, want: forge.Failure, says: "reported improvement"},
 		{name: "verdict-alone", what: "claim an improvement without samples", files: map[string]string{"verdict.json": `{"verdict":"improvement"}`, "exit-code": "0"}, says: "left no record"},
 		{name: "gates-off", what: "gate no case", slower: slow, bend: each(func(c *measure.Case) { c.Gate = false }), want: forge.Failure, says: "1 regression"},
 		{name: "better-higher", what: "say that more time is better", slower: slow, bend: each(func(c *measure.Case) { c.Better = measure.Higher }), want: forge.Failure, says: "1 regression"},
@@ -116,7 +116,7 @@ func lies() []poison {
 		}, want: forge.Failure, says: "missing"},
 		{name: "called-new", what: "leave the base's samples of the slow case out", slower: slow, bend: func(r *measure.Run) {
 			r.Cases = slices.DeleteFunc(r.Cases, func(c measure.Case) bool { return c.Config == "N128" && c.Implementation == measure.Base })
-		}, says: "nothing of the base"},
+		}, says: "no results of the base"},
 		{name: "summary-only", what: "a summary in place of samples", slower: slow, bend: each(func(c *measure.Case) {
 			c.Rounds, c.NoSamples, c.Summary = nil, true, &measure.Summary{Count: 9, Mean: 1}
 		}), says: "No answer"},
@@ -139,7 +139,7 @@ func lies() []poison {
 		{name: "imported", what: "say that another tool measured, so that no clock is compared", bend: func(r *measure.Run) { r.Source = measure.Imported }, says: "not measured by pawl"},
 		{name: "self-timed", what: "measure with less trust than the base asks for", bend: func(r *measure.Run) { r.Trust = measure.SelfTimed }, says: "something else"},
 		{name: "negative", what: "times below zero", bend: func(r *measure.Run) { r.Cases[0].Rounds[0].Samples[0] = -5 }, says: "a sample of"},
-		{name: "twice-a-case", what: "a fast copy of a slow case", slower: slow, bend: func(r *measure.Run) { r.Cases = append(r.Cases, untrustedtest.Record(nil).Cases[0]) }, says: "there twice"},
+		{name: "twice-a-case", what: "a fast copy of a slow case", slower: slow, bend: func(r *measure.Run) { r.Cases = append(r.Cases, untrustedtest.Record(nil).Cases[0]) }, says: "occurs twice"},
 		{name: "too-good", what: "be 100 times as fast", slower: map[string]float64{"softmax/N128": -0.99}, says: "No answer"},
 	}
 }

@@ -67,7 +67,7 @@ func TestOracle_SeesItsInputsOnly(t *testing.T) {
 			)
 			write(t, filepath.Join(dir, "kernel.c"), []byte("#include <math.h>\nvoid axpy(const float *a, const float *b, float *c, int n) {\n  for (int i = 0; i < n; i++) c[i] = a[i] * b[i] + (float)sqrt((double)a[i] * a[i] + 1);\n}\n"))
 			got := judge(t, dir, "--trust", tt.level, "--fuzz", "0")
-			if got.Verdict == "broken" || !strings.Contains(got.Said, "compared and right") {
+			if got.Verdict == "broken" || !strings.Contains(got.Said, "compared and correct") {
 				t.Errorf("an honest oracle is not believed:\n%s", got.Said)
 			}
 		})

@@ -317,7 +317,7 @@ END`)
 	if said = strings.Join(strings.Fields(said), " "); !strings.Contains(said, "src/steps/__init__.py belongs to the working tree, not to the checkout of the base") {
 		t.Errorf("it does not say why:\n%s", said)
 	}
-	if !strings.Contains(said, "The run ended early. Fix what it names, then run it again:") {
+	if !strings.Contains(said, "The run ended early. Fix the reported problem, then run it again:") {
 		t.Errorf("it does not say what to do next:\n%s", said)
 	}
 }

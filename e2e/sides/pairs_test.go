@@ -99,7 +99,7 @@ func TestRandomPairs(t *testing.T) {
 				counts.same++
 			}
 			said := g.pawl(t, layout.folder, []int{0}, "bench", "--base", base, "--rounds", "1").said
-			identical := strings.Contains(said, "identical: nothing that a build or a kernel reads differs")
+			identical := strings.Contains(said, "identical: no input of a build or a kernel differs")
 			if identical {
 				counts.identical++
 			}
@@ -108,12 +108,12 @@ func TestRandomPairs(t *testing.T) {
 				t.Errorf("%s: identical was said of\n%s\nbase:\n%schange:\n%s", layout.name, g.git(t, "diff", "--stat", base, head), g.truth(t, base), g.truth(t, head))
 			}
 			var touched struct{ Measure bool }
-			cmd := g.command(t, layout.folder, "touched", "--json", "--base", base)
+			cmd := g.command(t, layout.folder, "ci", "affected", "--json", "--base", base)
 			out, err := cmd.Output()
 			must(t, err)
 			must(t, json.Unmarshal(out, &touched))
 			if touched.Measure == identical {
-				t.Errorf("%s: identical %t, and pawl touched says measure %t", layout.name, identical, touched.Measure)
+				t.Errorf("%s: identical %t, and pawl ci affected says measure %t", layout.name, identical, touched.Measure)
 			}
 		}
 	}

@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"io"
 	"path/filepath"
 	"sync"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/cost"
 	"github.com/goatnote-inc/pawl/internal/judge/loop"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
@@ -60,7 +60,7 @@ func stageOf(e runner.Event) string {
 
 // writeAccount writes the time and cost of the run to account.json, beside the record.
 func (f *runFlags) writeAccount(ctx context.Context, a *stageTimer, s *suite.Suite, out runner.Outcome, err error) error {
-	if err != nil && exitCode(ctx, err) == exitUsage {
+	if err != nil && exitCode(ctx, err) == command.ExitUsage {
 		return nil // nothing ran
 	}
 	a.mu.Lock()
@@ -68,7 +68,9 @@ func (f *runFlags) writeAccount(ctx context.Context, a *stageTimer, s *suite.Sui
 	doc := a.clock.Account(a.now()).Priced(s.Device.PricePerHour)
 	doc.Suite = s.Name
 	// A pull request is identified by its branch: a push to it is another run of the same change.
-	doc.Branch = cmp.Or(f.Getenv("GITHUB_HEAD_REF"), f.Getenv("GITHUB_REF_NAME"))
+	if _, job, err := f.currentJob(); err == nil {
+		doc.Branch = job.Branch
+	}
 	if err == nil {
 		doc.Verdict = out.State.Verdict()
 	}
@@ -80,5 +82,5 @@ func (f *runFlags) writeAccount(ctx context.Context, a *stageTimer, s *suite.Sui
 			}
 		}
 	}
-	return writeFile(filepath.Join(f.dir, cost.FileName), func(w io.Writer) error { return writeJSON(w, doc) })
+	return writeFile(filepath.Join(f.dir, cost.FileName), func(w io.Writer) error { return command.WriteJSON(w, doc) })
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/kernel/discover"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
@@ -39,7 +40,7 @@ func runBare(ctx context.Context, g *globals) error {
 func (g *globals) suiteInMemory(survey discover.Survey) (*suite.Suite, error) {
 	chosen, err := survey.Choose("")
 	if err == nil && chosen.Level == discover.Kernel {
-		err = errors.New("there are kernels here, and nothing that measures them")
+		err = errors.New("found kernels, but no harness or benchmark that measures them")
 	}
 	if err != nil {
 		fmt.Fprint(g.Err, survey.Explain())
@@ -49,17 +50,17 @@ func (g *globals) suiteInMemory(survey discover.Survey) (*suite.Suite, error) {
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(g.Err, "no pawl.yaml: measuring %s, %s (pawl init keeps this as a suite)\n", chosen.Source, chosen.What)
+	fmt.Fprintf(g.Err, "no pawl.yaml: measuring %s, %s (run `pawl init` to save this as a suite)\n", chosen.Source, chosen.What)
 	return suite.Parse(discover.SuiteFile, data)
 }
 
 // withNextStep adds the next step to an error that says why there is nothing to measure.
 func withNextStep(err error) error {
-	hint := "pawl init writes a suite and says what is missing"
+	hint := "run pawl init to write a suite and see what is missing"
 	if e, ok := errors.AsType[*discover.AmbiguousError](err); ok {
-		hint = "pawl init " + e.Sources[0] + " takes the first"
+		hint = "run pawl init " + e.Sources[0] + " to use the first"
 	}
-	return usageError{fmt.Errorf("%w\n  %s; pawl --help shows what else there is", err, hint)}
+	return command.Usage(fmt.Errorf("%w\n  %s; see pawl --help for other commands", err, hint))
 }
 
 // mergeBase returns the commit to measure against, or an empty string if there is none.
@@ -84,7 +85,7 @@ func (g *globals) findBase(ctx context.Context, needed []string) (string, error)
 	}
 	for _, name := range needed {
 		if !repo.Has(ctx, commit, name) {
-			return "", fmt.Errorf("%s is not in %.12s (%s)", name, commit, with)
+			return "", fmt.Errorf("%s is not in commit %.12s (%s)", name, commit, with)
 		}
 	}
 	fmt.Fprintf(g.Err, "measuring against %.12s (%s)\n", commit, with)

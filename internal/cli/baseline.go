@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/ledger"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/report"
@@ -30,11 +32,12 @@ func newBaseline(g *globals) *cobra.Command {
 	f := &baselineFlags{globals: g}
 	cmd := &cobra.Command{
 		Use:   "baseline",
-		Short: "The best confirmed commit of every case, and how it got there",
-		Long: `The ledger holds, for every case and testbed, the commit with the best confirmed
-result and its evidence. It is append-only, and every line carries the hash of the line
-before. pawl run on the main branch moves it, or leaves that to pawl baseline move on
-another machine; nothing else does, but for what accept and reset record with a reason.`,
+		Short: "Show and change the baselines: the best confirmed commit of every case",
+		Long: `The ledger records, for every case and testbed, the commit with the best confirmed
+result and its evidence. It is append-only, and every line carries the hash of the
+previous line. pawl run on the main branch moves the baselines; pawl baseline move does so
+with results from another machine. Otherwise only accept and reset change them, and they
+need a reason.`,
 		Example: `  pawl baseline show
   pawl baseline log --case 'matmul/*'
   pawl baseline accept --case 'matmul/*' --reason "correctness fix costs 4 %"
@@ -46,7 +49,7 @@ another machine; nothing else does, but for what accept and reset record with a 
 	cmd.PersistentFlags().BoolVar(&f.json, "json", false, "the answer as JSON on stdout")
 	add := func(use, short string, args cobra.PositionalArgs, run func(context.Context, []string) error) *cobra.Command {
 		c := &cobra.Command{
-			Use: use, Short: short, Args: checked(args),
+			Use: use, Short: short, Args: command.Checked(args),
 			RunE:    func(cmd *cobra.Command, given []string) error { return run(cmd.Context(), given) },
 			Example: "  pawl baseline " + use,
 		}
@@ -56,22 +59,22 @@ another machine; nothing else does, but for what accept and reset record with a 
 	plain := func(run func(context.Context) error) func(context.Context, []string) error {
 		return func(ctx context.Context, _ []string) error { return run(ctx) }
 	}
-	add("show", "The baselines as they are", cobra.NoArgs, plain(f.show))
-	logs := add("log", "What happened to them, the oldest first", cobra.NoArgs, plain(f.log))
-	accept := add("accept", "Take this commit's result as the baseline, slower or not", cobra.NoArgs, plain(f.accept))
+	add("show", "Show the current baselines", cobra.NoArgs, plain(f.show))
+	logs := add("log", "Show the history of the baselines, oldest first", cobra.NoArgs, plain(f.log))
+	accept := add("accept", "Accept this commit's result as the baseline, even if it is slower", cobra.NoArgs, plain(f.accept))
 	accept.Example = `  pawl baseline accept --case 'matmul/*' --reason "correctness fix costs 4 %"`
-	reset := add("reset", "Forget baselines", cobra.NoArgs, plain(f.reset))
+	reset := add("reset", "Remove baselines", cobra.NoArgs, plain(f.reset))
 	reset.Example = `  pawl baseline reset --case 'matmul/*' --reason "the benchmark measured the wrong thing"`
 	for _, c := range []*cobra.Command{logs, accept, reset} {
-		c.Flags().StringVar(&f.cases, "case", "", "only cases whose name, or benchmark, matches this `glob`")
+		c.Flags().StringVar(&f.cases, "case", "", "only cases whose name or benchmark matches this `glob`")
 	}
 	for _, c := range []*cobra.Command{accept, reset} {
-		c.Flags().StringVar(&f.reason, "reason", "", "why; kept for ever with your name")
+		c.Flags().StringVar(&f.reason, "reason", "", "why; the ledger records it with your name")
 	}
 	accept.Flags().StringVar(&f.record, "record", "", "the measured `record` (default results/current.json)")
 	newBaselineMove(f, add)
 	newBaselineVerify(f, add)
-	migrate := add("migrate FILE", "Read an older baseline.json", cobra.ExactArgs(1), func(ctx context.Context, args []string) error { return f.migrate(ctx, args[0]) })
+	migrate := add("migrate FILE", "Import an older baseline.json", cobra.ExactArgs(1), func(ctx context.Context, args []string) error { return f.migrate(ctx, args[0]) })
 	migrate.Example = "  pawl baseline migrate baseline.json"
 	return cmd
 }
@@ -118,10 +121,10 @@ func (f *baselineFlags) show(ctx context.Context) error {
 	}
 	all := state.Baselines.All()
 	if f.json {
-		return writeJSON(f.Out, map[string]any{"baselines": all})
+		return command.WriteJSON(f.Out, map[string]any{"baselines": all})
 	}
 	if len(all) == 0 {
-		_, err := fmt.Fprintln(f.Out, "there are no baselines yet: pawl run on the main branch records the first, where the suite has baseline.keep")
+		_, err := fmt.Fprintln(f.Out, "no baselines yet: pawl run on the main branch records the first if the suite sets baseline.keep")
 		return err
 	}
 	rows := [][]string{{"case", "commit", "value", "sessions", "since", "how", "testbed"}}
@@ -130,7 +133,7 @@ func (f *baselineFlags) show(ctx context.Context) error {
 			b.Case, short(b.Commit), lastMedian(b), fmt.Sprint(len(b.Sessions)), b.Since.Format(time.DateOnly), string(b.Kind), b.Testbed.Device,
 		})
 	}
-	return report.Table(f.Out, f.style(), []bool{false, false, true, true, false, false, false}, rows)
+	return report.Table(f.Out, f.Style(), []bool{false, false, true, true, false, false, false}, rows)
 }
 
 // lastMedian returns the median of a baseline's last session.
@@ -139,7 +142,7 @@ func lastMedian(b ratchet.Baseline) string {
 		return "-"
 	}
 	s := b.Sessions[len(b.Sessions)-1]
-	return report.Quantity(stats.Median(s.Rounds), s.Unit)
+	return words.Quantity(stats.Median(s.Rounds), s.Unit)
 }
 
 func short(commit string) string { return cmp.Or(fmt.Sprintf("%.12s", commit), "-") }
@@ -156,13 +159,13 @@ func (f *baselineFlags) log(ctx context.Context) error {
 		}
 	}
 	if f.json {
-		return writeJSON(f.Out, map[string]any{"entries": list})
+		return command.WriteJSON(f.Out, map[string]any{"entries": list})
 	}
-	rows := [][]string{{"line", "when", "what", "case", "commit", "by how much", "why"}}
+	rows := [][]string{{"line", "when", "what", "case", "commit", "change", "why"}}
 	for _, e := range list {
 		gain := ""
 		if e.Kind == ratchet.KindMoved {
-			gain = fmt.Sprintf("%+.1f %%", 100*e.Gain)
+			gain = words.Change(1 / (1 + e.Gain))
 		}
 		why := e.Reason
 		if e.Actor != "" && why != "" {
@@ -170,7 +173,7 @@ func (f *baselineFlags) log(ctx context.Context) error {
 		}
 		rows = append(rows, []string{fmt.Sprint(e.Seq), e.Time.Format("2006-01-02 15:04"), string(e.Kind), e.Case, short(e.Commit), gain, why})
 	}
-	return report.Table(f.Out, f.style(), []bool{true, false, false, false, false, true, false}, rows)
+	return report.Table(f.Out, f.Style(), []bool{true, false, false, false, false, true, false}, rows)
 }
 
 // matchesCase reports whether a glob matches a case by its name or its benchmark. An empty

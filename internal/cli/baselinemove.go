@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/cli/command"
+	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/judge/ledger"
 	"github.com/goatnote-inc/pawl/internal/judge/loop"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
@@ -29,23 +31,23 @@ type baselineMove struct {
 
 func newBaselineMove(f *baselineFlags, add func(use, short string, args cobra.PositionalArgs, run func(context.Context, []string) error) *cobra.Command) {
 	m := &baselineMove{baselineFlags: f}
-	cmd := add("move", "Write what another machine measured on the main branch", cobra.NoArgs, func(ctx context.Context, _ []string) error { return m.run(ctx) })
-	cmd.Long = `Takes the records that pawl run --main --no-keep left on the machine with the GPU
-(current.json, and confirm.json where something gained), judges them again with the suite
-of this checkout, and writes the ledger as pawl run would have: on its branch, or, where
-baselines are kept in a file, as a commit of its own on the main branch.
+	cmd := add("move", "Move baselines with results from another machine", cobra.NoArgs, func(ctx context.Context, _ []string) error { return m.run(ctx) })
+	cmd.Long = `Reads the records that pawl run --main --no-keep wrote on the machine with the GPU
+(current.json, and confirm.json if something improved), judges them again with the suite
+of this checkout, and writes the ledger as pawl run would: on its branch or, if the suite
+keeps baselines in a file, as a separate commit on the main branch.
 
-It refuses what was not measured of the commit that is checked out here, what is not on
-the main branch, and everything that a pull request or a fork can cause.
+It refuses results that were not measured at the commit checked out here, commits that are
+not on the main branch, and all events that a pull request or a fork can trigger.
 
-Exit code: 0 written, or nothing to write; 1 the results do not belong here; 2 the run is
-none that others may be held to, or a gain was not measured again; 3 the ledger could not
-be written.`
+Exit code: 0 written, or nothing to write; 1 the results or the event are refused; 2 the
+run cannot be used as a baseline, or an improvement was not measured again; 3 the ledger
+cannot be written.`
 	cmd.Example = `  pawl run --main --no-keep --out results   # on the machine with the GPU
   pawl baseline move --results results      # in a job that may write
   pawl baseline move --results results --dry-run`
-	cmd.Flags().StringVar(&m.results, "results", "results", "`folder` that pawl run left")
-	cmd.Flags().BoolVar(&m.dryRun, "dry-run", false, "say what would be written, and write nothing")
+	cmd.Flags().StringVar(&m.results, "results", "results", "results `folder` of pawl run")
+	cmd.Flags().BoolVar(&m.dryRun, "dry-run", false, "show what would be written, but write nothing")
 }
 
 func (m *baselineMove) run(ctx context.Context) error {
@@ -54,7 +56,7 @@ func (m *baselineMove) run(ctx context.Context) error {
 		return err
 	}
 	if s.Baseline.Keep == "none" {
-		return usageError{errors.New("the suite keeps no baselines: write baseline: {keep: branch} into pawl.yaml")}
+		return command.Usage(errors.New("the suite keeps no baselines: add baseline: {keep: branch} to pawl.yaml"))
 	}
 	dir := filepath.Dir(path)
 	commit, err := m.mainCommit(ctx, dir, s.Baseline.Main)
@@ -67,11 +69,11 @@ func (m *baselineMove) run(ctx context.Context) error {
 	}
 	for _, run := range []*measure.Run{k.Run, k.Confirmed} {
 		if err := checkRecordOrigin(run, commit, s.Digest); err != nil {
-			return exitError{exitFailed, fmt.Errorf("%s does not belong here: %w", m.results, err)}
+			return command.Exit(command.ExitFailed, fmt.Errorf("%s does not match this checkout: %w", m.results, err))
 		}
 	}
 	if err := k.Check(); err != nil {
-		return exitError{exitNoAnswer, err}
+		return command.Exit(command.ExitNoAnswer, err)
 	}
 	l, err := ledger.Open(ctx, sharedLedgerLocation(s.Baseline, dir))
 	if err != nil {
@@ -98,17 +100,18 @@ func sharedLedgerLocation(b suite.Baseline, dir string) ledger.Location {
 // branch, and a workflow that a pull request can start.
 func (m *baselineMove) mainCommit(ctx context.Context, dir, branch string) (string, error) {
 	refuse := func(format string, args ...any) error {
-		return exitError{exitFailed, fmt.Errorf("no baseline is written: "+format, args...)}
+		return command.Exit(command.ExitFailed, fmt.Errorf("no baseline is written: "+format, args...))
 	}
-	if event := m.Getenv("GITHUB_EVENT_NAME"); event != "" {
-		switch event {
-		case "push", "schedule", "workflow_dispatch":
-		default:
-			return "", refuse("event %.40q can be caused by a change that is not merged; baselines move on a push to %s", event, branch)
-		}
-		if ref := m.Getenv("GITHUB_REF"); ref != "refs/heads/"+branch {
-			return "", refuse("this is %.80q, and baselines move on refs/heads/%s", ref, branch)
-		}
+	_, job, err := m.currentJob()
+	if err != nil {
+		return "", command.Usage(err)
+	}
+	switch e := job.Event; {
+	case e.Name == "": // not in CI
+	case e.Kind != forge.OnMain:
+		return "", refuse("event %.40q can come from an unmerged change; baselines move on a push to %s", e.Name, branch)
+	case job.Ref != "refs/heads/"+branch:
+		return "", refuse("the ref is %.80q, but baselines move only on refs/heads/%s", job.Ref, branch)
 	}
 	repo, err := build.Open(ctx, dir)
 	if err != nil {
@@ -118,13 +121,13 @@ func (m *baselineMove) mainCommit(ctx context.Context, dir, branch string) (stri
 	if err != nil {
 		return "", err
 	}
-	switch sha := m.Getenv("GITHUB_SHA"); {
+	switch sha := job.Commit; {
 	case dirty:
-		return "", refuse("files of this checkout differ from its commit %.12s", head)
+		return "", refuse("the working tree differs from commit %.12s", head)
 	case sha != "" && sha != head:
-		return "", refuse("commit %.12s is checked out, and this workflow is about %.12s", head, sha)
+		return "", refuse("commit %.12s is checked out, but this workflow runs for %.12s", head, sha)
 	case !repo.Contains(ctx, branch, head):
-		return "", refuse("commit %.12s is not on branch %s here", head, branch)
+		return "", refuse("commit %.12s is not on branch %s in this checkout", head, branch)
 	}
 	return head, nil
 }
@@ -138,16 +141,16 @@ func checkRecordOrigin(run *measure.Run, commit, digest string) error {
 		switch {
 		case im.Name != suite.Candidate:
 		case im.Dirty:
-			return errors.New("it was measured with changes that are in no commit")
+			return errors.New("it was measured with uncommitted changes")
 		case im.Commit != commit:
-			return fmt.Errorf("it was measured of commit %.12q, and %.12s is checked out", im.Commit, commit)
+			return fmt.Errorf("it was measured at commit %.12q, but %.12s is checked out", im.Commit, commit)
 		case run.Suite.Digest != digest:
-			return fmt.Errorf("it was measured with another suite than that of commit %.12s", commit)
+			return fmt.Errorf("its suite differs from the suite of commit %.12s", commit)
 		default:
 			return nil
 		}
 	}
-	return errors.New("it does not say what was measured")
+	return errors.New("it has no candidate")
 }
 
 // keep writes the entries, or with --dry-run only returns them.
@@ -171,16 +174,16 @@ func (m *baselineMove) keep(ctx context.Context, l *ledger.Ledger, k runner.Ledg
 // print prints what was written, or why nothing was.
 func (m *baselineMove) print(kept []ratchet.Entry, state loop.State) error {
 	if m.dryRun && !m.json {
-		fmt.Fprintln(m.Out, "nothing is written (--dry-run); it would be:")
+		fmt.Fprintln(m.Out, "--dry-run: nothing is written; it would write:")
 	}
 	if err := m.printEntries(kept, nil); err != nil {
 		return err
 	}
 	if state.Stopped != nil {
-		return exitError{exitNoAnswer, fmt.Errorf("nothing is kept: %s", state.Stopped.Why)}
+		return command.Exit(command.ExitNoAnswer, fmt.Errorf("nothing is recorded: %s", state.Stopped.Why))
 	}
 	if len(kept) == 0 && !m.json {
-		fmt.Fprintln(m.Out, "nothing to write: no baseline moved, and what there is was measured often enough")
+		fmt.Fprintln(m.Out, "nothing to write: no baseline moved, and the existing ones have enough measurements")
 	}
 	return nil
 }

@@ -10,9 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/ledger"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
-	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
@@ -32,20 +33,20 @@ type verifyDocument struct {
 func newBaselineVerify(f *baselineFlags, add func(use, short string, args cobra.PositionalArgs, run func(context.Context, []string) error) *cobra.Command) {
 	v := &baselineVerify{baselineFlags: f}
 	var cmd *cobra.Command
-	cmd = add("verify", "Check that the ledger was not changed", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+	cmd = add("verify", "Check that no line of the ledger was altered", cobra.NoArgs, func(ctx context.Context, _ []string) error {
 		if cmd.Flags().Changed("set-aside") && strings.TrimSpace(v.setAside) == "" {
-			return usageError{errors.New("--set-aside needs a reason: the ledger keeps it for later readers")}
+			return command.Usage(errors.New("--set-aside needs a reason, which the ledger records"))
 		}
 		return v.run(ctx)
 	})
-	cmd.Long = `Checks every line of the ledger, their order, and the history of the file in git.
+	cmd.Long = `Checks every line of the ledger, the order of the lines, and the file's history in git.
 
-It also reports sessions that pawl 0.1.0 recorded of a commit whose suite file has
-changed since: that version built a baseline by the recipe of the change, so their times may
-belong to another build. They are not compared with. --set-aside records, with a reason
-and your name, that they no longer count; the commits stay the baselines.
+It also reports sessions that pawl 0.1.0 recorded for a commit whose suite file has changed
+since. That version built a baseline with the recipe of the change, so their times may
+belong to another build. They are not used in comparisons. --set-aside records, with a
+reason and your name, that they no longer count; the commits stay the baselines.
 
-Exit code: 0 the ledger is whole, also with such sessions; 1 it was changed.`
+Exit code: 0 the ledger is intact, even with such sessions; 1 it was altered.`
 	cmd.Example = `  pawl baseline verify
   pawl baseline verify --set-aside "measured before each side had its own recipe"`
 	cmd.Flags().StringVar(&v.setAside, "set-aside", "", "set the reported sessions aside, for this `reason`")
@@ -83,33 +84,33 @@ func (v *baselineVerify) run(ctx context.Context) error {
 		doc.Notes = append(doc.Notes, since.notes...)
 	}
 	if v.json {
-		err = writeJSON(v.Out, doc)
+		err = command.WriteJSON(v.Out, doc)
 	} else {
-		err = v.say(doc)
+		err = v.show(doc)
 	}
 	if !doc.OK() {
-		return exitError{exitFailed, errors.Join(err, fmt.Errorf("the ledger was changed by other hands: %w", errReported))}
+		return command.Exit(command.ExitFailed, errors.Join(err, fmt.Errorf("the ledger was altered outside pawl: %w", command.ErrReported)))
 	}
 	return err
 }
 
-func (v *baselineVerify) say(doc verifyDocument) error {
+func (v *baselineVerify) show(doc verifyDocument) error {
 	for _, p := range doc.Problems {
-		fmt.Fprintln(v.Out, v.style().Bad("changed: ")+p.String())
+		fmt.Fprintln(v.Out, v.Style().Bad("changed: ")+p.String())
 	}
 	for _, n := range doc.Notes {
 		fmt.Fprintln(v.Out, "note: "+n)
 	}
 	if n := len(doc.Doubtful); n > 0 && len(doc.SetAside) == 0 {
-		fmt.Fprintf(v.Out, "note: %s of %s may hold times of another build: an older pawl recorded them,\n"+
-			"  and the suite has changed since their commits. They are not compared with. To set them aside:\n"+
-			"  pawl baseline verify --set-aside REASON\n", report.Plural(n, "session"), namesOf(doc.Doubtful))
+		fmt.Fprintf(v.Out, "note: %s of %s may contain times of another build: an older pawl recorded them,\n"+
+			"  and the suite has changed since their commits. They are not used in comparisons. To set them aside:\n"+
+			"  pawl baseline verify --set-aside REASON\n", words.Plural(n, "session"), namesOf(doc.Doubtful))
 	}
 	if err := v.printEntries(doc.SetAside, nil); err != nil {
 		return err
 	}
 	if doc.OK() {
-		fmt.Fprintf(v.Out, "%s: %s, %s in git, nothing was changed\n", v.style().Good("ok"), report.Plural(doc.Entries, "line"), report.Plural(doc.Versions, "version"))
+		fmt.Fprintf(v.Out, "%s: %s, %s in git, nothing was changed\n", v.Style().Good("ok"), words.Plural(doc.Entries, "line"), words.Plural(doc.Versions, "version"))
 	}
 	return nil
 }
@@ -153,13 +154,13 @@ func (h *recipeHistory) changedSince(ctx context.Context, commit string) bool {
 	if changed, ok := h.changed[commit]; ok {
 		return changed
 	}
-	changed, err := true, errors.New("this is not a git repository")
+	changed, err := true, errors.New("not in a git repository")
 	if h.repo != nil {
 		changed, err = h.repo.ChangedSince(ctx, commit, h.files)
 	}
 	if err != nil {
 		changed = true
-		h.notes = append(h.notes, fmt.Sprintf("it is not known whether the suite has changed since commit %.12s: %v", commit, err))
+		h.notes = append(h.notes, fmt.Sprintf("cannot tell whether the suite has changed since commit %.12s: %v", commit, err))
 	}
 	h.changed[commit] = changed
 	return changed

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/ledger"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/kernel/device"
@@ -22,7 +23,7 @@ import (
 // The ledger records the actor, the time and the reason.
 func (f *baselineFlags) accept(ctx context.Context) error {
 	if f.reason == "" {
-		return usageError{errors.New("accept needs --reason: it is kept for ever, for whoever asks later")}
+		return command.Usage(errors.New("--reason is required: the ledger records why the result was accepted"))
 	}
 	_, dir, l, err := f.open(ctx)
 	if err != nil {
@@ -31,18 +32,18 @@ func (f *baselineFlags) accept(ctx context.Context) error {
 	path := cmp.Or(f.record, filepath.Join(dir, "results", "current.json"))
 	run, err := measure.Load(path)
 	if err != nil {
-		return usageError{fmt.Errorf("accept what? %w\n  measure with pawl run or pawl bench first, or name a --record", err)}
+		return command.Usage(fmt.Errorf("no result to accept: %w\n  measure with pawl run or pawl bench first, or set --record", err))
 	}
 	var commit string
 	for _, im := range run.Implementations {
 		if im.Name == suite.Candidate {
 			if commit = im.Commit; im.Dirty {
-				return usageError{fmt.Errorf("%s was measured with changes that are in no commit: commit, measure again, then accept", path)}
+				return command.Usage(fmt.Errorf("%s was measured with uncommitted changes: commit them, measure again, then accept", path))
 			}
 		}
 	}
 	if commit == "" {
-		return usageError{fmt.Errorf("%s does not say which commit was measured", path)}
+		return command.Usage(fmt.Errorf("%s does not name the measured commit", path))
 	}
 	kept, err := l.Append(ctx, func(ledger.State) ([]ratchet.Entry, error) {
 		var list []ratchet.Entry
@@ -60,7 +61,7 @@ func (f *baselineFlags) accept(ctx context.Context) error {
 			})
 		}
 		if len(list) == 0 {
-			return nil, usageError{fmt.Errorf("no case of %s matches %q", path, f.cases)}
+			return nil, command.Usage(fmt.Errorf("no case in %s matches %q", path, f.cases))
 		}
 		return list, nil
 	})
@@ -69,7 +70,7 @@ func (f *baselineFlags) accept(ctx context.Context) error {
 
 func (f *baselineFlags) reset(ctx context.Context) error {
 	if f.reason == "" {
-		return usageError{errors.New("reset needs --reason: it is kept for ever, for whoever asks later")}
+		return command.Usage(errors.New("--reason is required: the ledger records why the baseline was reset"))
 	}
 	_, dir, l, err := f.open(ctx)
 	if err != nil {
@@ -85,7 +86,7 @@ func (f *baselineFlags) reset(ctx context.Context) error {
 			}
 		}
 		if len(list) == 0 {
-			return nil, usageError{errors.New("there is no such baseline: pawl baseline show lists them")}
+			return nil, command.Usage(errors.New("no baseline matches: run `pawl baseline show` to list them"))
 		}
 		return list, nil
 	})
@@ -100,7 +101,7 @@ func (f *baselineFlags) migrate(ctx context.Context, file string) error {
 	}
 	data, err := os.Open(file)
 	if err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	defer data.Close()
 	inv, err := device.List(ctx, device.Options{})
@@ -126,7 +127,7 @@ func (f *baselineFlags) migrate(ctx context.Context, file string) error {
 		},
 	})
 	if err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	kept, err := l.Append(ctx, func(ledger.State) ([]ratchet.Entry, error) { return entries, nil })
 	return f.printEntries(kept, err)
@@ -145,7 +146,7 @@ func (f *baselineFlags) printEntries(kept []ratchet.Entry, err error) error {
 		return err
 	}
 	if f.json {
-		return writeJSON(f.Out, map[string]any{"entries": kept})
+		return command.WriteJSON(f.Out, map[string]any{"entries": kept})
 	}
 	for _, e := range kept {
 		fmt.Fprintf(f.Out, "%s %s %s\n", e.Kind, e.Case, short(e.Commit))

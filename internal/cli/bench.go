@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/discover"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
@@ -48,25 +50,25 @@ func newBench(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure a suite, alone or side by side with its base",
-		Long: `Measures every case of the suite in rounds of fresh processes and writes the
-record with every sample to results/current.json.
+		Long: `Measures every case of the suite in rounds of fresh processes and writes a record with
+every sample to results/current.json.
 
-With --base the commit is checked out beside the working tree, built, and measured
-in the same rounds, in a balanced random order.`,
+With --base, that commit is checked out beside the working tree, built, and measured in
+the same rounds, in a balanced random order.`,
 		Example: `  pawl bench                         # the working tree
-  pawl bench --base HEAD~1           # beside the commit before
-  pawl bench --case 'matmul/*N512*'  # some cases only
-  pawl bench --dry-run               # what it would do, how long and what it would cost`,
+  pawl bench --base HEAD~1           # side by side with the previous commit
+  pawl bench --case 'matmul/*N512*'  # only some cases
+  pawl bench --dry-run               # show the plan, its time and its cost`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
 	fl := cmd.Flags()
 	f.addMeasureFlags(fl)
 	f.liveFlag(fl)
-	fl.StringVar(&f.cases, "case", "", "measure only cases whose name, or benchmark, matches this `glob`")
-	fl.StringVar(&f.base, "base", "", "measure this `commit` beside the working tree")
-	fl.IntVar(&f.rounds, "rounds", 0, "exactly this many `rounds` a side (default: the suite's first look, 4)")
+	fl.StringVar(&f.cases, "case", "", "measure only cases whose name or benchmark matches this `glob`")
+	fl.StringVar(&f.base, "base", "", "measure this `commit` side by side with the working tree")
+	fl.IntVar(&f.rounds, "rounds", 0, "exactly this many `rounds` per side (default: the suite's first look, 4)")
 	fl.StringVarP(&f.out, "out", "o", "", "record `file` (default results/current.json)")
-	fl.BoolVar(&f.force, "force-measure", false, "measure also when both sides are identical")
+	fl.BoolVar(&f.force, "force-measure", false, "measure even if both sides are identical")
 	fl.BoolVar(&f.json, "json", false, "the result as JSON on stdout, events as JSON lines on stderr")
 	return cmd
 }
@@ -75,18 +77,18 @@ in the same rounds, in a balanced random order.`,
 func (f *benchFlags) addMeasureFlags(fl *pflag.FlagSet) {
 	f.flags = fl
 	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
-	fl.IntVar(&f.samples, "samples", 0, "`samples` a round (default: the suite's, 100)")
-	fl.DurationVar(&f.budget, "budget", 0, "stop before this much `time` was spent on the device")
-	fl.Uint64Var(&f.seed, "seed", 0, "seed of order and inputs (default: a new one, kept in the record)")
-	fl.DurationVar(&f.wait, "wait", 30*time.Minute, "how long to wait while another pawl has the device")
-	fl.BoolVar(&f.noCache, "no-cache", false, "build everything, whatever finished builds were kept")
-	fl.BoolVar(&f.dryRun, "dry-run", false, "show the plan, its time and its cost, and measure nothing")
-	fl.StringVar(&f.trust, "trust", "", "`level` to which the change is believed: trusted, checked or self-timed (default: the suite's)")
+	fl.IntVar(&f.samples, "samples", 0, "`samples` per round (default: the suite's, 100)")
+	fl.DurationVar(&f.budget, "budget", 0, "max `time` to spend on the device")
+	fl.Uint64Var(&f.seed, "seed", 0, "seed for order and inputs (default: random, saved in the record)")
+	fl.DurationVar(&f.wait, "wait", 30*time.Minute, "how long to wait while another pawl process uses the device")
+	fl.BoolVar(&f.noCache, "no-cache", false, "rebuild everything, ignoring cached builds")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "show the plan, its time and its cost, but measure nothing")
+	fl.StringVar(&f.trust, "trust", "", "how far to trust the change's own timings, a `level`: trusted, checked or self-timed (default: the suite's)")
 }
 
 func (f *benchFlags) run(ctx context.Context) error {
 	if err := errors.Join(f.checkNumbers(), f.checkLive()); err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	s, path, err := loadSuite(f.suite)
 	if err != nil {
@@ -107,14 +109,14 @@ func (f *benchFlags) checkNumbers() error {
 		value int64
 	}{{"rounds", 1, int64(f.rounds)}, {"samples", 1, int64(f.samples)}, {"budget", 1, int64(f.budget)}, {"wait", 0, int64(f.wait)}} {
 		if f.isSet(n.flag) && n.value < n.least {
-			return fmt.Errorf("--%s %s: take %s", n.flag, f.flags.Lookup(n.flag).Value, [...]string{"0 or more", "more than 0"}[n.least])
+			return fmt.Errorf("--%s %s: must be %s", n.flag, f.flags.Lookup(n.flag).Value, [...]string{"0 or more", "more than 0"}[n.least])
 		}
 	}
 	switch measure.Trust(f.trust) {
 	case "", measure.Trusted, measure.Checked, measure.SelfTimed:
 		return nil
 	default:
-		return fmt.Errorf("--trust %q: take trusted, checked or self-timed", f.trust)
+		return fmt.Errorf("--trust %q: must be trusted, checked or self-timed", f.trust)
 	}
 }
 
@@ -136,7 +138,7 @@ func (f *benchFlags) measure(ctx context.Context, s *suite.Suite, path string) e
 		return errors.Join(err, showErr)
 	}
 	if res.Outcome.State == measure.Throttled {
-		return exitError{exitNoAnswer, fmt.Errorf("%s: %s", res.Outcome.State, res.Outcome.Reason)}
+		return command.Exit(command.ExitNoAnswer, fmt.Errorf("%s: %s", res.Outcome.State, res.Outcome.Reason))
 	}
 	return failedCases(run)
 }
@@ -163,12 +165,12 @@ func (f *benchFlags) record(ctx context.Context, o runner.Options) (*measure.Run
 // interruptedError replaces the error of an interrupted run by one that says how much of the run was kept.
 func interruptedError(ctx context.Context, res runner.Result, err error) error {
 	switch {
-	case err == nil || !errors.Is(context.Cause(ctx), errInterrupted):
+	case err == nil || !errors.Is(context.Cause(ctx), command.ErrInterrupted):
 		return err
 	case res.Path == "":
-		return fmt.Errorf("%w before the first round was done: nothing was kept, and the last record is untouched", errInterrupted)
+		return fmt.Errorf("%w before the first round ended: nothing was saved, and the previous record is unchanged", command.ErrInterrupted)
 	default:
-		return fmt.Errorf("%w after %s, kept in %s", errInterrupted, report.Plural(res.Outcome.Rounds, "round"), res.Path)
+		return fmt.Errorf("%w after %s, saved in %s", command.ErrInterrupted, words.Plural(res.Outcome.Rounds, "round"), res.Path)
 	}
 }
 
@@ -198,10 +200,10 @@ func (f *benchFlags) show(run *measure.Run, path string) error {
 	if f.json {
 		return report.JSON(f.Out, run, path)
 	}
-	if err := report.Terminal(f.Out, run, f.style()); err != nil {
+	if err := report.Terminal(f.Out, run, f.Style()); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(f.Out, f.style().Faint("record: "+path))
+	_, err := fmt.Fprintln(f.Out, f.Style().Faint("record: "+path))
 	return err
 }
 
@@ -211,9 +213,9 @@ func loadSuite(name string) (*suite.Suite, string, error) {
 	s, err := suite.Load(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && name == "":
-		return nil, "", usageError{errors.New("there is no pawl.yaml in this folder\n  pawl init writes one; -C FOLDER or --suite FILE names another place")}
+		return nil, "", command.Usage(errors.New("no pawl.yaml in this folder\n  run `pawl init` to write one, or use -C FOLDER or --suite FILE"))
 	case err != nil:
-		return nil, "", usageError{err} // the user named the file that cannot be read
+		return nil, "", command.Usage(err) // the user named the file that cannot be read
 	}
 	return s, path, nil
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -11,9 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
-	"github.com/goatnote-inc/pawl/internal/report"
 )
 
 type buildFlags struct {
@@ -26,27 +26,27 @@ func newBuild(g *globals) *cobra.Command {
 	f := buildFlags{globals: g}
 	cmd := &cobra.Command{
 		Use:   "build",
-		Short: "Build what the suite needs, once",
-		Long: `Builds the working tree, and with --base a commit beside it, as bench and run do
-before they measure. A build of which nothing has changed is taken from the cache:
-sources, flags, environment, tools and architecture are looked at.
+		Short: "Build what the suite needs",
+		Long: `Builds the working tree, and with --base also a commit, as bench and run do before they
+measure. A build comes from the cache if its sources, flags, environment, tools and
+architecture are unchanged.
 
-Exit code: 1 the candidate does not build, 2 the base or a reference does not, 3 a tool
-is missing, 4 the suite is wrong.`,
+Exit code: 1 the candidate does not build, 2 the base or a reference does not build, 3 a
+tool is missing, 4 the suite is invalid.`,
 		Example: `  pawl build
   pawl build --base main
   pawl build --case 'attention/*'   # only the variants of these cases
-  pawl build --arch sm_90           # for another device than the one here
+  pawl build --arch sm_90           # for a different device
   pawl build --clean                # empty the cache`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
-	fl.StringVar(&f.cases, "case", "", "build only what cases need whose name, or benchmark, matches this `glob`")
-	fl.StringVar(&f.base, "base", "", "build this `commit` too")
+	fl.StringVar(&f.cases, "case", "", "build only for cases whose name or benchmark matches this `glob`")
+	fl.StringVar(&f.base, "base", "", "also build this `commit`")
 	fl.StringVar(&f.arch, "arch", "", "`architecture` to build for, such as sm_89 (default: the device's)")
-	fl.BoolVar(&f.noCache, "no-cache", false, "build everything, whatever was kept")
-	fl.BoolVar(&f.clean, "clean", false, "empty the cache of finished builds, and build nothing")
+	fl.BoolVar(&f.noCache, "no-cache", false, "rebuild everything, ignoring cached builds")
+	fl.BoolVar(&f.clean, "clean", false, "empty the build cache, and build nothing")
 	fl.BoolVar(&f.json, "json", false, "what was built as JSON on stdout, events as JSON lines on stderr")
 	return cmd
 }
@@ -58,7 +58,7 @@ func (f *buildFlags) run(ctx context.Context) error {
 		return f.cleanCache(ctx)
 	}
 	if !archFlag.MatchString(f.arch) {
-		return usageError{fmt.Errorf("--arch %q: take an architecture such as sm_89", f.arch)}
+		return command.Usage(fmt.Errorf("--arch %q: must be an architecture such as sm_89", f.arch))
 	}
 	s, path, err := loadSuite(f.suite)
 	if err != nil {
@@ -84,18 +84,16 @@ func (f *buildFlags) cleanCache(ctx context.Context) error {
 	if f.json {
 		return errors.Join(f.encode(map[string]any{"dir": cache.Dir, "builds": n, "bytes": bytes}), cache.Clean(ctx))
 	}
-	fmt.Fprintf(f.Out, "the cache holds %s, %s, in %s\n", report.Plural(n, "build"), bytesText(bytes), cache.Dir)
+	fmt.Fprintf(f.Out, "the cache holds %s, %s, in %s\n", words.Plural(n, "build"), bytesText(bytes), cache.Dir)
 	if err := cache.Clean(ctx); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(f.Out, "it is empty now")
+	_, err = fmt.Fprintln(f.Out, "the cache is now empty")
 	return err
 }
 
 func (f *buildFlags) encode(doc any) error {
-	e := json.NewEncoder(f.Out)
-	e.SetIndent("", "  ")
-	return e.Encode(doc)
+	return command.WriteJSON(f.Out, doc)
 }
 
 // show prints the builds that exist now, even if one failed.
@@ -108,21 +106,21 @@ func (f *buildFlags) show(builds []runner.Build, failed error) error {
 		return f.encode(doc)
 	}
 	if len(builds) == 0 && failed == nil {
-		_, err := fmt.Fprintln(f.Out, "the suite builds nothing: it has no build.command and no build.recipe")
+		_, err := fmt.Fprintln(f.Out, "nothing to build: the suite has no build.command and no build.recipe")
 		return err
 	}
 	width := 0
 	for _, b := range builds {
 		width = max(width, len(b.Side))
 	}
-	style := f.style()
+	style := f.Style()
 	for _, b := range builds {
 		how := fmt.Sprintf("built in %.1f s", b.Seconds)
 		if b.Cached {
 			how = style.Good("from the cache")
 		}
 		if c := b.Ccache; c.Hits+c.Misses > 0 {
-			how += fmt.Sprintf(", ccache had %d of %d", c.Hits, c.Hits+c.Misses)
+			how += fmt.Sprintf(", %d of %d from ccache", c.Hits, c.Hits+c.Misses)
 		}
 		fmt.Fprintf(f.Out, "%-*s  %s: %s\n", width, b.Side, firstLine(b.What), how)
 		for _, o := range b.Outputs {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,12 +15,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/base/loopback"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/learn/gates"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 	"github.com/goatnote-inc/pawl/internal/learn/page"
 )
 
-// checklistFlags are the flags of pawl checklist.
+// checklistFlags are the flags of pawl session checklist.
 type checklistFlags struct {
 	*globals
 	addr string
@@ -33,22 +34,22 @@ func newChecklist(g *globals) *cobra.Command {
 	f := checklistFlags{globals: g}
 	cmd := &cobra.Command{
 		Use:   "checklist",
-		Short: "The gates of the session in a browser, live",
-		Long: `Serves a page with the gates as they stand, the one thing to do now, what was spent and
-what happened. It changes as the session does. The page only shows; it answers on this
-machine alone, to no other site's page, and ends with the command.
+		Short: "Show the gates of the session live in a browser",
+		Long: `Serves a page with the state of the gates, the next step, what was spent and what
+happened. The page updates as the session changes. It is read-only, accepts requests only
+from this machine and not from other sites' pages, and stops with the command.
 
-On a host far away, bring it to your own: ssh -L 8123:127.0.0.1:8123 HOST, and
-pawl checklist --addr 127.0.0.1:8123 there.`,
-		Example: `  pawl checklist --open
-  pawl checklist --addr 127.0.0.1:8123
-  pawl checklist --for 4h`,
+On a remote host, run pawl session checklist --addr 127.0.0.1:8123 there, and forward the port to
+your machine: ssh -L 8123:127.0.0.1:8123 HOST.`,
+		Example: `  pawl session checklist --open
+  pawl session checklist --addr 127.0.0.1:8123
+  pawl session checklist --for 4h`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.addr, "addr", "127.0.0.1:0", "listen at this `address`: a loopback one; port 0 is any that is free")
-	fl.BoolVar(&f.open, "open", false, "open it in the browser")
-	fl.DurationVar(&f.time, "for", 0, "end after this `time`: 30m, 4h")
+	fl.StringVar(&f.addr, "addr", "127.0.0.1:0", "listen on this loopback `address`; port 0 picks a free port")
+	fl.BoolVar(&f.open, "open", false, "open the page in the browser")
+	fl.DurationVar(&f.time, "for", 0, "stop after this `time`, such as 30m or 4h")
 	return cmd
 }
 
@@ -57,7 +58,7 @@ func (f *checklistFlags) run(ctx context.Context) error {
 		return err
 	}
 	if f.time < 0 {
-		return usageError{fmt.Errorf("--for %v: want a time from now on", f.time)}
+		return command.Usage(fmt.Errorf("--for %v: must not be negative", f.time))
 	}
 	if _, err := f.pageState(ctx); err != nil { // report an error here rather than on the page
 		return err
@@ -70,11 +71,11 @@ func (f *checklistFlags) run(ctx context.Context) error {
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", f.addr)
 	if err != nil {
-		return fmt.Errorf("listen for the browser: %w", err)
+		return fmt.Errorf("cannot serve the checklist: %w", err)
 	}
 	address := "http://" + listener.Addr().String() + "/"
 	fmt.Fprintln(f.Out, address)
-	fmt.Fprintln(f.Err, f.errStyle().Faint("the checklist, until Ctrl-C; reload it where script is off"))
+	fmt.Fprintln(f.Err, f.ErrStyle().Faint("serving the checklist until Ctrl-C; reload the page if JavaScript is off"))
 	if f.open {
 		f.browse(ctx, address)
 	}
@@ -84,15 +85,11 @@ func (f *checklistFlags) run(ctx context.Context) error {
 // requireLoopback requires an address that only this machine can reach, because the page has no
 // authentication.
 func requireLoopback(addr string) error {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return usageError{fmt.Errorf("--addr %.60q: want an address and a port, such as 127.0.0.1:8123", addr)}
+	if _, _, err := net.SplitHostPort(addr); err != nil {
+		return command.Usage(fmt.Errorf("--addr %.60q: must be an address and a port, such as 127.0.0.1:8123", addr))
 	}
-	if host == "localhost" {
-		return nil
-	}
-	if ip, err := netip.ParseAddr(host); err != nil || !ip.Unmap().IsLoopback() {
-		return usageError{fmt.Errorf("--addr %.60q: the page has no lock, so it is for this machine alone: 127.0.0.1:PORT\n  for another machine's browser: ssh -L 8123:127.0.0.1:8123 HOST", addr)}
+	if !loopback.Is(addr) {
+		return command.Usage(fmt.Errorf("--addr %.60q: must be a loopback address, such as 127.0.0.1:8123, because the page has no authentication\n  to use a browser on another machine, run there: ssh -L 8123:127.0.0.1:8123 HOST", addr))
 	}
 	return nil
 }
@@ -108,7 +105,7 @@ func (f *checklistFlags) serve(ctx context.Context, listener net.Listener) error
 	go func() { failed <- server.Serve(listener) }()
 	select {
 	case err := <-failed:
-		return fmt.Errorf("serve the checklist: %w", err)
+		return fmt.Errorf("cannot serve the checklist: %w", err)
 	case <-ctx.Done():
 	}
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
@@ -126,7 +123,7 @@ func (f *checklistFlags) browse(ctx context.Context, address string) {
 		opener = "open"
 	}
 	if err := exec.CommandContext(ctx, opener, address).Start(); err != nil {
-		fmt.Fprintln(f.Err, f.errStyle().Warn("warning: ")+"the browser does not open ("+err.Error()+"): open the address above yourself")
+		fmt.Fprintln(f.Err, f.ErrStyle().Warn("warning: ")+"cannot open the browser ("+err.Error()+"): open the address above")
 	}
 }
 
@@ -159,7 +156,7 @@ func (g *globals) pageState(ctx context.Context) (page.State, error) {
 	}
 	var wrong error
 	if state.Set, wrong = repositoryGates(root); wrong != nil {
-		return state, usageError{wrong}
+		return state, command.Usage(wrong)
 	}
 	if !isBroken {
 		state.Next = firstStep(root)

@@ -9,12 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/comment"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 )
 
-// commentFlags are the flags of pawl comment.
+// commentFlags are the flags of pawl ci comment.
 type commentFlags struct {
 	*globals
 	suite, name      string
@@ -32,42 +33,42 @@ func newComment(g *globals) *cobra.Command {
 	f := commentFlags{globals: g}
 	cmd := &cobra.Command{
 		Use:   "comment",
-		Short: "Tell a pull request what a run measured: one report, one check",
-		Long: `Publishes the results of pawl run on GitHub: a section of the one report on the pull
-request, and the check "pawl" on its head commit. It runs where nothing of the change
-runs, in a checkout of the base, with a token that may write.
+		Short: "Publish the results of a run on its pull request: one report, one check",
+		Long: `Publishes the results of pawl run on GitHub: a section of the report on the pull request,
+and the check "pawl" on its head commit. It runs where no code of the change runs: in a
+checkout of the base, with a token that may write.
 
-The results are taken as a stranger's. The verdict is computed again from the samples, by
-the policy, the gate and the quarantines of the suite in this folder. Which pull request
-and which commit are meant is GitHub's word, never the results'. What a fork measured is
-labelled so, and its check is neutral, never green.
+The results are treated as untrusted. The verdict is computed again from the samples, with
+the policy, the gate and the quarantines of the suite in this folder. The pull request and
+the commit come from GitHub, never from the results. Results that a fork measured are
+labeled, and their check is neutral, never green.
 
-In GitHub Actions everything is found by itself; without a flag the event says what to
-do: a run of the gate that ended or began (workflow_run), or a comment that accepts a
-regression (issue_comment).
+In GitHub Actions the repository, the pull request and the commit are found automatically.
+Without flags the event decides what to do: publish a run of the gate that started or
+ended (workflow_run), or apply a comment that accepts a regression (issue_comment).
 
-Exit code: 0 published, whatever the conclusion, or nothing to publish; 1 with --fail
-when the check failed; 3 when GitHub refuses.`,
-		Example: `  pawl comment --start                  # the check is in progress
-  pawl comment --results results        # what pawl run --out results left
-  pawl comment --from-run 123456789     # what another run left as its artifact
-  pawl comment --results results --pull 7 --dry-run`,
+Exit code: 0 published, whatever the conclusion, or nothing to publish; 1 with --fail if
+the check failed; 3 if GitHub refuses.`,
+		Example: `  pawl ci comment --start                  # mark the check as in progress
+  pawl ci comment --results results        # the results of pawl run --out results
+  pawl ci comment --from-run 123456789     # the artifact of another workflow run
+  pawl ci comment --results results --pull 7 --dry-run`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.main(cmd.Context()) },
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.results, "results", "", "publish what this `folder` holds")
-	fl.Int64Var(&f.run, "from-run", 0, "publish the artifact of this workflow run, by its `ID`")
-	fl.BoolVar(&f.start, "start", false, "say that measuring has begun")
-	fl.BoolVar(&f.untouched, "untouched", false, "say that the change touches no kernel")
+	fl.StringVar(&f.results, "results", "", "publish the results in this `folder`")
+	fl.Int64Var(&f.run, "from-run", 0, "publish the artifact of the workflow run with this `ID`")
+	fl.BoolVar(&f.start, "start", false, "report that measuring has started")
+	fl.BoolVar(&f.untouched, "untouched", false, "report that the change touches no kernel")
 	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` of the base (default pawl.yaml)")
-	fl.StringVar(&f.name, "name", "", "name of the suite in the check, where a repository has several: pawl / `NAME`")
-	fl.StringVar(&f.repo, "repo", "", "`OWNER/NAME` (default: that of the workflow)")
-	fl.IntVar(&f.pull, "pull", 0, "`number` of the pull request (default: that of the event)")
-	fl.StringVar(&f.sha, "sha", "", "head `commit` (default: that of the event, or of the pull request)")
-	fl.StringVar(&f.workflow, "workflow", gateWorkflow, "`file` of the gate: runs of others are refused")
-	fl.BoolVar(&f.quiet, "quiet", false, "begin no report where nothing changed")
-	fl.BoolVar(&f.dryRun, "dry-run", false, "print what would be written, and write nothing")
-	fl.BoolVar(&f.fail, "fail", false, "exit with 1 when the check failed")
+	fl.StringVar(&f.name, "name", "", "name of the suite in the check, if a repository has several: pawl / `NAME`")
+	fl.StringVar(&f.repo, "repo", "", "`OWNER/NAME` (default: from the workflow)")
+	fl.IntVar(&f.pull, "pull", 0, "`number` of the pull request (default: from the event)")
+	fl.StringVar(&f.sha, "sha", "", "head `commit` (default: from the event or the pull request)")
+	fl.StringVar(&f.workflow, "workflow", gateWorkflow, "`file` of the gate's workflow; runs of other workflows are refused")
+	fl.BoolVar(&f.quiet, "quiet", false, "do not start a report if nothing changed")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "print what would be written, but write nothing")
+	fl.BoolVar(&f.fail, "fail", false, "exit with 1 if the check failed")
 	fl.BoolVar(&f.json, "json", false, "what was published as JSON on stdout")
 	return cmd
 }
@@ -90,7 +91,7 @@ func (f *commentFlags) main(ctx context.Context) error {
 		}
 	}
 	if modes > 1 {
-		return usageError{errors.New("of --results, --from-run, --start and --untouched only one can be meant")}
+		return command.Usage(errors.New("--results, --from-run, --start and --untouched cannot be combined"))
 	}
 	p, err := f.publisher()
 	if err == nil {
@@ -110,17 +111,17 @@ type skippedError struct{ error }
 
 func skipped(format string, args ...any) error { return skippedError{fmt.Errorf(format, args...)} }
 
-// publisher is one invocation of pawl comment.
+// publisher is one invocation of pawl ci comment.
 type publisher struct {
 	*commentFlags
-	forge githubAPI
-	event event
+	forge forge.Client
+	job   *forge.Job
 	repo  forge.Repo
 	base  *suite.Suite // suite of this checkout; nil if the base has none yet
 	path  string       // path of its file
 	now   time.Time
 
-	offline bool // a dry run without a token: GitHub is not called
+	offline bool // a dry run without a token: the forge is not called
 }
 
 func (p *publisher) publish(ctx context.Context) error {
@@ -139,7 +140,7 @@ func (p *publisher) publish(ctx context.Context) error {
 	}
 	in := comment.Input{
 		SHA: t.sha, Suite: p.name, Fork: t.fork, Now: p.now,
-		Links: comment.Links{Run: url, Help: docsFolder + commentPage},
+		Links: comment.Links{Run: url, Help: command.DocsFolder + commentPage},
 	}
 	if err := p.readResults(ctx, &t, &in); err != nil {
 		return err

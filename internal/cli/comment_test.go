@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/cli"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/githubtest"
 	"github.com/goatnote-inc/pawl/internal/forge/untrusted"
@@ -22,7 +23,7 @@ import (
 
 const gate = ".github/workflows/pawl-gate.yml"
 
-// publishing is a base that is checked out, a GitHub, and results that a job left.
+// publishing has a checked-out base, a fake GitHub, and the results of a job.
 type publishing struct {
 	*testing.T
 	server   *githubtest.Server
@@ -32,7 +33,7 @@ type publishing struct {
 	out, err bytes.Buffer
 }
 
-// newPublishing has an open pull request, number 1, and an event of it.
+// newPublishing returns a publishing with open pull request 1 and its event.
 func newPublishing(t *testing.T, pull forge.Pull) *publishing {
 	t.Helper()
 	t.Parallel()
@@ -68,7 +69,7 @@ func (p *publishing) event(name, text string) {
 	p.env["GITHUB_EVENT_NAME"], p.env["GITHUB_EVENT_PATH"] = name, path
 }
 
-// measured leaves a record of a change that is slower by so much.
+// measured writes a record of a change that is slower by this fraction.
 func (p *publishing) measured(slower float64) {
 	p.Helper()
 	p.write(filepath.Join(p.results, untrusted.Code), "0\n")
@@ -81,16 +82,16 @@ func (p *publishing) run(want int, args ...string) {
 	p.Helper()
 	p.out.Reset()
 	p.err.Reset()
-	if code := p.main(append([]string{"comment", "--suite", p.suite}, args...)...); code != want {
+	if code := p.main(append([]string{"ci", "comment", "--suite", p.suite}, args...)...); code != want {
 		p.Fatalf("exit code %d, want %d\n%s%s", code, want, p.out.String(), p.err.String())
 	}
 }
 
-// main runs pawl with a clock that nobody waits for.
+// main runs pawl with a simulated clock.
 func (p *publishing) main(args ...string) int {
 	var mu sync.Mutex
 	now := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
-	return cli.Main(p.Context(), args, &cli.IO{
+	return cli.Main(p.Context(), args, &command.IO{
 		In: strings.NewReader(""), Out: &p.out, Err: &p.err, Getenv: func(name string) string { return p.env[name] },
 		Now: func() time.Time {
 			mu.Lock()
@@ -106,7 +107,7 @@ func (p *publishing) main(args ...string) int {
 	})
 }
 
-// check is the one check on the head.
+// check returns the only check on the head, after comparing it.
 func (p *publishing) check(status forge.Status, conclusion forge.Conclusion, title string) forge.Check {
 	p.Helper()
 	checks := p.server.Checks(untrustedtest.Head)
@@ -119,7 +120,7 @@ func (p *publishing) check(status forge.Status, conclusion forge.Conclusion, tit
 	return checks[0]
 }
 
-// report is the one report on pull request 1; want is in it.
+// report returns the only report on pull request 1, which must contain want.
 func (p *publishing) report(want ...string) string {
 	p.Helper()
 	all := p.server.Comments(1)
@@ -163,7 +164,7 @@ func TestCommentSlower(t *testing.T) {
 	p.run(1, "--results", p.results, "--fail")
 	p.check(forge.Completed, forge.Failure, "1 regression")
 	p.report("fail", "/pawl accept 1111111 REASON")
-	p.run(0, "--results", p.results) // again: still one report, and without --fail no failure
+	p.run(0, "--results", p.results) // again: still one report, and exit code 0 without --fail
 
 	for _, c := range []struct{ author, body string }{
 		{"reader", "/pawl accept 1111111 I want it"},
@@ -206,7 +207,7 @@ func TestCommentMergeGroup(t *testing.T) {
 	}
 }
 
-// A push during the measurement: the old head is told, the report is the new head's.
+// After a push during the measurement, the old head gets its check but no report.
 func TestCommentStale(t *testing.T) {
 	p := newPublishing(t, forge.Pull{})
 	p.server.EditPull(1, func(pull *forge.Pull) { pull.HeadSHA = strings.Repeat("3", 40) })
@@ -218,7 +219,7 @@ func TestCommentStale(t *testing.T) {
 	}
 }
 
-// The base that was measured is where the change left the base branch, which has moved on.
+// The measured base is the merge base; the base branch has newer commits.
 func TestCommentMergeBase(t *testing.T) {
 	p := newPublishing(t, forge.Pull{})
 	tip := strings.Repeat("4", 40)
@@ -226,26 +227,26 @@ func TestCommentMergeBase(t *testing.T) {
 	p.measured(0)
 	p.run(0, "--results", p.results)
 	p.check(forge.Completed, forge.Neutral, "failed")
-	p.report("not where the change began")
+	p.report("not where the change started")
 	p.server.SetMergeBase(tip, untrustedtest.Head, untrustedtest.Base)
 	p.run(0, "--results", p.results)
 	p.check(forge.Completed, forge.Success, "unchanged")
 }
 
-// What a job says that left no record.
+// A job that left no record still gets a report.
 func TestCommentEndedEarly(t *testing.T) {
 	for name, test := range map[string]struct {
 		files map[string]string
 		want  forge.Conclusion
 		says  string
 	}{
-		"nothing":                  {nil, forge.Neutral, "cancelled"},
+		"nothing":                  {nil, forge.Neutral, "canceled"},
 		"the tool failed":          {map[string]string{"exit-code": "3"}, forge.Neutral, "exit code 3"},
 		"no answer":                {map[string]string{"exit-code": "2"}, forge.Neutral, "no answer"},
 		"green without a record":   {map[string]string{"exit-code": "0", "verdict.json": `{"verdict": "improvement"}`}, forge.Neutral, "left no record"},
 		"green without a verdict":  {map[string]string{"exit-code": "0"}, forge.Neutral, "left no record"},
-		"identical":                {map[string]string{"exit-code": "0", "verdict.json": `{"verdict": "identical"}`}, forge.Success, "nothing that a build or a kernel reads differs"},
-		"identical without a code": {map[string]string{"verdict.json": `{"verdict": "identical"}`}, forge.Neutral, "cancelled"},
+		"identical":                {map[string]string{"exit-code": "0", "verdict.json": `{"verdict": "identical"}`}, forge.Success, "no input of a build or a kernel differs from the base"},
+		"identical without a code": {map[string]string{"verdict.json": `{"verdict": "identical"}`}, forge.Neutral, "canceled"},
 		"broken": {map[string]string{
 			"exit-code":    "1",
 			"verdict.json": `{"verdict": "broken", "stopped": {"step": "build", "side": "candidate", "why": "softmax.cu:12:3: error: no <b>such</b> thing @root"}}`,
@@ -271,11 +272,11 @@ func TestCommentEndedEarly(t *testing.T) {
 	}
 }
 
-// The base has no suite: it cannot say what a change is held to.
+// A base without a suite has no policy for the change.
 func TestCommentFirstSuite(t *testing.T) {
 	p := newPublishing(t, forge.Pull{})
 	p.measured(0.1)
-	if code := p.main("comment", "--results", p.results); code != 0 { // this folder has no pawl.yaml
+	if code := p.main("ci", "comment", "--results", p.results); code != 0 { // this folder has no pawl.yaml
 		t.Fatalf("exit code %d: %s", code, p.err.String())
 	}
 	p.check(forge.Completed, forge.Neutral, "")
@@ -287,7 +288,7 @@ func TestCommentRefused(t *testing.T) {
 	p.measured(0)
 	p.env["GITHUB_TOKEN"] = p.server.ReadOnlyToken
 	p.run(3, "--results", p.results)
-	if !strings.Contains(p.err.String(), "token may not do this") {
+	if !strings.Contains(p.err.String(), "the token does not have this permission") {
 		t.Errorf("it says %q", p.err.String())
 	}
 	p.env["GITHUB_TOKEN"] = ""

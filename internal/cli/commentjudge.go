@@ -11,7 +11,6 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/comment"
-	"github.com/goatnote-inc/pawl/internal/forge/github"
 	"github.com/goatnote-inc/pawl/internal/forge/untrusted"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
@@ -23,7 +22,7 @@ import (
 func (p *publisher) judge(ctx context.Context, t target, c untrusted.Claim, in *comment.Input) error {
 	terms := untrusted.Terms{Suite: p.base, Heads: t.heads, Base: p.isBase(ctx, t)}
 	if other := c.Elsewhere(terms); len(other) > 0 {
-		in.ToolFailed = "It measured something else: " + strings.Join(other, "; ") + "."
+		in.ToolFailed = "The run measured something else: " + strings.Join(other, "; ") + "."
 		return nil
 	}
 	var err error
@@ -52,8 +51,8 @@ func (p *publisher) suiteDifference(ctx context.Context, t target, run *measure.
 	}
 	text, err := p.forge.File(ctx, t.sha, filepath.ToSlash(filepath.Join(folder, file)))
 	switch {
-	case errors.Is(err, github.ErrGone):
-		return &measure.Definition{Changed: []string{file + " (it is gone)"}}, nil
+	case errors.Is(err, forge.ErrNotFound):
+		return &measure.Definition{Changed: []string{file + " (deleted)"}}, nil
 	case err != nil:
 		return nil, err
 	}
@@ -105,7 +104,7 @@ func (p *publisher) acceptance(ctx context.Context, pull forge.Pull) (*comment.A
 		}
 		has, err := p.forge.Permission(ctx, user)
 		if err != nil {
-			p.say(logText(fmt.Sprintf("pawl: what %s may do is not known, so their word does not count: %v", user, err)))
+			p.Say(logText(fmt.Sprintf("pawl: cannot read the permission of %s, so their acceptance is ignored: %v", user, err)))
 		}
 		asked[user] = err == nil && comment.MayAccept(has, p.base.Gate.Accept)
 		return asked[user]

@@ -8,12 +8,13 @@ import (
 	"os"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/comment"
-	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// published is the JSON output of pawl comment.
+// published is the JSON output of pawl ci comment.
 type published struct {
 	Pull       int              `json:"pull,omitempty"`
 	SHA        string           `json:"sha,omitempty"`
@@ -55,24 +56,24 @@ func (p *publisher) post(ctx context.Context, t target, n comment.Notice) error 
 		return err
 	}
 	if p.fail && n.Check.Conclusion == forge.Failure {
-		return exitError{exitFailed, fmt.Errorf("the check failed: %s", report.Sanitize(n.Check.Title))}
+		return command.Exit(command.ExitFailed, fmt.Errorf("the check failed: %s", words.Sanitize(n.Check.Title)))
 	}
 	return nil
 }
 
 // summarise appends text to the job summary.
 func (p *publisher) summarise(text string) error {
-	path := p.Getenv("GITHUB_STEP_SUMMARY")
+	path := p.job.Summary
 	if path == "" || text == "" {
 		return nil
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
-		return fmt.Errorf("write the job's summary: %w", err)
+		return fmt.Errorf("cannot write the job summary: %w", err)
 	}
 	if _, err := f.WriteString(text + "\n"); err != nil {
 		f.Close()
-		return fmt.Errorf("write the job's summary: %w", err)
+		return fmt.Errorf("cannot write the job summary: %w", err)
 	}
 	return f.Close()
 }
@@ -117,7 +118,7 @@ func (p *publisher) print(done published) error {
 func logText(s string) string {
 	var lines []string
 	for line := range strings.Lines(s) {
-		lines = append(lines, report.Sanitize(line))
+		lines = append(lines, words.Sanitize(line))
 	}
 	return runnerCommandEscaper.Replace(strings.Join(lines, "\n  "))
 }

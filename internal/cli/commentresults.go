@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/base/archive"
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/comment"
 	"github.com/goatnote-inc/pawl/internal/forge/untrusted"
@@ -29,14 +31,14 @@ const resultsArtifact = "pawl-results"
 func (p *publisher) readResults(ctx context.Context, t *target, in *comment.Input) error {
 	if p.base == nil {
 		in.Gate = suite.Gate{Mode: suite.Advise}
-		in.ToolFailed = "The base has no suite yet, so there is nothing to judge by. Changes are judged from the next one on."
+		in.ToolFailed = "The base has no suite yet, so there is nothing to judge by. Judging starts with the next change."
 		return nil
 	}
 	in.Gate = p.base.Gate
 	in.Folder, in.File = p.suitePath(ctx)
 	dir, err := os.MkdirTemp("", "pawl-comment-")
 	if err != nil {
-		return fmt.Errorf("make a place for results: %w", err)
+		return fmt.Errorf("cannot prepare temporary storage for results: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	err = p.fetch(ctx, t, dir, in)
@@ -48,7 +50,7 @@ func (p *publisher) readResults(ctx context.Context, t *target, in *comment.Inpu
 	}
 	switch {
 	case errors.Is(err, archive.ErrRejected):
-		in.ToolFailed = "The results are refused: " + report.Sanitize(err.Error()) + "."
+		in.ToolFailed = "The results cannot be used: " + words.Sanitize(err.Error()) + "."
 		return nil
 	case err != nil || in.ToolFailed != "":
 		return err
@@ -59,7 +61,7 @@ func (p *publisher) readResults(ctx context.Context, t *target, in *comment.Inpu
 		}
 	}
 	in.Claimed, in.Stages = c.Verdict, stagesOfClaim(c)
-	if c.Run == nil || c.Code == exitFailed && c.Stopped != nil && c.Stopped.Side == measure.Candidate {
+	if c.Run == nil || c.Code == command.ExitFailed && c.Stopped != nil && c.Stopped.Side == measure.Candidate {
 		describeUnfinishedRun(c, in)
 		return nil
 	}
@@ -70,7 +72,7 @@ func (p *publisher) readResults(ctx context.Context, t *target, in *comment.Inpu
 func (p *publisher) fetch(ctx context.Context, t *target, dir string, in *comment.Input) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return fmt.Errorf("make a place for results: %w", err)
+		return fmt.Errorf("cannot prepare temporary storage for results: %w", err)
 	}
 	defer root.Close()
 	if t.run == 0 {
@@ -84,7 +86,7 @@ func (p *publisher) fetch(ctx context.Context, t *target, dir string, in *commen
 	list = slices.DeleteFunc(list, func(a forge.Artifact) bool { return a.Name != resultsArtifact || a.Expired })
 	if len(list) == 0 {
 		t.noNewReport = true
-		in.ToolFailed = fmt.Sprintf("The run left no results: it touches no kernel of the suite, or ended before it measured (it ended with %q).", report.Sanitize(t.conclusion))
+		in.ToolFailed = fmt.Sprintf("The run left no results: the change touches no kernel of the suite, or the run ended before it measured (conclusion: %q).", words.Sanitize(t.conclusion))
 		return nil
 	}
 	a := slices.MaxFunc(list, func(a, b forge.Artifact) int { return cmp.Compare(a.ID, b.ID) }) // the newest artifact is from the last attempt
@@ -93,19 +95,19 @@ func (p *publisher) fetch(ctx context.Context, t *target, dir string, in *commen
 	}
 	file, err := os.CreateTemp("", "pawl-results-*.zip")
 	if err != nil {
-		return fmt.Errorf("make a place for results: %w", err)
+		return fmt.Errorf("cannot prepare temporary storage for results: %w", err)
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
 	if a.Size > untrusted.MaxArchiveBytes {
-		return fmt.Errorf("%w: the artifact has %d bytes", archive.ErrRejected, a.Size)
+		return fmt.Errorf("%w: the artifact is too large (%d bytes)", archive.ErrRejected, a.Size)
 	}
 	if err := p.forge.Download(ctx, a, file, untrusted.MaxArchiveBytes); err != nil {
 		return err
 	}
 	info, err := file.Stat()
 	if err != nil {
-		return fmt.Errorf("read results: %w", err)
+		return fmt.Errorf("cannot read results: %w", err)
 	}
 	_, err = archive.Unpack(file, info.Size(), root, untrusted.Limits())
 	return err
@@ -142,19 +144,19 @@ func stagesOfClaim(c untrusted.Claim) []report.Stage {
 func describeUnfinishedRun(c untrusted.Claim, in *comment.Input) {
 	in.Claimed = ""
 	switch {
-	case c.Code == exitOK && c.Verdict == ratchet.Identical:
+	case c.Code == command.ExitOK && c.Verdict == ratchet.Identical:
 		in.Claimed = ratchet.Identical
-	case c.Code == exitFailed:
+	case c.Code == command.ExitFailed:
 		in.Claimed = ratchet.Broken
-	case c.Code == exitNoAnswer:
+	case c.Code == command.ExitNoAnswer:
 		in.Claimed = ratchet.Inconclusive
 	case c.Code < 0:
-		in.ToolFailed = "The run left no record and no exit code: it was cancelled, or its machine failed."
+		in.ToolFailed = "The run left no record and no exit code: it was canceled, or its machine failed."
 	default:
 		in.ToolFailed = fmt.Sprintf("pawl run ended with exit code %d and left no record.", c.Code)
 		if c.Stopped != nil {
 			first, _, _ := strings.Cut(c.Stopped.Why, "\n")
-			in.ToolFailed += " It says: " + report.Sanitize(first)
+			in.ToolFailed += " Reason: " + words.Sanitize(first)
 		}
 	}
 }

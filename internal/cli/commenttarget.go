@@ -5,15 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/comment"
-	"github.com/goatnote-inc/pawl/internal/forge/github"
 )
 
-// target is the commit or pull request to publish to. All of it comes from GitHub, not from the results.
+// target is the commit or pull request to publish to. All of it comes from the forge, not from the results.
 type target struct {
 	pull        *forge.Pull // nil for a merge group or a manual run
 	sha         string      // commit of the head
@@ -32,45 +30,36 @@ type target struct {
 // target finds what to publish to: by the flags first, then by the event.
 func (p *publisher) target(ctx context.Context) (target, error) {
 	named := p.results != "" || p.start || p.untouched
-	switch e := p.event; {
+	switch e := p.job.Event; {
 	case p.run != 0:
 		return p.targetOfRun(ctx, p.run)
-	case !named && e.name == "workflow_run" && e.WorkflowRun != nil:
-		return p.targetOfRun(ctx, e.WorkflowRun.ID)
-	case !named && e.name == "issue_comment":
+	case !named && e.Kind == forge.OnRun:
+		return p.targetOfRun(ctx, e.Run)
+	case !named && e.Kind == forge.OnComment:
 		return p.targetOfComment(ctx)
 	case !named:
-		return target{}, usageError{errors.New("what is to be published? Name --results DIR, --from-run ID, --start or --untouched")}
+		return target{}, command.Usage(errors.New("nothing to publish: set --results DIR, --from-run ID, --start or --untouched"))
 	case p.pull != 0:
 		return p.targetOfPull(ctx, p.pull)
-	case e.PullRequest != nil:
-		return p.targetOfEvent(ctx, *e.PullRequest)
-	case e.MergeGroup != nil:
-		return target{sha: e.MergeGroup.Head, heads: []string{e.MergeGroup.Head}, bases: []string{e.MergeGroup.Base}, runURL: p.ownRun()}, nil
+	case e.Kind == forge.OnPull || e.Kind == forge.OnTarget:
+		return p.targetOfEvent(ctx, e)
+	case e.Kind == forge.OnQueue:
+		return target{sha: e.Head, heads: []string{e.Head}, bases: []string{e.Base}, runURL: p.job.RunURL}, nil
 	default:
 		return p.targetOfCommit()
 	}
-}
-
-// ownRun returns the URL of the workflow run that this job belongs to.
-func (p *publisher) ownRun() string {
-	server, id := p.Getenv("GITHUB_SERVER_URL"), p.Getenv("GITHUB_RUN_ID")
-	if _, err := strconv.ParseInt(id, 10, 64); err != nil || server == "" {
-		return ""
-	}
-	return fmt.Sprintf("%s/%s/actions/runs/%s", strings.TrimRight(server, "/"), p.repo, id)
 }
 
 // targetOfCommit returns a commit without a pull request: a run that was started manually.
 func (p *publisher) targetOfCommit() (target, error) {
 	sha := p.sha
 	if sha == "" {
-		sha = p.Getenv("GITHUB_SHA")
+		sha = p.job.Commit
 	}
 	if sha == "" {
-		return target{}, usageError{errors.New("of which commit? Name it with --sha, or the pull request with --pull")}
+		return target{}, command.Usage(errors.New("the commit is unknown: set --sha, or set the pull request with --pull"))
 	}
-	return target{sha: sha, heads: []string{sha}, manual: true, runURL: p.ownRun()}, nil
+	return target{sha: sha, heads: []string{sha}, manual: true, runURL: p.job.RunURL}, nil
 }
 
 // targetOfPull returns the pull request that the user named.
@@ -79,7 +68,7 @@ func (p *publisher) targetOfPull(ctx context.Context, number int) (target, error
 	if err != nil {
 		return target{}, err
 	}
-	t := target{pull: &pull, sha: pull.HeadSHA, heads: []string{pull.HeadSHA}, bases: []string{pull.BaseSHA}, fork: pull.Fork, runURL: p.ownRun()}
+	t := target{pull: &pull, sha: pull.HeadSHA, heads: []string{pull.HeadSHA}, bases: []string{pull.BaseSHA}, fork: pull.Fork, runURL: p.job.RunURL}
 	if p.sha != "" && p.sha != pull.HeadSHA {
 		t.sha, t.heads, t.stale = p.sha, []string{p.sha}, true
 	}
@@ -88,17 +77,15 @@ func (p *publisher) targetOfPull(ctx context.Context, number int) (target, error
 
 // targetOfEvent returns the pull request that the workflow runs for. The measured commit is the head in the
 // event; the pull request may have a newer one by now.
-func (p *publisher) targetOfEvent(ctx context.Context, e eventPull) (target, error) {
-	t := target{sha: e.Head.SHA, heads: []string{e.Head.SHA}, bases: []string{e.Base.SHA}, fork: e.fork(), runURL: p.ownRun()}
-	if p.event.name == "pull_request" {
-		if merge := p.Getenv("GITHUB_SHA"); merge != "" { // merge commit of head and base, made by GitHub
-			t.heads = append(t.heads, merge)
-		}
+func (p *publisher) targetOfEvent(ctx context.Context, e forge.Event) (target, error) {
+	t := target{sha: e.Head, heads: []string{e.Head}, bases: []string{e.Base}, fork: e.Fork, runURL: p.job.RunURL}
+	if e.Kind == forge.OnPull && p.job.Commit != "" { // merge commit of head and base, made by the forge
+		t.heads = append(t.heads, p.job.Commit)
 	}
 	if p.start || p.untouched || p.offline {
 		return t, nil // only the head is needed
 	}
-	pull, err := p.forge.Pull(ctx, e.Number)
+	pull, err := p.forge.Pull(ctx, p.job.Pull)
 	if err != nil {
 		return t, err
 	}
@@ -115,16 +102,16 @@ func (p *publisher) targetOfRun(ctx context.Context, id int64) (target, error) {
 	}
 	switch {
 	case run.Workflow != p.workflow:
-		return target{}, exitError{exitUsage, fmt.Errorf("run %d is of %q, and only runs of %s are published: --workflow names another gate", id, run.Workflow, p.workflow)}
-	case run.Event != "pull_request":
-		return target{}, skipped("run %d was started by %s: it publishes its results itself", id, run.Event)
+		return target{}, command.Exit(command.ExitUsage, fmt.Errorf("run %d belongs to %q, but only runs of %s are published: set --workflow to use another gate", id, run.Workflow, p.workflow))
+	case !run.Pull:
+		return target{}, skipped("run %d was started by %s and publishes its own results", id, run.Event)
 	}
 	pulls, err := p.forge.PullsOf(ctx, run.Head)
 	if err != nil {
 		return target{}, err
 	}
 	if len(pulls) != 1 {
-		return target{}, skipped("%d open pull requests have the head of run %d (branch %q at %.12s): there has to be exactly one", len(pulls), id, run.Head.Branch, run.Head.SHA)
+		return target{}, skipped("%d open pull requests have the head of run %d (branch %q at %.12s): expected exactly one", len(pulls), id, run.Head.Branch, run.Head.SHA)
 	}
 	return p.targetOfPullRun(pulls[0], run), nil
 }
@@ -139,30 +126,30 @@ func (p *publisher) targetOfPullRun(pull forge.Pull, run forge.Run) target {
 // targetOfComment returns the pull request of a new comment that accepts a regression. The results of its last
 // run are published again.
 func (p *publisher) targetOfComment(ctx context.Context) (target, error) {
-	e := p.event
-	if e.Issue == nil || e.Issue.Pull == nil || e.Comment == nil || e.Action != "created" {
-		return target{}, skipped("this comment is on no pull request, or not a new one")
+	e := p.job.Event
+	if e.Pull == 0 {
+		return target{}, skipped("this is not a new comment on a pull request")
 	}
-	if _, _, ok := comment.ParseAccept(e.Comment.Body); !ok {
-		return target{}, skipped("this comment accepts nothing: the line is %s", comment.AcceptLine("SHA"))
+	if _, _, ok := comment.ParseAccept(e.Comment); !ok {
+		return target{}, skipped("this comment does not accept a regression: expected the line %s", comment.AcceptLine("SHA"))
 	}
-	pull, err := p.forge.Pull(ctx, e.Issue.Number)
+	pull, err := p.forge.Pull(ctx, e.Pull)
 	if err != nil {
 		return target{}, err
 	}
 	if !pull.Open {
 		return target{}, skipped("pull request %d is closed", pull.Number)
 	}
-	runs, err := p.forge.Runs(ctx, github.RunQuery{Workflow: p.workflow, HeadSHA: pull.HeadSHA})
+	runs, err := p.forge.Runs(ctx, forge.RunQuery{Workflow: p.workflow, HeadSHA: pull.HeadSHA})
 	if err != nil {
 		return target{}, err
 	}
 	head := forge.Head{Repo: pull.HeadRepo, Branch: pull.HeadBranch, SHA: pull.HeadSHA}
 	i := slices.IndexFunc(runs, func(r forge.Run) bool {
-		return r.Workflow == p.workflow && r.Event == "pull_request" && r.Head == head && r.Status == "completed"
+		return r.Workflow == p.workflow && r.Pull && r.Head == head && r.Status == "completed"
 	})
 	if i < 0 {
-		return target{}, skipped("no run of %s has ended for %.12s yet: the acceptance counts when one does", p.workflow, pull.HeadSHA)
+		return target{}, skipped("no run of %s has ended for %.12s yet: the acceptance takes effect when one does", p.workflow, pull.HeadSHA)
 	}
 	return p.targetOfPullRun(pull, runs[i]), nil
 }
@@ -179,7 +166,7 @@ func (p *publisher) isBase(ctx context.Context, t target) func(string) bool {
 		}
 		common, err := p.forge.MergeBase(ctx, t.bases[0], t.sha)
 		if err != nil {
-			p.say(logText(fmt.Sprintf("pawl: where the change began is not known: %v", err)))
+			p.Say(logText(fmt.Sprintf("pawl: cannot find the merge base of the change: %v", err)))
 			return false
 		}
 		return common == commit

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/measure"
@@ -32,30 +32,31 @@ func newCompare(g *globals) *cobra.Command {
 	f := compareFlags{globals: g}
 	cmd := &cobra.Command{
 		Use:   "compare RECORD | compare A B | compare --a FILE... --b FILE...",
-		Short: "Judge two sides: records, or files of other tools",
-		Long: `Judges the second side against the first, case by case, and all cases together.
+		Short: "Compare two records, or files of other tools",
+		Long: `Judges the second side relative to the first, case by case and over all cases.
 
-One record that holds a base and a candidate is judged round by round: both saw the
-same machine. Two records, or files of two kinds, were measured apart: then only a
-difference larger than what sessions of the same code differ by is a claim. With --a
-and --b each file is one round; files that were taken in turn are paired by their order.
+A record that has a base and a candidate is judged round by round, because both were
+measured on the same machine in the same rounds. Two records, or files of other tools,
+were measured separately: a difference counts only if it is larger than the differences
+between sessions of the same code. With --a and --b each file is one round; with --paired
+the files were measured alternately and are paired in order.
 
 Exit code: 0 maintained, improved, new or identical; 1 a regression, a broken or a
 missing case; 2 no answer.`,
 		Example: `  pawl compare results/current.json              # base and candidate of one record
   pawl compare old.json new.json --explain
-  pawl compare --a before/*.json --b after/*.json  # each file a round
-  pawl compare --policy classic old.json new.json  # the older rules, with their errors`,
+  pawl compare --a before/*.json --b after/*.json  # each file is a round
+  pawl compare --policy classic old.json new.json  # the older rules, with their error rates`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args) },
 	}
 	fl := cmd.Flags()
-	fl.StringArrayVar(&f.a, "a", nil, "`files` of the base, one a round")
-	fl.StringArrayVar(&f.b, "b", nil, "`files` of the candidate, one a round")
+	fl.StringArrayVar(&f.a, "a", nil, "`files` of the base, one per round")
+	fl.StringArrayVar(&f.b, "b", nil, "`files` of the candidate, one per round")
 	fl.StringVarP(&f.suite, "suite", "f", "", "take limits from this suite `file`")
 	fl.StringVar(&f.policy, "policy", "", "paired (default) or classic")
-	fl.StringVar(&f.format, "format", "", "`format` of the files, when it is not recognised")
-	fl.BoolVar(&f.paired, "paired", false, "the files of --a and --b were taken in turn, in the order given")
+	fl.StringVar(&f.format, "format", "", "`format` of the files, if it is not recognized")
+	fl.BoolVar(&f.paired, "paired", false, "the files of --a and --b were measured alternately, in the given order")
 	fl.BoolVar(&f.explain, "explain", false, "show the evidence behind every verdict")
 	fl.BoolVar(&f.json, "json", false, "the verdicts as JSON on stdout")
 	return cmd
@@ -64,14 +65,14 @@ missing case; 2 no answer.`,
 func (f *compareFlags) run(ctx context.Context, args []string) error {
 	base, candidate, err := f.load(ctx, args)
 	if err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	if differs := ratchet.Mismatch(slices.Concat(base, candidate)); len(differs) > 0 {
-		return usageError{fmt.Errorf("these were not measured on the same testbed, and are not compared\n  %s", strings.Join(differs, "\n  "))}
+		return command.Usage(fmt.Errorf("cannot compare: the results are from different testbeds\n  %s", strings.Join(differs, "\n  ")))
 	}
 	policy, err := f.chosenPolicy()
 	if err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	in := report.Input{Sides: report.Sides{Base: base, Candidate: candidate, BaseName: measure.Candidate}}
 	side := measure.Candidate
@@ -97,7 +98,7 @@ func (f *compareFlags) load(ctx context.Context, args []string) (base, candidate
 	files := len(f.a) > 0 || len(f.b) > 0
 	switch {
 	case files && (len(args) > 0 || len(f.a) == 0 || len(f.b) == 0):
-		return nil, nil, errors.New("give --a and --b with their files, and nothing else")
+		return nil, nil, errors.New("--a and --b must be used together, without other arguments")
 	case files:
 		if base, err = f.loadAll(ctx, f.a); err == nil {
 			candidate, err = f.loadAll(ctx, f.b)
@@ -109,11 +110,11 @@ func (f *compareFlags) load(ctx context.Context, args []string) (base, candidate
 		}
 		return base, candidate, err
 	case len(args) == 0:
-		return nil, nil, errors.New("name a record with two sides, two records, or files with --a and --b")
+		return nil, nil, errors.New("expected a record with two sides, two records, or files with --a and --b")
 	}
 	one, err := f.loadAll(ctx, args)
 	if err == nil && !measured(one[0], measure.Base) {
-		err = fmt.Errorf("%s holds no base to compare with: measure with pawl bench --base REF, or name two records", args[0])
+		err = fmt.Errorf("%s has no base to compare with: measure with pawl bench --base REF, or name two records", args[0])
 	}
 	return one, one, err
 }
@@ -151,33 +152,25 @@ func (f *compareFlags) chosenPolicy() (ratchet.Policy, error) {
 
 func (f *compareFlags) show(doc *report.Document, result ratchet.Result) error {
 	for _, w := range result.Warnings {
-		fmt.Fprintln(f.Err, f.errStyle().Warn("warning: ")+w)
+		fmt.Fprintln(f.Err, f.ErrStyle().Warn("warning: ")+w)
 	}
 	if f.json {
-		if err := writeJSON(f.Out, result); err != nil {
+		if err := command.WriteJSON(f.Out, result); err != nil {
 			return err
 		}
-	} else if err := report.Verdicts(f.Out, doc, f.style(), f.explain); err != nil {
+	} else if err := report.Verdicts(f.Out, doc, f.Style(), f.explain); err != nil {
 		return err
 	}
 	return verdictError(result.Verdict)
 }
 
-// writeJSON prints v as one indented JSON document.
-func writeJSON(w interface{ Write([]byte) (int, error) }, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
-}
-
 // verdictError returns an error with the exit code of a verdict that was already shown.
 func verdictError(v ratchet.Verdict) error {
-	code := map[ratchet.Severity]int{ratchet.Yes: exitOK, ratchet.NoAnswer: exitNoAnswer, ratchet.No: exitFailed}[v.Severity()]
-	if code == exitOK {
+	code := map[ratchet.Severity]int{ratchet.Yes: command.ExitOK, ratchet.NoAnswer: command.ExitNoAnswer, ratchet.No: command.ExitFailed}[v.Severity()]
+	if code == command.ExitOK {
 		return nil
 	}
-	return exitError{code, fmt.Errorf("%s: %w", v, errReported)}
+	return command.Exit(code, fmt.Errorf("%s: %w", v, command.ErrReported))
 }
 
 // spreadFiles lets --a and --b take all files up to the next flag, as after shell expansion of a

@@ -13,11 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/cost"
-	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// costFlags are the flags of pawl cost.
+// costFlags are the flags of pawl ci cost.
 type costFlags struct {
 	*globals
 	github bool
@@ -30,23 +31,23 @@ func newCost(g *globals) *cobra.Command {
 	f := costFlags{globals: g}
 	cmd := &cobra.Command{
 		Use:   "cost [DIR...]",
-		Short: "What runs cost: each, in a month, for every regression caught",
-		Long: `Adds up the accounts (account.json) that pawl run left below the folders, or, with
---github, those that the workflows of a repository uploaded as artifacts called pawl-account:
-the newest 100, without those of forks.
+		Short: "Show what runs cost: per run, per month, per regression caught",
+		Long: `Adds up the accounts (account.json) that pawl run wrote below the folders. With --github
+it adds up those that the workflows of a repository uploaded as artifacts named
+pawl-account: the newest 100, without those of forks.
 
-A regression counts as caught where a run said regression or broken and a later run of the
-same branch passed. One of which no later run passed is found.
+A regression counts as caught if a run reported regression or broken and a later run of
+the same branch passed. If no later run passed, it counts as found.
 
-Dollars are those of device.price_per_hour in the suite, from the begin of a run to its end.`,
-		Example: `  pawl cost results
-  pawl cost --json ci-results
-  GITHUB_TOKEN=... pawl cost --github --repo OWNER/NAME`,
+The price is device.price_per_hour of the suite, from the start of a run to its end.`,
+		Example: `  pawl ci cost results
+  pawl ci cost --json ci-results
+  GITHUB_TOKEN=... pawl ci cost --github --repo OWNER/NAME`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args) },
 	}
 	fl := cmd.Flags()
-	fl.BoolVar(&f.github, "github", false, "the accounts of a repository's workflows (GITHUB_TOKEN, with actions: read)")
+	fl.BoolVar(&f.github, "github", false, "read the accounts of a repository's workflows (needs GITHUB_TOKEN with actions: read)")
 	fl.StringVar(&f.repo, "repo", "", "`OWNER/NAME` for --github (default: $GITHUB_REPOSITORY)")
 	fl.StringVarP(&f.out, "out", "o", "", "also write the JSON to this `file`")
 	fl.BoolVar(&f.json, "json", false, "as JSON on stdout")
@@ -55,7 +56,7 @@ Dollars are those of device.price_per_hour in the suite, from the begin of a run
 
 func (f *costFlags) run(ctx context.Context, dirs []string) error {
 	if f.github && len(dirs) > 0 {
-		return usageError{errors.New("--github takes no folders")}
+		return command.Usage(errors.New("--github takes no folders"))
 	}
 	var (
 		list []cost.RunCost
@@ -74,25 +75,25 @@ func (f *costFlags) run(ctx context.Context, dirs []string) error {
 		return err
 	}
 	for _, e := range bad {
-		fmt.Fprintln(f.Err, report.Sanitize(e.Error()))
+		fmt.Fprintln(f.Err, words.Sanitize(e.Error()))
 	}
 	if len(list) == 0 {
-		return exitError{exitNoAnswer, errors.New("there is no account of any run: pawl run writes account.json beside its record, the workflows upload it as pawl-account")}
+		return command.Exit(command.ExitNoAnswer, errors.New("no accounts found: pawl run writes account.json beside its record, and the workflows upload it as pawl-account"))
 	}
 	sum := cost.Summarize(list, time.Now())
 	doc := costDocument{sum, sum.PerRun(), sum.PerCaught()}
 	if f.out != "" {
-		if err := writeFile(f.out, func(w io.Writer) error { return writeJSON(w, doc) }); err != nil {
+		if err := writeFile(f.out, func(w io.Writer) error { return command.WriteJSON(w, doc) }); err != nil {
 			return err
 		}
 	}
 	if f.json {
-		return writeJSON(f.Out, doc)
+		return command.WriteJSON(f.Out, doc)
 	}
 	return writeCost(f.Out, sum)
 }
 
-// costDocument is the JSON output of pawl cost.
+// costDocument is the JSON output of pawl ci cost.
 type costDocument struct {
 	cost.Summary
 	PerRun    float64 `json:"dollars_per_run"`
@@ -112,14 +113,14 @@ func accountsBelow(dirs []string) (list []cost.RunCost, bad []error, err error) 
 				return err
 			}
 			if seen++; seen > maxAccountFiles {
-				return fmt.Errorf("more than %d files below %s: name the folders that hold results", maxAccountFiles, dir)
+				return fmt.Errorf("more than %d files below %s: name the folders that contain results", maxAccountFiles, dir)
 			}
 			if d.Name() != cost.FileName || !d.Type().IsRegular() {
 				return nil
 			}
 			a, err := readAccount(path)
 			if err != nil {
-				bad = append(bad, fmt.Errorf("left out: %s: %w", path, err))
+				bad = append(bad, fmt.Errorf("skipped %s: %w", path, err))
 				return nil
 			}
 			list = append(list, a)
@@ -127,9 +128,9 @@ func accountsBelow(dirs []string) (list []cost.RunCost, bad []error, err error) 
 		})
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, nil, usageError{fmt.Errorf("%s: there is no such folder", dir)}
+			return nil, nil, command.Usage(fmt.Errorf("folder %s does not exist", dir))
 		case err != nil:
-			return nil, nil, fmt.Errorf("look for accounts: %w", err)
+			return nil, nil, fmt.Errorf("cannot search for accounts: %w", err)
 		}
 	}
 	return list, bad, nil
@@ -151,9 +152,9 @@ func writeCost(w io.Writer, s cost.Summary) error {
 		fmt.Fprintf(&b, "%-8s %s\n", label, fmt.Sprintf(format, args...))
 	}
 	span := func(seconds float64) string {
-		return report.FormatDuration(time.Duration(seconds * float64(time.Second)))
+		return words.Duration(time.Duration(seconds * float64(time.Second)))
 	}
-	line("runs", "%d from %s to %s, %s in all", s.Runs, s.First.Format(time.DateOnly), s.Last.Format(time.DateOnly), span(s.Seconds))
+	line("runs", "%d from %s to %s, %s in total", s.Runs, s.First.Format(time.DateOnly), s.Last.Format(time.DateOnly), span(s.Seconds))
 	if len(s.Stages) > 0 && s.Seconds > 0 {
 		var parts []string
 		for _, stage := range cost.Stages() {
@@ -165,20 +166,20 @@ func writeCost(w io.Writer, s cost.Summary) error {
 	}
 	priced := s.Unpriced < s.Runs
 	if priced {
-		line("price", "%s, %s a run", report.Dollars(s.Dollars), report.Dollars(s.PerRun()))
-		line("a month", "%s, %s in the last 30 days", report.Plural(s.MonthRuns, "run"), report.Dollars(s.MonthDollars))
+		line("price", "%s, %s per run", words.Dollars(s.Dollars), words.Dollars(s.PerRun()))
+		line("month", "%s, %s in the last 30 days", words.Plural(s.MonthRuns, "run"), words.Dollars(s.MonthDollars))
 	} else {
 		line("price", "unknown: set device.price_per_hour in the suite")
-		line("a month", "%s, %s in the last 30 days", report.Plural(s.MonthRuns, "run"), span(s.MonthSeconds))
+		line("month", "%s, %s in the last 30 days", words.Plural(s.MonthRuns, "run"), span(s.MonthSeconds))
 	}
 	if priced && s.Unpriced > 0 {
-		line("", "%s without a price", report.Plural(s.Unpriced, "run"))
+		line("", "%s without a price", words.Plural(s.Unpriced, "run"))
 	}
-	caught := report.Plural(s.Caught, "regression") + " caught and mended"
+	caught := words.Plural(s.Caught, "regression") + " caught and fixed"
 	if priced && s.Caught > 0 {
-		caught += fmt.Sprintf(", %s each", report.Dollars(s.PerCaught()))
+		caught += fmt.Sprintf(", %s each", words.Dollars(s.PerCaught()))
 	}
-	line("value", "%s; %d found and not mended in a later run", caught, s.Found)
+	line("value", "%s; %d found and not fixed in a later run", caught, s.Found)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/cli"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/githubtest"
 	"github.com/goatnote-inc/pawl/internal/judge/cost"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// zipped is an artifact with one file.
+// zipped returns an artifact with one file.
 func zipped(t *testing.T, name string, content []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -34,8 +35,8 @@ func zipped(t *testing.T, name string, content []byte) []byte {
 	return b.Bytes()
 }
 
-// Only runs of the repository itself count, and of which branch one was is GitHub's word.
-// What is no account is told and left out.
+// Only runs of the repository itself count, and GitHub says which branch a run was on.
+// Artifacts that are not accounts are skipped and reported.
 func TestCostOfARepository(t *testing.T) {
 	t.Parallel()
 	server := githubtest.New(t)
@@ -64,7 +65,7 @@ func TestCostOfARepository(t *testing.T) {
 	ask := func(token string) (int, string, string) {
 		var out, errs bytes.Buffer
 		env := map[string]string{"GITHUB_API_URL": server.URL, "GITHUB_REPOSITORY": server.Repo.String(), "GITHUB_TOKEN": token}
-		code := cli.Main(context.Background(), []string{"cost", "--github", "--json"}, &cli.IO{Out: &out, Err: &errs, Getenv: func(k string) string { return env[k] }})
+		code := cli.Main(context.Background(), []string{"ci", "cost", "--github", "--json"}, &command.IO{Out: &out, Err: &errs, Getenv: func(k string) string { return env[k] }})
 		return code, out.String(), errs.String()
 	}
 	code, out, errs := ask(server.Token)
@@ -75,16 +76,15 @@ func TestCostOfARepository(t *testing.T) {
 	if got.Runs != 3 || got.Dollars != 6 || got.MonthRuns != 3 || got.Caught != 1 || got.Found != 1 {
 		t.Errorf("%+v", got)
 	}
-	if n := strings.Count(errs, "left out: artifact"); n != 4 {
-		t.Errorf("%d of 4 are told\n%s", n, errs)
+	if n := strings.Count(errs, "skipped artifact"); n != 4 {
+		t.Errorf("%d of 4 are reported\n%s", n, errs)
 	}
 	if code, _, errs := ask("an unknown token"); code != 3 {
 		t.Errorf("exit %d for a token that GitHub refuses: %s", code, errs)
 	}
 }
 
-// A report shows what the last nightly sum says; what a pull request's own run left, or
-// what is too old or no sum, it does not.
+// A report shows the summary of the last nightly run. It ignores summaries from pull requests and forks, and invalid ones.
 func TestCommentShowsTheSum(t *testing.T) {
 	for name, test := range map[string]struct {
 		event string
@@ -103,7 +103,7 @@ func TestCommentShowsTheSum(t *testing.T) {
 			id := p.server.AddRun(forge.Run{Event: test.event, Head: forge.Head{Repo: test.repo, Branch: "main", SHA: strings.Repeat("c", 40)}, Status: "completed", Conclusion: "success"})
 			p.server.AddArtifact(id, cost.SummaryArtifact, zipped(t, cost.SummaryFile, []byte(test.sum)))
 			p.run(0, "--results", p.results)
-			if got := strings.Contains(p.report(), "In 30 days: 31 runs, "); got != test.want {
+			if got := strings.Contains(p.report(), "Last 30 days: 31 runs, "); got != test.want {
 				t.Errorf("the sum is shown: %t\n%s", got, p.report())
 			}
 		})

@@ -13,7 +13,6 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/base/archive"
 	"github.com/goatnote-inc/pawl/internal/forge"
-	"github.com/goatnote-inc/pawl/internal/forge/github"
 	"github.com/goatnote-inc/pawl/internal/judge/cost"
 )
 
@@ -24,7 +23,7 @@ const maxFetchedAccounts = 100
 // fetchAccounts fetches the accounts of a repository's own runs. Whether a run is from a fork, and its
 // branch, come from the forge.
 func (f *costFlags) fetchAccounts(ctx context.Context) (list []cost.RunCost, bad []error, err error) {
-	c, err := f.client()
+	c, _, err := f.atForge(f.repo, map[string]string{"actions": "read"}, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -36,7 +35,7 @@ func (f *costFlags) fetchAccounts(ctx context.Context) (list []cost.RunCost, bad
 	slices.SortStableFunc(found, func(a, b forge.Artifact) int { return b.Created.Compare(a.Created) })
 	for _, artifact := range found[:min(len(found), maxFetchedAccounts)] {
 		run, err := c.Run(ctx, artifact.Run)
-		if errors.Is(err, github.ErrGone) {
+		if errors.Is(err, forge.ErrNotFound) {
 			continue
 		}
 		if err != nil {
@@ -50,21 +49,13 @@ func (f *costFlags) fetchAccounts(ctx context.Context) (list []cost.RunCost, bad
 			return nil, nil, ctx.Err()
 		}
 		if err != nil {
-			bad = append(bad, fmt.Errorf("left out: artifact %d of run %d: %w", artifact.ID, artifact.Run, err))
+			bad = append(bad, fmt.Errorf("skipped artifact %d of run %d: %w", artifact.ID, artifact.Run, err))
 			continue
 		}
 		a.Branch = run.Head.Branch
 		list = append(list, a)
 	}
 	return list, bad, nil
-}
-
-func (f *costFlags) client() (*github.Client, error) {
-	repo, err := forge.ParseRepo(cmp.Or(f.repo, f.Getenv("GITHUB_REPOSITORY")))
-	if err != nil {
-		return nil, usageError{fmt.Errorf("%w\n  --repo OWNER/NAME names it", err)}
-	}
-	return f.atGitHub(repo, map[string]string{"actions": "read"}, nil)
 }
 
 // artifactStore lists and downloads artifacts of workflow runs.
@@ -86,12 +77,12 @@ func fetchFile[T any](ctx context.Context, c artifactStore, artifact forge.Artif
 	}
 	dir, err := os.MkdirTemp("", "pawl-account-")
 	if err != nil {
-		return found, fmt.Errorf("make a place for an artifact: %w", err)
+		return found, fmt.Errorf("cannot prepare temporary storage for an artifact: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return found, fmt.Errorf("make a place for an artifact: %w", err)
+		return found, fmt.Errorf("cannot prepare temporary storage for an artifact: %w", err)
 	}
 	defer root.Close()
 	limits := archive.Limits{
@@ -102,7 +93,7 @@ func fetchFile[T any](ctx context.Context, c artifactStore, artifact forge.Artif
 	}
 	file, err := root.Open(name)
 	if err != nil {
-		return found, fmt.Errorf("it holds no %s: %w", name, err)
+		return found, fmt.Errorf("it has no %s: %w", name, err)
 	}
 	defer file.Close()
 	return read(file)
@@ -128,7 +119,7 @@ func latestCostSummary(ctx context.Context, c artifactStore, now time.Time) *cos
 	}
 	newest := slices.MaxFunc(found, func(a, b forge.Artifact) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
 	run, err := c.Run(ctx, newest.Run)
-	if err != nil || run.Fork || run.Event == "pull_request" { // a change must not report what changes cost
+	if err != nil || run.Fork || run.Pull { // a change must not report what changes cost
 		return nil
 	}
 	sum, err := fetchFile(ctx, c, newest, cost.SummaryFile, cost.ReadSummary)

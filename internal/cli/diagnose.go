@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
 	"github.com/goatnote-inc/pawl/internal/explain/profile/tool"
@@ -33,14 +34,14 @@ func newDiagnose(g *globals) *cobra.Command {
 	f := diagnoseFlags{globals: g}
 	cmd := &cobra.Command{
 		Use:   "diagnose FILE [FILE]",
-		Short: "Say what a profile means, or what changed between two",
-		Long: `Reads a profile and names the bottleneck, what shows it and what to do about it, the
-most promising first. Of two profiles it says what changed in the machine and ranks the
-causes by how much of the time they explain; the first FILE is before.
+		Short: "Explain a profile, or what changed between two",
+		Long: `Reads a profile and reports the bottleneck, the evidence for it and what to do about it,
+most promising first. For two profiles it reports what changed and ranks the causes by how
+much of the change in time they explain; the first FILE is the earlier one.
 
-FILE is a profile that pawl kept (results/nsight/CASE.json), or what Nsight Compute
-wrote: a report (.ncu-rep, needs ncu here), --page raw --csv, --page details --csv, or
-the text page. Rules of your own come with --rules; docs/how-to/own-rules.md.`,
+FILE is a profile that pawl saved (results/nsight/CASE.json), or output of Nsight Compute:
+a report (.ncu-rep, needs ncu on this machine), --page raw --csv, --page details --csv, or
+the text page. Add your own rules with --rules; see docs/how-to/own-rules.md.`,
 		Example: `  pawl diagnose results/nsight/matmul_N512.json
   pawl diagnose before.ncu-rep after.ncu-rep
   pawl diagnose ncu.txt --gpu L4 --rules rules.yaml`,
@@ -48,11 +49,11 @@ the text page. Rules of your own come with --rules; docs/how-to/own-rules.md.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args) },
 	}
 	fl := cmd.Flags()
-	fl.StringArrayVar(&f.rules, "rules", nil, "rules of your own, a `file`; may be given again")
-	fl.StringVar(&f.kernel, "kernel", "", "the launch whose kernel matches this `regexp` (default: the one that takes longest)")
-	fl.StringVar(&f.gpu, "gpu", "", "the `card` it ran on, for its peaks: L4 (default: what the profile says)")
-	fl.BoolVar(&f.all, "all", false, "every finding and every change, not only what matters most")
-	fl.BoolVar(&f.listing, "list", false, "list the launches and stop")
+	fl.StringArrayVar(&f.rules, "rules", nil, "`file` with your own rules; can be repeated")
+	fl.StringVar(&f.kernel, "kernel", "", "use the launch whose kernel matches this `regexp` (default: the longest launch)")
+	fl.StringVar(&f.gpu, "gpu", "", "`card` that it ran on, for its peaks, such as L4 (default: from the profile)")
+	fl.BoolVar(&f.all, "all", false, "show every finding and change, not only the most important")
+	fl.BoolVar(&f.listing, "list", false, "list the launches and exit")
 	fl.BoolVar(&f.json, "json", false, "the answer as JSON")
 	return cmd
 }
@@ -60,7 +61,7 @@ the text page. Rules of your own come with --rules; docs/how-to/own-rules.md.`,
 func (f *diagnoseFlags) run(ctx context.Context, files []string) error {
 	rules, err := loadRules(f.rules)
 	if err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	var profiles []*profile.Profile
 	for _, file := range files {
@@ -77,7 +78,7 @@ func (f *diagnoseFlags) run(ctx context.Context, files []string) error {
 	for i, p := range profiles {
 		s, err := f.choose(files[i], p)
 		if err != nil {
-			return usageError{err}
+			return command.Usage(err)
 		}
 		seen = append(seen, s)
 	}
@@ -87,18 +88,18 @@ func (f *diagnoseFlags) run(ctx context.Context, files []string) error {
 	}
 	d, difference, err := rules.Explain(before, after)
 	if err != nil {
-		return exitError{exitNoAnswer, fmt.Errorf("compare %s with %s: %w", files[0], files[1], err)}
+		return command.Exit(command.ExitNoAnswer, fmt.Errorf("cannot compare %s with %s: %w", files[0], files[1], err))
 	}
 	f.journalFacts.recordDiagnosis("", after, d)
 	answer := newAnswer(d, after)
 	answer.Difference = difference
 	if before != nil && before.Launch.Kernel != after.Launch.Kernel {
-		answer.Notes = append(answer.Notes, fmt.Sprintf("two kernels are compared, and before it was %s; --kernel chooses others", before.Launch.Kernel))
+		answer.Notes = append(answer.Notes, fmt.Sprintf("the two profiles are of different kernels: before it was %s; use --kernel to choose others", before.Launch.Kernel))
 	}
 	if f.json {
-		return writeJSON(f.Out, answer)
+		return command.WriteJSON(f.Out, answer)
 	}
-	return writeDiagnosis(f.Out, f.style(), answer, f.all)
+	return writeDiagnosis(f.Out, f.Style(), answer, f.all)
 }
 
 // diagnosisAnswer is the JSON output of pawl diagnose.
@@ -121,7 +122,7 @@ func loadRules(files []string) (*diagnose.RuleSet, error) {
 	for _, file := range files {
 		data, err := ruleFile(file)
 		if err != nil {
-			return nil, fmt.Errorf("read rules: %w", err)
+			return nil, fmt.Errorf("cannot read rules: %w", err)
 		}
 		if err := rules.Add(file, data); err != nil {
 			return nil, err
@@ -129,7 +130,7 @@ func loadRules(files []string) (*diagnose.RuleSet, error) {
 	}
 	if len(files) > 0 {
 		if err := rules.Test(); err != nil {
-			return nil, fmt.Errorf("a rule does not do what its tests say: %w", err)
+			return nil, fmt.Errorf("a rule fails its tests: %w", err)
 		}
 	}
 	return rules, nil
@@ -149,18 +150,18 @@ func ruleFile(path string) ([]byte, error) {
 func readAnyProfile(ctx context.Context, file string) (*profile.Profile, error) {
 	if strings.HasSuffix(file, ".ncu-rep") {
 		if _, err := os.Stat(file); err != nil {
-			return nil, usageError{fmt.Errorf("read profile: %w", err)}
+			return nil, command.Usage(fmt.Errorf("cannot read profile: %w", err))
 		}
 		return tool.Import(ctx, tool.NcuOptions{}, file)
 	}
 	r, err := os.Open(file)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("read profile: %w", err)}
+		return nil, command.Usage(fmt.Errorf("cannot read profile: %w", err))
 	}
 	defer r.Close()
 	p, err := profile.Read(r)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("read profile %s: %w", file, err)}
+		return nil, command.Usage(fmt.Errorf("%s: %w", file, err))
 	}
 	return p, nil
 }
@@ -180,7 +181,7 @@ func (f *diagnoseFlags) choose(file string, p *profile.Profile) (diagnose.Subjec
 			}
 		}
 		if len(p.Launches) == 0 {
-			return diagnose.Subject{}, fmt.Errorf("%s: none of its %d launches matches --kernel %q; --list shows them", file, len(all), f.kernel)
+			return diagnose.Subject{}, fmt.Errorf("%s: none of its %d launches matches --kernel %q; use --list to see them", file, len(all), f.kernel)
 		}
 	}
 	card, err := f.card()
@@ -197,11 +198,11 @@ func (f *diagnoseFlags) choose(file string, p *profile.Profile) (diagnose.Subjec
 // card returns the card of --gpu; nil to use the one that the profile names.
 func (f *diagnoseFlags) card() (*gpu.Card, error) {
 	if f.gpu == "" {
-		return nil, nil //nolint:nilnil // --gpu is not set
+		return nil, nil // --gpu is not set
 	}
 	switch cards := gpu.FindCards(f.gpu); len(cards) {
 	case 0:
-		return nil, fmt.Errorf("--gpu %q: no such card; pawl gpu lists them", f.gpu)
+		return nil, fmt.Errorf("--gpu %q: unknown card; run `pawl device list` to see the cards", f.gpu)
 	case 1:
 		return &cards[0], nil
 	default:
@@ -209,7 +210,7 @@ func (f *diagnoseFlags) card() (*gpu.Card, error) {
 		for _, c := range cards {
 			names = append(names, c.Name)
 		}
-		return nil, fmt.Errorf("--gpu %q is several: %s", f.gpu, strings.Join(names, ", "))
+		return nil, fmt.Errorf("--gpu %q is ambiguous: it matches %s", f.gpu, strings.Join(names, ", "))
 	}
 }
 
@@ -230,7 +231,7 @@ func (f *diagnoseFlags) list(files []string, profiles []*profile.Profile) error 
 	var lists []launchList
 	for i, p := range profiles {
 		if len(p.Launches) == 0 {
-			return usageError{errors.New(files[i] + " has no launch")}
+			return command.Usage(errors.New(files[i] + " has no launches"))
 		}
 		l := launchList{File: files[i]}
 		for _, launch := range p.Launches {
@@ -240,12 +241,12 @@ func (f *diagnoseFlags) list(files []string, profiles []*profile.Profile) error 
 	}
 	switch {
 	case f.json && len(lists) == 1:
-		return writeJSON(f.Out, lists[0])
+		return command.WriteJSON(f.Out, lists[0])
 	case f.json:
-		return writeJSON(f.Out, map[string]any{"profiles": lists})
+		return command.WriteJSON(f.Out, map[string]any{"profiles": lists})
 	}
 	for i, p := range profiles {
-		if err := writeLaunches(f.Out, f.style(), filepath.Base(files[i]), p); err != nil {
+		if err := writeLaunches(f.Out, f.Style(), filepath.Base(files[i]), p); err != nil {
 			return err
 		}
 	}

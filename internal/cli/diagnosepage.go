@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
 	"github.com/goatnote-inc/pawl/internal/report"
@@ -27,7 +28,7 @@ func writeDiagnosis(w io.Writer, style report.Style, a diagnosisAnswer, all bool
 	}
 	p.writeCurrent(a.Diagnosis, a.Difference == nil || all)
 	for _, n := range a.Notes {
-		p.line("%s", style.Faint("note: "+report.Sanitize(n)))
+		p.line("%s", style.Faint("note: "+words.Sanitize(n)))
 	}
 	_, err := io.WriteString(w, p.String())
 	return err
@@ -42,15 +43,15 @@ type diagnosisPage struct {
 func (p *diagnosisPage) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
 
 func (p *diagnosisPage) head(a diagnosisAnswer) {
-	name := report.Sanitize(a.Kernel)
+	name := words.Sanitize(a.Kernel)
 	if a.Case != "" {
-		name = report.Sanitize(a.Case) + "  " + p.style.Faint(name)
+		name = words.Sanitize(a.Case) + "  " + p.style.Faint(name)
 	}
-	p.line("%s  %s", p.style.Bold(name), p.style.Faint(report.Sanitize(a.Tool.Name+" "+a.Tool.Version)))
+	p.line("%s  %s", p.style.Bold(name), p.style.Faint(words.Sanitize(a.Tool.Name+" "+a.Tool.Version)))
 }
 
 func (p *diagnosisPage) difference(d diagnose.Difference) {
-	p.line("\n%s", report.Sanitize(d.Sentence))
+	p.line("\n%s", words.Sanitize(d.Sentence))
 	for i, c := range d.Causes {
 		if i == causesShown && !p.all {
 			p.line("%s", p.style.Faint(fmt.Sprintf("   %d more with --all", len(d.Causes)-i)))
@@ -63,8 +64,8 @@ func (p *diagnosisPage) difference(d diagnose.Difference) {
 		if c.Symptom && !d.Causes[0].Symptom {
 			explains += "  follows from the above"
 		}
-		p.line("\n%d  %s%s", i+1, p.style.Bold(report.Sanitize(c.Title)), p.style.Faint(explains))
-		p.line("   %s", report.Sanitize(c.Sentence))
+		p.line("\n%d  %s%s", i+1, p.style.Bold(words.Sanitize(c.Title)), p.style.Faint(explains))
+		p.line("   %s", words.Sanitize(c.Sentence))
 		for _, s := range c.Chain {
 			p.line("   %s", p.style.Faint(changeLine(s)))
 		}
@@ -73,7 +74,7 @@ func (p *diagnosisPage) difference(d diagnose.Difference) {
 	if len(d.Changes) == 0 {
 		return
 	}
-	p.line("\nwhat moved most")
+	p.line("\nlargest changes")
 	for i, c := range d.Changes {
 		if i == changesShown && !p.all {
 			p.line("%s", p.style.Faint(fmt.Sprintf("   %d more with --all", len(d.Changes)-i)))
@@ -97,12 +98,12 @@ func changeLine(c diagnose.Change) string {
 // that were there before do not explain the change.
 func (p *diagnosisPage) writeCurrent(d diagnose.Diagnosis, findings bool) {
 	if !findings {
-		p.line("\n%s  %s", p.style.Bold("now: "+string(d.Bottleneck)), report.Sanitize(d.Lines[0]))
+		p.line("\n%s  %s", p.style.Bold("now: "+string(d.Bottleneck)), words.Sanitize(d.Lines[0]))
 		return
 	}
 	p.line("\n%s", p.style.Bold("bottleneck: "+string(d.Bottleneck)))
 	for _, l := range d.Lines {
-		p.line("  %s", report.Sanitize(l))
+		p.line("  %s", words.Sanitize(l))
 	}
 	for i, f := range d.Findings {
 		if i == findingsShown && !p.all {
@@ -114,7 +115,7 @@ func (p *diagnosisPage) writeCurrent(d diagnose.Diagnosis, findings bool) {
 	if len(d.Missing) > 0 {
 		p.line("\n%s", p.style.Faint("not in this profile:"))
 		for _, m := range d.Missing {
-			p.line("%s", p.style.Faint("  "+report.Sanitize(m)))
+			p.line("%s", p.style.Faint("  "+words.Sanitize(m)))
 		}
 	}
 }
@@ -127,8 +128,8 @@ func (p *diagnosisPage) finding(n int, f diagnose.Finding) {
 	if f.Intended {
 		share += "  probably intended"
 	}
-	p.line("\n%d  %s%s", n, p.style.Bold(report.Sanitize(f.Title)), p.style.Faint(share))
-	p.line("   %s", report.Sanitize(f.Sentence))
+	p.line("\n%d  %s%s", n, p.style.Bold(words.Sanitize(f.Title)), p.style.Faint(share))
+	p.line("   %s", words.Sanitize(f.Sentence))
 	for _, e := range f.Evidence {
 		text := e.About + " " + report.Reading(e.Value, e.Unit)
 		if e.Compare != "" {
@@ -144,12 +145,12 @@ func (p *diagnosisPage) fixes(fixes []diagnose.Fix) {
 		if i > 0 && !p.all {
 			break
 		}
-		p.line("   try: %s", report.Sanitize(fix.Do))
+		p.line("   try: %s", words.Sanitize(fix.Do))
 		for l := range strings.Lines(fix.Example) {
 			p.line("        %s", p.style.Faint(codeLine(l)))
 		}
 		if fix.Watch != "" {
-			p.line("   watch: %s", report.Sanitize(fix.Watch))
+			p.line("   watch: %s", words.Sanitize(fix.Watch))
 		}
 	}
 }
@@ -158,7 +159,7 @@ func (p *diagnosisPage) fixes(fixes []diagnose.Fix) {
 func codeLine(line string) string {
 	text := strings.TrimLeft(line, " \t")
 	indent := strings.ReplaceAll(line[:len(line)-len(text)], "\t", "    ")
-	return indent + report.Sanitize(text)
+	return indent + words.Sanitize(text)
 }
 
 func writeLaunches(w io.Writer, style report.Style, file string, p *profile.Profile) error {
@@ -166,9 +167,9 @@ func writeLaunches(w io.Writer, style report.Style, file string, p *profile.Prof
 	for _, l := range p.Launches {
 		at := "-"
 		if t, ok := l.Facts()["time_ns"]; ok {
-			at = report.Quantity(t, "ns")
+			at = words.Quantity(t, "ns")
 		}
-		rows = append(rows, []string{strconv.Itoa(l.ID), report.Sanitize(l.Kernel), at, fmt.Sprint(l.Grid), fmt.Sprint(l.Block)})
+		rows = append(rows, []string{strconv.Itoa(l.ID), words.Sanitize(l.Kernel), at, fmt.Sprint(l.Grid), fmt.Sprint(l.Block)})
 	}
 	return report.Table(w, style, []bool{true, false, true, false, false}, rows)
 }

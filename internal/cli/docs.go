@@ -3,13 +3,11 @@ package cli
 import (
 	"errors"
 
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/harness"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 )
-
-// docsFolder is the URL of the documentation.
-const docsFolder = "https://github.com/goatnote-inc/pawl/tree/main/docs"
 
 // Pages that help with one kind of error. A test checks that they exist.
 const (
@@ -22,24 +20,24 @@ const (
 
 // docsFor returns the page to read after an error; empty if no page would help.
 func docsFor(err error) string {
-	if errors.Is(err, errInterrupted) {
+	if errors.Is(err, command.ErrInterrupted) {
 		return ""
 	}
 	if _, ok := errors.AsType[suite.Errors](err); ok {
-		return docsFolder + suitePage
+		return command.DocsFolder + suitePage
 	}
 	if e, ok := errors.AsType[*harness.Error](err); ok {
 		switch e.Role {
 		case harness.Oracle:
-			return docsFolder + fuzzPage
+			return command.DocsFolder + fuzzPage
 		case harness.Launcher:
-			return docsFolder + checkedPage
+			return command.DocsFolder + checkedPage
 		default:
-			return docsFolder + harnessPage
+			return command.DocsFolder + harnessPage
 		}
 	}
 	if errors.Is(err, runner.ErrNothingToTest) {
-		return docsFolder + fuzzPage
+		return command.DocsFolder + fuzzPage
 	}
-	return docsFolder
+	return command.DocsFolder
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/internal/kernel/harness"
@@ -17,13 +18,13 @@ func TestDocsFor(t *testing.T) {
 		err  error
 		page string
 	}{
-		{usageError{errors.New("unknown flag")}, docsFolder},
-		{usageError{suite.Errors{{Msg: "unknown key"}}}, docsFolder + suitePage},
-		{&trial.SideError{Side: "candidate", Err: &harness.Error{Kind: harness.Hung}}, docsFolder + harnessPage},
-		{fmt.Errorf("start: %w", &harness.Error{Kind: harness.Crashed, Role: harness.Oracle}), docsFolder + fuzzPage},
-		{&harness.Error{Kind: harness.Refused, Role: harness.Launcher}, docsFolder + checkedPage},
-		{fmt.Errorf("%w: no check", runner.ErrNothingToTest), docsFolder + fuzzPage},
-		{fmt.Errorf("%w after 3 rounds", errInterrupted), ""},
+		{command.Usage(errors.New("unknown flag")), command.DocsFolder},
+		{command.Usage(suite.Errors{{Msg: "unknown key"}}), command.DocsFolder + suitePage},
+		{&trial.SideError{Side: "candidate", Err: &harness.Error{Kind: harness.Hung}}, command.DocsFolder + harnessPage},
+		{fmt.Errorf("start: %w", &harness.Error{Kind: harness.Crashed, Role: harness.Oracle}), command.DocsFolder + fuzzPage},
+		{&harness.Error{Kind: harness.Refused, Role: harness.Launcher}, command.DocsFolder + checkedPage},
+		{fmt.Errorf("%w: no check", runner.ErrNothingToTest), command.DocsFolder + fuzzPage},
+		{fmt.Errorf("%w after 3 rounds", command.ErrInterrupted), ""},
 	} {
 		if got := docsFor(tt.err); got != tt.page {
 			t.Errorf("%v: %q, want %q", tt.err, got, tt.page)

@@ -12,12 +12,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/doctor"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/internal/kernel/discover"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
-	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -25,6 +26,7 @@ import (
 type doctorFlags struct {
 	benchFlags
 	noise, gate, github bool
+	fix, yes            bool
 }
 
 // noiseRounds is enough to estimate the spread to about a sixth of its value.
@@ -34,30 +36,36 @@ func newDoctor(g *globals) *cobra.Command {
 	f := doctorFlags{benchFlags: benchFlags{globals: g}}
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "What is here, what is missing, how to fix it",
-		Long: `Looks at the machine, the device, the toolchain, the suite and the harness, and
-says of each what is wrong and how to mend it. It changes nothing. A harness that
-is built is started once, to hear whether it speaks the protocol.
+		Short: "Check what works, what is missing, and how to fix it",
+		Long: `Checks the machine, the device, the toolchain, the suite and the harness, and says for
+each what is wrong and how to fix it. Without --fix it changes nothing. A harness that is already built
+is started once, to check that it speaks the protocol.
 
-With --noise it also measures the suite against itself: how much the same code
-differs on this machine, and so how small a slowdown can be found here. It says
-first how long that takes. The record is results/noise.json.
+With --noise it also measures the suite against itself: how much results of the same code
+differ on this machine, and so how small a slowdown can be found. It first says how long
+that takes. The record is results/noise.json.
 
-With --gate it asks the judge about the same code on both sides, and about a third side
-that runs 17 times for every 16 that it is counted for: can the gate pass here, and can it
-fail? The record is results/gate.json.
+With --gate it also tests the gate on this machine: it must pass identical code, and it
+must fail a third side that is slower because it runs 17 times for every 16 counted runs.
+The record is results/gate.json.
 
-With --github it looks at something else: whether the workflows that have to do with pawl
-are safe, and, in a job, whether its runner may run the code of strangers.
+With --fix it shows the exact command for everything that the suite needs or can use and
+that is missing. On a terminal it asks before it runs them; elsewhere it only prints them.
+With --yes it runs them one by one, shows each, and stops at the first that fails. Commands
+that weaken the protection of the machine are only shown.
 
-It exits with 0 when pawl bench can run here, and with 3 when something is missing;
-with --gate also with 1 when the same code is called a regression, and with 2 when the
-slowdown is not found.`,
-		Example: `  pawl doctor                        # what is here, what is missing
+With --github it checks only whether the workflows that use pawl are safe and, in a job,
+whether its runner may run untrusted code.
+
+Exit code: 0 pawl bench can run here; 3 something is missing. With --gate also 1 if
+identical code is called a regression, and 2 if the slowdown is not found.`,
+		Example: `  pawl doctor                        # what works, what is missing
+  pawl doctor --fix                  # show how to install what is missing, and ask
+  pawl doctor --fix --yes            # install it
   pawl doctor --noise                # how small a change can be found here
-  pawl doctor --noise --rounds 32    # the same, told more exactly
+  pawl doctor --noise --rounds 32    # the same, more precisely
   pawl doctor --gate                 # can the gate pass and fail on this machine?
-  pawl doctor --github               # are the workflows, and this runner, safe?
+  pawl doctor --github               # are the workflows and this runner safe?
   pawl doctor --json | jq '.findings[] | select(.state != "ok")'`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
@@ -65,24 +73,29 @@ slowdown is not found.`,
 	f.flags = fl
 	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
 	fl.BoolVar(&f.json, "json", false, "the answer as JSON on stdout, events as JSON lines on stderr")
+	fl.BoolVar(&f.fix, "fix", false, "show the commands that install what is missing, and ask before they run")
+	fl.BoolVar(&f.yes, "yes", false, "with --fix: run the commands without asking; each is shown first")
 	fl.BoolVar(&f.noise, "noise", false, "measure the suite against itself")
-	fl.BoolVar(&f.gate, "gate", false, "ask the judge about the same code, and about a slowdown")
-	fl.BoolVar(&f.github, "github", false, "ask only about the workflows of this repository and the runner of this job")
+	fl.BoolVar(&f.gate, "gate", false, "test that the gate passes identical code and finds a slowdown")
+	fl.BoolVar(&f.github, "github", false, "check only the workflows of this repository and the runner of this job")
 	fl.IntVar(&f.rounds, "rounds", noiseRounds, "with --noise: `rounds` to measure, 2 or more")
-	fl.IntVar(&f.samples, "samples", 0, "with --noise or --gate: `samples` a round (default: the suite's, 100)")
-	fl.StringVar(&f.cases, "case", "", "with --noise or --gate: only cases whose name, or benchmark, matches this `glob`")
-	fl.DurationVar(&f.budget, "budget", 0, "with --noise or --gate: stop before this much `time` was spent on the device")
-	fl.Uint64Var(&f.seed, "seed", 0, "with --noise or --gate: seed of order and inputs (default: a new one, kept in the record)")
-	fl.DurationVar(&f.wait, "wait", 30*time.Minute, "with --noise or --gate: how long to wait while another pawl has the device")
+	fl.IntVar(&f.samples, "samples", 0, "with --noise or --gate: `samples` per round (default: the suite's, 100)")
+	fl.StringVar(&f.cases, "case", "", "with --noise or --gate: only cases whose name or benchmark matches this `glob`")
+	fl.DurationVar(&f.budget, "budget", 0, "with --noise or --gate: max `time` to spend on the device")
+	fl.Uint64Var(&f.seed, "seed", 0, "with --noise or --gate: seed for order and inputs (default: random, saved in the record)")
+	fl.DurationVar(&f.wait, "wait", 30*time.Minute, "with --noise or --gate: how long to wait while another pawl process uses the device")
 	return cmd
 }
 
 func (f *doctorFlags) run(ctx context.Context) error {
 	if err := f.check(); err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	if f.github {
 		return f.examineGitHub(ctx)
+	}
+	if f.fix {
+		return (&setupFlags{globals: f.globals, suite: f.suite, yes: f.yes, json: f.json}).run(ctx)
 	}
 	path := f.suite
 	if path == "" {
@@ -96,7 +109,7 @@ func (f *doctorFlags) run(ctx context.Context) error {
 	}
 	f.journalFacts.recordDoctor(found)
 	if !f.json {
-		if err := writeFindings(f.Out, f.style(), found); err != nil {
+		if err := writeFindings(f.Out, f.Style(), found); err != nil {
 			return err
 		}
 	}
@@ -120,14 +133,19 @@ func (f *doctorFlags) check() error {
 	err := f.checkNumbers()
 	f.flags.Visit(func(flag *pflag.Flag) {
 		if !f.noise && !f.gate && slices.Contains([]string{"rounds", "samples", "case", "budget", "seed", "wait"}, flag.Name) {
-			err = fmt.Errorf("--%s says how to measure: add --noise or --gate", flag.Name)
+			err = fmt.Errorf("--%s needs --noise or --gate", flag.Name)
 		}
 	})
-	if f.github && (f.noise || f.gate) {
-		err = errors.New("--github measures nothing: ask for it apart from --noise and --gate")
+	switch {
+	case f.github && (f.noise || f.gate || f.fix):
+		err = errors.New("--github checks workflows only: run it without --noise, --gate and --fix")
+	case f.fix && (f.noise || f.gate):
+		err = errors.New("--fix measures nothing: run it without --noise and --gate")
+	case f.yes && !f.fix:
+		err = errors.New("--yes requires --fix")
 	}
 	if f.rounds < 2 {
-		err = fmt.Errorf("--rounds %d: one round shows no spread, take 2 or more", f.rounds)
+		err = fmt.Errorf("--rounds %d: must be 2 or more, because one round shows no spread", f.rounds)
 	}
 	return err
 }
@@ -161,7 +179,7 @@ func (f *doctorFlags) measureNoise(ctx context.Context, path string, found docto
 	n := doctor.NewNoise(run, runner.Policy(s), kept)
 	doc := &noiseDocument{Record: res.Path, Noise: n, Words: n.Words(), Help: n.Advice(found)}
 	if !f.json {
-		err = writeNoise(f.Out, f.style(), run, doc)
+		err = writeNoise(f.Out, f.Style(), run, doc)
 	}
 	return doc, errors.Join(runErr, err)
 }
@@ -178,7 +196,7 @@ func (f *doctorFlags) measureItself(ctx context.Context, o runner.Options) (*mea
 	}
 	run, res, err := f.record(ctx, o)
 	if _, broken := errors.AsType[*trial.SideError](err); broken && ctx.Err() == nil {
-		err = exitError{exitCannot, err} // no change is judged here: a side that breaks cannot be measured
+		err = command.Exit(command.ExitCannot, err) // no change is judged here: a side that breaks cannot be measured
 	}
 	return run, res, err
 }
@@ -195,7 +213,7 @@ func (f *doctorFlags) announce(p runner.Plan) error {
 	}
 	cost := seconds(p.Most.Seconds)
 	if p.Most.Dollars > 0 {
-		cost += ", " + report.Dollars(p.Most.Dollars)
+		cost += ", " + words.Dollars(p.Most.Dollars)
 	}
 	_, err := fmt.Fprintf(f.Err, "\nmeasuring the same code against itself: %s, about %s on %s (from %s)\n", roundsASide(p.Rounds), cost, p.Device, p.Basis)
 	return err
@@ -211,14 +229,12 @@ func (f *doctorFlags) answer(found doctor.Report, n *noiseDocument, g *gateDocum
 			Noise    *noiseDocument   `json:"noise,omitempty"`
 			Gate     *gateDocument    `json:"gate,omitempty"`
 		}{found.Usable(), found.First(), found.Findings, n, g}
-		e := json.NewEncoder(f.Out)
-		e.SetIndent("", "  ")
-		if err := e.Encode(doc); err != nil {
+		if err := command.WriteJSON(f.Out, doc); err != nil {
 			return err
 		}
 	}
 	if !found.Usable() {
-		return exitError{exitCannot, errReported}
+		return command.Exit(command.ExitCannot, command.ErrReported)
 	}
 	return gateAnswer(g)
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/doctor"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
@@ -47,16 +49,16 @@ func (f *doctorFlags) measureGate(ctx context.Context, path string) (*gateDocume
 func (f *doctorFlags) writeGate(d *gateDocument) error {
 	rows := [][]string{{"case", "rounds", "spread", "same code", fmt.Sprintf("%.0f %% slower", 100*d.Slowdown)}}
 	for _, c := range d.Cases {
-		rows = append(rows, []string{c.Case, fmt.Sprint(c.Rounds), report.Percent(c.Spread), string(c.Same), string(c.Slow)})
+		rows = append(rows, []string{c.Case, fmt.Sprint(c.Rounds), words.Percent(c.Spread), string(c.Same), string(c.Slow)})
 	}
 	fmt.Fprintln(f.Out, "\ngate")
-	if err := report.Table(f.Out, f.style(), []bool{false, true, true, false, false}, rows); err != nil {
+	if err := report.Table(f.Out, f.Style(), []bool{false, true, true, false, false}, rows); err != nil {
 		return err
 	}
 	for _, w := range d.Words {
 		fmt.Fprintln(f.Out, "  "+w)
 	}
-	_, err := fmt.Fprintln(f.Out, f.style().Faint("record: "+d.Record))
+	_, err := fmt.Fprintln(f.Out, f.Style().Faint("record: "+d.Record))
 	return err
 }
 
@@ -66,8 +68,8 @@ func gateAnswer(d *gateDocument) error {
 	case d == nil || d.SameCodePasses && d.SlowdownFails:
 		return nil
 	case !d.SameCodePasses:
-		return exitError{exitFailed, fmt.Errorf("the gate calls the same code a regression: %w", errReported)}
+		return command.Exit(command.ExitFailed, fmt.Errorf("the gate calls identical code a regression: %w", command.ErrReported))
 	default:
-		return exitError{exitNoAnswer, fmt.Errorf("the gate cannot find a slowdown here: %w", errors.Join(errReported))}
+		return command.Exit(command.ExitNoAnswer, fmt.Errorf("the gate cannot find a slowdown here: %w", errors.Join(command.ErrReported)))
 	}
 }

@@ -2,12 +2,10 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 
 	"github.com/goatnote-inc/pawl/internal/doctor"
-	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
 )
 
@@ -19,14 +17,14 @@ func (f *doctorFlags) examineGitHub(ctx context.Context) error {
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return fmt.Errorf("look into %s: %w", dir, err)
+		return fmt.Errorf("cannot open %s: %w", dir, err)
 	}
 	defer root.Close()
 	found := doctor.ExamineGitHub(ctx, doctor.GitHubOptions{
 		Workflows: workflowFiles(root), Getenv: f.Getenv, Root: os.DirFS("/"), Parent: os.Getppid(), Public: f.public,
 	})
 	if !f.json {
-		if err := writeFindings(f.Out, f.style(), found); err != nil {
+		if err := writeFindings(f.Out, f.Style(), found); err != nil {
 			return err
 		}
 	}
@@ -35,11 +33,7 @@ func (f *doctorFlags) examineGitHub(ctx context.Context) error {
 
 // public asks GitHub whether the repository is public. It needs a token.
 func (f *doctorFlags) public(ctx context.Context) (bool, error) {
-	repo, err := forge.ParseRepo(f.Getenv("GITHUB_REPOSITORY"))
-	if err != nil {
-		return false, errors.New("neither the event of the job nor a token tells")
-	}
-	c, err := f.atGitHub(repo, map[string]string{"metadata": "read"}, nil)
+	c, _, err := f.atForge("", map[string]string{"metadata": "read"}, nil)
 	if err != nil {
 		return false, err
 	}

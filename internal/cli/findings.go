@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/doctor"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/measure"
@@ -52,7 +53,7 @@ func writeFinding(b *strings.Builder, style report.Style, f doctor.Finding, widt
 func conclusion(style report.Style, r doctor.Report) string {
 	good, bad, what := "usable: ", "not usable: ", "pawl bench can run here"
 	if len(r.Findings) > 0 && r.Findings[0].Group == doctor.GitHub {
-		good, bad, what = "safe: ", "not safe: ", "nothing here gives a kernel something to write with"
+		good, bad, what = "safe: ", "not safe: ", "kernels get no write access here"
 	}
 	if f := r.First(); f != nil {
 		line, _, _ := strings.Cut(f.Message, "\n")
@@ -85,7 +86,7 @@ func writeNoise(w io.Writer, style report.Style, run *measure.Run, n *noiseDocum
 	for _, c := range n.Cases {
 		row := []string{c.Case, string(c.Timer), "-"}
 		if c.Rounds >= 2 {
-			row = append(row[:2], report.Percent(c.Within), report.Percent(c.Between), report.Percent(c.Paired),
+			row = append(row[:2], words.Percent(c.Within), words.Percent(c.Between), words.Percent(c.Paired),
 				fmt.Sprintf("%.2f", c.Lag), strconv.Itoa(c.Wild), "")
 			if c.Speeds > 0 {
 				row[len(row)-1] = strconv.Itoa(c.Speeds)
@@ -103,13 +104,13 @@ func writeNoise(w io.Writer, style report.Style, run *measure.Run, n *noiseDocum
 // lines returns the lines below the table.
 func (n *noiseDocument) lines(style report.Style) []string {
 	lines := []string{
-		style.Faint("within a round: the spread of samples. between rounds: of their medians. paired: of the ratio of the"),
-		style.Faint("two sides of a round, both of the same code. lag-1: how much a ratio resembles the one before. wild:"),
-		style.Faint("rounds far from the others. speeds: values around which medians gather, where there are enough to tell."),
+		style.Faint("within: spread of the samples of a round. between: spread of the medians of rounds. paired: spread of the"),
+		style.Faint("ratio of the two sides of a round, both the same code. lag-1: correlation of a ratio with the previous one."),
+		style.Faint("wild: outliers, rounds far from the others. speeds: number of clusters of medians, if there are enough rounds to tell."),
 	}
 	for _, c := range n.Cases {
 		if c.Noisy {
-			lines = append(lines, style.Warn("warning: ")+fmt.Sprintf("the samples of %s spread by %s within a round", c.Case, report.Percent(c.Within)))
+			lines = append(lines, style.Warn("warning: ")+fmt.Sprintf("the samples of %s vary by %s within a round", c.Case, words.Percent(c.Within)))
 		}
 	}
 	if len(n.Help) > 0 {

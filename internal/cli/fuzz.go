@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goatnote-inc/pawl/internal/base/spell"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/correctness"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
@@ -35,36 +36,36 @@ func newFuzz(g *globals) *cobra.Command {
 	f := fuzzFlags{benchFlags: benchFlags{globals: g}}
 	cmd := &cobra.Command{
 		Use:   "fuzz",
-		Short: "Look for wrong results",
-		Long: `Runs the candidate on shapes and contents that bring mistakes to light and compares
-what it gives with an oracle in another process: what the suite says under check.
+		Short: "Search for wrong results",
+		Long: `Runs the candidate on shapes and inputs chosen to expose bugs, and compares its output
+with an oracle in another process, as set under check in the suite.
 
-A failure is made as small as can be, printed as one command that repeats it, and kept
-in ` + runner.CorpusDir + `, which is tried first the next time. Seeds are drawn anew each
-time and told afterwards.
+A failure is reduced to the smallest point found, printed as a command that repeats it,
+and saved in ` + runner.CorpusDir + `, which is tried first the next time. Without --seed the seed is
+random; it is printed at the end.
 
-Exit code: 0 all passed, 1 one failed, 2 nothing to test.`,
-		Example: `  pawl fuzz                            # every benchmark that says what is right
-  pawl fuzz --case attention --time 2m # one of them, no new point after two minutes
-  pawl fuzz --replay                   # only what failed before
+Exit code: 0 all passed, 1 a point failed, 2 nothing to test.`,
+		Example: `  pawl fuzz                            # every benchmark that has a check
+  pawl fuzz --case attention --time 2m # one benchmark, no new point after two minutes
+  pawl fuzz --replay                   # only points that failed before
   pawl fuzz --case attention --params B=1,H=1,S=17,D=64 --inputs normal --seed 123
-  pawl fuzz --trust checked            # without the harness: in pawl's own launcher`,
+  pawl fuzz --trust checked            # in pawl's own launcher, without the harness`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
 	fl := cmd.Flags()
 	f.flags = fl
 	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
-	fl.StringVar(&f.cases, "case", "", "only benchmarks, or configs, that match this `glob`")
-	fl.BoolVar(&f.replay, "replay", false, "try only what failed before")
-	fl.Uint64Var(&f.seed, "seed", 0, "`seed` of points and contents (default: a new one, told afterwards)")
-	fl.IntVar(&f.points, "points", 0, "at most so many `points` of a benchmark (default: all)")
-	fl.DurationVar(&f.time, "time", 0, "begin no point after this `time`")
-	fl.StringVar(&f.against, "against", "", "compare with this oracle `command` and not with the suite's")
-	fl.StringVar(&f.params, "params", "", "one `config` only: B=1,S=17; with --seed the seed of its contents")
-	fl.StringVar(&f.inputs, "inputs", correctness.Normal, "`kind` of contents of that config")
-	fl.StringVar(&f.trust, "trust", "", "`level` to which the change is believed: trusted, checked or self-timed (default: the suite's)")
-	fl.DurationVar(&f.wait, "wait", 30*time.Minute, "how long to wait while another pawl has the device")
-	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be tried and how long it may take, and try nothing")
+	fl.StringVar(&f.cases, "case", "", "only benchmarks or configs that match this `glob`")
+	fl.BoolVar(&f.replay, "replay", false, "try only points that failed before")
+	fl.Uint64Var(&f.seed, "seed", 0, "`seed` for points and inputs (default: random, printed at the end)")
+	fl.IntVar(&f.points, "points", 0, "max `points` per benchmark (default: all)")
+	fl.DurationVar(&f.time, "time", 0, "start no new point after this `time`")
+	fl.StringVar(&f.against, "against", "", "compare with this oracle `command` instead of the suite's")
+	fl.StringVar(&f.params, "params", "", "try only this `config`, such as B=1,S=17; --seed is then the seed of its inputs")
+	fl.StringVar(&f.inputs, "inputs", correctness.Normal, "`kind` of inputs for that config")
+	fl.StringVar(&f.trust, "trust", "", "how far to trust the change's own timings, a `level`: trusted, checked or self-timed (default: the suite's)")
+	fl.DurationVar(&f.wait, "wait", 30*time.Minute, "how long to wait while another pawl process uses the device")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be tried and how long it may take, but try nothing")
 	fl.BoolVar(&f.all, "all", false, "show every point, not only every config")
 	fl.BoolVar(&f.json, "json", false, "the answer as JSON on stdout, events as JSON lines on stderr")
 	return cmd
@@ -72,7 +73,7 @@ Exit code: 0 all passed, 1 one failed, 2 nothing to test.`,
 
 func (f *fuzzFlags) run(ctx context.Context) error {
 	if err := f.checkFuzz(); err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	s, file, err := loadSuite(f.suite)
 	if err != nil {
@@ -84,7 +85,7 @@ func (f *fuzzFlags) run(ctx context.Context) error {
 	if f.params != "" {
 		p, err := parseParams(f.params)
 		if err != nil {
-			return usageError{fmt.Errorf("--params %q: %w", f.params, err)}
+			return command.Usage(fmt.Errorf("--params %q: %w", f.params, err))
 		}
 		what.Point = &correctness.Point{Params: p, Inputs: f.inputs, Seed: o.Seed}
 	}
@@ -111,17 +112,17 @@ func (f *fuzzFlags) run(ctx context.Context) error {
 func (f *fuzzFlags) checkFuzz() error {
 	for flag, value := range map[string]int64{"points": int64(f.points), "time": int64(f.time)} {
 		if f.isSet(flag) && value <= 0 {
-			return fmt.Errorf("--%s %s: take more than 0", flag, f.flags.Lookup(flag).Value)
+			return fmt.Errorf("--%s %s: must be more than 0", flag, f.flags.Lookup(flag).Value)
 		}
 	}
 	if f.replay && (f.params != "" || f.points > 0) {
-		return errors.New("--replay tries what failed before: it goes with neither --params nor --points")
+		return errors.New("--replay cannot be combined with --params or --points")
 	}
 	if f.isSet("inputs") && f.params == "" {
-		return errors.New("--inputs is for the config that --params names; the suite says which kinds are tried otherwise")
+		return errors.New("--inputs needs --params; without --params the suite sets which kinds are tried")
 	}
 	if kinds := correctness.Distributions(); !slices.Contains(kinds, f.inputs) {
-		hint := "there are " + strings.Join(kinds, ", ")
+		hint := "must be one of " + strings.Join(kinds, ", ")
 		if near := spell.Nearest(f.inputs, kinds); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
@@ -134,12 +135,12 @@ func (f *fuzzFlags) checkFuzz() error {
 // then the error that ended the search.
 func (f *fuzzFlags) fuzzEnded(ctx context.Context, a fuzzAnswer, err error) error {
 	switch {
-	case errors.Is(context.Cause(ctx), errInterrupted):
-		return exitError{exitInterrupted, fmt.Errorf("%w after %d points; failures are kept", errInterrupted, a.Passed+a.Failed)}
+	case errors.Is(context.Cause(ctx), command.ErrInterrupted):
+		return command.Exit(command.ExitInterrupted, fmt.Errorf("%w after %d points; failures are saved", command.ErrInterrupted, a.Passed+a.Failed))
 	case a.Failed > 0:
-		return exitError{exitFailed, errors.Join(err, fmt.Errorf("%w: %d points failed", errReported, a.Failed))}
+		return command.Exit(command.ExitFailed, errors.Join(err, fmt.Errorf("%w: %d points failed", command.ErrReported, a.Failed)))
 	case errors.Is(err, runner.ErrNothingToTest):
-		return exitError{exitNoAnswer, err}
+		return command.Exit(command.ExitNoAnswer, err)
 	default:
 		return err
 	}
@@ -151,7 +152,7 @@ func parseParams(text string) (suite.Params, error) {
 	for part := range strings.SplitSeq(text, ",") {
 		name, value, ok := strings.Cut(part, "=")
 		if !ok || name == "" || value == "" {
-			return nil, errors.New("write it like B=1,S=17")
+			return nil, errors.New("must look like B=1,S=17")
 		}
 		if _, twice := params.Get(name); twice {
 			return nil, fmt.Errorf("%q appears twice", name)

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
-	"github.com/goatnote-inc/pawl/internal/report"
 )
 
 // fuzzProgress shows the progress of a search: one line that is overwritten on a terminal,
@@ -26,7 +26,7 @@ type fuzzProgress struct {
 
 func newFuzzProgress(g *globals, asJSON bool, now func() time.Time) *fuzzProgress {
 	return &fuzzProgress{
-		progress: &progress{IO: g.IO, style: g.errStyle(), json: asJSON, seen: g.journalFacts}, now: now, shrunk: map[string][]float64{},
+		progress: &progress{IO: g.IO, style: g.ErrStyle(), json: asJSON, seen: g.journalFacts}, now: now, shrunk: map[string][]float64{},
 	}
 }
 
@@ -47,7 +47,7 @@ func (p *fuzzProgress) event(e runner.Event) {
 	case runner.FuzzPlanned:
 		p.planned = append(p.planned, e)
 		if !p.dry {
-			p.say("plan", map[string]any{"benchmark": e.Benchmark, "points": e.Points, "replayed": e.Replayed, "seconds": e.Seconds}, "trying "+describePlan(e))
+			p.emit("plan", map[string]any{"benchmark": e.Benchmark, "points": e.Points, "replayed": e.Replayed, "seconds": e.Seconds}, "trying "+describePlan(e))
 		}
 	case runner.Fuzzing:
 		p.seen.event(e)
@@ -61,13 +61,13 @@ func (p *fuzzProgress) event(e runner.Event) {
 func (p *fuzzProgress) fuzzing(e runner.Fuzzing) {
 	switch {
 	case e.Warning != "":
-		p.say("warning", map[string]any{"benchmark": e.Benchmark, "text": e.Warning}, p.style.Warn("note: ")+e.Warning)
+		p.emit("warning", map[string]any{"benchmark": e.Benchmark, "text": e.Warning}, p.style.Warn("note: ")+e.Warning)
 	case e.Shrinking != nil:
 		p.began = p.now()
-		p.say("shrinking", map[string]any{"benchmark": e.Benchmark, "point": e.Shrinking}, fmt.Sprintf("wrong at %s; looking for a smaller point", e.Shrinking))
+		p.emit("shrinking", map[string]any{"benchmark": e.Benchmark, "point": e.Shrinking}, fmt.Sprintf("wrong result at %s; searching for a smaller point", e.Shrinking))
 	case e.Found != nil:
 		p.shrunk[e.Benchmark] = append(p.shrunk[e.Benchmark], p.now().Sub(p.began).Seconds())
-		p.say("found", map[string]any{"benchmark": e.Benchmark, "found": e.Found}, fmt.Sprintf("smallest: %s", e.Found.Smallest.Point))
+		p.emit("found", map[string]any{"benchmark": e.Benchmark, "found": e.Found}, fmt.Sprintf("smallest: %s", e.Found.Smallest.Point))
 	case e.Result != nil && p.json:
 		p.line(eventLine("point", map[string]any{"benchmark": e.Benchmark, "done": e.Done, "total": e.Total, "point": e.Result.Point, "status": e.Result.Status, "reason": e.Result.Reason}))
 	case e.Result != nil:
@@ -85,7 +85,7 @@ func (p *fuzzProgress) point(e runner.Fuzzing) {
 		return
 	}
 	p.told = p.now()
-	text := fmt.Sprintf("%s: %d of %s, %s %s", e.Benchmark, e.Done, report.Plural(e.Total, "point"), e.Result.Point, e.Result.Status)
+	text := fmt.Sprintf("%s: %d of %s, %s %s", e.Benchmark, e.Done, words.Plural(e.Total, "point"), e.Result.Point, e.Result.Status)
 	if p.ErrScreen == nil {
 		p.line(text)
 		return
@@ -95,8 +95,8 @@ func (p *fuzzProgress) point(e runner.Fuzzing) {
 	p.drawn = true
 }
 
-// say prints a line that stays on the screen.
-func (p *fuzzProgress) say(name string, fields map[string]any, text string) {
+// emit prints a line that stays on the screen.
+func (p *fuzzProgress) emit(name string, fields map[string]any, text string) {
 	p.wipe()
 	if p.json {
 		p.line(eventLine(name, fields))

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,6 +8,8 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/correctness"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
@@ -62,9 +63,7 @@ func (f *fuzzFlags) answer(reports []*correctness.Report, seed uint64, p *fuzzPr
 
 func (f *fuzzFlags) showFuzz(a fuzzAnswer) error {
 	if f.json {
-		e := json.NewEncoder(f.Out)
-		e.SetIndent("", "  ")
-		return e.Encode(a)
+		return command.WriteJSON(f.Out, a)
 	}
 	var b strings.Builder
 	for _, r := range a.Benchmarks {
@@ -72,13 +71,13 @@ func (f *fuzzFlags) showFuzz(a fuzzAnswer) error {
 			return err
 		}
 	}
-	fmt.Fprintln(&b, f.style().Faint(fmt.Sprintf("seed %d", a.Seed)))
+	fmt.Fprintln(&b, f.Style().Faint(fmt.Sprintf("seed %d", a.Seed)))
 	_, err := f.Out.Write([]byte(b.String()))
 	return err
 }
 
 func (f *fuzzFlags) writeBenchmark(b *strings.Builder, r fuzzBenchmark) error {
-	style := f.style()
+	style := f.Style()
 	fmt.Fprintln(b, style.Bold(r.Benchmark)+": "+f.headline(r))
 	if err := report.Table(b, style, []bool{false, true, true, false}, f.rows(r)); err != nil {
 		return err
@@ -86,7 +85,7 @@ func (f *fuzzFlags) writeBenchmark(b *strings.Builder, r fuzzBenchmark) error {
 	for _, x := range r.Failures {
 		fmt.Fprintf(b, "\n%s %s\n  %s\n", style.Bad("wrong:"), x.Message, quoted(x.Command))
 		if x.File != "" {
-			fmt.Fprintln(b, style.Faint("  kept in "+x.File))
+			fmt.Fprintln(b, style.Faint("  saved in "+x.File))
 		}
 	}
 	for _, w := range r.Warnings {
@@ -98,10 +97,10 @@ func (f *fuzzFlags) writeBenchmark(b *strings.Builder, r fuzzBenchmark) error {
 
 // headline returns the result of a benchmark in one line.
 func (f *fuzzFlags) headline(r fuzzBenchmark) string {
-	style := f.style()
-	parts := []string{style.Good(fmt.Sprintf("%d of %s passed", r.Passed, report.Plural(r.Passed+r.Failed, "point")))}
+	style := f.Style()
+	parts := []string{style.Good(fmt.Sprintf("%d of %s passed", r.Passed, words.Plural(r.Passed+r.Failed, "point")))}
 	if r.Failed > 0 {
-		parts[0] = style.Bad(fmt.Sprintf("%d of %s failed", r.Failed, report.Plural(r.Passed+r.Failed, "point")))
+		parts[0] = style.Bad(fmt.Sprintf("%d of %s failed", r.Failed, words.Plural(r.Passed+r.Failed, "point")))
 	}
 	if r.Skipped > 0 {
 		parts = append(parts, fmt.Sprintf("%d skipped", r.Skipped))
@@ -111,11 +110,11 @@ func (f *fuzzFlags) headline(r fuzzBenchmark) string {
 	}
 	switch r.Repeated {
 	case correctness.Bitwise:
-		parts = append(parts, fmt.Sprintf("the same bits when repeated (%s)", report.Plural(r.RunTwice, "point")))
+		parts = append(parts, fmt.Sprintf("bitwise identical when repeated (%s)", words.Plural(r.RunTwice, "point")))
 	case correctness.Bounded:
-		parts = append(parts, fmt.Sprintf("within the tolerance when repeated (%s)", report.Plural(r.RunTwice, "point")))
+		parts = append(parts, fmt.Sprintf("within tolerance when repeated (%s)", words.Plural(r.RunTwice, "point")))
 	}
-	return strings.Join(append(parts, report.FormatDuration(r.Took)), ", ")
+	return strings.Join(append(parts, words.Duration(r.Took)), ", ")
 }
 
 // rows returns the configs with their worst error, or with --all every point.
@@ -138,7 +137,7 @@ func (f *fuzzFlags) rows(r fuzzBenchmark) [][]string {
 	}
 	const most = 40 // rows of a readable table
 	if len(rows) > most && !f.all {
-		bad := slices.DeleteFunc(slices.Clone(rows[1:]), func(row []string) bool { return row[3] == f.style().Good("passed") })
+		bad := slices.DeleteFunc(slices.Clone(rows[1:]), func(row []string) bool { return row[3] == f.Style().Good("passed") })
 		kept := append([][]string{rows[0]}, bad[:min(len(bad), most)]...)
 		return append(kept, []string{fmt.Sprintf("and %d more", len(rows)-len(kept)), "", "", "--all shows them"})
 	}
@@ -147,16 +146,16 @@ func (f *fuzzFlags) rows(r fuzzBenchmark) [][]string {
 
 func (f *fuzzFlags) row(name string, results []correctness.Result) []string {
 	var worst float64
-	compared, remark := false, f.style().Good("passed")
+	compared, remark := false, f.Style().Good("passed")
 	for _, x := range results {
 		for _, c := range x.Comparisons {
 			worst, compared = max(worst, c.MaxAbs), true
 		}
 		switch {
 		case x.Status == correctness.Failed:
-			remark = f.style().Bad("failed: ") + x.Inputs + ": " + brief(x.Reason)
-		case x.Status == correctness.Skipped && remark == f.style().Good("passed"):
-			remark = f.style().Faint("skipped: ") + brief(x.Reason)
+			remark = f.Style().Bad("failed: ") + x.Inputs + ": " + brief(x.Reason)
+		case x.Status == correctness.Skipped && remark == f.Style().Good("passed"):
+			remark = f.Style().Faint("skipped: ") + brief(x.Reason)
 		}
 	}
 	text := ""
@@ -192,9 +191,7 @@ func quoted(words []string) string {
 // printFuzzPlan prints the plan of a dry run.
 func (f *fuzzFlags) printFuzzPlan(planned []runner.FuzzPlanned) error {
 	if f.json {
-		e := json.NewEncoder(f.Out)
-		e.SetIndent("", "  ")
-		return e.Encode(planned)
+		return command.WriteJSON(f.Out, planned)
 	}
 	for _, p := range planned {
 		if _, err := fmt.Fprintln(f.Out, describePlan(p)); err != nil {
@@ -205,12 +202,12 @@ func (f *fuzzFlags) printFuzzPlan(planned []runner.FuzzPlanned) error {
 }
 
 func describePlan(p runner.FuzzPlanned) string {
-	text := fmt.Sprintf("%s: %s", p.Benchmark, report.Plural(p.Points, "point"))
+	text := fmt.Sprintf("%s: %s", p.Benchmark, words.Plural(p.Points, "point"))
 	switch {
 	case p.Points == 0:
-		return fmt.Sprintf("%s: %s that failed before", p.Benchmark, report.Plural(p.Replayed, "point"))
+		return fmt.Sprintf("%s: %s that failed before", p.Benchmark, words.Plural(p.Replayed, "point"))
 	case p.Replayed > 0:
-		text += fmt.Sprintf(" after %s that failed before", report.Plural(p.Replayed, "point"))
+		text += fmt.Sprintf(" after %s that failed before", words.Plural(p.Replayed, "point"))
 	}
-	return text + fmt.Sprintf(", by their size about %s", report.FormatDuration(time.Duration(p.Seconds*float64(time.Second)).Round(time.Second)))
+	return text + fmt.Sprintf(", about %s (estimated from size)", words.Duration(time.Duration(p.Seconds*float64(time.Second)).Round(time.Second)))
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/learn/gates"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 	"github.com/goatnote-inc/pawl/internal/report"
@@ -21,16 +22,17 @@ func newGates(g *globals) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "gates",
-		Short: "The phases and gates of kernel work, and where the session stands",
-		Long: `Shows the gates in order: assess, build, baseline, optimise. Inside a session each has its
-answer, with the numbers: passed, stop, open, overridden, or not asked now.
+		Short: "Show the phases and gates of kernel work, and the state of the session",
+		Long: `Shows the gates in order: assess, build, baseline, optimise. In a session each gate has
+an answer, with the numbers: passed, stop, open, overridden, or not asked now.
 
-A repository may have other thresholds, in ` + gates.ThresholdFile + `; what differs from
-pawl's own is shown. A gate can be moved within bounds, not taken away.
+A repository can set other thresholds, in ` + gates.ThresholdFile + `; differences from
+pawl's defaults are shown. A threshold can be changed within limits. A gate cannot be
+removed.
 
-Exit code: 0; 1 when a gate of the open session stops.`,
-		Example: `  pawl gates
-  pawl gates --json`,
+Exit code: 0; 1 if a gate of the open session stops.`,
+		Example: `  pawl session gates
+  pawl session gates --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return showGates(cmd.Context(), g, asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the answer as JSON")
@@ -43,7 +45,7 @@ func showGates(ctx context.Context, g *globals, asJSON bool) error {
 	switch {
 	case errors.Is(err, journal.ErrNoSession):
 		if st.set, err = repositoryGates(root); err != nil {
-			return usageError{err}
+			return command.Usage(err)
 		}
 	case err != nil:
 		return err
@@ -54,22 +56,19 @@ func showGates(ctx context.Context, g *globals, asJSON bool) error {
 		fmt.Fprintln(g.Err, "note: "+st.note)
 	}
 	if asJSON {
-		e := json.NewEncoder(g.Out)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		err = e.Encode(struct {
+		err = command.WriteJSON(g.Out, struct {
 			*gates.Set
 			Status []gates.Status `json:"status,omitempty"`
 		}{st.set, st.status})
 	} else {
-		err = writeGates(g.Out, g.style(), st)
+		err = writeGates(g.Out, g.Style(), st)
 	}
 	if err != nil {
 		return err
 	}
 	for _, s := range st.status {
 		if s.Answer == gates.Failed {
-			return exitError{exitFailed, fmt.Errorf("%w: a gate stops", errReported)}
+			return command.Exit(command.ExitFailed, fmt.Errorf("%w: a gate stops", command.ErrReported))
 		}
 	}
 	return nil
@@ -115,7 +114,7 @@ func writeGates(w io.Writer, style report.Style, st gateState) error {
 		}
 	}
 	for _, t := range st.set.Moved() {
-		fmt.Fprintf(&b, "threshold of this repository: %s is %v, pawl's own is %v (%s)\n", t.Name, t.Value, t.Default, t.Title)
+		fmt.Fprintf(&b, "threshold of this repository: %s is %v, pawl's default is %v (%s)\n", t.Name, t.Value, t.Default, t.Title)
 	}
 	if len(st.status) > 0 {
 		next := gates.Next(st.status)
@@ -135,7 +134,7 @@ func writeGate(b *strings.Builder, style report.Style, branch string, s gates.St
 		word = style.Good(word)
 	case gates.Overridden:
 		word = style.Warn(word)
-		text += fmt.Sprintf(" %s went on: %s", report.Sanitize(s.By), report.Sanitize(s.Reason))
+		text += fmt.Sprintf(" Overridden by %s: %s", words.Sanitize(s.By), words.Sanitize(s.Reason))
 	case gates.Open:
 	case gates.Idle:
 		text = style.Faint(s.Gate.Title)

@@ -11,7 +11,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// gpuDocument is the JSON output of pawl gpu.
+// gpuDocument is the JSON output of pawl device show.
 type gpuDocument struct {
 	Device  *gpu.Identity         `json:"device,omitempty"`
 	None    string                `json:"no_device,omitempty"`
@@ -46,7 +46,7 @@ func (h hardware) document() gpuDocument {
 func (h hardware) write(w io.Writer, style report.Style) error {
 	var b strings.Builder
 	if h.local != nil {
-		b.WriteString(h.local.say(len(h.cards)) + "\n\n")
+		b.WriteString(h.local.describe(len(h.cards)) + "\n\n")
 	}
 	var err error
 	switch {
@@ -70,17 +70,17 @@ func (h hardware) write(w io.Writer, style report.Style) error {
 	return err
 }
 
-// say describes the GPU of this machine, and what the tables below do not show.
-func (h localGPU) say(cards int) string {
+// describe describes the GPU of this machine, and what the tables below do not show.
+func (h localGPU) describe(cards int) string {
 	switch {
 	case h.identity == nil:
-		return h.whyNone + "\n\nThe cards that pawl knows:"
+		return h.whyNone + "\n\nKnown cards:"
 	case h.identity.Parent != "":
-		return h.identity.Name + ", a MIG slice: it has a share of its card's SMs and memory, so no peaks are shown."
+		return h.identity.Name + ", a MIG slice: it has a share of its card's SMs and memory, so peaks are not shown."
 	case cards == 0:
-		return h.identity.Name + ": pawl knows no peaks of this card, only the limits of its architecture."
+		return h.identity.Name + ": the peaks of this card are unknown; only the limits of its architecture are shown."
 	default:
-		return h.identity.Name + ", the GPU here"
+		return h.identity.Name + ", the GPU of this machine"
 	}
 }
 
@@ -103,7 +103,7 @@ func writeCards(w io.Writer, style report.Style, cards []gpu.Card) error {
 	if err := report.Table(w, style, right, rows); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\nPeaks are dense TFLOPS (INT8: TOPS). ? is a figure in doubt. pawl gpu %q shows all of one card.\n", cards[0].Name)
+	_, err := fmt.Fprintf(w, "\nPeaks are dense TFLOPS (INT8: TOPS). ? marks an uncertain figure. pawl device show %q shows all figures of a card.\n", cards[0].Name)
 	return err
 }
 
@@ -129,7 +129,7 @@ func writeCard(w io.Writer, style report.Style, c gpu.Card) error {
 		if peak := c.TFLOPS[d]; peak.Known() {
 			note := ""
 			if narrow := c.FP16AccumTFLOPS[d]; narrow.Known() {
-				note = formatCell(narrow) + " when it accumulates in FP16"
+				note = formatCell(narrow) + " with FP16 accumulation"
 			}
 			if d == gpu.FP64 && c.FP64Tensor {
 				note = "on tensor cores"
@@ -140,12 +140,12 @@ func writeCard(w io.Writer, style report.Style, c gpu.Card) error {
 	if err := report.Table(w, style, []bool{false, true, true, false, false}, rows); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(w, style.Faint("Dense, at the boost clock. Ridge: operations for a byte of memory from which on arithmetic limits.")+"\n")
+	_, err := fmt.Fprintln(w, style.Faint("Dense, at the boost clock. Ridge: operations per byte of memory traffic above which arithmetic is the limit.")+"\n")
 	return err
 }
 
 func writeArch(w io.Writer, style report.Style, a gpu.Arch) error {
-	fmt.Fprintln(w, style.Bold(fmt.Sprintf("%s, %s: limits of an SM", a.Name, a.Generation)))
+	fmt.Fprintln(w, style.Bold(fmt.Sprintf("%s, %s: limits per SM", a.Name, a.Generation)))
 	rows := [][]string{{"", "", "source"}}
 	add := func(name string, c gpu.Cell[int], size bool) {
 		if !c.Known() {
@@ -160,16 +160,16 @@ func writeArch(w io.Writer, style report.Style, a gpu.Arch) error {
 	add("threads", a.ThreadsPerSM, false)
 	add("warps", a.WarpsPerSM, false)
 	add("blocks", a.BlocksPerSM, false)
-	add("threads in a block", a.ThreadsPerBlock, false)
+	add("threads per block", a.ThreadsPerBlock, false)
 	add("registers", a.RegistersPerSM, false)
-	add("registers in a thread", a.RegistersPerThread, false)
-	add("registers of a warp come in", a.RegisterStep, false)
-	add("from partitions", a.Partitions, false)
+	add("registers per thread", a.RegistersPerThread, false)
+	add("register allocation unit per warp", a.RegisterStep, false)
+	add("partitions", a.Partitions, false)
 	add("shared memory", a.SharedPerSM, true)
-	add("in a block, with opt-in", a.SharedPerBlock, true)
-	add("in a block, without", a.SharedStatic, true)
-	add("of it the driver's own", a.SharedReserved, true)
-	add("shared memory comes in", a.SharedStep, false)
+	add("shared memory per block, with opt-in", a.SharedPerBlock, true)
+	add("shared memory per block, without opt-in", a.SharedStatic, true)
+	add("shared memory per block, reserved by the driver", a.SharedReserved, true)
+	add("shared memory allocation unit", a.SharedStep, false)
 	var steps []string
 	for _, s := range a.Carveouts.Value {
 		steps = append(steps, strconv.Itoa(s/1024))
@@ -177,7 +177,7 @@ func writeArch(w io.Writer, style report.Style, a gpu.Arch) error {
 	carveouts := formatCell(gpu.Cell[string]{Value: strings.Join(steps, " ") + " KB", Source: a.Carveouts.Source, Certain: a.Carveouts.Certain})
 	rows = append(rows, []string{"carve-outs", carveouts, string(a.Carveouts.Source)})
 	add("barriers", a.Barriers, false)
-	add("FP32 results in a clock", a.FP32Lanes, false)
+	add("FP32 results per clock", a.FP32Lanes, false)
 	if err := report.Table(w, style, []bool{false, true, false}, rows); err != nil {
 		return err
 	}

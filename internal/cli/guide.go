@@ -9,13 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/internal/learn/gates"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 	"github.com/goatnote-inc/pawl/internal/learn/page"
 )
 
-// guideFlags are the flags of pawl guide.
+// guideFlags are the flags of pawl session guide.
 type guideFlags struct {
 	*globals
 	format   string
@@ -29,32 +30,32 @@ func newGuide(g *globals) *cobra.Command {
 	f := guideFlags{globals: g}
 	cmd := &cobra.Command{
 		Use:   "guide",
-		Short: "Rules, gates, commands and limits on one page",
-		Long: `Shows on one page what one needs at the bench: what to do now, the gates as they stand
-in the open session, the rules, the commands, the thresholds, and the limits of the
-device. Without a session it is the plain list.
+		Short: "Show rules, gates, commands and limits on one page",
+		Long: `Shows one page with what to do now, the state of the gates in the open session, the
+rules, the commands, the thresholds, and the limits of the device. Without a session it
+shows the general list.
 
---html writes a page that prints on one sheet. --tree and --symptoms draw the trees of
-decisions: from gate to gate, and from a symptom to what to try.`,
-		Example: `  pawl guide
-  pawl guide --gpu L4
-  pawl guide --html guide.html          # print it
-  pawl guide --format md > GUIDE.md
-  pawl guide --tree gates.svg --symptoms symptoms.svg`,
+--html writes a page that prints on one sheet. --tree and --symptoms draw decision trees:
+from gate to gate, and from a symptom to what to try.`,
+		Example: `  pawl session guide
+  pawl session guide --gpu L4
+  pawl session guide --html guide.html          # print it
+  pawl session guide --format md > GUIDE.md
+  pawl session guide --tree gates.svg --symptoms symptoms.svg`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.format, "format", "text", "`text` or md")
 	fl.StringVar(&f.html, "html", "", "write a page to this `file`")
-	fl.StringVar(&f.gpu, "gpu", "", "the `card` whose limits are shown: L4 (default: that of the session, or the one here)")
-	fl.StringVar(&f.tree, "tree", "", "draw phases and gates to this `file`, an SVG")
-	fl.StringVar(&f.symptoms, "symptoms", "", "draw symptoms and fixes to this `file`, an SVG")
+	fl.StringVar(&f.gpu, "gpu", "", "show the limits of this `card`, such as L4 (default: the session's, or the GPU of this machine)")
+	fl.StringVar(&f.tree, "tree", "", "draw phases and gates to this SVG `file`")
+	fl.StringVar(&f.symptoms, "symptoms", "", "draw symptoms and fixes to this SVG `file`")
 	return cmd
 }
 
 func (f *guideFlags) run(ctx context.Context) error {
 	if f.format != "text" && f.format != "md" {
-		return usageError{fmt.Errorf("--format %.20q: there are text and md; --html FILE writes a page", f.format)}
+		return command.Usage(fmt.Errorf("--format %.20q: must be text or md; use --html FILE for a page", f.format))
 	}
 	if f.tree != "" || f.symptoms != "" {
 		return f.pictures()
@@ -73,7 +74,7 @@ func (f *guideFlags) run(ctx context.Context) error {
 	case f.format == "md":
 		return guide.Markdown(f.Out)
 	default:
-		return guide.Terminal(f.Out, f.style())
+		return guide.Terminal(f.Out, f.Style())
 	}
 }
 
@@ -90,7 +91,7 @@ func (f *guideFlags) pictures() error {
 			continue
 		}
 		if !strings.HasSuffix(p.file, ".svg") {
-			return usageError{fmt.Errorf("%s: the picture is an SVG: call it %s.svg", p.file, p.file)}
+			return command.Usage(fmt.Errorf("%s: the file name must end in .svg: name it %s.svg", p.file, p.file))
 		}
 		if err := writeFile(p.file, func(w io.Writer) error { _, err := io.WriteString(w, p.draw()); return err }); err != nil {
 			return err
@@ -109,7 +110,7 @@ func (f *guideFlags) device(ctx context.Context, s *journal.Session) (*page.Devi
 			return nil, err
 		}
 		if len(found.cards) > 1 {
-			return nil, usageError{fmt.Errorf("--gpu %s: there are %s: name one", f.gpu, names(found.cards))}
+			return nil, command.Usage(fmt.Errorf("--gpu %s is ambiguous: it matches %s; name one", f.gpu, names(found.cards)))
 		}
 		return deviceOf(found), nil
 	case s != nil && (s.Device != "" || s.GPU != ""):
@@ -118,7 +119,7 @@ func (f *guideFlags) device(ctx context.Context, s *journal.Session) (*page.Devi
 				return deviceOf(found), nil
 			}
 		}
-		return nil, nil //nolint:nilnil // pawl has no limits for a CPU
+		return nil, nil // pawl has no limits for a CPU
 	}
 	found, err := requestedHardware(ctx, nil)
 	if err != nil || found.local.identity == nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/harness/adapter"
 	"github.com/goatnote-inc/pawl/internal/report"
@@ -26,10 +27,10 @@ func newImport(g *globals) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "import FILE...",
-		Short: "Read other tools' results into a run record",
-		Long: `Reads result files of other tools. Each file is one round; several files become
-the rounds of one record, in the order given. A file without raw samples is shown, and
-marked as unfit for a statistical gate.
+		Short: "Convert results of other tools to a run record",
+		Long: `Reads result files of other tools. Each file is one round. Several files become the
+rounds of one record, in the given order. A file without raw samples is shown and
+marked as unusable for a statistical gate.
 
 Formats:
   pawl              a run record or journal of pawl itself
@@ -46,7 +47,7 @@ Formats:
 				out = filepath.Join("results", "imported.json")
 			}
 			if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
-				return fmt.Errorf("make a place for the record: %w", err)
+				return fmt.Errorf("cannot create the folder for the record: %w", err)
 			}
 			if err := measure.Save(out, run); err != nil {
 				return err
@@ -54,16 +55,16 @@ Formats:
 			if asJSON {
 				return report.JSON(g.Out, run, out)
 			}
-			if err := report.Terminal(g.Out, run, g.style()); err != nil {
+			if err := report.Terminal(g.Out, run, g.Style()); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(g.Out, g.style().Faint("record: "+out))
+			_, err = fmt.Fprintln(g.Out, g.Style().Faint("record: "+out))
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "", "`format` of the files, when it is not recognised")
+	cmd.Flags().StringVar(&format, "format", "", "`format` of the files, if it is not recognized")
 	cmd.Flags().StringVarP(&out, "out", "o", "", "record `file` (default results/imported.json)")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "the numbers as JSON on stdout")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the numbers as JSON on stdout")
 	return cmd
 }
 
@@ -73,7 +74,7 @@ func importFiles(ctx context.Context, paths []string, format string) (*measure.R
 	for _, path := range paths {
 		run, err := importFile(ctx, path, format)
 		if err != nil {
-			return nil, usageError{err}
+			return nil, command.Usage(err)
 		}
 		runs = append(runs, run)
 	}
@@ -81,7 +82,7 @@ func importFiles(ctx context.Context, paths []string, format string) (*measure.R
 	if len(runs) > 1 {
 		var err error
 		if run, err = adapter.Merge(runs...); err != nil {
-			return nil, usageError{err}
+			return nil, command.Usage(err)
 		}
 	}
 	run.Pawl = Version()

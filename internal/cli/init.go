@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/kernel/device"
 	"github.com/goatnote-inc/pawl/internal/kernel/discover"
@@ -30,37 +31,38 @@ func newInit(g *globals) *cobra.Command {
 	f := initFlags{globals: g}
 	cmd := &cobra.Command{
 		Use:   "init [SOURCE]",
-		Short: "Look at this repository and write a suite that runs",
-		Long: `Looks for a harness, a benchmark of another tool, or kernels, and writes pawl.yaml
-for what it finds. Then it builds the harness and asks it for its cases, so that the
-suite names them. SOURCE says which file to take where there are several.
+		Short: "Inspect this repository and write a suite that runs",
+		Long: `Looks for a harness, a benchmark of another tool, or kernels, and writes pawl.yaml for
+what it finds. Then it builds the harness and asks it for its cases, so that the suite
+lists them. SOURCE selects the file if there are several.
 
-Besides pawl.yaml it writes its schema, for editors, adds results/ and what a build
-makes to .gitignore, and puts pawl.h or pawl_harness.py beside a harness that needs
-it and cannot find it. For kernels that nothing measures yet it writes a harness to
-fill in. Nothing else is touched.
+It also writes the schema of pawl.yaml for editors, adds results/ and build outputs to
+.gitignore, and puts pawl.h or pawl_harness.py next to a harness that needs it and cannot
+find it. For kernels without a benchmark it writes a harness to fill in. It changes
+nothing else.
 
 With --github it writes what a gate in pull requests needs: five workflows, pinned and
-without secrets, a section for the template of pull requests, and rulesets to import. It
-adds baseline: and gate: {mode: advise} to the suite where they are missing, and says what
-is left to do by hand. Without a suite it makes one first.
+without secrets, a section for the pull request template, and rulesets to import. It adds
+baseline: and gate: {mode: advise} to the suite if they are missing, and lists what is
+left to do by hand. Without a suite it creates one first.
 
-With --agents it writes what AI agents need: AGENTS.md with the loop and its rules, and for
-each client where it finds pawl mcp. Files that are there are kept, and what to add is said.`,
+With --agents it writes what AI agents need: AGENTS.md with the loop and its rules, and
+the configuration with which each client finds pawl mcp. Existing files are kept, and
+pawl prints what to add to them.`,
 		Example: `  pawl init
-  pawl init bench/softmax.cu    # where there are several harnesses
-  pawl init --force             # write pawl.yaml anew
-  pawl init --github            # the gate in pull requests
-  pawl init --github --upgrade  # bring its workflows up to date
-  pawl init --agents            # AGENTS.md, and where clients find pawl mcp`,
+  pawl init bench/softmax.cu    # if there are several harnesses
+  pawl init --force             # overwrite pawl.yaml
+  pawl init --github            # add the gate for pull requests
+  pawl init --github --upgrade  # update its workflows
+  pawl init --agents            # write AGENTS.md and the client configuration for pawl mcp`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			source := append(args, "")[0]
 			if err := f.github.check(cmd.Flags()); err != nil {
-				return usageError{err}
+				return command.Usage(err)
 			}
 			if f.agents && (f.github.on || source != "") {
-				return usageError{errors.New("--agents stands alone: it writes no suite and no workflows")}
+				return command.Usage(errors.New("--agents cannot be combined with --github or SOURCE: it writes no suite and no workflows"))
 			}
 			if f.agents {
 				return f.runAgents(cmd.Context())
@@ -71,10 +73,10 @@ each client where it finds pawl mcp. Files that are there are kept, and what to 
 			return f.run(cmd.Context(), source)
 		},
 	}
-	cmd.Flags().BoolVar(&f.force, "force", false, "write over a pawl.yaml that is there; with --github: over workflows that somebody edited; with --agents: over what agents read")
-	cmd.Flags().BoolVar(&f.agents, "agents", false, "write AGENTS.md, and where clients of agents find pawl mcp")
+	cmd.Flags().BoolVar(&f.force, "force", false, "overwrite an existing pawl.yaml; with --github: edited workflows; with --agents: existing agent files")
+	cmd.Flags().BoolVar(&f.agents, "agents", false, "write AGENTS.md and the client configuration for pawl mcp")
 	f.github.add(cmd.Flags())
-	cmd.Flags().BoolVar(&f.json, "json", false, "what was seen and written as JSON on stdout")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print what was found and written as JSON on stdout")
 	return cmd
 }
 
@@ -111,7 +113,7 @@ func (f *initFlags) run(ctx context.Context, source string) error {
 		return err
 	}
 	if res.Problem != nil {
-		return exitError{exitCannot, fmt.Errorf("%s is written, but does not run yet: %w\n  fix that, then run pawl bench; pawl doctor shows what this machine is missing", discover.SuiteFile, res.Problem)}
+		return command.Exit(command.ExitCannot, fmt.Errorf("%s is written, but does not run yet: %w\n  fix this, then run `pawl bench`; `pawl doctor` shows what this machine is missing", discover.SuiteFile, res.Problem))
 	}
 	return nil
 }
@@ -132,14 +134,14 @@ func (f *initFlags) setup(ctx context.Context) discover.Setup {
 }
 
 func existsError(path string) error {
-	return usageError{fmt.Errorf("%s is there already\n  pawl init --force writes pawl.yaml anew; no other file is ever written over", path)}
+	return command.Usage(fmt.Errorf("%s already exists\n  run `pawl init --force` to overwrite pawl.yaml; other files are never overwritten", path))
 }
 
 // surveyFolder surveys this folder. It does not follow links that lead out of it.
 func surveyFolder() (discover.Survey, error) {
 	root, err := os.OpenRoot(".")
 	if err != nil {
-		return discover.Survey{}, fmt.Errorf("look into this folder: %w", err)
+		return discover.Survey{}, fmt.Errorf("cannot open this folder: %w", err)
 	}
 	defer root.Close()
 	return discover.Scan(root.FS())
@@ -147,11 +149,11 @@ func surveyFolder() (discover.Survey, error) {
 
 // withChoiceHint adds the next step if there is not exactly one thing to measure.
 func withChoiceHint(err error) error {
-	hint := "write a harness first: docs/how-to shows one of ten lines; or look elsewhere with -C FOLDER"
+	hint := "write a harness first (docs/how-to has one of ten lines), or choose another folder with -C FOLDER"
 	if e, ok := errors.AsType[*discover.AmbiguousError](err); ok {
-		hint = "name the one to take: pawl init " + e.Sources[0]
+		hint = "choose one: pawl init " + e.Sources[0]
 	}
-	return usageError{fmt.Errorf("%w\n  %s", err, hint)}
+	return command.Usage(fmt.Errorf("%w\n  %s", err, hint))
 }
 
 // helloMessage returns the hello message for a harness, with the device that bench would use.

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/kernel/discover"
 )
@@ -36,7 +37,7 @@ type agentFile struct {
 func (f *initFlags) runAgents(ctx context.Context) error {
 	repo, err := build.Open(ctx, ".")
 	if err != nil {
-		return exitError{exitCannot, fmt.Errorf("what agents read stands at the top of a git repository: %w\n  git init", err)}
+		return command.Exit(command.ExitCannot, fmt.Errorf("agent files belong at the top of a git repository: %w\n  run `git init`", err))
 	}
 	folder, err := suiteFolder(repo.Root)
 	if err != nil {
@@ -44,7 +45,7 @@ func (f *initFlags) runAgents(ctx context.Context) error {
 	}
 	root, err := os.OpenRoot(repo.Root)
 	if err != nil {
-		return fmt.Errorf("look into %s: %w", repo.Root, err)
+		return fmt.Errorf("cannot open %s: %w", repo.Root, err)
 	}
 	defer root.Close()
 	files := agentFiles(folder)
@@ -61,7 +62,7 @@ func (f *initFlags) runAgents(ctx context.Context) error {
 		return err
 	}
 	if kept != nil {
-		return usageError{fmt.Errorf("%s there already and left as it is: add by hand what is shown above\n  pawl init --agents --force writes over it", isAre(kept))}
+		return command.Usage(fmt.Errorf("%s already there and not changed: add the text shown above by hand\n  or run `pawl init --agents --force` to overwrite", isAre(kept)))
 	}
 	return nil
 }
@@ -76,21 +77,21 @@ func isAre(names []string) string {
 // suiteFolder returns the folder of the suite, relative to the top of the repository.
 func suiteFolder(top string) (string, error) {
 	if !exists(discover.SuiteFile) {
-		return "", usageError{fmt.Errorf("there is no %s here\n  pawl init writes one; or name its folder with -C", discover.SuiteFile)}
+		return "", command.Usage(fmt.Errorf("no %s in this folder\n  run `pawl init` to write one, or choose its folder with -C", discover.SuiteFile))
 	}
 	here, err := filepath.Abs(".")
 	if err == nil {
 		here, err = filepath.EvalSymlinks(here)
 	}
 	if err != nil {
-		return "", fmt.Errorf("look where we are: %w", err)
+		return "", fmt.Errorf("cannot get the current folder: %w", err)
 	}
 	if top, err = filepath.EvalSymlinks(top); err != nil {
-		return "", fmt.Errorf("look for the repository: %w", err)
+		return "", fmt.Errorf("cannot resolve the path of the repository: %w", err)
 	}
 	rel, err := filepath.Rel(top, here)
 	if err != nil {
-		return "", fmt.Errorf("look for the suite in the repository: %w", err)
+		return "", fmt.Errorf("cannot locate the suite in the repository: %w", err)
 	}
 	return filepath.ToSlash(rel), nil
 }
@@ -149,10 +150,7 @@ func (a *agentFile) write(root *os.Root, force bool) error {
 
 func (f *initFlags) printAgents(files []agentFile) error {
 	if f.json {
-		e := json.NewEncoder(f.Out)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		return e.Encode(map[string]any{"files": files})
+		return command.WriteJSON(f.Out, map[string]any{"files": files})
 	}
 	var b strings.Builder
 	for _, a := range files {
@@ -161,7 +159,7 @@ func (f *initFlags) printAgents(files []agentFile) error {
 			b.WriteString("    " + line)
 		}
 	}
-	b.WriteString("An agent that edits kernels executes code here: let it work in a sandbox.\n")
+	b.WriteString("An agent that edits kernels executes code here: run it in a sandbox.\n")
 	_, err := f.Out.Write([]byte(b.String()))
 	return err
 }

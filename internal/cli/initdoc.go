@@ -1,11 +1,11 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/kernel/discover"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 )
@@ -76,9 +76,7 @@ func (f *initFlags) print(d initDoc) error {
 		return nil // --github prints the only document
 	}
 	if f.json {
-		e := json.NewEncoder(f.Out)
-		e.SetIndent("", "  ")
-		return e.Encode(d)
+		return command.WriteJSON(f.Out, d)
 	}
 	if d.Suite == "" {
 		return nil
@@ -88,9 +86,9 @@ func (f *initFlags) print(d initDoc) error {
 	switch {
 	case !d.Runs:
 	case d.plain && d.built:
-		fmt.Fprintf(&b, "%s builds; its cases are known once it has run\n", d.name)
+		fmt.Fprintf(&b, "%s builds; its cases are known after the first run\n", d.name)
 	case d.plain:
-		fmt.Fprintf(&b, "the cases of %s are known once it has run\n", d.name)
+		fmt.Fprintf(&b, "the cases of %s are known after the first run\n", d.name)
 	case d.todo:
 		fmt.Fprintf(&b, "%s %s, and measures a placeholder until %s calls your kernel\n", d.name, d.works(), d.Source)
 	default:
@@ -100,9 +98,9 @@ func (f *initFlags) print(d initDoc) error {
 		b.WriteString("\nnext:\n")
 	}
 	about := map[string]string{
-		"pawl doctor": "is this machine fit to measure on?", "pawl bench": "measure the working tree",
-		"pawl bench --base HEAD": "after a change: measure it beside the last commit",
-		"pawl run":               "before it is merged: check, measure, decide, say why",
+		"pawl doctor": "check whether this machine is fit to measure on", "pawl bench": "measure the working tree",
+		"pawl bench --base HEAD": "after a change: compare it with the last commit",
+		"pawl run":               "before merging: check, measure, decide, explain",
 	}
 	for _, n := range d.Next {
 		line := fmt.Sprintf("  %-24s", n)

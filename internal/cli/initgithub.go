@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/forge/workflow"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/kernel/discover"
@@ -27,14 +28,14 @@ type githubFlags struct {
 }
 
 func (g *githubFlags) add(fl *pflag.FlagSet) {
-	fl.BoolVar(&g.on, "github", false, "write what GitHub needs: workflows, a section for pull requests, proposals of rulesets")
-	fl.BoolVar(&g.upgrade, "upgrade", false, "with --github: bring the workflows up to date; what somebody edited is kept")
+	fl.BoolVar(&g.on, "github", false, "write what GitHub needs: workflows, a pull request template section, ruleset proposals")
+	fl.BoolVar(&g.upgrade, "upgrade", false, "with --github: update the workflows; edited files are kept")
 	fl.StringVar(&g.asked.Shared, "shared", "", "with --github: call the workflows of `OWNER/REPO@COMMIT` instead of writing them here")
-	fl.StringSliceVar(&g.asked.Folders, "suite", nil, "with --github: `folders` of the suites (default: every pawl.yaml of the repository)")
+	fl.StringSliceVar(&g.asked.Folders, "suite", nil, "with --github: `folders` of the suites (default: every pawl.yaml in the repository)")
 	fl.StringSliceVar(&g.asked.Runner, "runner", nil, "with --github: `labels` of the GPU runner (default self-hosted,gpu)")
 	fl.StringSliceVar(&g.asked.ForkRunner, "fork-runner", nil, "with --github: `labels` of the ephemeral GPU runner for forks (default self-hosted,gpu,ephemeral)")
-	fl.StringVar(&g.asked.Branch, "branch", "", "with --github: the default `branch` (default: that of origin)")
-	fl.StringVar(&g.asked.Install, "install", "", "with --github: the `version` of pawl on the runners: a release, source, or installed (default: this one)")
+	fl.StringVar(&g.asked.Branch, "branch", "", "with --github: the default `branch` (default: the one of origin)")
+	fl.StringVar(&g.asked.Install, "install", "", "with --github: `version` of pawl on the runners: a release, source, or installed (default: this version)")
 	fl.StringVar(&g.asked.Action, "action", "", "with --github: the action that installs pawl, as `OWNER/REPO@COMMIT`, for a mirror")
 }
 
@@ -43,7 +44,7 @@ func (g *githubFlags) check(fl *pflag.FlagSet) error {
 	var err error
 	fl.Visit(func(f *pflag.Flag) {
 		if !g.on && slices.Contains([]string{"upgrade", "shared", "suite", "runner", "fork-runner", "branch", "install", "action"}, f.Name) {
-			err = fmt.Errorf("--%s is for --github", f.Name)
+			err = fmt.Errorf("--%s requires --github", f.Name)
 		}
 	})
 	return err
@@ -53,7 +54,7 @@ func (g *githubFlags) check(fl *pflag.FlagSet) error {
 func (f *initFlags) runGitHub(ctx context.Context, source string) error {
 	repo, err := build.Open(ctx, ".")
 	if err != nil {
-		return exitError{exitCannot, fmt.Errorf("workflows stand at the top of a git repository: %w\n  git init", err)}
+		return command.Exit(command.ExitCannot, fmt.Errorf("workflows belong at the top of a git repository: %w\n  run `git init`", err))
 	}
 	folders, err := suiteFolders(ctx, repo.Root)
 	if err != nil {
@@ -69,7 +70,7 @@ func (f *initFlags) runGitHub(ctx context.Context, source string) error {
 	}
 	root, err := os.OpenRoot(repo.Root)
 	if err != nil {
-		return fmt.Errorf("look into %s: %w", repo.Root, err)
+		return fmt.Errorf("cannot open %s: %w", repo.Root, err)
 	}
 	defer root.Close()
 	w := &githubWriter{root: root, force: f.force, upgrade: f.github.upgrade}
@@ -90,7 +91,7 @@ func (f *initFlags) runGitHub(ctx context.Context, source string) error {
 func suiteFolders(ctx context.Context, root string) ([]string, error) {
 	out, err := gitOutput(ctx, root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", discover.SuiteFile, "*/"+discover.SuiteFile)
 	if err != nil {
-		return nil, exitError{exitCannot, fmt.Errorf("look for suites in %s: %w", root, err)}
+		return nil, command.Exit(command.ExitCannot, fmt.Errorf("cannot list the suites in %s: %w", root, err))
 	}
 	var list []string
 	for name := range strings.SplitSeq(out, "\x00") {
@@ -130,19 +131,19 @@ func (f *initFlags) githubSettings(ctx context.Context, w *githubWriter, root st
 	var s workflow.Settings
 	switch st, there := w.installed(); {
 	case there && !f.github.upgrade && !f.force:
-		return s, usageError{fmt.Errorf("%s is there already\n  pawl init --github --upgrade brings the workflows up to date", gateFile)}
+		return s, command.Usage(fmt.Errorf("%s already exists\n  run `pawl init --github --upgrade` to update the workflows", gateFile))
 	case !there && f.github.upgrade:
-		return s, usageError{fmt.Errorf("there is no %s that pawl wrote, so there is nothing to upgrade\n  pawl init --github writes it", gateFile)}
+		return s, command.Usage(fmt.Errorf("nothing to upgrade: there is no %s that pawl wrote\n  run `pawl init --github` to write it", gateFile))
 	case f.github.upgrade:
 		s = workflow.Merge(asked, st.Settings, fresh)
 	default:
 		s = asked.WithDefaults(fresh)
 	}
 	if len(s.Folders) > maxSuites {
-		return s, usageError{fmt.Errorf("the repository has %d suites: name those to gate, the main one first\n  pawl init --github --suite %s", len(s.Folders), strings.Join(s.Folders[:2], ","))}
+		return s, command.Usage(fmt.Errorf("the repository has %d suites: choose those to gate, the main one first\n  pawl init --github --suite %s", len(s.Folders), strings.Join(s.Folders[:2], ",")))
 	}
 	if err := s.WithNames(s.Folders).Check(); err != nil {
-		return s, usageError{err}
+		return s, command.Usage(err)
 	}
 	return s, nil
 }
@@ -175,7 +176,7 @@ func (w *githubWriter) checkPullRequestTarget() error {
 	for name, text := range workflowFiles(w.root) {
 		for _, p := range workflow.Check(name, text) {
 			if p.Rule == "pull-request-target" {
-				return usageError{fmt.Errorf("%s:%d: %s", p.Path, p.Line, p.Message)}
+				return command.Usage(fmt.Errorf("%s:%d: %s", p.Path, p.Line, p.Message))
 			}
 		}
 	}
@@ -209,13 +210,13 @@ func (w *githubWriter) write(s workflow.Settings, now time.Time) (workflow.Setti
 			baselines = loaded.Baseline.Branch
 		}
 		if loaded.Baseline.Keep == "none" {
-			w.notes = append(w.notes, fmt.Sprintf("the suite in %s keeps no baselines, so pawl-ratchet.yml would have nothing to move: write baseline: {keep: branch, remote: origin}", folder))
+			w.notes = append(w.notes, fmt.Sprintf("the suite in %s keeps no baselines, so pawl-ratchet.yml has nothing to move: set baseline: {keep: branch, remote: origin}", folder))
 		}
 	}
 	s = s.WithNames(names)
 	files, err := workflow.Render(s, Version())
 	if err != nil {
-		return s, usageError{err}
+		return s, command.Usage(err)
 	}
 	for _, c := range workflow.Plan(files, w.read, w.force) {
 		if err := w.apply(c); err != nil {
@@ -272,7 +273,7 @@ func (w *githubWriter) extendSuite(name, branch string, now time.Time) (*suite.S
 	before := w.read(name)
 	text, added, err := workflow.AddKeys(before, branch, now)
 	if err != nil {
-		w.notes = append(w.notes, fmt.Sprintf("%s: %v: add gate: {mode: advise, since: %s} yourself", name, err, now.Format(time.DateOnly)))
+		w.notes = append(w.notes, fmt.Sprintf("%s: %v: add gate: {mode: advise, since: %s} by hand", name, err, now.Format(time.DateOnly)))
 		return loaded, nil
 	}
 	if added == nil {
@@ -282,7 +283,7 @@ func (w *githubWriter) extendSuite(name, branch string, now time.Time) (*suite.S
 		return nil, err
 	}
 	if loaded, err = suite.Load(full); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s cannot be read with what was added to it, so it is as it was: %w", name, err), w.writeFile(name, before))
+		return nil, errors.Join(fmt.Errorf("cannot read %s with the added keys, so it is restored: %w", name, err), w.writeFile(name, before))
 	}
 	w.changes = append(w.changes, githubChange{Path: name, Deed: "extended", Why: "with " + strings.Join(added, " and ")})
 	return loaded, nil

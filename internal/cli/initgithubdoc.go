@@ -1,10 +1,10 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/forge/workflow"
 )
 
@@ -26,15 +26,15 @@ type githubChange struct {
 func (w *githubWriter) document(s workflow.Settings) githubDoc {
 	d := githubDoc{Files: w.changes, Notes: w.notes, Settings: s}
 	if _, ref, _ := strings.Cut(s.Action, "@"); !fullCommit.MatchString(ref) {
-		d.Notes = append(d.Notes, fmt.Sprintf("the commit of %s could not be found out: pin it with pawl init --github --upgrade --action OWNER/REPO@COMMIT", s.Action))
+		d.Notes = append(d.Notes, fmt.Sprintf("cannot find the commit of %s: pin it with pawl init --github --upgrade --action OWNER/REPO@COMMIT", s.Action))
 	}
 	if w.upgrade {
 		return d
 	}
 	d.ByHand = []string{
-		fmt.Sprintf("Settings > Actions > Runners: give the GPU runner the labels %s. For pull requests from forks: an ephemeral one with %s.",
+		fmt.Sprintf("Settings > Actions > Runners: give the GPU runner the labels %s. For pull requests from forks, add an ephemeral runner with the labels %s.",
 			strings.Join(s.Runner, ", "), strings.Join(s.ForkRunner, ", ")),
-		"Settings > Environments: make pawl-fork, with required reviewers. Settings > Actions > General: require approval for all external contributors.",
+		"Settings > Environments: create pawl-fork, with required reviewers. Settings > Actions > General: require approval for all external contributors.",
 		"Settings > Rules > Rulesets > Import a ruleset: " + strings.Join(w.rulesets(), ", then ") + ".",
 	}
 	return d
@@ -50,10 +50,7 @@ func (w *githubWriter) rulesets() []string {
 
 func (f *initFlags) printGitHub(d githubDoc) error {
 	if f.json {
-		e := json.NewEncoder(f.Out)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		return e.Encode(d)
+		return command.WriteJSON(f.Out, d)
 	}
 	var b strings.Builder
 	for _, c := range d.Files {
@@ -63,18 +60,18 @@ func (f *initFlags) printGitHub(d githubDoc) error {
 		}
 		b.WriteByte('\n')
 		if c.New != "" {
-			fmt.Fprintf(&b, "%-10s  the new one is %s: diff %s %s\n", "", c.New, c.Path, c.New)
+			fmt.Fprintf(&b, "%-10s  the new version is %s: diff %s %s\n", "", c.New, c.Path, c.New)
 		}
 	}
 	for _, n := range d.Notes {
 		fmt.Fprintf(&b, "note: %s\n", n)
 	}
 	if len(d.ByHand) > 0 {
-		b.WriteString("\nby hand, on GitHub:\n")
+		b.WriteString("\nto do by hand on GitHub:\n")
 		for i, text := range d.ByHand {
 			fmt.Fprintf(&b, "  %d. %s\n", i+1, text)
 		}
-		b.WriteString("\nnext:\n  pawl doctor --github    # are the workflows safe?\n  git add --all           # then commit, push, and open a pull request\n")
+		b.WriteString("\nnext:\n  pawl doctor --github    # check that the workflows are safe\n  git add --all           # then commit, push, and open a pull request\n")
 	}
 	_, err := fmt.Fprint(f.Out, b.String())
 	return err

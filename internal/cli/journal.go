@@ -10,14 +10,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 )
 
 // unjournaledCommands lists commands that change nothing and measure nothing, including their subcommands. They
 // leave no entry. The commands of pawl session write their own entries.
 var unjournaledCommands = []string{
-	"help", "completion", "__complete", "__completeNoDesc", "version", "schema", "report", "cost", "sdk", "lab", "wake",
-	"session", "next", "gates", "learn", "guide", "checklist", "mcp",
+	"help", "completion", "__complete", "__completeNoDesc", "version", "suite schema", "suite show", "report", "ci cost", "sdk", "wake",
+	"session", "mcp", "device list", "more",
 	"lesson list", "lesson show", "lesson match",
 }
 
@@ -76,18 +77,18 @@ func (g *globals) openEntry(cmd *cobra.Command) *entry {
 	w, root, err := g.sessionOf(cmd)
 	if err != nil {
 		if !errors.Is(err, journal.ErrNoSession) {
-			g.say("note: this command is not in the journal: " + err.Error())
+			g.Say("note: this command is not recorded in the journal: " + err.Error())
 		}
 		return nil
 	}
 	e := &entry{writer: w, root: root, began: g.now()}
 	e.source = readSourceState(w, root, g.now())
 	if e.source.trouble != nil {
-		g.say("note: the journal does not know what changed: " + e.source.trouble.Error())
+		g.Say("note: the journal does not record what changed: " + e.source.trouble.Error())
 	}
 	e.did = e.source.did()
 	e.did.Host = g.hostName()
-	e.did.Command, e.did.Args = commandName(cmd), argsOf(cmd, g.args)
+	e.did.Command, e.did.Args = commandName(cmd), argsOf(cmd, g.Args)
 	return e
 }
 
@@ -95,7 +96,7 @@ func (g *globals) openEntry(cmd *cobra.Command) *entry {
 func (e *entry) close(ctx context.Context, g *globals, err error) {
 	e.did.Seconds = max(0, g.now().Sub(e.began).Seconds())
 	e.did.Exit = exitCode(ctx, err)
-	if err != nil && e.did.Exit != exitOK {
+	if err != nil && e.did.Exit != command.ExitOK {
 		e.did.Error = firstLines(err.Error(), 6)
 	}
 	g.journalFacts.fill(ctx, &e.did, err)
@@ -104,7 +105,7 @@ func (e *entry) close(ctx context.Context, g *globals, err error) {
 		trouble = e.writer.Keep(e.source.now)
 	}
 	if trouble != nil {
-		g.say("note: the journal is not complete: " + trouble.Error())
+		g.Say("note: the journal is incomplete: " + trouble.Error())
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/loop"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
@@ -83,7 +84,7 @@ func (s *journalFacts) fill(ctx context.Context, d *journal.Did, err error) {
 	if d.Measured == nil && s.record != "" && (d.Command == "bench" || d.Command == "run") {
 		m, wrong, trouble := measuredFromRecord(ctx, s.record, s.entry)
 		if trouble != nil {
-			s.g.say("note: the journal does not have what was measured: " + trouble.Error())
+			s.g.Say("note: the journal does not record the measurement: " + trouble.Error())
 		}
 		d.Measured = m
 		d.Checked = cmp.Or(d.Checked, wrong)
@@ -95,7 +96,7 @@ func (s *journalFacts) fill(ctx context.Context, d *journal.Did, err error) {
 	if d.Checked == nil {
 		d.Checked = checkedBy(s.stops)
 	}
-	if errors.Is(err, errReported) && d.Error != "" {
+	if errors.Is(err, command.ErrReported) && d.Error != "" {
 		d.Error = "" // it is an answer, not an error
 	}
 }

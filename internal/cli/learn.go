@@ -9,30 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/learn"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 )
 
-func newLearn(g *globals) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "learn",
-		Short: "What sessions taught: their story, the fix to try first, forecasts",
-		Long: `Reads the journals of all sessions of this folder (.pawl/sessions) and says what they
-come to: where the time went, what was tried in vain, what was gained, and what to expect
-of the next one.`,
-		Example: `  pawl learn report --html sessions.html
-  pawl learn next --profile results/nsight/attention_S512.json
-  pawl learn lab --quick`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	for _, part := range []*cobra.Command{newLearnReport(g), newLearnNext(g), newLearnLab(g)} {
-		part.Args = checked(part.Args)
-		cmd.AddCommand(part)
-	}
-	return cmd
-}
-
-// learnReportFlags are the flags of pawl learn report.
+// learnReportFlags are the flags of pawl session report.
 type learnReportFlags struct {
 	*globals
 	json bool
@@ -40,27 +22,28 @@ type learnReportFlags struct {
 	out  string
 }
 
-func newLearnReport(g *globals) *cobra.Command {
+func newSessionReport(g *globals) *cobra.Command {
 	f := learnReportFlags{globals: g}
 	cmd := &cobra.Command{
 		Use:   "report",
-		Short: "Tell the story of sessions, one after the other",
-		Long: `Tells of every session how long it took to a working build, to the reference and to the
-bottleneck, which optimisations were wrong (without a profile, more than one variable at
-once, slower, or with wrong results), where gates stopped it, how fast the kernel was at
-the end and what it cost. Over all of them: what changed from the first to the last, how
-good forecasts and expected gains were, and what to expect of the next session.
+		Short: "Report on all sessions, one after the other",
+		Long: `Reports for every session how long it took to get a working build, the reference and the
+bottleneck; which optimizations were wrong (without a profile, more than one variable at
+once, slower, or with wrong results); where gates stopped it; how fast the kernel was at
+the end; and what the session cost. For all sessions together it reports what changed from
+the first to the last, how accurate forecasts and expected gains were, and what to expect
+of the next session.
 
-Exit code: 0, also where there is no session yet.`,
-		Example: `  pawl learn report
-  pawl learn report --html sessions.html
-  pawl learn report --out docs/sessions     # sessions.md, .html, .svg and .json
-  pawl learn report --json`,
+Exit code: 0, even if there is no session yet.`,
+		Example: `  pawl session report
+  pawl session report --html sessions.html
+  pawl session report --out docs/sessions     # sessions.md, .html, .svg and .json
+  pawl session report --json`,
 		RunE: func(*cobra.Command, []string) error { return f.run() },
 	}
-	cmd.Flags().BoolVar(&f.json, "json", false, "the story as JSON")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
 	cmd.Flags().StringVar(&f.html, "html", "", "write a page to this `file`")
-	cmd.Flags().StringVarP(&f.out, "out", "o", "", "write page, Markdown, picture and JSON into this `folder`")
+	cmd.Flags().StringVarP(&f.out, "out", "o", "", "write the page, Markdown, a picture and JSON to this `folder`")
 	return cmd
 }
 
@@ -71,23 +54,23 @@ func (f *learnReportFlags) run() error {
 	}
 	if f.out != "" {
 		if err := f.writeAll(story); err != nil {
-			return fmt.Errorf("write the story of sessions: %w", err)
+			return fmt.Errorf("cannot write the session report: %w", err)
 		}
 	}
 	if f.html != "" {
 		var page bytes.Buffer
 		if err := errors.Join(story.HTML(&page), os.WriteFile(f.html, page.Bytes(), 0o644)); err != nil {
-			return fmt.Errorf("write the story of sessions: %w", err)
+			return fmt.Errorf("cannot write the session report: %w", err)
 		}
-		f.say("written: " + f.html)
+		f.Say("written: " + f.html)
 	}
 	switch {
 	case f.json:
-		return writeJSON(f.Out, story)
+		return command.WriteJSON(f.Out, story)
 	case f.out != "" || f.html != "":
 		return nil
 	}
-	return story.Terminal(f.Out, f.style())
+	return story.Terminal(f.Out, f.Style())
 }
 
 // sessionReport returns the story of all sessions in this folder.
@@ -106,11 +89,11 @@ func (g *globals) sessionSummaries() (tales []learn.Tale, problems []string, err
 }
 
 // pictureTitle is the text of the picture for screen readers.
-const pictureTitle = "The story of sessions: minutes by phase, stops and mistakes, speed-ups"
+const pictureTitle = "Session report: minutes by phase, stops and mistakes, speedups"
 
 func (f *learnReportFlags) writeAll(story *learn.Story) error {
 	var page, text, data bytes.Buffer
-	if err := errors.Join(story.HTML(&page), story.Markdown(&text, "sessions.svg"), writeJSON(&data, story)); err != nil {
+	if err := errors.Join(story.HTML(&page), story.Markdown(&text, "sessions.svg"), command.WriteJSON(&data, story)); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(f.out, 0o755); err != nil {
@@ -129,6 +112,6 @@ func (f *learnReportFlags) writeAll(story *learn.Story) error {
 			return err
 		}
 	}
-	f.say("written: " + filepath.Join(f.out, "sessions.md"))
+	f.Say("written: " + filepath.Join(f.out, "sessions.md"))
 	return nil
 }

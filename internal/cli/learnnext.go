@@ -9,44 +9,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/internal/learn"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 	"github.com/goatnote-inc/pawl/internal/learn/lesson"
-	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// learnNextFlags are the flags of pawl learn next.
+// learnNextFlags are the flags of pawl session next --fixes.
 type learnNextFlags struct {
 	*globals
 	profile string
 	json    bool
-}
-
-func newLearnNext(g *globals) *cobra.Command {
-	f := learnNextFlags{globals: g}
-	cmd := &cobra.Command{
-		Use:   "next",
-		Short: "The fixes to try, the most promising first",
-		Long: `Ranks the fixes that a profile's findings and the lessons name by what to expect of
-them: what rules say, corrected by every attempt of earlier sessions. Each has the gain
-that is expected, the interval that holds it in four of five cases, and how likely it is
-the best of them. Where nothing was tried yet it says so: it is the rules' word then.
-
-The profile is the last one of the open session, or --profile FILE. What is tried next is
-noted with pawl session note --fix ID, so that its outcome is learned from.
-
-Exit code: 0; 2 where nothing is known to fix.`,
-		Example: `  pawl learn next
-  pawl learn next --profile results/nsight/attention_S512.json
-  pawl learn next --json`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
-	}
-	cmd.Flags().StringVar(&f.profile, "profile", "", "this `file`, in any form that pawl diagnose reads (default: the last of the open session)")
-	cmd.Flags().BoolVar(&f.json, "json", false, "the answer as JSON")
-	return cmd
 }
 
 func (f *learnNextFlags) run(ctx context.Context) error {
@@ -63,21 +38,21 @@ func (f *learnNextFlags) run(ctx context.Context) error {
 		problems = append(problems, err.Error())
 	}
 	for _, p := range problems {
-		f.say("not read: " + report.Sanitize(p))
+		f.Say("skipped: " + words.Sanitize(p))
 	}
 	for i := range tales {
 		book.Learn(lesson.Outcomes(tales[i].ID, tales[i].Attempts()))
 	}
 	advice := learn.Advise(subject, book, tales)
 	if f.json {
-		if err := writeJSON(f.Out, advice); err != nil {
+		if err := command.WriteJSON(f.Out, advice); err != nil {
 			return err
 		}
 	} else if err := writeAdvice(f.globals, advice); err != nil {
 		return err
 	}
 	if len(advice.Fixes) == 0 {
-		return exitError{exitNoAnswer, errors.New("neither a finding nor a lesson names a fix: pawl diagnose FILE --all shows what the profile has")}
+		return command.Exit(command.ExitNoAnswer, errors.New("no finding and no lesson names a fix: run `pawl diagnose FILE --all` to see what the profile has"))
 	}
 	return nil
 }
@@ -100,7 +75,7 @@ func (f *learnNextFlags) subject(ctx context.Context) (learn.Subject, error) {
 	case facts.writer != nil:
 		err = ofSession(facts.writer.Session(), &s)
 	default:
-		err = usageError{fmt.Errorf("%w; or --profile names a profile", journal.ErrNoSession)}
+		err = command.Usage(fmt.Errorf("%w, or name a profile with --profile", journal.ErrNoSession))
 	}
 	if err != nil {
 		return s, err
@@ -120,7 +95,7 @@ func (f *learnNextFlags) ofFile(ctx context.Context, s *learn.Subject) error {
 	}
 	seen, err := diagnose.NewSubject(p, nil)
 	if err != nil {
-		return usageError{fmt.Errorf("--profile %s: %w", f.profile, err)}
+		return command.Usage(fmt.Errorf("--profile %s: %w", f.profile, err))
 	}
 	d := diagnose.Rules().Diagnose(seen)
 	s.Class, s.Fixes = string(d.Bottleneck), learn.Diagnosed(d)
@@ -138,38 +113,38 @@ func ofSession(session *journal.Session, s *learn.Subject) error {
 			return nil
 		}
 	}
-	return exitError{exitNoAnswer, errors.New("nothing was profiled in this session, and without a profile every fix is a guess: pawl profile, or --profile FILE")}
+	return command.Exit(command.ExitNoAnswer, errors.New("nothing was profiled in this session, and without a profile every fix is a guess: run `pawl profile`, or use --profile FILE"))
 }
 
 // maxShownFixes is how many fixes a terminal shows.
 const maxShownFixes = 8
 
 func writeAdvice(g *globals, a learn.Advice) error {
-	style := g.style()
+	style := g.Style()
 	head := "limited by " + a.Class
 	if a.Kernel != "" {
-		head = report.Sanitize(a.Kernel) + ", " + head
+		head = words.Sanitize(a.Kernel) + ", " + head
 	}
 	if a.GPU != "" {
-		head += " on " + report.Sanitize(a.GPU)
+		head += " on " + words.Sanitize(a.GPU)
 	}
 	if _, err := fmt.Fprintln(g.Out, style.Bold(head)); err != nil {
 		return err
 	}
-	basis := fmt.Sprintf("learned from %s of earlier sessions", report.Plural(a.Outcomes, "attempt"))
+	basis := fmt.Sprintf("learned from %s in earlier sessions", words.Plural(a.Outcomes, "attempt"))
 	if a.Outcomes == 0 {
-		basis = "nothing was tried and noted yet: this is only what rules and lessons say"
+		basis = "no attempt is recorded yet: this is based on rules and lessons only"
 	}
 	fmt.Fprintln(g.Out, style.Faint(basis))
 	for i, fix := range a.Fixes[:min(len(a.Fixes), maxShownFixes)] {
-		fmt.Fprintf(g.Out, "\n%d. %s  %s\n", i+1, style.Bold(report.Sanitize(fix.Fix)), report.Sanitize(fix.Do))
-		fmt.Fprintf(g.Out, "   %s, the best of these with %.0f %%; %s\n", expectedText(fix), 100*fix.Best, seenText(fix))
+		fmt.Fprintf(g.Out, "\n%d. %s  %s\n", i+1, style.Bold(words.Sanitize(fix.Fix)), words.Sanitize(fix.Do))
+		fmt.Fprintf(g.Out, "   %s, %.0f %% likely to be the best of these; %s\n", expectedText(fix), 100*fix.Best, seenText(fix))
 		if fix.Watch != "" {
-			fmt.Fprintln(g.Out, style.Faint("   watch: "+report.Sanitize(fix.Watch)))
+			fmt.Fprintln(g.Out, style.Faint("   watch: "+words.Sanitize(fix.Watch)))
 		}
 	}
 	if len(a.Fixes) > 0 {
-		fmt.Fprintf(g.Out, "\nNote what you try, so that its outcome is learned from: pawl session note --fix %s\n", report.Sanitize(a.Fixes[0].Fix))
+		fmt.Fprintf(g.Out, "\nRecord what you try, so that pawl learns from its outcome: pawl session note --fix %s\n", words.Sanitize(a.Fixes[0].Fix))
 	}
 	return nil
 }
@@ -178,7 +153,7 @@ func writeAdvice(g *globals, a learn.Advice) error {
 // for which no rule or lesson claims a gain.
 func expectedText(fix learn.Advised) string {
 	if fix.Seen == 0 && fix.Prior == 0 && len(fix.Claims) == 0 {
-		return "no gain is known yet"
+		return "no known gain yet"
 	}
 	return fmt.Sprintf("expected: %s (%s to %s)", speedText(fix.Gain), gainText(fix.Low), gainText(fix.High))
 }
@@ -203,10 +178,10 @@ func gainText(gain float64) string {
 func seenText(fix learn.Advised) string {
 	text := "never tried"
 	if fix.Seen > 0 {
-		text = fmt.Sprintf("tried %s", report.Plural(fix.Seen, "time"))
+		text = fmt.Sprintf("tried %s", words.Plural(fix.Seen, "time"))
 	}
 	if n := len(fix.Lessons); n > 0 {
-		text += "; " + report.Plural(n, "lesson") + ": " + report.Sanitize(strings.Join(fix.Lessons, ", "))
+		text += "; " + words.Plural(n, "lesson") + ": " + words.Sanitize(strings.Join(fix.Lessons, ", "))
 	}
 	return text
 }

@@ -23,7 +23,7 @@ func TestExpectedText(t *testing.T) {
 		{fix(-0.002, 0, 1), "expected: as fast as now (-10 % to +10 %)"},
 		{fix(0.0999, 0, 1), "expected: 10 % faster (+0 % to +20 %)"},
 		{fix(0.098, 0, 1), "expected: 10 % faster (+0 % to +20 %)"},
-		{fix(0, 0, 0), "no gain is known yet"},
+		{fix(0, 0, 0), "no known gain yet"},
 	} {
 		if got := expectedText(c.fix); got != c.want {
 			t.Errorf("%+v: %q, not %q", c.fix.Ranked, got, c.want)

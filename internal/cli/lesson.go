@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 	"github.com/goatnote-inc/pawl/internal/learn/lesson"
@@ -32,12 +34,12 @@ func newLesson(g *globals) *cobra.Command {
 	f := &lessonFlags{globals: g}
 	cmd := &cobra.Command{
 		Use:   "lesson",
-		Short: "What was learned about kernels: symptom, cause, fix, and how it fared",
-		Long: `A lesson says what to do about a symptom: a condition over facts of a profile, of a
-record or of the open session. It is a Markdown file in .pawl/lessons, written once; pawl
-comes with a set to start from, which is no more than proposed. Following one is noted with
-pawl session note --lesson NAME, and what is measured afterwards is its outcome: a lesson
-whose prediction fails loses weight by itself. docs/how-to/lessons.md`,
+		Short: "Lessons about kernels: symptom, cause, fix, and outcomes",
+		Long: `A lesson says what to do about a symptom: a condition on facts of a profile, of a record or
+of the open session. It is a Markdown file in .pawl/lessons, written once. pawl comes with
+a starting set, whose lessons are only proposed. Record that you follow a lesson with
+pawl session note --lesson NAME: what is measured afterwards is its outcome. A lesson whose
+prediction fails loses weight by itself. See docs/how-to/lessons.md.`,
 		Example: `  pawl lesson list
   pawl lesson match --for results/nsight/attention_S512.json
   pawl lesson show softmax-in-fp16
@@ -45,22 +47,22 @@ whose prediction fails loses weight by itself. docs/how-to/lessons.md`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.list(cmd.Context()) },
 	}
-	cmd.PersistentFlags().BoolVar(&f.json, "json", false, "the answer as JSON on stdout")
+	cmd.PersistentFlags().BoolVar(&f.json, "json", false, "print JSON on stdout")
 	sub := func(use, short, long, example string, args cobra.PositionalArgs, run func(context.Context, []string) error) *cobra.Command {
 		c := &cobra.Command{
-			Use: use, Short: short, Long: long, Example: example, Args: checked(args),
+			Use: use, Short: short, Long: long, Example: example, Args: command.Checked(args),
 			RunE: func(cmd *cobra.Command, given []string) error { return run(cmd.Context(), given) },
 		}
 		cmd.AddCommand(c)
 		return c
 	}
-	list := sub("list", "All lessons, what speaks now first", `Lists the lessons of this repository and those that pawl comes with. Those that speak of
-what is known stand first: of the open session, or of what --for, --run and --fact give.`,
+	list := sub("list", "List all lessons, the matching ones first", `Lists the lessons of this repository and those that come with pawl. Lessons that match what
+is known come first: the open session, or what --for, --run and --fact give.`,
 		"  pawl lesson list --state confirmed\n  pawl lesson list --for profile.json --json", cobra.NoArgs,
 		func(ctx context.Context, _ []string) error { return f.list(ctx) })
-	match := sub("match", "The lessons that speak of a profile, a record or the session", `Shows the lessons whose symptom is true of what is known, the most believed first, with
-the numbers that make them speak. A lesson is silent where a fact that it asks for is not
-known. Exit code: 0 where one speaks, 2 where none does.`,
+	match := sub("match", "Show the lessons that match a profile, a record or the session", `Shows the lessons whose symptom is true of what is known, the highest weight first, with
+the numbers that make them match. A lesson does not match if a fact that it needs is not
+known. Exit code: 0 if a lesson matches, 2 if none does.`,
 		"  pawl lesson match --for results/nsight/attention_S512.json\n  pawl lesson match --session\n  pawl lesson match --fact bank_conflict_pct=40", cobra.NoArgs,
 		func(ctx context.Context, _ []string) error { return f.match(ctx) })
 	for _, c := range []*cobra.Command{list, match} {
@@ -68,9 +70,9 @@ known. Exit code: 0 where one speaks, 2 where none does.`,
 	}
 	list.Flags().StringVar(&f.state, "state", "", "only lessons in this `state`: proposed, confirmed or refuted")
 	list.Flags().StringVar(&f.class, "class", "", "only lessons about this `class`: memory, build, method, ...")
-	sub("show NAME", "One lesson, and what came of it", "Shows a lesson. The beginning of its name is enough.",
+	sub("show NAME", "Show one lesson and its outcomes", "Shows a lesson. The start of its name is enough.",
 		"  pawl lesson show softmax-in-fp16", cobra.ExactArgs(1), func(_ context.Context, args []string) error { return f.show(args[0]) })
-	sub("facts", "The facts that a symptom may ask for", "Lists the facts that the symptom of a lesson may ask for, and where each is from.",
+	sub("facts", "List the facts that a symptom can use", "Lists the facts that the symptom of a lesson can use, and the source of each.",
 		"  pawl lesson facts", cobra.NoArgs, func(context.Context, []string) error { return f.listFacts() })
 	newLessonAdd(f, sub)
 	newLessonReview(f, sub)
@@ -85,11 +87,11 @@ func (f *lessonFlags) loadLessons() (*lesson.Book, string) {
 	}
 	b, err := readLessons(root)
 	if err != nil {
-		fmt.Fprintln(f.Err, f.errStyle().Warn("left out: ")+logText(err.Error()))
+		fmt.Fprintln(f.Err, f.ErrStyle().Warn("skipped: ")+logText(err.Error()))
 	}
 	past, err := journal.Folder{Root: root, Now: f.now}.Summaries()
 	if err != nil {
-		fmt.Fprintln(f.Err, f.errStyle().Warn("left out: ")+logText(err.Error()))
+		fmt.Fprintln(f.Err, f.ErrStyle().Warn("skipped: ")+logText(err.Error()))
 	}
 	for _, s := range past {
 		b.Learn(lesson.Outcomes(s.ID, s.Followed))
@@ -145,10 +147,10 @@ func listedLessons(all []lesson.Standing) []listedLesson {
 
 func (f *lessonFlags) list(ctx context.Context) error {
 	if f.state != "" && !slices.Contains([]string{"proposed", "confirmed", "refuted"}, f.state) {
-		return usageError{fmt.Errorf("--state %q: there are proposed, confirmed and refuted", f.state)}
+		return command.Usage(fmt.Errorf("unknown --state %q (known: proposed, confirmed, refuted)", f.state))
 	}
 	if f.class != "" && !slices.Contains(lesson.Classes(), f.class) {
-		return usageError{fmt.Errorf("--class %q: there are %s", f.class, strings.Join(lesson.Classes(), ", "))}
+		return command.Usage(fmt.Errorf("unknown --class %q (known: %s)", f.class, strings.Join(lesson.Classes(), ", ")))
 	}
 	b, root := f.loadLessons()
 	facts, from, err := f.facts.gather(ctx, f.globals, root)
@@ -159,33 +161,33 @@ func (f *lessonFlags) list(ctx context.Context) error {
 		return f.state != "" && string(s.State) != f.state || f.class != "" && s.Class != f.class
 	})
 	if f.json {
-		return writeJSON(f.Out, lessonList[listedLesson]{listedLessons(all), facts, from})
+		return command.WriteJSON(f.Out, lessonList[listedLesson]{listedLessons(all), facts, from})
 	}
 	return f.writeList(all, from)
 }
 
 // writeList prints the lessons that match, then the others.
 func (f *lessonFlags) writeList(all []lesson.Standing, from []string) error {
-	style := f.style()
+	style := f.Style()
 	speaks := func(s lesson.Standing) bool { return s.Speaks && s.State != lesson.Refuted }
 	n := 0
 	for n < len(all) && speaks(all[n]) {
 		n++
 	}
 	if len(from) > 0 {
-		speak := "speak"
+		speak := "match"
 		if n == 1 {
-			speak = "speaks"
+			speak = "matches"
 		}
-		fmt.Fprintf(f.Out, "%s of %d %s of %s\n", report.Plural(n, "lesson"), len(all), speak, logText(strings.Join(from, ", ")))
+		fmt.Fprintf(f.Out, "%s of %d %s %s\n", words.Plural(n, "lesson"), len(all), speak, logText(strings.Join(from, ", ")))
 	}
 	for _, part := range [][]lesson.Standing{all[:n], all[n:]} {
 		if len(part) == 0 {
 			continue
 		}
-		rows := [][]string{{"lesson", "state", "weight", "seen", "class", "what it says"}}
+		rows := [][]string{{"lesson", "state", "weight", "seen", "class", "title"}}
 		for _, s := range part {
-			rows = append(rows, []string{report.Sanitize(s.Name), stateWord(s), fmt.Sprintf("%.2f", s.Weight), fmt.Sprint(s.Seen), s.Class, report.Sanitize(s.Title)})
+			rows = append(rows, []string{words.Sanitize(s.Name), stateWord(s), fmt.Sprintf("%.2f", s.Weight), fmt.Sprint(s.Seen), s.Class, words.Sanitize(s.Title)})
 		}
 		if err := report.Table(f.Out, style, []bool{false, false, true, true, false, false}, rows); err != nil {
 			return err
@@ -195,9 +197,9 @@ func (f *lessonFlags) writeList(all []lesson.Standing, from []string) error {
 		}
 	}
 	if len(all) == 0 {
-		fmt.Fprintln(f.Out, "there is no such lesson")
+		fmt.Fprintln(f.Out, "no lessons found")
 	}
-	_, err := fmt.Fprintln(f.Out, style.Faint("pawl lesson show NAME shows one; pawl session note --lesson NAME says that it is tried"))
+	_, err := fmt.Fprintln(f.Out, style.Faint("pawl lesson show NAME shows one; pawl session note --lesson NAME records that you follow it"))
 	return err
 }
 
@@ -216,18 +218,18 @@ func (f *lessonFlags) match(ctx context.Context) error {
 		return err
 	}
 	if len(from) == 0 {
-		return usageError{errors.New("there is nothing to match: no session is open here\n  --for PROFILE, --run RECORD or --fact NAME=NUMBER say what is known")}
+		return command.Usage(errors.New("nothing to match: no session is open here\n  set what is known with --for PROFILE, --run RECORD or --fact NAME=NUMBER"))
 	}
 	speaking := b.Speaking(facts)
 	none := error(nil)
 	if len(speaking) == 0 {
-		none = exitError{exitNoAnswer, fmt.Errorf("no lesson speaks of %s: %w", logText(strings.Join(from, ", ")), errReported)}
+		none = command.Exit(command.ExitNoAnswer, fmt.Errorf("no lesson matches %s: %w", logText(strings.Join(from, ", ")), command.ErrReported))
 	}
 	if f.json {
-		return errors.Join(writeJSON(f.Out, lessonList[lesson.Standing]{append([]lesson.Standing{}, speaking...), facts, from}), none)
+		return errors.Join(command.WriteJSON(f.Out, lessonList[lesson.Standing]{append([]lesson.Standing{}, speaking...), facts, from}), none)
 	}
 	if none != nil {
-		fmt.Fprintf(f.Out, "no lesson speaks of %s\n", logText(strings.Join(from, ", ")))
+		fmt.Fprintf(f.Out, "no lesson matches %s\n", logText(strings.Join(from, ", ")))
 		return none
 	}
 	for i, s := range speaking {
@@ -241,8 +243,8 @@ func (f *lessonFlags) match(ctx context.Context) error {
 
 // writeMatch prints a lesson: its title, why it matches, the cause and the fix.
 func (f *lessonFlags) writeMatch(s lesson.Standing, facts lesson.Facts) {
-	style := f.style()
-	fmt.Fprintf(f.Out, "%s  %s\n", style.Bold(report.Sanitize(s.Title)), style.Faint(fmt.Sprintf("%s, %s, weight %.2f", report.Sanitize(s.Name), stateWord(s), s.Weight)))
+	style := f.Style()
+	fmt.Fprintf(f.Out, "%s  %s\n", style.Bold(words.Sanitize(s.Title)), style.Faint(fmt.Sprintf("%s, %s, weight %.2f", words.Sanitize(s.Name), stateWord(s), s.Weight)))
 	var because []string
 	for _, name := range s.Asks() {
 		because = append(because, fmt.Sprintf("%s is %.4g", name, facts.Numbers[name]))

@@ -13,9 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 	"github.com/goatnote-inc/pawl/internal/learn/lesson"
-	"github.com/goatnote-inc/pawl/internal/report"
 )
 
 // lessonAdd holds the flags of pawl lesson add.
@@ -29,24 +30,24 @@ type lessonAdd struct {
 type subcommand = func(use, short, long, example string, args cobra.PositionalArgs, run func(context.Context, []string) error) *cobra.Command
 
 func newLessonAdd(f *lessonFlags, sub subcommand) {
-	c := sub("add [FILE]", "Write down what was learned", `Writes a lesson to .pawl/lessons, for git: from flags, from a file in the form of
-docs/reference/lessons.md, or from your editor with --edit. It is proposed, whoever writes
-it; a person confirms it with pawl lesson review, or what comes of it does.`,
+	c := sub("add [FILE]", "Write a lesson", `Writes a lesson to .pawl/lessons, for git: from flags, from a file in the format of
+docs/reference/lessons.md, or from your editor with --edit. A new lesson is always
+proposed. A person confirms it with pawl lesson review, or its outcomes do.`,
 		`  pawl lesson add --edit
   pawl lesson add --title 'Rows of 64 halves conflict' --class memory --symptom 'bank_conflict_pct > 20' \
     --cause 'a row is 128 bytes' --fix 'pad each row by 16 bytes' --source 'run 01JD0'
   pawl lesson add lesson.md`, cobra.MaximumNArgs(1),
 		func(ctx context.Context, args []string) error { return f.addLesson(ctx, args) })
 	fl, a := c.Flags(), &f.add
-	fl.StringVar(&a.Title, "title", "", "what it says, in a `sentence`")
-	fl.StringVar(&a.Symptom, "symptom", "", "`condition` over facts; pawl lesson facts lists them")
+	fl.StringVar(&a.Title, "title", "", "what it says, in one `sentence`")
+	fl.StringVar(&a.Symptom, "symptom", "", "`condition` on facts; pawl lesson facts lists them")
 	fl.StringVar(&a.Class, "class", "", "what it is about: `memory`, compute, latency, launch, occupancy, build, correctness, ...")
-	fl.StringVar(&a.Cause, "cause", "", "why that is so")
+	fl.StringVar(&a.Cause, "cause", "", "why the symptom occurs")
 	fl.StringVar(&a.Fix, "fix", "", "what to do")
-	fl.StringVar(&a.FixID, "fix-id", "", "the fix of a rule, where it is one: bank-conflicts/1")
-	fl.StringArrayVar(&a.GPUs, "gpu", nil, "only on this `architecture`: sm_89, sm_9*, cpu; may be given again")
-	fl.StringArrayVar(&a.Kernels, "kernel", nil, "only for this `family`: attention, matmul, ...; may be given again")
-	fl.StringArrayVar(&a.Source, "source", nil, "a run, a session or a document that shows it; may be given again")
+	fl.StringVar(&a.FixID, "fix-id", "", "the fix of a rule, if it is one: bank-conflicts/1")
+	fl.StringArrayVar(&a.GPUs, "gpu", nil, "only on this `architecture`: sm_89, sm_9*, cpu; can be repeated")
+	fl.StringArrayVar(&a.Kernels, "kernel", nil, "only for this `family`: attention, matmul, ...; can be repeated")
+	fl.StringArrayVar(&a.Source, "source", nil, "a run, a session or a document that shows it; can be repeated")
 	fl.Float64Var(&a.claim, "claim", 0, "`share` of the time that it saves: 0.2 is a fifth")
 	fl.BoolVar(&a.edit, "edit", false, "write it in your editor ($VISUAL, $EDITOR)")
 }
@@ -69,12 +70,12 @@ func (f *lessonFlags) addLesson(ctx context.Context, args []string) error {
 	}
 	path, err := lesson.Folder{Root: root}.Add(l)
 	if err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	if f.json {
-		return writeJSON(f.Out, map[string]string{"name": l.Name, "path": path})
+		return command.WriteJSON(f.Out, map[string]string{"name": l.Name, "path": path})
 	}
-	_, err = fmt.Fprintf(f.Out, "%s\n  proposed as %s; commit it, and pawl session note --lesson %s when you follow it\n", path, l.Name, l.Name)
+	_, err = fmt.Fprintf(f.Out, "%s\n  proposed as %s; commit it, and run `pawl session note --lesson %s` when you follow it\n", path, l.Name, l.Name)
 	return err
 }
 
@@ -86,9 +87,9 @@ func (f *lessonFlags) newLesson(ctx context.Context, args []string) (*lesson.Les
 	}
 	switch {
 	case len(args) == 1 && a.Title != "":
-		return nil, usageError{errors.New("a lesson is added from a file or from flags, not from both")}
+		return nil, command.Usage(errors.New("add a lesson from a file or from flags, not from both"))
 	case len(args) == 1 && a.edit:
-		return nil, usageError{errors.New("--edit begins with an empty lesson: edit the file, then add it")}
+		return nil, command.Usage(errors.New("--edit starts from an empty lesson and takes no file: edit the file, then add it"))
 	case len(args) == 1:
 		return lessonFile(args[0])
 	case a.edit:
@@ -101,11 +102,11 @@ func (f *lessonFlags) newLesson(ctx context.Context, args []string) (*lesson.Les
 		}
 	}
 	if len(missing) > 0 {
-		return nil, usageError{fmt.Errorf("a lesson needs %s too\n  --edit opens your editor with a template", strings.Join(missing, ", "))}
+		return nil, command.Usage(fmt.Errorf("a lesson also needs %s\n  or use --edit to open your editor with a template", strings.Join(missing, ", ")))
 	}
 	l := a.Lesson
 	if err := l.Compile(); err != nil {
-		return nil, usageError{fmt.Errorf("--symptom: %w", err)}
+		return nil, command.Usage(fmt.Errorf("--symptom: %w", err))
 	}
 	return &l, nil
 }
@@ -113,23 +114,23 @@ func (f *lessonFlags) newLesson(ctx context.Context, args []string) (*lesson.Les
 func lessonFile(path string) (*lesson.Lesson, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("read a lesson: %w", err)}
+		return nil, command.Usage(fmt.Errorf("cannot read the lesson: %w", err))
 	}
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, lesson.MaxFile+1))
 	if err != nil {
-		return nil, usageError{fmt.Errorf("read a lesson: %w", err)}
+		return nil, command.Usage(fmt.Errorf("cannot read the lesson: %w", err))
 	}
 	l, err := lesson.Parse(path, text)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, command.Usage(err)
 	}
 	return l, nil
 }
 
 const lessonTemplate = `---
 title:
-symptom:        # a condition: bank_conflict_pct > 20; pawl lesson facts lists what it may ask for
+symptom:        # a condition: bank_conflict_pct > 20; pawl lesson facts lists the facts that it can use
 class:          # memory, compute, latency, launch, occupancy, build, correctness, environment, measurement, method
 cause: >-
 
@@ -152,24 +153,24 @@ func (f *lessonFlags) editLesson(ctx context.Context) (*lesson.Lesson, error) {
 		editor = strings.Fields(f.Getenv("EDITOR"))
 	}
 	if len(editor) == 0 {
-		return nil, usageError{errors.New("--edit: neither $VISUAL nor $EDITOR names an editor")}
+		return nil, command.Usage(errors.New("--edit: neither $VISUAL nor $EDITOR is set"))
 	}
 	dir, err := os.MkdirTemp("", "pawl-lesson-")
 	if err != nil {
-		return nil, fmt.Errorf("make a file for the editor: %w", err)
+		return nil, fmt.Errorf("cannot create a file for the editor: %w", err)
 	}
 	path := filepath.Join(dir, "lesson.md")
 	if err := os.WriteFile(path, []byte(lessonTemplate), 0o600); err != nil {
-		return nil, fmt.Errorf("make a file for the editor: %w", err)
+		return nil, fmt.Errorf("cannot create a file for the editor: %w", err)
 	}
 	cmd := exec.CommandContext(ctx, editor[0], append(editor[1:], path)...) // the user's own editor
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = f.In, f.Err, f.Err
 	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("run the editor %s on %s: %w", editor[0], path, err)
+		return nil, fmt.Errorf("cannot run the editor %s on %s: %w", editor[0], path, err)
 	}
 	l, err := lessonFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("%w\n  what you wrote is kept: mend it and run pawl lesson add %s", err, path)
+		return nil, fmt.Errorf("%w\n  your text is kept: fix it and run `pawl lesson add %s`", err, path)
 	}
 	return l, os.RemoveAll(dir)
 }
@@ -177,7 +178,7 @@ func (f *lessonFlags) editLesson(ctx context.Context) (*lesson.Lesson, error) {
 // authorText formats an actor as an author.
 func authorText(a journal.Actor) string {
 	if a.Kind == journal.Person {
-		return report.Sanitize(a.Name)
+		return words.Sanitize(a.Name)
 	}
-	return report.Sanitize(strings.TrimSpace(string(a.Kind) + " " + a.Name))
+	return words.Sanitize(strings.TrimSpace(string(a.Kind) + " " + a.Name))
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/base/spell"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/internal/learn/gates"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
@@ -34,10 +35,10 @@ type lessonFacts struct {
 }
 
 func (l *lessonFacts) register(fl *pflag.FlagSet) {
-	fl.StringVar(&l.profile, "for", "", "match with this `profile`, in any form that pawl diagnose reads")
-	fl.StringVar(&l.record, "run", "", "match with this `record` of a run")
-	fl.BoolVar(&l.session, "session", false, "match with the open session; without --for, --run and --fact that is done anyway")
-	fl.StringArrayVar(&l.given, "fact", nil, "match with this fact, `name=number`; may be given again")
+	fl.StringVar(&l.profile, "for", "", "match this `profile`, in any format that pawl diagnose reads")
+	fl.StringVar(&l.record, "run", "", "match this run `record`")
+	fl.BoolVar(&l.session, "session", false, "match the open session (the default without --for, --run and --fact)")
+	fl.StringArrayVar(&l.given, "fact", nil, "match this fact, `name=number`; can be repeated")
 }
 
 // gather collects the known facts and their sources. Later sources override earlier ones: the session,
@@ -46,7 +47,7 @@ func (l *lessonFacts) gather(ctx context.Context, g *globals, root string) (less
 	facts, from := lesson.Facts{Numbers: map[string]float64{}}, []string{}
 	named := l.profile != "" || l.record != "" || len(l.given) > 0
 	if l.session && l.writer == nil {
-		return facts, nil, usageError{journal.ErrNoSession}
+		return facts, nil, command.Usage(journal.ErrNoSession)
 	}
 	if l.writer != nil && (l.session || !named) {
 		l.ofSession(ctx, g, root, &facts)
@@ -55,7 +56,7 @@ func (l *lessonFacts) gather(ctx context.Context, g *globals, root string) (less
 	if l.record != "" {
 		run, err := measure.Load(l.record)
 		if err != nil {
-			return facts, nil, usageError{fmt.Errorf("--run: %w", err)}
+			return facts, nil, command.Usage(fmt.Errorf("--run: %w", err))
 		}
 		l.ofRun(run, &facts)
 		from = append(from, l.record)
@@ -67,7 +68,7 @@ func (l *lessonFacts) gather(ctx context.Context, g *globals, root string) (less
 		}
 		seen, err := diagnose.NewSubject(p, nil)
 		if err != nil {
-			return facts, nil, usageError{fmt.Errorf("--for %s: %w", l.profile, err)}
+			return facts, nil, command.Usage(fmt.Errorf("--for %s: %w", l.profile, err))
 		}
 		maps.Copy(facts.Numbers, seen.All())
 		facts.Kernel += " " + p.Subject.Case + " " + seen.Launch.Kernel
@@ -77,7 +78,7 @@ func (l *lessonFacts) gather(ctx context.Context, g *globals, root string) (less
 	for _, pair := range l.given {
 		name, x, err := parseFact(pair)
 		if err != nil {
-			return facts, nil, usageError{err}
+			return facts, nil, command.Usage(err)
 		}
 		facts.Numbers[name] = x
 	}
@@ -163,11 +164,11 @@ func parseFact(pair string) (string, float64, error) {
 		if near := spell.Nearest(name, names); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
-		return "", 0, fmt.Errorf("--fact %q: there is no fact of that name: %s", pair, hint)
+		return "", 0, fmt.Errorf("--fact %q: unknown fact: %s", pair, hint)
 	}
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
-		return "", 0, fmt.Errorf("--fact %q: want name=number", pair)
+		return "", 0, fmt.Errorf("--fact %q: expected name=number", pair)
 	}
 	return name, x, nil
 }
@@ -185,11 +186,11 @@ func (f *lessonFlags) listFacts() error {
 		for _, k := range lesson.Known() {
 			list = append(list, fact(k))
 		}
-		return writeJSON(f.Out, map[string]any{"facts": list})
+		return command.WriteJSON(f.Out, map[string]any{"facts": list})
 	}
-	rows := [][]string{{"fact", "unit", "from", "what it is"}}
+	rows := [][]string{{"fact", "unit", "from", "meaning"}}
 	for _, k := range lesson.Known() {
 		rows = append(rows, []string{k.Name, k.Unit, string(k.From), k.About})
 	}
-	return report.Table(f.Out, f.style(), []bool{false, false, false, false}, rows)
+	return report.Table(f.Out, f.Style(), []bool{false, false, false, false}, rows)
 }

@@ -5,22 +5,23 @@ import (
 	"math"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/learn/lesson"
-	"github.com/goatnote-inc/pawl/internal/report"
 )
 
 func (f *lessonFlags) show(name string) error {
 	b, _ := f.loadLessons()
 	s, err := b.Find(name)
 	if err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	if f.json {
-		return writeJSON(f.Out, s)
+		return command.WriteJSON(f.Out, s)
 	}
-	style := f.style()
-	fmt.Fprintln(f.Out, style.Bold(report.Sanitize(s.Title)))
-	fmt.Fprintln(f.Out, style.Faint(report.Sanitize(s.Name)))
+	style := f.Style()
+	fmt.Fprintln(f.Out, style.Bold(words.Sanitize(s.Title)))
+	fmt.Fprintln(f.Out, style.Faint(words.Sanitize(s.Name)))
 	f.field("state", fmt.Sprintf("%s, weight %.2f: %s", stateWord(s), s.Weight, s.Why))
 	f.field("symptom", s.Symptom)
 	f.field("class", s.Class)
@@ -33,7 +34,7 @@ func (f *lessonFlags) show(name string) error {
 		f.field("claims", fmt.Sprintf("to save %.0f %% of the time (%.2fx)", 100**s.Claim, 1/(1-*s.Claim)))
 	}
 	if s.Gain != nil {
-		f.field("seen", fmt.Sprintf("%.2fx in the mean of %s, as predicted in %.1f", math.Exp(*s.Gain), report.Plural(s.Seen, "outcome"), s.Held))
+		f.field("seen", fmt.Sprintf("%.2fx on average over %s, as predicted in %.1f", math.Exp(*s.Gain), words.Plural(s.Seen, "outcome"), s.Held))
 	}
 	f.field("source", strings.Join(s.Source, "; "))
 	f.field("author", s.Author)
@@ -77,7 +78,7 @@ func (f *lessonFlags) body(s lesson.Standing) {
 
 // width returns the width of the terminal, or a readable default.
 func (f *lessonFlags) width() int {
-	if w := f.style().Width; w > 40 {
+	if w := f.Style().Width; w > 40 {
 		return min(w, 110)
 	}
 	return 100
@@ -87,7 +88,7 @@ func (f *lessonFlags) width() int {
 func folded(text string, most int) []string {
 	lines, line := []string{}, ""
 	for word := range strings.FieldsSeq(text) {
-		if word = report.Sanitize(word); word == "" {
+		if word = words.Sanitize(word); word == "" {
 			continue
 		}
 		if line != "" && len(line)+1+len(word) > most {

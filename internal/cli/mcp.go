@@ -12,6 +12,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/base/loopback"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/learn/mcp"
 )
 
@@ -29,28 +31,28 @@ func newMCP(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Offer pawl to AI agents over the Model Context Protocol",
-		Long: `Serves pawl's commands as tools, what it knows as resources, and how to go about it as
-prompts: on stdin and stdout, or over HTTP with a token.
+		Long: `Serves pawl's commands as tools, its knowledge as resources, and guidance as prompts: on
+stdin and stdout, or over HTTP with a token.
 
-Tools start pawl's own commands. None takes a shell command, none goes past a gate or
-moves a baseline, and device time is counted against a budget. Building and measuring a
-kernel executes code of the repository: an agent that edits it belongs in a sandbox.`,
-		Example: `  pawl mcp                         # a client starts this and speaks on stdin and stdout
+Tools run pawl's own commands. None of them takes a shell command, bypasses a gate or moves
+a baseline, and device time is counted against a budget. Building and measuring a kernel
+executes code of the repository: run an agent that edits it in a sandbox.`,
+		Example: `  pawl mcp                         # started by a client, which uses stdin and stdout
   pawl mcp --http 127.0.0.1:7717   # over HTTP, on this machine; the token is printed once
-  pawl init --agents               # writes AGENTS.md and what clients need to find it`,
+  pawl init --agents               # write AGENTS.md and the client configuration`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.http, "http", "", "serve HTTP on this `address` instead, such as 127.0.0.1:7717")
-	fl.BoolVar(&f.anyway, "listen-anyway", false, "with --http: also on an address that other machines reach; needs --token-file")
-	fl.StringVar(&f.tokenFile, "token-file", "", "with --http: take the token from this `file` (default: a new one, printed once)")
-	fl.StringSliceVar(&f.hosts, "host", nil, "with --http: `names` besides localhost by which clients may address the server")
+	fl.BoolVar(&f.anyway, "listen-anyway", false, "with --http: allow an address that other machines can reach; requires --token-file")
+	fl.StringVar(&f.tokenFile, "token-file", "", "with --http: read the token from this `file` (default: a new one, printed once)")
+	fl.StringSliceVar(&f.hosts, "host", nil, "with --http: host `names` besides localhost that clients may use")
 	return cmd
 }
 
 func (f *mcpFlags) run(ctx context.Context) error {
 	if err := f.check(); err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	o, err := f.options()
 	if err != nil {
@@ -70,16 +72,15 @@ func (f *mcpFlags) run(ctx context.Context) error {
 func (f *mcpFlags) check() error {
 	if f.http == "" {
 		if f.anyway || f.tokenFile != "" || len(f.hosts) > 0 {
-			return errors.New("--listen-anyway, --token-file and --host are for --http")
+			return errors.New("--listen-anyway, --token-file and --host require --http")
 		}
 		return nil
 	}
-	near, err := mcp.Loopback(f.http)
-	if err != nil {
-		return fmt.Errorf("--http: %w", err)
+	if _, _, err := net.SplitHostPort(f.http); err != nil {
+		return fmt.Errorf("--http %q: must be an address and a port, such as 127.0.0.1:8123", f.http)
 	}
-	if !near && (!f.anyway || f.tokenFile == "") {
-		return fmt.Errorf("--http %s can be reached from other machines: whoever has the token can execute code here\n  take 127.0.0.1:PORT, or say --listen-anyway with --token-file", f.http)
+	if !loopback.Is(f.http) && (!f.anyway || f.tokenFile == "") {
+		return fmt.Errorf("--http %s can be reached from other machines, and the token allows executing code here\n  use 127.0.0.1:PORT, or add --listen-anyway with --token-file", f.http)
 	}
 	return nil
 }
@@ -89,7 +90,7 @@ func (f *mcpFlags) check() error {
 func (f *mcpFlags) options() (mcp.Options, error) {
 	dir, err := os.Getwd()
 	if err != nil {
-		return mcp.Options{}, fmt.Errorf("look where we are: %w", err)
+		return mcp.Options{}, fmt.Errorf("cannot get the current folder: %w", err)
 	}
 	top := repositoryTop(dir)
 	return mcp.Options{
@@ -128,12 +129,12 @@ func (f *mcpFlags) serveHTTP(ctx context.Context, s *mcp.Server) error {
 	var err error
 	if f.tokenFile != "" {
 		if o.Token, err = mcp.ReadToken(f.tokenFile); err != nil {
-			return usageError{err}
+			return command.Usage(err)
 		}
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.http)
 	if err != nil {
-		return exitError{exitCannot, fmt.Errorf("listen on %s: %w", f.http, err)}
+		return command.Exit(command.ExitCannot, fmt.Errorf("cannot listen on %s: %w", f.http, err))
 	}
 	fmt.Fprintf(f.Err, "serving http://%s\n", l.Addr())
 	if o.Token == "" {
@@ -141,7 +142,7 @@ func (f *mcpFlags) serveHTTP(ctx context.Context, s *mcp.Server) error {
 		fmt.Fprintf(f.Err, "token, shown once: %s\n", o.Token)
 	}
 	if err := s.ServeHTTP(ctx, l, o); err != nil {
-		return fmt.Errorf("serve http://%s: %w", l.Addr(), err)
+		return fmt.Errorf("cannot serve http://%s: %w", l.Addr(), err)
 	}
 	return nil
 }

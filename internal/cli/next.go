@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,16 +13,19 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/learn/gates"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
-	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// nextFlags are the flags of pawl next.
+// nextFlags are the flags of pawl session next.
 type nextFlags struct {
 	*globals
 	json     bool
 	override string
+	fixes    bool
+	profile  string
 	given    func(string) bool
 }
 
@@ -31,25 +33,37 @@ func newNext(g *globals) *cobra.Command {
 	f := nextFlags{globals: g}
 	cmd := &cobra.Command{
 		Use:   "next",
-		Short: "The one thing to do now, and why",
-		Long: `Says which gate comes next in the open session, what to do about it and with which
-command. Without a session it says how to begin.
+		Short: "Show the one thing to do now, and why",
+		Long: `Shows which gate comes next in the open session, what to do about it and with which
+command. Without a session it shows how to start.
 
-Inside a session pawl refuses commands that a gate stops. A person at a terminal goes on
-past the present stop with --override and a reason, which the journal keeps; an agent, CI
-and a script cannot.
+Inside a session, pawl refuses commands that a gate stops. A person at a terminal can
+override the current stop with --override and a reason, which the journal records. Agents,
+CI and scripts cannot.
 
-Exit code: 0; 1 where an override is refused.`,
-		Example: `  pawl next
-  pawl next --json
-  pawl next --override 'both constants describe one tile'`,
+With --fixes it ranks the fixes from the findings of a profile and from lessons by their
+expected gain: what the rules say, corrected by every attempt of earlier sessions. The
+profile is the last one of the open session, or --profile FILE. Record what you try next
+with pawl session note --fix ID, so that pawl learns from its outcome.
+
+Exit code: 0; 1 if an override is refused; 2 if --fixes knows none.`,
+		Example: `  pawl session next
+  pawl session next --json
+  pawl session next --fixes
+  pawl session next --profile results/nsight/attention_S512.json
+  pawl session next --override 'both constants describe one tile'`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.given = cmd.Flags().Changed
+			if f.fixes || f.profile != "" {
+				return (&learnNextFlags{globals: g, profile: f.profile, json: f.json}).run(cmd.Context())
+			}
 			return f.run(cmd.Context())
 		},
 	}
-	cmd.Flags().BoolVar(&f.json, "json", false, "the answer as JSON")
-	cmd.Flags().StringVar(&f.override, "override", "", "go on past the present stop, for this `reason`")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&f.fixes, "fixes", false, "rank the fixes to try, the most promising first")
+	cmd.Flags().StringVar(&f.profile, "profile", "", "with --fixes: this `file`, in any form that pawl diagnose reads (default: the last of the open session)")
+	cmd.Flags().StringVar(&f.override, "override", "", "override the current stop, for this `reason`")
 	return cmd
 }
 
@@ -57,7 +71,7 @@ func (f *nextFlags) run(ctx context.Context) error {
 	w, root, err := f.openJournal()
 	if errors.Is(err, journal.ErrNoSession) {
 		if f.given("override") {
-			return exitError{exitFailed, errors.New("there is nothing to override: no session is open here, and outside of one nothing is refused")}
+			return command.Exit(command.ExitFailed, errors.New("nothing to override: no session is open here, and without a session nothing is refused"))
 		}
 		return f.show(firstStep(root))
 	}
@@ -79,12 +93,9 @@ func (f *nextFlags) run(ctx context.Context) error {
 
 func (f *nextFlags) show(s gates.Step) error {
 	if f.json {
-		e := json.NewEncoder(f.Out)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(s)
+		return command.WriteJSON(f.Out, s)
 	}
-	style := f.style()
+	style := f.Style()
 	head := s.Do
 	if s.Stop {
 		head = style.Bad("stop at "+s.Gate+": ") + s.Do
@@ -104,24 +115,24 @@ func (f *nextFlags) show(s gates.Step) error {
 func (f *nextFlags) goOn(ctx context.Context, st gateState, root string) error {
 	reason := strings.TrimSpace(f.override)
 	if reason == "" || len(reason) > 1000 {
-		return usageError{errors.New("--override wants a reason of one to a thousand characters: whoever reads the journal asks for it")}
+		return command.Usage(errors.New("--override must be a reason of 1 to 1000 characters: the journal records it"))
 	}
 	who := f.actor(ctx, root)
 	if who.Kind != journal.Person {
-		return exitError{exitFailed, fmt.Errorf("only a person goes on past a stop, and this is %s: do what the gate asks for, or ask the person you work for", refusedActorText(who))}
+		return command.Exit(command.ExitFailed, fmt.Errorf("only a person can override a stop, but this is %s: do what the gate asks for, or ask the person you work for", refusedActorText(who)))
 	}
 	if in, ok := f.In.(*os.File); !ok || !term.IsTerminal(int(in.Fd())) {
-		return exitError{exitFailed, errors.New("only a person at a terminal goes on past a stop, and the input of this command is none")}
+		return command.Exit(command.ExitFailed, errors.New("only a person at a terminal can override a stop, but the input of this command is not a terminal"))
 	}
 	gate := currentStop(st)
 	if gate == "" {
-		return exitError{exitFailed, errors.New("there is nothing to override: no gate stops anything now")}
+		return command.Exit(command.ExitFailed, errors.New("nothing to override: no gate stops anything now"))
 	}
 	entry := journal.Entry{Actor: who, Kind: journal.KindOverrode, Overrode: &journal.Overrode{Gate: gate, Reason: reason}}
 	if err := st.writer.Append(entry); err != nil {
-		return fmt.Errorf("go on past %s: %w", gate, err)
+		return fmt.Errorf("cannot override %s: %w", gate, err)
 	}
-	fmt.Fprintf(f.Err, "going on past %s; the journal has the reason\n", gate)
+	fmt.Fprintf(f.Err, "stop at %s overridden; the journal has the reason\n", gate)
 	return nil
 }
 
@@ -152,7 +163,7 @@ func refusedActorText(a journal.Actor) string {
 	if a.Kind == journal.CI {
 		return "CI"
 	}
-	return "the agent " + report.Sanitize(a.Name)
+	return "the agent " + words.Sanitize(a.Name)
 }
 
 // firstStep returns the first step to take, based on the files in the folder.
@@ -164,11 +175,11 @@ func firstStep(root string) gates.Step {
 	_, _, err := loadSuite(filepath.Join(root, "pawl.yaml"))
 	switch {
 	case !there("pawl.yaml"):
-		return gates.Step{Phase: "assess", Do: "There is no suite in this folder: write one.", Why: "pawl measures what a suite describes.", Command: "pawl init"}
+		return gates.Step{Phase: "assess", Do: "There is no suite in this folder. Write one.", Why: "pawl measures what a suite describes.", Command: "pawl init"}
 	case err != nil:
-		return gates.Step{Phase: "assess", Do: "The suite has a mistake: see where.", Why: "Nothing can be measured with it.", Command: "pawl validate"}
+		return gates.Step{Phase: "assess", Do: "The suite has an error. See where.", Why: "A suite with an error cannot be measured.", Command: "pawl suite check"}
 	case !there("results") && !there(".pawl"):
-		return gates.Step{Phase: "assess", Do: "Nothing was run here yet: look at the machine, then begin a session.", Why: "A look takes three minutes; an ABI mismatch that was found without it took 67.", Command: "pawl doctor"}
+		return gates.Step{Phase: "assess", Do: "Nothing was run here yet. Check the machine, then start a session.", Why: "A check takes three minutes; an ABI mismatch found without it took 67.", Command: "pawl doctor"}
 	}
-	return gates.Step{Phase: "assess", Do: "Begin a session, with what you want of it.", Why: "Inside a session the gates have a state, and what is learned is kept.", Command: "pawl session start --goal '...' --target 1.2"}
+	return gates.Step{Phase: "assess", Do: "Start a session, and say what you want to achieve.", Why: "A session tracks the state of the gates and keeps what is learned.", Command: "pawl session start --goal '...' --target 1.2"}
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,10 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
-// occupancyFlags are the flags of pawl occupancy.
+// occupancyFlags are the flags of pawl device occupancy.
 type occupancyFlags struct {
 	*globals
 	arch           string
@@ -28,35 +29,35 @@ func newOccupancy(g *globals) *cobra.Command {
 	f := occupancyFlags{globals: g}
 	cmd := &cobra.Command{
 		Use:   "occupancy --threads N [--regs N] [--smem BYTES] [--arch ARCH]",
-		Short: "How many blocks of a kernel fit on an SM, and what limits it",
-		Long: `Computes how many blocks and warps of a kernel are on a streaming multiprocessor at
-once, by NVIDIA's formula: what limits them, and what would raise it. No GPU is needed.
+		Short: "Compute how many blocks of a kernel fit on an SM, and what limits them",
+		Long: `Computes how many blocks and warps of a kernel fit on a streaming multiprocessor at once, by
+NVIDIA's formula: what limits them, and what would raise the limit. No GPU is needed.
 
-Registers and static shared memory are those that nvcc -Xptxas -v prints. Shared
-memory is static and dynamic together, without the 1 KB that the driver adds. The
-carve-out is what the kernel prefers an SM to set aside as shared memory; without one,
-the most there is is computed with. A size may end in K, for 1024 bytes.
+Registers and static shared memory are those that nvcc -Xptxas -v prints. Set --smem to
+static and dynamic shared memory together, without the 1 KB that the driver adds. The
+carve-out is how much shared memory the kernel prefers on an SM; the default is the
+maximum. A size may end in K, for 1024 bytes.
 
 Exit code: 0, or 1 if the kernel cannot be launched.`,
-		Example: `  pawl occupancy --arch sm_89 --threads 256 --regs 168 --smem 32K
-  pawl occupancy --arch L4 --threads 256 --regs 168 --smem 32K --carveout 64K
-  pawl occupancy --threads 128 --regs 64 --json    # on the GPU here`,
+		Example: `  pawl device occupancy --arch sm_89 --threads 256 --regs 168 --smem 32K
+  pawl device occupancy --arch L4 --threads 256 --regs 168 --smem 32K --carveout 64K
+  pawl device occupancy --threads 128 --regs 64 --json    # on the GPU here`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.arch, "arch", "", "`architecture`, or a card: sm_89, 8.9, L4 (default: of the GPU here)")
-	fl.IntVar(&f.launch.Threads, "threads", 0, "threads of a block")
-	fl.IntVar(&f.launch.Registers, "regs", 0, "registers of a thread; without, they are not counted")
-	fl.Var(&f.shared, "smem", "shared memory of a block in `bytes`")
-	fl.Var(&f.prefer, "carveout", "shared memory the kernel prefers an SM to have, in `bytes` (default: the most)")
-	fl.IntVar(&f.launch.Barriers, "barriers", 0, "barriers of a block, as the compiler counts them; they limit from sm_90 on")
-	fl.BoolVar(&f.json, "json", false, "the answer as JSON")
+	fl.StringVar(&f.arch, "arch", "", "`architecture` or card: sm_89, 8.9, L4 (default: the GPU here)")
+	fl.IntVar(&f.launch.Threads, "threads", 0, "threads per block")
+	fl.IntVar(&f.launch.Registers, "regs", 0, "registers per thread; not counted if not set")
+	fl.Var(&f.shared, "smem", "shared memory per block in `bytes`")
+	fl.Var(&f.prefer, "carveout", "shared memory that the kernel prefers per SM, in `bytes` (default: the maximum)")
+	fl.IntVar(&f.launch.Barriers, "barriers", 0, "barriers per block, as the compiler counts them; a limit from sm_90 on")
+	fl.BoolVar(&f.json, "json", false, "print JSON")
 	return cmd
 }
 
 func (f *occupancyFlags) run(ctx context.Context) error {
 	if f.launch.Threads == 0 {
-		return usageError{errors.New("how large is a block? --threads says it, as in --threads 256")}
+		return command.Usage(errors.New("--threads is required, for example --threads 256"))
 	}
 	arch, err := f.architecture(ctx)
 	if err != nil {
@@ -66,18 +67,16 @@ func (f *occupancyFlags) run(ctx context.Context) error {
 	f.launch.DynamicShared, f.launch.Carveout = int(f.shared), int(f.prefer)
 	o, err := arch.Occupancy(f.launch)
 	if err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	f.journalFacts.recordOccupancy(arch, o)
 	if f.json {
-		e := json.NewEncoder(f.Out)
-		e.SetIndent("", "  ")
-		err = e.Encode(o)
+		err = command.WriteJSON(f.Out, o)
 	} else {
 		err = f.write(arch, o)
 	}
 	if err == nil && o.BlocksPerSM == 0 {
-		err = exitError{exitFailed, fmt.Errorf("%w: the kernel cannot be launched", errReported)}
+		err = command.Exit(command.ExitFailed, fmt.Errorf("%w: the kernel cannot be launched", command.ErrReported))
 	}
 	return err
 }
@@ -91,7 +90,7 @@ func (f *occupancyFlags) architecture(ctx context.Context) (gpu.Arch, error) {
 			return gpu.Arch{}, err
 		}
 		if len(found.archs) > 1 {
-			return gpu.Arch{}, usageError{fmt.Errorf("%q is cards of several architectures: name one of %s", f.arch, names(found.cards))}
+			return gpu.Arch{}, command.Usage(fmt.Errorf("%q matches cards of several architectures: choose one of %s", f.arch, names(found.cards)))
 		}
 		return found.archs[0], nil
 	}
@@ -100,7 +99,7 @@ func (f *occupancyFlags) architecture(ctx context.Context) (gpu.Arch, error) {
 		return gpu.Arch{}, err
 	}
 	if here.identity == nil {
-		return gpu.Arch{}, usageError{fmt.Errorf("for which GPU? %s; --arch names another, as in --arch sm_89", here.whyNone)}
+		return gpu.Arch{}, command.Usage(fmt.Errorf("no GPU to compute for: %s; set --arch, for example --arch sm_89", here.whyNone))
 	}
 	arch, err := gpu.FindArch(here.identity.ComputeCapability)
 	if err != nil {
@@ -110,10 +109,10 @@ func (f *occupancyFlags) architecture(ctx context.Context) (gpu.Arch, error) {
 }
 
 func (f *occupancyFlags) write(a gpu.Arch, o gpu.Occupancy) error {
-	style := f.style()
+	style := f.Style()
 	var b strings.Builder
-	head := fmt.Sprintf("%s: %s on an SM, %d of %d warps, occupancy %s", a.Name, report.Plural(o.BlocksPerSM, "block"),
-		o.WarpsPerSM, a.WarpsPerSM.Value, report.Percent(o.Occupancy))
+	head := fmt.Sprintf("%s: %s per SM, %d of %d warps, occupancy %s", a.Name, words.Plural(o.BlocksPerSM, "block"),
+		o.WarpsPerSM, a.WarpsPerSM.Value, words.Percent(o.Occupancy))
 	b.WriteString(style.Bold(head) + "\n")
 	for _, why := range o.Refused {
 		b.WriteString(style.Bad("cannot be launched: ") + why + "\n")
@@ -126,10 +125,10 @@ func (f *occupancyFlags) write(a gpu.Arch, o gpu.Occupancy) error {
 		return err
 	}
 	if len(o.Options) > 0 {
-		b.WriteString("\nwhat would raise it, all else being equal\n")
+		b.WriteString("\nwhat would raise it, with everything else unchanged\n")
 	}
 	for _, r := range o.Options {
-		fmt.Fprintf(&b, "  %s, occupancy %s\n", r.Text, report.Percent(r.Occupancy))
+		fmt.Fprintf(&b, "  %s, occupancy %s\n", r.Text, words.Percent(r.Occupancy))
 	}
 	for _, note := range o.Notes {
 		b.WriteString("\n" + style.Faint("note: "+note) + "\n")
@@ -140,7 +139,7 @@ func (f *occupancyFlags) write(a gpu.Arch, o gpu.Occupancy) error {
 
 // rows lists, for each resource, what a block takes and what an SM has.
 func (f *occupancyFlags) rows(a gpu.Arch, o gpu.Occupancy) [][]string {
-	rows := [][]string{{"resource", "a block takes", "", "an SM has", "blocks", ""}}
+	rows := [][]string{{"resource", "per block", "", "per SM", "blocks", ""}}
 	number := strconv.Itoa
 	for _, limit := range o.Limits {
 		row := []string{limit.Resource.String(), "1", "", number(a.BlocksPerSM.Value), number(limit.Blocks), ""}
@@ -154,7 +153,7 @@ func (f *occupancyFlags) rows(a gpu.Arch, o gpu.Occupancy) [][]string {
 		case gpu.LimitShared:
 			row[1], row[3] = number(o.SharedPerBlock), number(o.SharedPerSM)
 			if reserved := a.SharedReserved.Value; reserved > 0 {
-				row[2] = fmt.Sprintf("%d of the driver's", reserved)
+				row[2] = fmt.Sprintf("%d for the driver", reserved)
 			}
 		case gpu.LimitBarriers:
 			row[1], row[3] = number(o.Launch.Barriers), number(a.Barriers.Value)
@@ -191,7 +190,7 @@ func (s *byteSize) Set(text string) error {
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(number))
 	if err != nil || n < 0 || n > 1<<30 {
-		return errors.New("want bytes such as 49152 or 48K")
+		return errors.New("expected bytes such as 49152 or 48K")
 	}
 	*s = byteSize(n * unit)
 	return nil

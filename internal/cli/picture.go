@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
@@ -135,7 +136,7 @@ func (p *progressView) bar(now time.Time, width int) string {
 		fmt.Sprintf("%3.0f %%", done*100),
 	}
 	if left, known := p.left(now, inRound); known {
-		parts = append(parts, report.FormatDuration(left)+" left")
+		parts = append(parts, words.Duration(left)+" left")
 	}
 	if slices.Contains(p.sides, p.side) { // not while the sides alternate
 		parts = append(parts, p.side)
@@ -193,7 +194,7 @@ func (p *progressView) row(name string, detail int) []string {
 			cells = append(cells, "")
 			continue
 		}
-		cell := side + " " + report.Quantity(stats.Median(m), p.units[name])
+		cell := side + " " + words.Quantity(stats.Median(m), p.units[name])
 		if len(m) > 1 && detail == 2 {
 			cell += fmt.Sprintf(" +-%.1f %%", 100*(slices.Max(m)-slices.Min(m))/2/math.Abs(stats.Median(m)))
 		}
@@ -215,9 +216,9 @@ func (p *progressView) change(name string) string {
 	case len(logs) == 0:
 		return ""
 	case p.units[name] == "ns":
-		return report.Change(math.Exp(stats.Mean(logs)))
+		return words.Change(math.Exp(stats.Mean(logs)))
 	default:
-		return report.Amount(math.Exp(stats.Mean(logs)))
+		return words.Amount(math.Exp(stats.Mean(logs)))
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// scene is a picture that events of a run have made.
+// scene is a progress view that is filled by events.
 type scene struct {
 	progressView
 	now time.Time
@@ -82,7 +82,7 @@ round 2 of 4  ######..............   31 %  16 s left  base  61 C, 1500 MHz
   sgemm/N512   candidate 1.050 ms  base 1.010 ms +-1.0 %  5.0 % slower
   sgemm/N1024  candidate 7.500 ms  base 8.000 ms          6.2 % faster
 `},
-		// Too narrow for the spreads, then for the other sides' times.
+		// Too narrow for the spreads, then for the times of the other sides.
 		{65, 24, `
 round 2 of 4  ###.......   31 %  16 s left  base  61 C, 1500 MHz
   sgemm/N512   candidate 1.050 ms  base 1.010 ms  5.0 % slower
@@ -105,11 +105,11 @@ round 2 of 4  ###.......   31 %  16 s left  base  61 C, 1500 MHz
 	}
 }
 
-// What is done between rounds is all that is shown then.
+// Between rounds, the view shows only the current step.
 func TestPictureBetweenRounds(t *testing.T) {
 	s := &scene{now: noon}
 	if got := s.show(80, 24); got != "" {
-		t.Errorf("at the beginning: %q", got)
+		t.Errorf("at the start: %q", got)
 	}
 	for _, tt := range []struct {
 		event runner.Event
@@ -117,7 +117,7 @@ func TestPictureBetweenRounds(t *testing.T) {
 	}{
 		{runner.Building{Side: "base", Command: "make harness"}, "building base: make harness ..."},
 		{runner.Built{Side: "base"}, "starting the harness ..."},
-		{runner.Waiting{What: "NVIDIA L4", Holder: "process 7"}, "waiting for NVIDIA L4, which process 7 holds ..."},
+		{runner.Waiting{What: "NVIDIA L4", Holder: "process 7"}, "waiting for NVIDIA L4, held by process 7 ..."},
 		{runner.Ready{Sides: []string{"candidate"}}, "calibrating ..."},
 		{runner.Calibrated{When: "close"}, "writing the record ..."},
 	} {
@@ -127,7 +127,7 @@ func TestPictureBetweenRounds(t *testing.T) {
 	}
 }
 
-// Not every case is a time, and more of it is neither slower nor faster.
+// A case that is not a time gets "more" or "less", not "slower" or "faster".
 func TestPictureOfOtherUnits(t *testing.T) {
 	s := &scene{now: noon}
 	s.ready([]string{"candidate", "base"}, "MB/s", "copy")
@@ -139,7 +139,7 @@ func TestPictureOfOtherUnits(t *testing.T) {
 	}
 }
 
-// In the first round there is only the share of its cases to go by.
+// In the first round, the remaining time is estimated from the share of cases measured.
 func TestTimeLeftInTheFirstRound(t *testing.T) {
 	s := &scene{now: noon}
 	s.ready([]string{"candidate"}, "ns", "a", "b")
@@ -149,12 +149,12 @@ func TestTimeLeftInTheFirstRound(t *testing.T) {
 	}
 	s.measured("a", "candidate", 1)
 	s.now = noon.Add(5 * time.Second)
-	if got := s.show(100, 24); !strings.Contains(got, "35 s left") { // 5 of this round, 10 of each that follows
+	if got := s.show(100, 24); !strings.Contains(got, "35 s left") { // 5 s for the rest of this round, 10 s for each of the next three
 		t.Errorf("%s", got)
 	}
 }
 
-// A picture that does not fit could not be drawn over.
+// The view must fit the terminal: otherwise it cannot be redrawn.
 func TestPictureFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &scene{now: noon}

@@ -2,21 +2,19 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
-	"github.com/goatnote-inc/pawl/internal/report"
 )
 
 // printPlan prints the plan of a dry run.
 func (f *benchFlags) printPlan(p runner.Plan) error {
 	if f.json {
-		e := json.NewEncoder(f.Out)
-		e.SetIndent("", "  ")
-		return e.Encode(p)
+		return command.WriteJSON(f.Out, p)
 	}
 	var b strings.Builder
 	line := func(label, format string, args ...any) {
@@ -38,7 +36,7 @@ func (f *benchFlags) printPlan(p runner.Plan) error {
 	line("rounds", "%s, %d samples each after warm-up, seed %d", roundsASide(p.Rounds), p.Samples, p.Seed)
 	line("time", "%s on the device (from %s)", between(p.MinCost.Seconds, p.Most.Seconds, seconds), p.Basis)
 	if p.Most.Dollars > 0 {
-		line("cost", "%s", between(p.MinCost.Dollars, p.Most.Dollars, report.Dollars))
+		line("cost", "%s", between(p.MinCost.Dollars, p.Most.Dollars, words.Dollars))
 	} else {
 		line("cost", "unknown: set device.price_per_hour in the suite")
 	}
@@ -46,7 +44,7 @@ func (f *benchFlags) printPlan(p runner.Plan) error {
 	return err
 }
 
-func seconds(s float64) string { return report.FormatDuration(time.Duration(s * float64(time.Second))) }
+func seconds(s float64) string { return words.Duration(time.Duration(s * float64(time.Second))) }
 
 func between(least, most float64, format func(float64) string) string {
 	if format(least) == format(most) {

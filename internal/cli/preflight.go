@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/preflight"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/device"
@@ -29,38 +29,38 @@ func newPreflight(g *globals) *cobra.Command {
 	f := preflightFlags{globals: g}
 	cmd := &cobra.Command{
 		Use:   "preflight [--arch ARCH | --gpu NAME]",
-		Short: "Look at the kernels before any time of a GPU is spent",
-		Long: `Checks the candidate without running it: whether shared memory and blocks fit,
-what the suite claims against what the hardware can do, then builds it and looks at
-spilled registers, occupancy and symbols that nothing defines. No GPU is needed. Where
-one is, compute-sanitizer runs the smallest config of each benchmark.
+		Short: "Check the kernels before using the GPU",
+		Long: `Checks the candidate without running it. First it checks whether shared memory and blocks
+fit, and compares the figures in the suite with what the hardware can do. Then it builds the
+candidate and checks spilled registers, occupancy and undefined symbols. No GPU is needed.
+If there is one, compute-sanitizer runs the smallest config of each benchmark.
 
-Every gate says pass, warn or stop, with the number, the limit and the fix. What is
-stopped by the suite's own figures is not even compiled.
+Every gate says pass, warn or stop, with the number, the limit and the fix. If the figures
+in the suite already stop it, nothing is compiled.
 
-Exit code: 0 when nothing stops, 1 when something does.`,
-		Example: `  pawl preflight                 # for the GPU here, or what the build is compiled for
+Exit code: 0 if nothing stops, 1 if something does.`,
+		Example: `  pawl preflight                 # for the GPU here, or the target of the build
   pawl preflight --gpu L4        # for another card, with its peaks
   pawl preflight --arch sm_90 --case 'attention/*D128*'
-  pawl preflight --no-build      # look at what was built last`,
+  pawl preflight --no-build      # check the last build`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
-	fl.StringVar(&f.arch, "arch", "", "look at it for this `architecture`: sm_89, 8.9")
-	fl.StringVar(&f.gpu, "gpu", "", "look at it for this `card`: L4")
-	fl.StringVar(&f.cases, "case", "", "only cases whose name, or benchmark, matches this `glob`")
-	fl.BoolVar(&f.noBuild, "no-build", false, "look at the outputs that are there")
-	fl.BoolVar(&f.json, "json", false, "the answer as JSON")
+	fl.StringVar(&f.arch, "arch", "", "check for this `architecture`: sm_89, 8.9")
+	fl.StringVar(&f.gpu, "gpu", "", "check for this `card`: L4")
+	fl.StringVar(&f.cases, "case", "", "only cases whose name or benchmark matches this `glob`")
+	fl.BoolVar(&f.noBuild, "no-build", false, "check the existing build outputs")
+	fl.BoolVar(&f.json, "json", false, "print JSON")
 	return cmd
 }
 
 func (f *preflightFlags) run(ctx context.Context) error {
 	if _, err := path.Match(f.cases, ""); err != nil {
-		return usageError{fmt.Errorf("--case %q is not a glob: use * ? and [...] as in a shell", f.cases)}
+		return command.Usage(fmt.Errorf("--case %q is not a glob: use * ? and [...] as in a shell", f.cases))
 	}
 	if f.arch != "" && f.gpu != "" {
-		return usageError{errors.New("--arch and --gpu both say for which GPU: give one of them")}
+		return command.Usage(errors.New("--arch and --gpu both choose the GPU: use only one of them"))
 	}
 	s, file, err := loadSuite(f.suite)
 	if err != nil {
@@ -85,7 +85,7 @@ func (f *preflightFlags) run(ctx context.Context) error {
 	report, err := preflight.Run(ctx, o)
 	progress.close()
 	if _, ok := errors.AsType[*preflight.NoCaseError](err); ok {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (f *preflightFlags) setTarget(ctx context.Context, o *preflight.Options) (e
 		return err
 	}
 	if err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	return nil
 }
@@ -123,18 +123,15 @@ func (f *preflightFlags) setTarget(ctx context.Context, o *preflight.Options) (e
 func (f *preflightFlags) show(r preflight.Report) error {
 	var err error
 	if f.json {
-		e := json.NewEncoder(f.Out)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false) // kernel names contain < and >
-		err = e.Encode(struct {
+		err = command.WriteJSON(f.Out, struct {
 			Worst preflight.State `json:"worst"`
 			preflight.Report
 		}{r.Worst(), r})
 	} else {
-		err = writePreflight(f.Out, f.style(), r)
+		err = writePreflight(f.Out, f.Style(), r)
 	}
 	if err == nil && r.Worst() == preflight.Stop {
-		err = exitError{exitFailed, fmt.Errorf("%w: a gate stops", errReported)}
+		err = command.Exit(command.ExitFailed, fmt.Errorf("%w: a gate stops", command.ErrReported))
 	}
 	return err
 }

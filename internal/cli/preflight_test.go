@@ -22,12 +22,12 @@ func TestPreflightPage(t *testing.T) {
 		about(preflight.SharedMemory, preflight.Pass, "attention<64>", 41472, 49152, "40.5 KB in a block of 48 KB at most, as compiled", ""),
 		about(preflight.Occupancy, preflight.Pass, "attention<64>", 0.17, 0, "17 %: 8 of 48 warps, limited by registers", ""),
 		about(preflight.Occupancy, preflight.Pass, "naive", 1, 0, "100 %: 48 of 48 warps, limited by warps", ""),
-		{Name: preflight.Sanitizer, State: preflight.Unknown, Text: "not run: there is no GPU here"},
+		{Name: preflight.Sanitizer, State: preflight.Unknown, Text: "not run: this machine has no GPU"},
 	}
 	mixed := []preflight.Gate{
 		green[0],
-		about(preflight.Spills, preflight.Warn, "naive", 8, 64, "255 registers, and a thread spills: stores 8 bytes, loads 8 bytes", "keep fewer values alive"),
-		about(preflight.Spills, preflight.Stop, "attention<64>", 532, 64, "32 registers, and a thread spills: stores 532 bytes, loads 556 bytes", "allow more registers"),
+		about(preflight.Spills, preflight.Warn, "naive", 8, 64, "255 registers, spilled per thread: stores 8 bytes, loads 8 bytes", "keep fewer values alive"),
+		about(preflight.Spills, preflight.Stop, "attention<64>", 532, 64, "32 registers, spilled per thread: stores 532 bytes, loads 556 bytes", "allow more registers"),
 		about(preflight.Spills, preflight.Pass, "copy", 0, 64, "12 registers, nothing spilled", ""),
 		{Name: preflight.BuildGate, State: preflight.Stop, Text: "build \"make\" failed in /x: exit status 2\n    k.cu(3): error: expected a \";\"", Fix: "repair the build"},
 	}

@@ -36,7 +36,7 @@ func writePreflight(w io.Writer, style report.Style, r preflight.Report) error {
 		writeNotPassed(&b, style, gates, worst)
 	}
 	if len(r.Gates) == 0 {
-		b.WriteString("nothing to look at: the suite says nothing of its kernels, and the build has no device code\n")
+		b.WriteString("nothing to check: the suite says nothing about its kernels, and the build has no device code\n")
 	}
 	if len(stopped) > 0 {
 		end := "; nothing was run\n"

@@ -11,7 +11,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/explain/profile/tool"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
@@ -26,57 +29,101 @@ type profileFlags struct {
 	set   string
 	rules []string
 	all   bool
+	roof  bool
+
+	roofline rooflineFlags
 }
 
 func newProfile(g *globals) *cobra.Command {
-	f := profileFlags{benchFlags: benchFlags{globals: g}}
+	f := profileFlags{benchFlags: benchFlags{globals: g}, roofline: rooflineFlags{globals: g}}
 	cmd := &cobra.Command{
-		Use:   "profile CASE",
-		Short: "Look at a case with the profiler, and say why it is slow",
-		Long: `Runs a case under the best profiler that works here, with its warm-up left out, and
-says what it shows: the bottleneck, the numbers behind it, what to try first. With
---base both sides are profiled, and what changed in the machine is said.
+		Use:   "profile CASE | profile --roofline [CASE...]",
+		Short: "Profile a case, and explain why it is slow",
+		Long: `Runs a case under the best profiler that works here, without its warm-up, and explains
+what it shows: the bottleneck, the numbers behind it, and what to try first. With --base
+it profiles both sides and explains what changed.
 
-On an NVIDIA GPU that is Nsight Compute (the kernel trace of Nsight Systems where
-counters are forbidden), for OpenCL the event profile, on a CPU perf, or callgrind
-where the machine has no counters. CASE may be a glob.
+On an NVIDIA GPU the profiler is Nsight Compute, or the kernel trace of Nsight Systems if
+counters are forbidden. For OpenCL it is the event profile. On a CPU it is perf, or
+callgrind if the machine has no counters. CASE may be a glob.
 
-Keeps results/nsight/CASE.{json,txt,ncu-rep,png}. Times under a profiler are good for
-ratios, never for a verdict.`,
+Writes results/nsight/CASE.{json,txt,ncu-rep,png}. Times under a profiler are good for
+ratios, never for a verdict.
+
+With --roofline it profiles nothing. It draws the measured cases in one roofline plot:
+operations per second over operations per byte of DRAM traffic, below the ceilings of the
+device, with an arrow from the base to the candidate. Traffic is what a profile in
+results/nsight counted, or else what the suite declares (flops and bytes). Ceilings are the
+published ones of the card. For a CPU none is known: set --bandwidth and --peak to what you
+measured.
+
+Exit code: 0; with --roofline 2 if there is nothing to draw.`,
 		Example: `  pawl profile matmul/N512
   pawl profile matmul/N512 --base main      # what changed, and why
   pawl profile 'attention/*S512*' --set cheap
-  pawl profile matmul/N512 --tool callgrind`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args[0]) },
+  pawl profile matmul/N512 --tool callgrind
+  pawl profile --roofline                   # draw what was measured
+  pawl profile --roofline 'attention/*' -o attention.svg`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.checkRoofline(args); err != nil {
+				return command.Usage(err)
+			}
+			if f.roof {
+				return f.roofline.run(args)
+			}
+			return f.run(cmd.Context(), args[0])
+		},
 	}
 	fl := cmd.Flags()
 	f.flags = fl
 	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
-	fl.StringVar(&f.base, "base", "", "profile this `commit` too, and say what changed")
+	fl.StringVar(&f.base, "base", "", "also profile this `commit`, and show what changed")
 	fl.StringVar(&f.tool, "tool", "", "`profiler` to use: ncu, nsys, perf, callgrind or opencl (default: the best that works here)")
 	fl.StringVar(&f.set, "set", "", "how much Nsight Compute collects: full or cheap (default: the suite's, full)")
-	fl.StringArrayVar(&f.rules, "rules", nil, "rules of your own, a `file`; may be given again")
+	fl.StringArrayVar(&f.rules, "rules", nil, "`file` with your own rules; can be repeated")
 	fl.Uint64Var(&f.seed, "seed", 0, "`seed` of the inputs (default: a new one)")
-	fl.StringVar(&f.trust, "trust", "", "`level` to which the change is believed: trusted, checked or self-timed (default: the suite's)")
-	fl.DurationVar(&f.wait, "wait", 30*time.Minute, "how long to wait while another pawl has the device")
-	fl.DurationVar(&f.budget, "budget", 0, "begin no case after this `time`")
-	fl.BoolVar(&f.noCache, "no-cache", false, "build everything, whatever finished builds were kept")
-	fl.BoolVar(&f.all, "all", false, "every finding and every change, not only what matters most")
-	fl.BoolVar(&f.json, "json", false, "the answer as JSON on stdout, events as JSON lines on stderr")
+	fl.StringVar(&f.trust, "trust", "", "how far to trust the change's own timings, a `level`: trusted, checked or self-timed (default: the suite's)")
+	fl.DurationVar(&f.wait, "wait", 30*time.Minute, "how long to wait while another pawl process uses the device")
+	fl.DurationVar(&f.budget, "budget", 0, "start no case after this `time`")
+	fl.BoolVar(&f.noCache, "no-cache", false, "rebuild everything, ignoring cached builds")
+	fl.BoolVar(&f.all, "all", false, "show every finding and change, not only the most important")
+	fl.BoolVar(&f.json, "json", false, "print JSON on stdout, events as JSON lines on stderr")
+	fl.BoolVar(&f.roof, "roofline", false, "draw the measured cases below the ceilings of the device, and profile nothing")
+	f.roofline.register(fl)
 	return cmd
 }
 
+// checkRoofline rejects flags and arguments that do not go together.
+func (f *profileFlags) checkRoofline(args []string) (err error) {
+	own := []string{"record", "out", "bandwidth", "peak"}
+	f.flags.Visit(func(flag *pflag.Flag) {
+		switch mine := slices.Contains(own, flag.Name); {
+		case mine && !f.roof:
+			err = fmt.Errorf("--%s requires --roofline", flag.Name)
+		case !mine && f.roof && flag.Name != "roofline" && f.flags.Lookup(flag.Name) != nil && !inherited[flag.Name]:
+			err = fmt.Errorf("--roofline profiles nothing: it does not use --%s", flag.Name)
+		}
+	})
+	if err == nil && !f.roof && len(args) != 1 {
+		err = fmt.Errorf("expected one CASE, got %d\n  usage: pawl profile CASE", len(args))
+	}
+	return err
+}
+
+// inherited are the flags that every command has.
+var inherited = map[string]bool{"dir": true, "no-color": true}
+
 func (f *profileFlags) run(ctx context.Context, glob string) error {
 	if err := f.checkNumbers(); err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	if err := f.checkTool(); err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	rules, err := loadRules(f.rules)
 	if err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	s, file, err := loadSuite(f.suite)
 	if err != nil {
@@ -98,8 +145,8 @@ func (f *profileFlags) run(ctx context.Context, glob string) error {
 		Tool: f.tool, Set: f.set, Time: f.budget, Rules: rules, Last: last,
 	})
 	progress.close()
-	if err != nil && errors.Is(context.Cause(ctx), errInterrupted) {
-		err = fmt.Errorf("%w while %s was profiled: cases that were done are kept, the others have no profile", errInterrupted, glob)
+	if err != nil && errors.Is(context.Cause(ctx), command.ErrInterrupted) {
+		err = fmt.Errorf("%w while profiling %s: finished cases are kept, the others have no profile", command.ErrInterrupted, glob)
 	}
 	return errors.Join(f.showWhys(whys), err, profileError(whys))
 }
@@ -111,7 +158,7 @@ func (f *profileFlags) checkTool() error {
 		known       []string
 	}{{"tool", f.tool, append([]string{tool.Auto}, tool.ToolNames...)}, {"set", f.set, []string{tool.SetFull, tool.SetCheap}}} {
 		if x.value != "" && !slices.Contains(x.known, x.value) {
-			return fmt.Errorf("--%s %q: take one of %s", x.flag, x.value, strings.Join(x.known, ", "))
+			return fmt.Errorf("unknown --%s %q (known: %s)", x.flag, x.value, strings.Join(x.known, ", "))
 		}
 	}
 	return nil
@@ -137,7 +184,7 @@ func (f *profileFlags) showWhys(whys []runner.Explanation) error {
 	for _, w := range whys {
 		if w.Diagnosis == nil {
 			if looked && !f.json && w.Err != nil { // otherwise the command returns it as its error
-				f.say("note: " + report.Sanitize(w.Err.Error()))
+				f.Say("note: " + words.Sanitize(w.Err.Error()))
 			}
 			continue
 		}
@@ -155,9 +202,9 @@ func (f *profileFlags) showWhys(whys []runner.Explanation) error {
 		switch len(answers) {
 		case 0:
 		case 1:
-			errs = append(errs, writeJSON(f.Out, answers[0]))
+			errs = append(errs, command.WriteJSON(f.Out, answers[0]))
 		default:
-			errs = append(errs, writeJSON(f.Out, map[string]any{"profiles": answers}))
+			errs = append(errs, command.WriteJSON(f.Out, map[string]any{"profiles": answers}))
 		}
 		return errors.Join(errs...)
 	}
@@ -165,9 +212,9 @@ func (f *profileFlags) showWhys(whys []runner.Explanation) error {
 		if i > 0 {
 			fmt.Fprintln(f.Out)
 		}
-		errs = append(errs, writeDiagnosis(f.Out, f.style(), a, f.all))
+		errs = append(errs, writeDiagnosis(f.Out, f.Style(), a, f.all))
 		for _, file := range a.Files {
-			fmt.Fprintln(f.Out, f.style().Faint("wrote "+file))
+			fmt.Fprintln(f.Out, f.Style().Faint("wrote "+file))
 		}
 	}
 	return errors.Join(errs...)

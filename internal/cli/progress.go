@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/internal/report"
@@ -14,7 +16,7 @@ import (
 // progress shows what happens during a run: a live picture on a terminal, plain lines elsewhere,
 // JSON lines for programs.
 type progress struct {
-	*IO
+	*command.IO
 	style report.Style
 	json  bool
 	live  *liveDisplay  // nil if nothing can be drawn
@@ -23,17 +25,17 @@ type progress struct {
 }
 
 func newProgress(g *globals, asJSON bool) *progress {
-	p := &progress{IO: g.IO, style: g.errStyle(), json: asJSON, seen: g.journalFacts}
-	if g.ErrScreen != nil && !g.dumb() && !asJSON {
+	p := &progress{IO: g.IO, style: g.ErrStyle(), json: asJSON, seen: g.journalFacts}
+	if g.ErrScreen != nil && !g.Dumb() && !asJSON {
 		p.live = newLive(g.Err, g.ErrScreen, time.Now)
 	}
-	g.setPrintAbove(p.note)
+	g.PrintAbove(p.note)
 	return p
 }
 
 // close removes the picture, so that later output starts on a clean line.
 func (p *progress) close() {
-	p.setPrintAbove(nil)
+	p.PrintAbove(nil)
 	if p.live != nil {
 		p.live.close()
 	}
@@ -93,22 +95,22 @@ func inPicture(e runner.Event) bool {
 func (p *progress) describe(e runner.Event) string {
 	switch e := e.(type) {
 	case runner.Recovered:
-		return p.style.Warn(fmt.Sprintf("an interrupted run was saved as %s (%s)", e.Path, report.Plural(e.Rounds, "round")))
+		return p.style.Warn(fmt.Sprintf("an interrupted run was saved as %s (%s)", e.Path, words.Plural(e.Rounds, "round")))
 	case runner.Building:
 		return fmt.Sprintf("building %s: %s", e.Side, e.Command)
 	case runner.Built:
 		if e.Cached {
-			return fmt.Sprintf("took %s from the cache: nothing that it is made of has changed", e.Side)
+			return fmt.Sprintf("took %s from the cache: its inputs have not changed", e.Side)
 		}
 		return fmt.Sprintf("built %s in %.1f s", e.Side, e.Seconds)
 	case runner.Identical:
-		line := fmt.Sprintf("identical: nothing that a build or a kernel reads differs from %.12s, nothing to measure (--force-measure does it anyway)", e.Base)
+		line := fmt.Sprintf("identical: no input of a build or a kernel differs from %.12s, nothing to measure (--force-measure measures anyway)", e.Base)
 		if e.Ignored > 0 {
-			line += "; ignored: " + report.Plural(e.Ignored, "other file")
+			line += "; ignored: " + words.Plural(e.Ignored, "other file")
 		}
 		return line
 	case runner.Confirming:
-		return fmt.Sprintf("confirming the gain of %s with fresh rounds", report.Plural(len(e.Cases), "case"))
+		return fmt.Sprintf("confirming the gain of %s with fresh rounds", words.Plural(len(e.Cases), "case"))
 	case runner.Waiting:
 		return p.style.Warn(waiting(e))
 	case runner.Ready:
@@ -116,7 +118,7 @@ func (p *progress) describe(e runner.Event) string {
 	case runner.Noticed:
 		return p.style.Warn("note: ") + e.Notice.String()
 	case runner.FuzzPlanned:
-		return "looking for wrong results of " + describePlan(e)
+		return "checking results of " + describePlan(e)
 	case runner.Profiling:
 		return fmt.Sprintf("profiling %s of %s with %s", e.Side, e.Case, e.Tool)
 	case runner.Profiled:
@@ -151,14 +153,14 @@ func (p *progress) describeTrial(e trial.Event) string {
 		return p.style.Warn("warning: ") + e.Warning.Message
 	case trial.Looked:
 		if len(e.Undecided) > 0 {
-			return fmt.Sprintf("%s undecided after %s", report.Plural(len(e.Undecided), "case"), report.Plural(e.Rounds, "round"))
+			return fmt.Sprintf("%s undecided after %s", words.Plural(len(e.Undecided), "case"), words.Plural(e.Rounds, "round"))
 		}
 	}
 	return ""
 }
 
 func waiting(e runner.Waiting) string {
-	return fmt.Sprintf("waiting for %s, which %s holds", e.What, e.Holder)
+	return fmt.Sprintf("waiting for %s, held by %s", e.What, e.Holder)
 }
 
 // casesOf counts the cases. If a command prints another tool's format, its cases are known only after
@@ -167,7 +169,7 @@ func casesOf(e runner.Ready) string {
 	if e.Cases == 0 {
 		return "every case the command prints"
 	}
-	return report.Plural(e.Cases, "case")
+	return words.Plural(e.Cases, "case")
 }
 
 // versus names the sides: the candidate against all others.
@@ -183,9 +185,9 @@ func versus(sides []string) string {
 }
 
 func roundsASide(growth []int) string {
-	first := report.Plural(growth[0], "round") + " a side"
+	first := words.Plural(growth[0], "round") + " a side"
 	if len(growth) == 1 {
 		return first
 	}
-	return fmt.Sprintf("%s, and up to %d where undecided", first, growth[len(growth)-1])
+	return fmt.Sprintf("%s, and up to %d if undecided", first, growth[len(growth)-1])
 }

@@ -9,23 +9,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// stage is where a progress is shown: a terminal of this size, or a file where
-// the width is 0.
+// stage returns globals that write to a terminal of this size, or to a file if the width is 0.
 func stage(width, height int, env map[string]string) (*globals, *bytes.Buffer) {
 	var b bytes.Buffer
-	io := &IO{Out: &b, Err: &b, Getenv: func(name string) string { return env[name] }}
+	io := &command.IO{Out: &b, Err: &b, Getenv: func(name string) string { return env[name] }}
 	if width > 0 {
 		io.ErrScreen = func() (int, int) { return width, height }
 	}
-	return &globals{IO: io}, &b
+	return &globals{Globals: &command.Globals{IO: io}}, &b
 }
 
-// aRun is what a run of one round tells.
+// aRun lists the events of a run of one round.
 var aRun = []runner.Event{
 	runner.Waiting{What: "results/current.json", Holder: "process 7 (pawl bench)"},
 	runner.Building{Side: "candidate", Command: "make"},
@@ -42,12 +42,12 @@ func tell(g *globals, asJSON bool) {
 	for _, e := range aRun {
 		p.event(e)
 	}
-	g.say("interrupt: keeping what was measured")
+	g.Say("interrupt: keeping what was measured")
 	p.close()
-	g.say("after it")
+	g.Say("after it")
 }
 
-const plainLines = `waiting for results/current.json, which process 7 (pawl bench) holds
+const plainLines = `waiting for results/current.json, held by process 7 (pawl bench)
 building candidate: make
 built candidate in 1.2 s
 measuring 1 case, candidate, 1 round a side, on Acme 9000
@@ -65,7 +65,7 @@ func TestProgressInAFile(t *testing.T) {
 	}
 }
 
-// A dumb terminal gets the lines of a file: it cannot be drawn on.
+// A dumb terminal cannot be redrawn, so it gets the same lines as a file.
 func TestProgressOnADumbTerminal(t *testing.T) {
 	g, out := stage(80, 24, map[string]string{"TERM": "dumb"})
 	tell(g, false)
@@ -79,7 +79,7 @@ func TestProgressForPrograms(t *testing.T) {
 	tell(g, true)
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	var names []string
-	for _, line := range lines[:len(lines)-1] { // the last is said when the run is over
+	for _, line := range lines[:len(lines)-1] { // the last line is printed after the run
 		var e struct{ Event string }
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatalf("%s: %v", line, err)
@@ -92,8 +92,8 @@ func TestProgressForPrograms(t *testing.T) {
 	}
 }
 
-// On a terminal the picture shows what is under way, and is gone at the end; what
-// is worth keeping stands above it once.
+// On a terminal, the view shows the current step and disappears at the end. Lines worth keeping are
+// printed once, above it.
 func TestProgressOnATerminal(t *testing.T) {
 	g, out := stage(80, 24, map[string]string{"NO_COLOR": "1"})
 	tell(g, false)
@@ -125,7 +125,7 @@ func TestRoundsASide(t *testing.T) {
 	for want, growth := range map[string][]int{
 		"1 round a side":  {1},
 		"4 rounds a side": {4},
-		"4 rounds a side, and up to 16 where undecided": {4, 8, 16},
+		"4 rounds a side, and up to 16 if undecided": {4, 8, 16},
 	} {
 		if got := roundsASide(growth); got != want {
 			t.Errorf("%v: %q, want %q", growth, got, want)

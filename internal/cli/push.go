@@ -13,8 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/forge/identity"
-	"github.com/goatnote-inc/pawl/internal/report"
 )
 
 // pushFlags are the flags of pawl push.
@@ -31,37 +32,37 @@ func newPush(g *globals) *cobra.Command {
 	f := pushFlags{globals: g}
 	cmd := &cobra.Command{
 		Use:   "push [RESULTS]",
-		Short: "Send a run to a server that keeps every result",
-		Long: `Makes a report of a run and sends it to a pawl server: what every case took, how the
-device was, which commit it was and what came before it; before that the record with
-every sample, the verdict, and profiles. RESULTS is the folder that pawl run or pawl bench
-wrote (default results), or a record.
+		Short: "Send a run to a server that stores every result",
+		Long: `Creates a report of a run and sends it to a pawl server: the times of every case, the state
+of the device, the commit and the commits before it. Before the report it sends the record
+with every sample, the verdict, and profiles. RESULTS is the folder that pawl run or
+pawl bench wrote (default results), or a record.
 
-The report is written to a spool on this machine first (PAWL_SPOOL, or pawl/spool in the
-user's state folder) and goes with the same key however often it is sent: the server
-keeps it once. What could not be sent waits there for --resume.
+The report is first written to a spool on this machine (PAWL_SPOOL, or pawl/spool in the
+user's state folder). It has the same key each time it is sent, so the server stores it
+only once. What could not be sent stays in the spool for --resume.
 
-The server is that of --server and --project, or of PAWL_SERVER and PAWL_PROJECT. PAWL_TOKEN
-has a key of the project. Without it, a job of GitHub Actions shows who it is (it
-needs id-token: write).
+Set the server with --server and --project, or with PAWL_SERVER and PAWL_PROJECT. Set
+PAWL_TOKEN to a key of the project. Without it, a job of GitHub Actions proves its identity
+(it needs id-token: write).
 
-Exit code: 0 when the server has it, or when pawl run found nothing to measure because
-nothing that a build or a kernel reads had changed; 1 when the server will never take it;
-2 when there is nothing to report; 3 when it could not be sent, and waits; 5 when
-interrupted, and waits.`,
+Exit code: 0 if the server has the report, or if pawl run found nothing to measure because
+no input of a build or a kernel had changed; 1 if the server will never accept it; 2 if there
+is nothing to report; 3 if it could not be sent, and stays in the spool; 5 if interrupted,
+and stays in the spool.`,
 		Example: `  pawl push --server https://pawl.example.com --project kernels
-  pawl push --dry-run          # what would be sent, and how much
-  pawl push --resume           # what waits from before`,
+  pawl push --dry-run          # show what would be sent, and its size
+  pawl push --resume           # send what is still in the spool`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args) },
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.server, "server", "", "`address` of the server (default: $PAWL_SERVER)")
-	fl.StringVar(&f.project, "project", "", "`name` of the project there (default: $PAWL_PROJECT)")
-	fl.BoolVar(&f.resume, "resume", false, "send what waits in the spool for this server and project")
-	fl.DurationVar(&f.wait, "wait", 5*time.Minute, "how long a server is tried that cannot be reached, a `time`")
-	fl.BoolVar(&f.dryRun, "dry-run", false, "say what would be sent, and send nothing; with --json the report itself")
-	fl.BoolVar(&f.json, "json", false, "the receipts as JSON on stdout")
+	fl.StringVar(&f.project, "project", "", "`name` of the project on the server (default: $PAWL_PROJECT)")
+	fl.BoolVar(&f.resume, "resume", false, "send what is in the spool for this server and project")
+	fl.DurationVar(&f.wait, "wait", 5*time.Minute, "how long to retry a server that cannot be reached, a `time`")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be sent, and send nothing; with --json the report itself")
+	fl.BoolVar(&f.json, "json", false, "print the receipts as JSON on stdout")
 	return cmd
 }
 
@@ -69,16 +70,16 @@ func (f *pushFlags) run(ctx context.Context, args []string) error {
 	f.server, f.project = cmp.Or(f.server, f.Getenv("PAWL_SERVER")), cmp.Or(f.project, f.Getenv("PAWL_PROJECT"))
 	switch {
 	case f.resume && len(args) > 0:
-		return usageError{errors.New("--resume sends what waits in the spool: it takes no results")}
+		return command.Usage(errors.New("--resume sends what is in the spool and takes no RESULTS"))
 	case f.resume && f.dryRun:
-		return usageError{errors.New("--resume and --dry-run: choose one")}
+		return command.Usage(errors.New("--resume and --dry-run cannot be combined"))
 	case f.dryRun:
 		return f.preview(ctx, args)
 	case f.server == "" || f.project == "":
-		return usageError{errors.New("where to? --server URL and --project NAME, or PAWL_SERVER and PAWL_PROJECT, name a pawl server")}
+		return command.Usage(errors.New("no pawl server is set: use --server URL and --project NAME, or PAWL_SERVER and PAWL_PROJECT"))
 	}
 	if err := f.destination().Check(); err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	spool, err := f.spool()
 	if err != nil {
@@ -89,7 +90,7 @@ func (f *pushFlags) run(ctx context.Context, args []string) error {
 	}
 	p, err := f.add(ctx, spool, args)
 	if errors.Is(err, client.ErrIdentical) {
-		f.say(err.Error())
+		f.Say(err.Error())
 		return f.sendAll(ctx, spool, nil)
 	}
 	if err != nil {
@@ -106,7 +107,7 @@ func (f *pushFlags) spool() (client.Spool, error) {
 		if !filepath.IsAbs(state) {
 			home, err := os.UserHomeDir()
 			if err != nil {
-				return client.Spool{}, fmt.Errorf("find a place for the spool: %w: PAWL_SPOOL names one", err)
+				return client.Spool{}, fmt.Errorf("cannot find a folder for the spool: %w: set PAWL_SPOOL", err)
 			}
 			state = filepath.Join(home, ".local", "state")
 		}
@@ -138,7 +139,7 @@ func (f *pushFlags) add(ctx context.Context, spool client.Spool, args []string) 
 		return nil, err
 	}
 	if others, err := spool.Pending(); err == nil && len(others) > 1 {
-		f.say(fmt.Sprintf("also in the spool: %s; pawl push --resume sends what waits", report.Plural(len(others)-1, "report")))
+		f.Say(fmt.Sprintf("also in the spool: %s; run `pawl push --resume` to send everything", words.Plural(len(others)-1, "report")))
 	}
 	return p, nil
 }
@@ -148,7 +149,7 @@ func (f *pushFlags) add(ctx context.Context, spool client.Spool, args []string) 
 func (f *pushFlags) waiting(spool client.Spool) []*client.Spooled {
 	all, damaged := spool.Pending()
 	if damaged != nil {
-		f.say(report.Sanitize(damaged.Error()))
+		f.Say(words.Sanitize(damaged.Error()))
 	}
 	var list []*client.Spooled
 	for _, p := range all {
@@ -157,17 +158,17 @@ func (f *pushFlags) waiting(spool client.Spool) []*client.Spooled {
 		}
 	}
 	if n := len(all) - len(list); n > 0 {
-		f.say(fmt.Sprintf("also in the spool: %s for other servers or projects", report.Plural(n, "report")))
+		f.Say(fmt.Sprintf("also in the spool: %s for other servers or projects", words.Plural(n, "report")))
 	}
 	if len(list) == 0 && damaged == nil {
-		f.say(fmt.Sprintf("nothing waits in %s for %s at %s", spool.Dir, report.Sanitize(f.project), report.Sanitize(f.server)))
+		f.Say(fmt.Sprintf("the spool %s has nothing for %s at %s", spool.Dir, words.Sanitize(f.project), words.Sanitize(f.server)))
 	}
 	return list
 }
 
 // client returns a client for the server, with the credentials from the environment.
 func (f *pushFlags) client() *client.Client {
-	c := &client.Client{URL: f.server, Project: f.project, Agent: "pawl/" + Version(), Now: f.now(), Sleep: f.Sleep, Patience: max(f.wait, time.Nanosecond), Say: func(s string) { f.say("  " + report.Sanitize(s)) }}
+	c := &client.Client{URL: f.server, Project: f.project, Agent: "pawl/" + Version(), Now: f.now(), Sleep: f.Sleep, Patience: max(f.wait, time.Nanosecond), Say: func(s string) { f.Say("  " + words.Sanitize(s)) }}
 	if c.Sleep == nil {
 		c.Sleep = sleep
 	}
@@ -175,13 +176,19 @@ func (f *pushFlags) client() *client.Client {
 	switch {
 	case !key.IsZero():
 		c.Token = func(context.Context, string) (string, error) { return key.Reveal(), nil }
-	case f.Getenv("GITHUB_ACTIONS") == "true":
+	case f.hasIdentity():
 		c.Token = f.jobToken
 	}
 	return c
 }
 
-// jobToken requests a GitHub identity token for this job and one upload.
+// hasIdentity reports whether this process is a CI job that can get identity tokens from its forge.
+func (f *pushFlags) hasIdentity() bool {
+	_, job, err := f.currentJob()
+	return err == nil && job.Identity
+}
+
+// jobToken requests an identity token for this job and one upload.
 func (f *pushFlags) jobToken(ctx context.Context, digest string) (string, error) {
 	d, err := parseDigest(digest)
 	if err != nil {
@@ -189,7 +196,7 @@ func (f *pushFlags) jobToken(ctx context.Context, digest string) (string, error)
 	}
 	audience, err := identity.Audience(f.server, f.project, d)
 	if err != nil {
-		return "", usageError{err}
+		return "", command.Usage(err)
 	}
 	env := identity.Env{Getenv: f.Getenv, HTTP: http.DefaultClient, Sleep: f.Sleep}
 	if env.Sleep == nil {

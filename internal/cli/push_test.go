@@ -18,13 +18,14 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/client/clienttest"
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/forge/identity"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
 var pushNow = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
-// pusher runs pawl push in memory, against a stand-in, with a clock of its own.
+// pusher runs pawl push in memory, with a test server and a fixed clock.
 type pusher struct {
 	server   *clienttest.Server
 	env      map[string]string
@@ -37,7 +38,7 @@ func newPusher(t *testing.T) *pusher {
 	t.Cleanup(p.server.Close)
 	p.env = map[string]string{
 		"PAWL_SERVER": p.server.URL, "PAWL_PROJECT": "kernels", "PAWL_TOKEN": "secret", "PAWL_SPOOL": filepath.Join(t.TempDir(), "spool"),
-		"GITHUB_HEAD_REF": "faster", // whatever is checked out here is not part of the test
+		"GITHUB_HEAD_REF": "faster", // the branch checked out here must not affect the test
 	}
 	return p
 }
@@ -46,13 +47,13 @@ func (p *pusher) push(t *testing.T, args ...string) int {
 	t.Helper()
 	p.out.Reset()
 	p.err.Reset()
-	return Main(t.Context(), append([]string{"push"}, args...), &IO{
+	return Main(t.Context(), append([]string{"push"}, args...), &command.IO{
 		Out: &p.out, Err: &p.err, Getenv: func(name string) string { return p.env[name] },
 		Now: func() time.Time { return pushNow }, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 	})
 }
 
-// told is what a person reads, without what is different each time.
+// told returns the output, with the parts that differ between runs replaced.
 func (p *pusher) told() string {
 	text := "stderr:\n" + p.err.String() + "stdout:\n" + p.out.String()
 	text = strings.ReplaceAll(text, p.server.URL, "https://pawl.example")
@@ -96,22 +97,22 @@ func TestPushSaysWhatWaits(t *testing.T) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return true
 	})
-	if code := p.push(t, "--wait", "1ns", pushResults(t, pushRun)); code != exitCannot {
+	if code := p.push(t, "--wait", "1ns", pushResults(t, pushRun)); code != command.ExitCannot {
 		t.Fatalf("exit %d: %s", code, p.err.String())
 	}
 	golden(t, "push-waits.txt", p.told())
 }
 
-// One that is refused does not keep the others waiting; a server that is away does.
+// A rejected report does not stop the others; an unavailable server does.
 func TestPushResume(t *testing.T) {
 	p := newPusher(t)
 	p.env["PAWL_TOKEN"] = "wrong"
 	for i := range 3 {
-		if code := p.push(t, pushResults(t, fmt.Sprintf("01JCPT3Y3JQK6Z0Q8W3V5N7D9%d", i))); code != exitCannot {
+		if code := p.push(t, pushResults(t, fmt.Sprintf("01JCPT3Y3JQK6Z0Q8W3V5N7D9%d", i))); code != command.ExitCannot {
 			t.Fatalf("exit %d: %s", code, p.err.String())
 		}
 	}
-	if code := p.push(t, "--resume", "--json"); code != exitCannot || strings.Count(p.out.String(), `"not tried"`) != 2 {
+	if code := p.push(t, "--resume", "--json"); code != command.ExitCannot || strings.Count(p.out.String(), `"not tried"`) != 2 {
 		t.Errorf("exit %d: %s", code, p.out.String())
 	}
 	p.env["PAWL_TOKEN"] = "secret"
@@ -126,10 +127,10 @@ func TestPushResume(t *testing.T) {
 		clienttest.Refuse(w, http.StatusConflict, client.ProblemError{Detail: "other contents"})
 		return true
 	})
-	if code := p.push(t, "--resume"); code != exitFailed || len(p.server.Reports()) != 2 || strings.Count(p.out.String(), "kept: run") != 2 {
+	if code := p.push(t, "--resume"); code != command.ExitFailed || len(p.server.Reports()) != 2 || strings.Count(p.out.String(), "kept: run") != 2 {
 		t.Errorf("exit %d, %d reports: %s", code, len(p.server.Reports()), p.told())
 	}
-	if code := p.push(t, "--resume"); code != 0 || !strings.Contains(p.err.String(), "nothing waits") {
+	if code := p.push(t, "--resume"); code != 0 || !strings.Contains(p.err.String(), "the spool "+p.env["PAWL_SPOOL"]+" has nothing for kernels at ") {
 		t.Errorf("exit %d: %s", code, p.told())
 	}
 }
@@ -145,7 +146,7 @@ func TestPushOfNothing(t *testing.T) {
 	if err := measure.Save(filepath.Join(dir, "current.json"), run); err != nil {
 		t.Fatal(err)
 	}
-	if code := p.push(t, dir); code != exitNoAnswer || !strings.Contains(p.err.String(), "no case with a round that counts") {
+	if code := p.push(t, dir); code != command.ExitNoAnswer || !strings.Contains(p.err.String(), "no case with a valid round") {
 		t.Errorf("exit %d: %s", code, p.told())
 	}
 	if _, err := os.Stat(p.env["PAWL_SPOOL"]); !errors.Is(err, os.ErrNotExist) {
@@ -153,15 +154,14 @@ func TestPushOfNothing(t *testing.T) {
 	}
 }
 
-// A commit that changes no kernel leaves a verdict and no record: a job that sends it is
-// as well as one that measured.
+// A commit that changes no kernel leaves a verdict but no record. Pushing it succeeds.
 func TestPushOfIdenticalSides(t *testing.T) {
 	p := newPusher(t)
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "verdict.json"), []byte(`{"schema":"pawl.verdict/v1","verdict":"identical"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code := p.push(t, dir); code != 0 || !strings.Contains(p.err.String(), "nothing to report: nothing that a build") || len(p.server.Reports()) != 0 {
+	if code := p.push(t, dir); code != 0 || !strings.Contains(p.err.String(), "nothing to report: no input of a build") || len(p.server.Reports()) != 0 {
 		t.Errorf("exit %d, %d reports: %s", code, len(p.server.Reports()), p.told())
 	}
 	if code := p.push(t, "--dry-run", dir); code != 0 {
@@ -172,7 +172,7 @@ func TestPushOfIdenticalSides(t *testing.T) {
 	}
 }
 
-// In a job of GitHub Actions without a key, each upload has a token for its own bytes.
+// In a GitHub Actions job without a key, each upload gets a token for its own bytes.
 func TestPushAsAJob(t *testing.T) {
 	var audiences []string
 	actions := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -181,7 +181,7 @@ func TestPushAsAJob(t *testing.T) {
 	}))
 	defer actions.Close()
 	env := map[string]string{"GITHUB_ACTIONS": "true", "ACTIONS_ID_TOKEN_REQUEST_URL": actions.URL + "/token", "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "t"}
-	f := pushFlags{globals: &globals{IO: &IO{Getenv: func(name string) string { return env[name] }}}, server: "https://pawl.example", project: "kernels"}
+	f := pushFlags{globals: &globals{Globals: &command.Globals{IO: &command.IO{Getenv: func(name string) string { return env[name] }}}}, server: "https://pawl.example", project: "kernels"}
 	digest := strings.Repeat("ab", 32)
 	token, err := f.client().Token(t.Context(), digest)
 	if err != nil || token != "who I am" {
@@ -200,30 +200,7 @@ func TestPushAsAJob(t *testing.T) {
 	}
 	env["PAWL_TOKEN"], env["GITHUB_ACTIONS"] = "", ""
 	if f.client().Token != nil {
-		t.Error("somebody is asked where there is nobody to ask")
-	}
-}
-
-func TestPushKnowsThePullRequest(t *testing.T) {
-	event := filepath.Join(t.TempDir(), "event.json")
-	if err := os.WriteFile(event, []byte(`{"pull_request": {"number": 12}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for name, tc := range map[string]struct {
-		env  map[string]string
-		want int
-	}{
-		"no job":         {nil, 0},
-		"by its event":   {map[string]string{"GITHUB_EVENT_NAME": "pull_request", "GITHUB_EVENT_PATH": event}, 12},
-		"by its ref":     {map[string]string{"GITHUB_REF": "refs/pull/7/merge"}, 7},
-		"a branch":       {map[string]string{"GITHUB_REF": "refs/heads/refs/pull/7/merge"}, 0},
-		"not a number":   {map[string]string{"GITHUB_REF": "refs/pull/x/merge"}, 0},
-		"a large number": {map[string]string{"GITHUB_REF": "refs/pull/99999999999/merge"}, 0},
-	} {
-		f := pushFlags{globals: &globals{IO: &IO{Getenv: func(name string) string { return tc.env[name] }}}}
-		if got, err := f.pull(); got != tc.want || err != nil {
-			t.Errorf("%s: %d, %v", name, got, err)
-		}
+		t.Error("there is a token source outside of GitHub Actions")
 	}
 }
 

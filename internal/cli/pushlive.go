@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,9 +13,10 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
-	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/stats"
 )
@@ -28,7 +28,7 @@ const (
 )
 
 func (f *benchFlags) liveFlag(fl *pflag.FlagSet) {
-	fl.BoolVar(&f.live, "live", false, "tell the server of PAWL_SERVER and PAWL_PROJECT how the run goes, while it goes (also: PAWL_LIVE=1)")
+	fl.BoolVar(&f.live, "live", false, "send live progress to the server of PAWL_SERVER and PAWL_PROJECT (also: PAWL_LIVE=1)")
 }
 
 // checkLive rejects --live if no server is configured. PAWL_LIVE without a server does not stop a run.
@@ -38,7 +38,7 @@ func (f *benchFlags) checkLive() error {
 	}
 	push := f.livePush()
 	if push.server == "" || push.project == "" {
-		return errors.New("--live: PAWL_SERVER and PAWL_PROJECT name a pawl server to tell, and PAWL_TOKEN has a key")
+		return errors.New("--live: set PAWL_SERVER and PAWL_PROJECT to a pawl server, and PAWL_TOKEN to a key")
 	}
 	return push.destination().Check()
 }
@@ -66,20 +66,21 @@ func (f *benchFlags) startLive(ctx context.Context, o runner.Options) *liveRepor
 	case !f.live && f.Getenv("PAWL_LIVE") != "1":
 		return nil
 	case push.destination().Check() != nil:
-		f.say("PAWL_LIVE: PAWL_SERVER and PAWL_PROJECT name no server, so none is told of this run")
+		f.Say("PAWL_LIVE: PAWL_SERVER and PAWL_PROJECT do not name a server, so no live progress is sent")
 		return nil
 	}
 	c, every := push.client(), liveEvery
-	c.Say = f.say
-	if f.Getenv("PAWL_TOKEN") == "" && f.Getenv("GITHUB_ACTIONS") == "true" {
+	c.Say = f.Say
+	_, job, _ := f.currentJob() // an event that cannot be read names no branch
+	if f.Getenv("PAWL_TOKEN") == "" && job.Identity {
 		every = liveEveryJob
 	}
 	t := &liveReporter{
 		LiveReporter: c.Live(ctx, runner.NewID(push.now()()), every),
-		about:        client.LiveEvent{Suite: o.Suite.Name, Branch: cmp.Or(f.Getenv("GITHUB_HEAD_REF"), f.Getenv("GITHUB_REF_NAME")), Pawl: Version()},
+		about:        client.LiveEvent{Suite: o.Suite.Name, Branch: job.Branch, Pawl: Version()},
 		cases:        map[string]measure.Case{}, sides: map[liveKey][]float64{}, fresh: map[liveKey]float64{},
 	}
-	t.step("getting ready")
+	t.step("preparing")
 	return t
 }
 
@@ -100,11 +101,11 @@ func (t *liveReporter) event(e runner.Event) {
 	case runner.Waiting:
 		t.step("waiting for %s", e.What)
 	case runner.FuzzPlanned:
-		t.step("looking for wrong results of %s", e.Benchmark)
+		t.step("checking results of %s", e.Benchmark)
 	case runner.Profiling:
 		t.step("profiling %s of %s", e.Side, e.Case)
 	case runner.Confirming:
-		t.step("confirming the gain of %s", report.Plural(len(e.Cases), "case"))
+		t.step("confirming the gain of %s", words.Plural(len(e.Cases), "case"))
 	case runner.Listed:
 		for _, c := range e.Cases {
 			t.cases[c.Name()] = c
@@ -162,7 +163,7 @@ func (t *liveReporter) end(v verdictDocument, err error) {
 	}
 	ended := client.LiveEvent{Kind: client.LiveEnded, State: string(measure.Complete)}
 	switch {
-	case errors.Is(err, context.Canceled) || errors.Is(err, errInterrupted):
+	case errors.Is(err, context.Canceled) || errors.Is(err, command.ErrInterrupted):
 		ended.State = string(measure.Interrupted)
 	case err != nil:
 		ended.State = string(measure.Failed)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
@@ -20,7 +21,7 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// liveServer collects what a server hears of a run.
+// liveServer starts a server that collects the live events of a run.
 func liveServer(t *testing.T) (address string, told func() []client.LiveEvent) {
 	t.Helper()
 	var mu sync.Mutex
@@ -46,10 +47,10 @@ func liveServer(t *testing.T) (address string, told func() []client.LiveEvent) {
 
 func liveFlags(env map[string]string) (*benchFlags, *bytes.Buffer) {
 	said := &bytes.Buffer{}
-	return &benchFlags{globals: &globals{IO: &IO{
+	return &benchFlags{globals: &globals{Globals: &command.Globals{IO: &command.IO{
 		Err: said, Getenv: func(name string) string { return env[name] },
 		Now: func() time.Time { return pushNow }, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
-	}}}, said
+	}}}}, said
 }
 
 func TestARunTellsHowItGoes(t *testing.T) {
@@ -68,7 +69,7 @@ func TestARunTellsHowItGoes(t *testing.T) {
 	live.event(runner.Ready{Run: "01JC0000000000000000000001", Commit: "ab", Device: gpu.Identity{Name: "NVIDIA L4"}, Sides: []string{measure.Candidate}, Cases: 1, Rounds: []int{4}})
 	measured(1, 100, 102, 104)
 	done(1, "")
-	measured(2, 900) // of a round that does not count
+	measured(2, 900) // of a dropped round
 	done(2, "the clock fell")
 	measured(2, 110)
 	live.end(verdictDocument{Result: ratchet.Result{Verdict: ratchet.Maintained, Sentence: "Maintained."}}, nil)
@@ -95,11 +96,11 @@ func TestARunTellsHowItGoes(t *testing.T) {
 	}
 }
 
-// Telling is off unless it is asked for, and a server that is not there costs nothing.
+// Live progress is off by default, and an unavailable server does not slow the run.
 func TestARunTellsNobody(t *testing.T) {
 	f, _ := liveFlags(map[string]string{"PAWL_SERVER": "http://127.0.0.1:1", "PAWL_PROJECT": "kernels"})
 	if live := f.startLive(t.Context(), runner.Options{Suite: &suite.Suite{}}); live != nil {
-		t.Error("a server is told that nobody asked to be")
+		t.Error("live progress is sent although it is off")
 	}
 	f.live = true
 	if err := f.checkLive(); err != nil {
@@ -115,11 +116,11 @@ func TestARunTellsNobody(t *testing.T) {
 	unset.end(verdictDocument{}, nil)
 
 	f, said := liveFlags(map[string]string{"PAWL_LIVE": "1"})
-	if f.startLive(t.Context(), runner.Options{Suite: &suite.Suite{}}) != nil || !strings.Contains(said.String(), "name no server") {
+	if f.startLive(t.Context(), runner.Options{Suite: &suite.Suite{}}) != nil || !strings.Contains(said.String(), "do not name a server") {
 		t.Errorf("said %q", said)
 	}
 	f.live = true
 	if err := f.checkLive(); err == nil {
-		t.Error("--live without a server is no mistake")
+		t.Error("--live without a server is accepted")
 	}
 }

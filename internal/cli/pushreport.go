@@ -8,11 +8,10 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/measure"
@@ -22,7 +21,7 @@ import (
 func (f *pushFlags) preview(ctx context.Context, args []string) error {
 	r, files, err := f.report(ctx, args)
 	if errors.Is(err, client.ErrIdentical) {
-		f.say(err.Error())
+		f.Say(err.Error())
 		return nil
 	}
 	if err != nil {
@@ -30,7 +29,7 @@ func (f *pushFlags) preview(ctx context.Context, args []string) error {
 	}
 	f.describe(r, files)
 	if f.json {
-		return writeJSON(f.Out, r)
+		return command.WriteJSON(f.Out, r)
 	}
 	return nil
 }
@@ -42,11 +41,11 @@ func (f *pushFlags) report(ctx context.Context, args []string) (*client.Report, 
 		results = args[0]
 	}
 	in := client.Input{Results: results, Now: f.now()()}
-	in.Branch = cmp.Or(f.Getenv("GITHUB_HEAD_REF"), f.Getenv("GITHUB_REF_NAME"))
-	var err error
-	if in.Pull, err = f.pull(); err != nil {
+	_, job, err := f.currentJob()
+	if err != nil {
 		return nil, nil, err
 	}
+	in.Branch, in.Pull = job.Branch, job.Pull
 	if repo, err := build.Open(ctx, "."); err == nil {
 		in.Repository = repo.Root
 		in.Path = kernelPaths(repo.Root)
@@ -54,31 +53,14 @@ func (f *pushFlags) report(ctx context.Context, args []string) (*client.Report, 
 	r, files, err := client.NewReport(ctx, in)
 	switch {
 	case errors.Is(err, client.ErrNothingToReport):
-		return nil, nil, exitError{exitNoAnswer, err}
+		return nil, nil, command.Exit(command.ExitNoAnswer, err)
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil, usageError{errors.Join(err, errors.New("  pawl run or pawl bench writes results; pawl push FOLDER names others"))}
+		return nil, nil, command.Usage(errors.Join(err, errors.New("  run `pawl run` or `pawl bench` first, or name another folder: pawl push FOLDER")))
 	}
 	if _, ok := errors.AsType[*client.InvalidError](err); ok {
-		return nil, nil, usageError{err}
+		return nil, nil, command.Usage(err)
 	}
 	return r, files, err
-}
-
-var pullRef = lazyregexp.New(`^refs/pull/([1-9][0-9]{0,8})/`)
-
-// pull returns the number of the pull request that a job runs for; 0 if there is none.
-func (f *pushFlags) pull() (int, error) {
-	e, err := readEvent(f.Getenv("GITHUB_EVENT_NAME"), f.Getenv("GITHUB_EVENT_PATH"))
-	if err != nil {
-		return 0, err
-	}
-	if e.PullRequest != nil {
-		return e.PullRequest.Number, nil
-	}
-	if m := pullRef.FindStringSubmatch(f.Getenv("GITHUB_REF")); m != nil {
-		return strconv.Atoi(m[1])
-	}
-	return 0, nil
 }
 
 // kernelPaths returns a function that finds the source file of a benchmark: of the sources that the

@@ -10,8 +10,9 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/forge/identity"
-	"github.com/goatnote-inc/pawl/internal/report"
 )
 
 // pushDocument is the JSON output of pawl push.
@@ -61,7 +62,7 @@ func (f *pushFlags) sendAll(ctx context.Context, spool client.Spool, list []*cli
 		}
 	}
 	if f.json {
-		if err := writeJSON(f.Out, doc); err != nil {
+		if err := command.WriteJSON(f.Out, doc); err != nil {
 			return err
 		}
 	}
@@ -87,11 +88,11 @@ func isPermanent(err error) bool {
 func (f *pushFlags) outcome(doc pushDocument, stopped error) error {
 	var text []string
 	for _, r := range doc.Refused {
-		text = append(text, report.Sanitize(r.Error)+"\n  it is set aside in "+r.Where)
+		text = append(text, words.Sanitize(r.Error)+"\n  it is set aside in "+r.Where)
 	}
 	if stopped != nil {
-		text = append(text, report.Sanitize(stopped.Error())+f.advice(stopped)+
-			fmt.Sprintf("\n  %s in %s; pawl push --resume sends what waits", waits(len(doc.Waiting)), doc.Waiting[0].Where))
+		text = append(text, words.Sanitize(stopped.Error())+f.advice(stopped)+
+			fmt.Sprintf("\n  %s in %s; run `pawl push --resume` to send again", waits(len(doc.Waiting)), doc.Waiting[0].Where))
 	}
 	if len(text) == 0 {
 		return nil
@@ -99,22 +100,22 @@ func (f *pushFlags) outcome(doc pushDocument, stopped error) error {
 	err := errors.New(strings.Join(text, "\n"))
 	switch {
 	case len(doc.Refused) > 0:
-		return exitError{exitFailed, err}
+		return command.Exit(command.ExitFailed, err)
 	case errors.Is(stopped, context.Canceled):
 		return err // exitCode handles the interrupt
 	default:
-		if e, ok := errors.AsType[usageError](stopped); ok {
-			return usageError{errors.Join(e.error, err)}
+		if e, ok := errors.AsType[*command.UsageError](stopped); ok {
+			return command.Usage(errors.Join(errors.Unwrap(e), err))
 		}
-		return exitError{exitCannot, err}
+		return command.Exit(command.ExitCannot, err)
 	}
 }
 
 func waits(n int) string {
 	if n == 1 {
-		return "it waits"
+		return "it is kept"
 	}
-	return fmt.Sprintf("%d reports wait", n)
+	return fmt.Sprintf("%d reports are kept", n)
 }
 
 // advice returns what to do about an answer of the server; empty if unknown.
@@ -125,14 +126,14 @@ func (f *pushFlags) advice(err error) string {
 	}
 	switch problem.Status {
 	case http.StatusUnauthorized:
-		if f.Getenv("PAWL_TOKEN") == "" && f.Getenv("GITHUB_ACTIONS") != "true" {
-			return "\n  PAWL_TOKEN is not set: it has a key of the project"
+		if f.Getenv("PAWL_TOKEN") == "" && !f.hasIdentity() {
+			return "\n  PAWL_TOKEN is not set: set it to a key of the project"
 		}
-		return "\n  the key or the job's token is not one that the project takes"
+		return "\n  the project does not accept this key or job token"
 	case http.StatusForbidden:
-		return "\n  the key may not send reports: it needs the scope report, or report:main for the default branch"
+		return "\n  the key cannot send reports: it needs the scope report, or report:main for the default branch"
 	case http.StatusNotFound:
-		return fmt.Sprintf("\n  there is no project %s on that server, or the key is of another", report.Sanitize(f.project))
+		return fmt.Sprintf("\n  there is no project %s on that server, or the key belongs to another project", words.Sanitize(f.project))
 	default:
 		return ""
 	}
@@ -144,45 +145,45 @@ func (f *pushFlags) showReceipt(r client.Receipt) {
 	}
 	verb := "kept"
 	if r.Again {
-		verb = "kept already"
+		verb = "already kept"
 	}
-	fmt.Fprintf(f.Out, "%s: run %s, %s, lane %s\n", verb, report.Sanitize(r.Run), report.Plural(r.Points, "point"), report.Sanitize(string(r.Lane)))
+	fmt.Fprintf(f.Out, "%s: run %s, %s, lane %s\n", verb, words.Sanitize(r.Run), words.Plural(r.Points, "point"), words.Sanitize(string(r.Lane)))
 	if r.URL != "" {
-		fmt.Fprintln(f.Out, report.Sanitize(r.URL))
+		fmt.Fprintln(f.Out, words.Sanitize(r.URL))
 	}
 }
 
 // describe prints what will be sent, and its size.
 func (f *pushFlags) describe(r *client.Report, files []client.File) {
-	at := cmp.Or(report.Sanitize(r.Branch), "no branch")
+	at := cmp.Or(words.Sanitize(r.Branch), "no branch")
 	if r.Pull > 0 {
 		at = fmt.Sprintf("pull request %d", r.Pull)
 	}
 	if r.Dirty {
 		at += ", with uncommitted changes"
 	}
-	f.say(fmt.Sprintf("run %s of %s: %s at %.12s (%s), %s before it", r.Run, report.Sanitize(r.Suite), report.Plural(len(r.Points), "point"), r.Commit.SHA, at, report.Plural(len(r.History), "commit")))
+	f.Say(fmt.Sprintf("run %s of %s: %s at %.12s (%s), %s before it", r.Run, words.Sanitize(r.Suite), words.Plural(len(r.Points), "point"), r.Commit.SHA, at, words.Plural(len(r.History), "commit")))
 	total := int64(0)
 	for _, file := range files {
-		f.say(fmt.Sprintf("  %-8s %9s  %s", file.Kind, bytesText(file.Size), report.Sanitize(file.Name)))
+		f.Say(fmt.Sprintf("  %-8s %9s  %s", file.Kind, bytesText(file.Size), words.Sanitize(file.Name)))
 		total += file.Size
 	}
 	if body, err := client.Encode(r); err == nil {
-		f.say(fmt.Sprintf("  %-8s %9s", "report", bytesText(int64(len(body)))))
+		f.Say(fmt.Sprintf("  %-8s %9s", "report", bytesText(int64(len(body)))))
 		total += int64(len(body))
 	}
-	where := "nowhere: --server and --project name a pawl server"
+	where := "not set (use --server and --project)"
 	if f.server != "" && f.project != "" {
-		where = fmt.Sprintf("%s at %s, without what is there", report.Sanitize(f.project), report.Sanitize(f.server))
+		where = fmt.Sprintf("%s at %s (files it already has are skipped)", words.Sanitize(f.project), words.Sanitize(f.server))
 	}
-	f.say(fmt.Sprintf("%s in all, to %s", bytesText(total), where))
+	f.Say(fmt.Sprintf("%s in total; destination: %s", bytesText(total), where))
 }
 
 func parseDigest(text string) (identity.Digest, error) {
 	var d identity.Digest
 	b, err := hex.DecodeString(text)
 	if err != nil || len(b) != len(d) {
-		return d, fmt.Errorf("%.80q is no digest", text)
+		return d, fmt.Errorf("%.80q is not a digest", text)
 	}
 	copy(d[:], b)
 	return d, nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/report"
@@ -31,7 +32,7 @@ var reportFormats = []struct {
 		if w != g.Out {
 			return report.Verdicts(w, d, report.Style{}, false)
 		}
-		return report.Verdicts(w, d, g.style(), false)
+		return report.Verdicts(w, d, g.Style(), false)
 	}},
 	{"md", []string{".md"}, func(_ *globals, w io.Writer, d *report.Document) error { return report.Markdown(w, d) }},
 	{"html", []string{".html", ".htm"}, func(_ *globals, w io.Writer, d *report.Document) error { return report.HTML(w, d) }},
@@ -51,19 +52,19 @@ func newReport(g *globals) *cobra.Command {
 	f := reportFlags{globals: g}
 	cmd := &cobra.Command{
 		Use:   "report RUN",
-		Short: "Show a run record, or a verdict, for people or for programs",
-		Long: `Shows what a run record holds. Where it holds a base and a candidate, they are
-judged: by the verdict.json beside the record if that is of the same run, else by the
-default policy. RUN may also be a verdict.json.
+		Short: "Show a run record or a verdict, for people or for programs",
+		Long: `Shows what a run record contains. If it has a base and a candidate, they are judged: by the
+verdict.json next to the record if it belongs to the same run, otherwise by the default
+policy. RUN may also be a verdict.json.
 
-It answers with 0 whatever the verdict is: pawl compare and pawl run are the gates.`,
+The exit code is 0 for every verdict: pawl compare and pawl run are the gates.`,
 		Example: `  pawl report results/current.json
   pawl report results/current.json --out report.html
   pawl report results/current.json --format junit > pawl.xml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return f.run(args[0]) },
 	}
-	cmd.Flags().StringVar(&f.format, "format", "", "terminal, md, html, png, junit or json (default: by the ending of --out, else terminal)")
+	cmd.Flags().StringVar(&f.format, "format", "", "terminal, md, html, png, junit or json (default: by the extension of --out, else terminal)")
 	cmd.Flags().StringVarP(&f.out, "out", "o", "", "write to this `file`")
 	return cmd
 }
@@ -71,11 +72,11 @@ It answers with 0 whatever the verdict is: pawl compare and pawl run are the gat
 func (f *reportFlags) run(path string) error {
 	write, err := f.writer()
 	if err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	in, err := reportInput(path)
 	if err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	in.Now = time.Now()
 	if in.Whys, err = explanationsFromProfiles(in); err != nil {
@@ -90,7 +91,7 @@ func (f *reportFlags) run(path string) error {
 		return err
 	}
 	if err := os.WriteFile(f.out, b.Bytes(), 0o644); err != nil {
-		return fmt.Errorf("write report: %w", err)
+		return fmt.Errorf("cannot write the report: %w", err)
 	}
 	return nil
 }
@@ -102,16 +103,16 @@ func (f *reportFlags) writer() (func(*globals, io.Writer, *report.Document) erro
 		names = append(names, format.name)
 		if f.format == format.name || f.format == "" && slices.Contains(format.endings, strings.ToLower(filepath.Ext(f.out))) {
 			if format.name == "png" && f.out == "" && f.OutScreen != nil {
-				return nil, errors.New("a picture cannot be shown here: name a file with --out")
+				return nil, errors.New("cannot show a picture on a terminal: name a file with --out")
 			}
 			return format.write, nil
 		}
 	}
 	switch {
 	case f.format != "":
-		return nil, fmt.Errorf("there is no format %q: take one of %s", f.format, strings.Join(names, ", "))
+		return nil, fmt.Errorf("unknown format %q (known: %s)", f.format, strings.Join(names, ", "))
 	case f.out != "":
-		return nil, fmt.Errorf("%s: its ending does not say what to write: add --format, one of %s", f.out, strings.Join(names, ", "))
+		return nil, fmt.Errorf("%s: unknown extension: add --format (known: %s)", f.out, strings.Join(names, ", "))
 	default:
 		return reportFormats[0].write, nil
 	}
@@ -201,14 +202,14 @@ func readVerdict(path string) (*storedVerdict, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(head[:n]), file), maxVerdictBytes+1))
 	if err != nil {
-		return nil, fmt.Errorf("read verdict %s: %w", path, err)
+		return nil, fmt.Errorf("cannot read verdict %s: %w", path, err)
 	}
 	if len(data) > maxVerdictBytes {
-		return nil, fmt.Errorf("read verdict %s: it is larger than %d MB", path, maxVerdictBytes>>20)
+		return nil, fmt.Errorf("cannot read verdict %s: it is larger than %d MB", path, maxVerdictBytes>>20)
 	}
 	var v storedVerdict
 	if err := json.Unmarshal(data, &v); err != nil {
-		return nil, fmt.Errorf("read verdict %s: %w", path, err)
+		return nil, fmt.Errorf("cannot read verdict %s: %w", path, err)
 	}
 	return &v, nil
 }

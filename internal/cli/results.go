@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/goatnote-inc/pawl/internal/base/archive"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/forge/untrusted"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -21,7 +22,7 @@ type receivedFiles struct {
 func openReceived(from string, want ...archive.WantedFile) (*receivedFiles, error) {
 	dir, err := os.MkdirTemp("", "pawl-results-")
 	if err != nil {
-		return nil, fmt.Errorf("make a place for results: %w", err)
+		return nil, fmt.Errorf("cannot prepare temporary storage for results: %w", err)
 	}
 	s := &receivedFiles{dir, from}
 	root, err := os.OpenRoot(dir)
@@ -36,7 +37,7 @@ func openReceived(from string, want ...archive.WantedFile) (*receivedFiles, erro
 	}
 	switch _, err := archive.Open(from, root, limits); {
 	case errors.Is(err, os.ErrNotExist):
-		return nil, errors.Join(usageError{fmt.Errorf("%w\n  --results names the folder that was left", err)}, s.close())
+		return nil, errors.Join(command.Usage(fmt.Errorf("%w\n  set --results to the folder with the results", err)), s.close())
 	case err != nil:
 		return nil, errors.Join(s.refuse(err), s.close())
 	}
@@ -47,7 +48,7 @@ func (s *receivedFiles) close() error { return os.RemoveAll(s.dir) }
 
 // refuse adds the original folder to an error about its files.
 func (s *receivedFiles) refuse(err error) error {
-	return exitError{exitFailed, fmt.Errorf("%s: %w", s.from, err)}
+	return command.Exit(command.ExitFailed, fmt.Errorf("%s: %w", s.from, err))
 }
 
 // recordFiles returns the possible names of a record: plain or compressed.
@@ -71,7 +72,7 @@ func loadResults(from string) (run, confirmed *measure.Run, err error) {
 		return nil, nil, s.refuse(err)
 	}
 	if run == nil {
-		return nil, nil, exitError{exitNoAnswer, fmt.Errorf("%s holds no current.json: nothing was measured there", from)}
+		return nil, nil, command.Exit(command.ExitNoAnswer, fmt.Errorf("%s has no current.json: nothing was measured there", from))
 	}
 	if confirmed, err = untrusted.ReadRecord(s.dir, "confirm.json"); err != nil {
 		return nil, nil, s.refuse(err)

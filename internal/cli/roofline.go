@@ -12,14 +12,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// rooflineFlags are the flags of pawl roofline.
+// rooflineFlags are the flags of pawl profile --roofline.
 type rooflineFlags struct {
 	*globals
 	record    string
@@ -28,45 +30,22 @@ type rooflineFlags struct {
 	peak      float64 // GFLOP/s
 }
 
-func newRoofline(g *globals) *cobra.Command {
-	f := rooflineFlags{globals: g}
-	cmd := &cobra.Command{
-		Use:   "roofline [CASE...]",
-		Short: "A picture of how fast cases are beside how fast the device lets them be",
-		Long: `Draws the cases of a suite into one roofline: how many operations they do in a second
-against how many they do for each byte of DRAM, below the ceilings of the device. Both
-sides of a case are points, and an arrow leads from the base to the candidate.
-
-Where results/nsight has profiles of a case, traffic is what was counted; otherwise it is
-what the suite declares (flops and bytes). Time is the measured one. CASE is a name or a
-glob, as in --case of pawl run.
-
-Ceilings are those that the card is sold with. Of a CPU none is known: --bandwidth and
---peak give those that you have measured.
-
-Exit code: 0, or 2 if there is nothing to draw.`,
-		Example: `  pawl roofline
-  pawl roofline 'attention/*' -o attention.svg
-  pawl roofline --record results/current.json --bandwidth 38 --peak 95`,
-		Args: cobra.ArbitraryArgs,
-		RunE: func(_ *cobra.Command, args []string) error { return f.run(args) },
-	}
-	fl := cmd.Flags()
-	fl.StringVar(&f.record, "record", "", "draw this run record `file`, and no profiles (default: results/current.json)")
-	fl.StringVarP(&f.out, "out", "o", "", "write the picture to this `file`, .png or .svg (default: results/roofline.png)")
-	fl.Float64Var(&f.bandwidth, "bandwidth", 0, "the device's memory bandwidth in `GB/s`, as you measured it")
-	fl.Float64Var(&f.peak, "peak", 0, "the device's peak in `GFLOP/s`, as you measured it")
-	return cmd
+// register adds the flags that only --roofline uses.
+func (f *rooflineFlags) register(fl *pflag.FlagSet) {
+	fl.StringVar(&f.record, "record", "", "with --roofline: draw this run record `file`, and no profiles (default: results/current.json)")
+	fl.StringVarP(&f.out, "out", "o", "", "with --roofline: write the picture to this `file`, .png or .svg (default: results/roofline.png)")
+	fl.Float64Var(&f.bandwidth, "bandwidth", 0, "with --roofline: the device's memory bandwidth in `GB/s`, as you measured it")
+	fl.Float64Var(&f.peak, "peak", 0, "with --roofline: the device's peak in `GFLOP/s`, as you measured it")
 }
 
 func (f *rooflineFlags) run(globs []string) error {
 	out := cmp.Or(f.out, filepath.Join("results", "roofline.png"))
 	write, err := roofWriter(out)
 	if err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	if f.bandwidth < 0 || f.peak < 0 {
-		return usageError{errors.New("--bandwidth and --peak are speeds: want more than 0")}
+		return command.Usage(errors.New("--bandwidth and --peak must be more than 0"))
 	}
 	roof, used, err := f.gather(globs)
 	if err != nil {
@@ -83,18 +62,18 @@ func (f *rooflineFlags) run(globs []string) error {
 		if len(globs) > 0 {
 			of = fmt.Sprintf(" that matches %q", globs)
 		}
-		return exitError{exitNoAnswer, fmt.Errorf("there is no case to draw in %s%s\n  %s", strings.Join(used, " and "), of,
-			"a case needs flops and bytes in the suite, or a profile (pawl profile CASE), and a time")}
+		return command.Exit(command.ExitNoAnswer, fmt.Errorf("no case to draw in %s%s\n  %s", strings.Join(used, " and "), of,
+			"a case needs a time, and either flops and bytes in the suite or a profile (pawl profile CASE)"))
 	}
 	var b bytes.Buffer // buffered, so that a failed picture leaves the old file unchanged
 	if err := write(&b, roof); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
-		return fmt.Errorf("write picture: %w", err)
+		return fmt.Errorf("cannot write the picture: %w", err)
 	}
 	if err := os.WriteFile(out, b.Bytes(), 0o644); err != nil {
-		return fmt.Errorf("write picture: %w", err)
+		return fmt.Errorf("cannot write the picture: %w", err)
 	}
 	return f.show(roof, used, out)
 }
@@ -107,7 +86,7 @@ func roofWriter(path string) (func(io.Writer, *report.Roofline) error, error) {
 	case ".svg":
 		return report.RooflineSVG, nil
 	default:
-		return nil, fmt.Errorf("%s: its ending does not say what to draw: want .png or .svg", path)
+		return nil, fmt.Errorf("%s: unknown extension: expected .png or .svg", path)
 	}
 }
 
@@ -120,7 +99,7 @@ func (f *rooflineFlags) gather(globs []string) (*report.Roofline, []string, erro
 	case errors.Is(err, fs.ErrNotExist) && f.record == "":
 		run = nil
 	case err != nil:
-		return nil, nil, usageError{err}
+		return nil, nil, command.Usage(err)
 	}
 	var kept keptProfiles
 	if f.record == "" {
@@ -131,7 +110,7 @@ func (f *rooflineFlags) gather(globs []string) (*report.Roofline, []string, erro
 		kept.whys = slices.DeleteFunc(kept.whys, func(w report.Why) bool { return len(report.RooflineOf([]report.Why{w}).Points) == 0 })
 	}
 	if run == nil && kept.files == 0 {
-		return nil, nil, usageError{errors.New("there is neither results/current.json nor a profile in results/nsight: pawl run or pawl bench measures, --record names another record")}
+		return nil, nil, command.Usage(errors.New("no results/current.json and no profile in results/nsight: run `pawl run` or `pawl bench`, or name another record with --record"))
 	}
 	roof := &report.Roofline{}
 	var used []string
@@ -141,7 +120,7 @@ func (f *rooflineFlags) gather(globs []string) (*report.Roofline, []string, erro
 	}
 	if kept.files > 0 {
 		roof.Join(report.RooflineOf(kept.whys))
-		used = append(used, fmt.Sprintf("%s in %s", report.Plural(kept.files, "profile"), filepath.Join("results", "nsight")))
+		used = append(used, fmt.Sprintf("%s in %s", words.Plural(kept.files, "profile"), filepath.Join("results", "nsight")))
 	}
 	roof.Notes = append(roof.Notes, kept.notes...)
 	return roof, used, nil
@@ -163,14 +142,14 @@ func wantedCases(globs []string) func(name, benchmark string) bool {
 // show prints the same as the picture, as text.
 func (f *rooflineFlags) show(roof *report.Roofline, used []string, out string) error {
 	var b strings.Builder
-	style := f.style()
+	style := f.Style()
 	if err := report.Table(&b, style, []bool{false, false, true, true, true, false}, roof.Rows()); err != nil {
 		return err
 	}
 	for _, note := range roof.Remarks() {
 		b.WriteString(style.Faint("note: "+note) + "\n")
 	}
-	fmt.Fprintf(&b, "made of %s\npicture: %s\n", strings.Join(used, " and "), out)
+	fmt.Fprintf(&b, "drawn from %s\npicture: %s\n", strings.Join(used, " and "), out)
 	_, err := io.WriteString(f.Out, b.String())
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
 	"github.com/goatnote-inc/pawl/internal/report"
@@ -32,7 +33,7 @@ func (k *keptProfiles) has(name string) bool {
 // note records an error. A few are enough to show what is wrong.
 func (k *keptProfiles) note(err error) {
 	if len(k.notes) < 3 {
-		k.notes = append(k.notes, report.Sanitize(err.Error()))
+		k.notes = append(k.notes, words.Sanitize(err.Error()))
 	}
 }
 
@@ -45,7 +46,7 @@ func readProfiles(folder string, run *measure.Run, wanted func(name, benchmark s
 		return kept, nil
 	}
 	if err != nil {
-		return kept, fmt.Errorf("read profiles: %w", err)
+		return kept, fmt.Errorf("cannot read profiles: %w", err)
 	}
 	old := 0
 	for _, e := range entries {
@@ -70,7 +71,7 @@ func readProfiles(folder string, run *measure.Run, wanted func(name, benchmark s
 		}
 	}
 	if old > 0 {
-		kept.notes = append(kept.notes, fmt.Sprintf("%s of another commit or device left out", report.Plural(old, "profile")))
+		kept.notes = append(kept.notes, fmt.Sprintf("%s of another commit or device skipped", words.Plural(old, "profile")))
 	}
 	return kept, nil
 }
@@ -78,12 +79,12 @@ func readProfiles(folder string, run *measure.Run, wanted func(name, benchmark s
 func readProfile(path string) (*profile.Profile, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("read profile: %w", err)
+		return nil, fmt.Errorf("cannot read profile: %w", err)
 	}
 	defer file.Close()
 	p, err := profile.ReadJSON(file)
 	if err != nil {
-		return nil, fmt.Errorf("read profile %s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return p, nil
 }

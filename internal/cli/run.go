@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/ledger"
 	"github.com/goatnote-inc/pawl/internal/judge/loop"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
@@ -38,50 +39,50 @@ func newRun(g *globals) *cobra.Command {
 	f := runFlags{benchFlags: benchFlags{globals: g}}
 	cmd := &cobra.Command{
 		Use:   "run",
-		Short: "The whole loop: build, check, measure, decide, keep, report",
-		Long: `Builds the working tree and its base, looks at the kernels (pawl preflight) and for
-wrong results (pawl fuzz), each a stop, measures both side by side in rounds of fresh
-processes, and decides case by case: regression, improvement, maintained, or no answer.
-Cases without an answer get more rounds, as the suite says (up to 64).
+		Short: "Run the whole loop: build, check, measure, decide, save, report",
+		Long: `Builds the working tree and its base, then runs static checks (pawl preflight) and
+correctness checks (pawl fuzz); either can stop the run. Measures both side by side in
+rounds of fresh processes, and decides case by case: regression, improvement, maintained,
+or no answer. Cases without an answer get more rounds, as set in the suite (up to 64).
 
-Where the suite keeps baselines, the baseline's commit is measured too: a gain on the
-main branch is confirmed with fresh rounds, and moves it.
+If the suite keeps baselines, the commit of the baseline is measured too. A gain on the
+main branch is confirmed with fresh rounds, and then moves the baseline.
 
 Cases that changed are profiled on both sides, the worst first (pawl profile), and the
-report begins with the reason.
+report starts with the reason.
 
 Writes current.json (every sample), verdict.json, ratchet_report.md and report.html, and
-nsight/CASE.{json,txt,ncu-rep,png} for what was profiled; account.json says what it took
-and cost (pawl cost).
+nsight/CASE.{json,txt,ncu-rep,png} for profiled cases. account.json has the time and the
+cost of the run (pawl ci cost).
 
 Exit code: 0 maintained, improved, new or identical; 1 a regression, a broken or a
 missing case; 2 no answer, or the base does not work.`,
 		Example: `  pawl run                    # against the merge base with the main branch
   pawl run --base HEAD~1
   pawl run --budget 5m --out results
-  pawl run --dry-run          # what it would do, how long and what it would cost`,
+  pawl run --dry-run          # show the plan, its time and its cost`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
 	fl := cmd.Flags()
 	f.addMeasureFlags(fl)
 	f.liveFlag(fl)
-	fl.StringVar(&f.cases, "case", "", "judge only cases whose name, or benchmark, matches this `glob`")
+	fl.StringVar(&f.cases, "case", "", "judge only cases whose name or benchmark matches this `glob`")
 	fl.StringVar(&f.base, "base", "", "`commit` to judge against (default: the merge base with the main branch)")
-	fl.StringVarP(&f.dir, "out", "o", "", "`folder` for everything that is written (default results)")
-	fl.BoolVar(&f.force, "force-measure", false, "measure also when both sides are identical")
-	fl.BoolVar(&f.strict, "strict", false, "fail also when the base is slower than the baseline (drift)")
-	fl.BoolVar(&f.main, "main", false, "this commit is on the main branch: baselines may move (default: found out)")
-	fl.BoolVar(&f.noKeep, "no-keep", false, "write no baselines, and read them as this clone fetched them: a job without credentials can (see pawl baseline move)")
-	fl.DurationVar(&f.fuzz, "fuzz", 30*time.Second, "`time` for looking for wrong results before measuring; 0 for none")
-	fl.DurationVar(&f.why, "profile", 5*time.Minute, "`time` for profiling cases that changed, the worst first; 0 for none")
-	fl.StringVar(&f.accept, "accept", "", "your `reason` to take a changed definition, or a gain above 10 times; it stays in the record")
-	fl.BoolVar(&f.json, "json", false, "the verdicts as JSON on stdout, events as JSON lines on stderr")
+	fl.StringVarP(&f.dir, "out", "o", "", "`folder` for all output (default results)")
+	fl.BoolVar(&f.force, "force-measure", false, "measure even if both sides are identical")
+	fl.BoolVar(&f.strict, "strict", false, "also fail if the base is slower than the baseline (drift)")
+	fl.BoolVar(&f.main, "main", false, "this commit is on the main branch: baselines may move (default: detected)")
+	fl.BoolVar(&f.noKeep, "no-keep", false, "write no baselines, and read them as this clone fetched them, for a job without credentials (see pawl baseline move)")
+	fl.DurationVar(&f.fuzz, "fuzz", 30*time.Second, "`time` for checking results before measuring; 0 for none")
+	fl.DurationVar(&f.why, "profile", 5*time.Minute, "`time` for profiling changed cases, the worst first; 0 for none")
+	fl.StringVar(&f.accept, "accept", "", "your `reason` to accept a changed definition, or a gain of more than 10x; it stays in the record")
+	fl.BoolVar(&f.json, "json", false, "print the verdicts as JSON on stdout, events as JSON lines on stderr")
 	return cmd
 }
 
 func (f *runFlags) run(ctx context.Context) error {
 	if err := errors.Join(f.checkNumbers(), f.checkLive()); err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	s, path, err := loadSuite(f.suite)
 	if err != nil {
@@ -89,7 +90,7 @@ func (f *runFlags) run(ctx context.Context) error {
 	}
 	if f.base == "" {
 		if f.base, err = f.findBase(ctx, nil); err != nil {
-			return exitError{exitNoAnswer, fmt.Errorf("nothing to judge against: %w\n  --base REF names a commit; pawl bench measures without one", err)}
+			return command.Exit(command.ExitNoAnswer, fmt.Errorf("nothing to judge against: %w\n  name a commit with --base REF, or measure without one: pawl bench", err))
 		}
 	}
 	o := f.options(s, path)
@@ -144,7 +145,7 @@ func (f *runFlags) gate(ctx context.Context, s *suite.Suite, o runner.Options) (
 		}
 	}
 	if err := p.Check(); err != nil {
-		return gate, usageError{fmt.Errorf("policy of the suite: %w", err)}
+		return gate, command.Usage(fmt.Errorf("policy of the suite: %w", err))
 	}
 	if s.Baseline.Keep == "none" {
 		return gate, nil

@@ -10,43 +10,32 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 	"github.com/goatnote-inc/pawl/internal/learn/lesson"
-	"github.com/goatnote-inc/pawl/internal/report"
 )
 
 func newSession(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "session",
 		Short: "Keep a journal of the work on a kernel",
-		Long: `A session is a piece of work on a kernel, from its start to its end. While one is open,
-every command of pawl leaves an entry in its journal by itself: what ran, what had changed
-since the last measurement, what came of it, who did it, how long it took and what it
-cost. pawl next says what to do, and stops at the gates.
+		Long: `A session is a piece of work on a kernel, from start to end. While one is open, every pawl
+command adds an entry to its journal: what ran, what had changed since the last
+measurement, the result, who ran it, how long it took and what it cost. pawl session next
+says what to do, and stops at the gates.
 
-Journals are .pawl/sessions/ID.jsonl. Git does not see one before its session has ended.
-Lines are only ever added, each names the one before, and what looks like a secret is left
-out.`,
+Journals are .pawl/sessions/ID.jsonl. Git does not see a journal until its session has
+ended. Lines are only added, each names the one before, and what looks like a secret is
+left out.`,
 		Example: `  pawl session start --goal "softmax 1.2 times as fast as torch" --target 1.2 --plan 4h
   pawl session note "the tile may be too small" --fix low-occupancy/1
   pawl session status
   pawl session end --outcome better "BLOCK_M 128 helps, 256 spills"
   pawl session show`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			return usageError{fmt.Errorf("there is no command %q\n  %s --help shows what there is", "session "+args[0], c.CommandPath())}
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	for _, sub := range []*cobra.Command{
-		newSessionStart(g), newSessionStatus(g), newSessionNote(g), newSessionEnd(g), newSessionList(g), newSessionShow(g), newSessionVerify(g),
-	} {
-		sub.Args = checked(sub.Args)
-		cmd.AddCommand(sub)
-	}
-	return cmd
+	return command.Group(cmd, newSessionStart(g), newNext(g), newGates(g), newSessionNote(g), newSessionStatus(g), newSessionEnd(g),
+		newSessionList(g), newSessionShow(g), newSessionReport(g), newChecklist(g), newGuide(g), newSessionVerify(g))
 }
 
 type sessionNote struct {
@@ -59,8 +48,8 @@ func newSessionNote(g *globals) *cobra.Command {
 	f := sessionNote{globals: g}
 	cmd := &cobra.Command{
 		Use:   "note TEXT",
-		Short: "Write something down, or say what is tried next",
-		Long: `Adds what you think, saw or decided to the journal. --fix and --lesson say what you try
+		Short: "Write a note, or record what you try next",
+		Long: `Adds what you think, saw or decided to the journal. --fix and --lesson record what you try
 next: what is measured afterwards is its outcome, and the model learns from it.`,
 		Example: `  pawl session note "the compiler spills at 256 threads"
   pawl session note "pad the tile" --fix bank-conflicts/1
@@ -69,9 +58,9 @@ next: what is measured afterwards is its outcome, and the model learns from it.`
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, strings.Join(args, " ")) },
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.fix, "fix", "", "the fix that is tried next, by its `id`: rule/number (pawl learn next lists them)")
-	fl.StringVar(&f.lesson, "lesson", "", "the lesson that is followed next, by its `name` (pawl lesson list)")
-	fl.BoolVar(&f.json, "json", false, "the entry as JSON")
+	fl.StringVar(&f.fix, "fix", "", "`id` of the fix that you try next: rule/number (pawl session next --fixes lists them)")
+	fl.StringVar(&f.lesson, "lesson", "", "`name` of the lesson that you follow next (pawl lesson list)")
+	fl.BoolVar(&f.json, "json", false, "print the entry as JSON")
 	return cmd
 }
 
@@ -79,11 +68,11 @@ func (f *sessionNote) run(cmd *cobra.Command, text string) error {
 	n := journal.Noted{Text: strings.TrimSpace(text), Fix: f.fix, Lesson: f.lesson}
 	switch rule, number, ok := strings.Cut(f.fix, "/"); {
 	case n == journal.Noted{}:
-		return usageError{errors.New("nothing to note: write a text, --fix ID or --lesson NAME")}
+		return command.Usage(errors.New("nothing to note: give a text, --fix ID or --lesson NAME"))
 	case f.fix != "" && (!ok || rule == "" || number == "" || strings.ContainsAny(f.fix, " \t\n")):
-		return usageError{fmt.Errorf("--fix %q: write it like bank-conflicts/1", f.fix)}
+		return command.Usage(fmt.Errorf("--fix %q: expected a form like bank-conflicts/1", f.fix))
 	case strings.ContainsAny(f.lesson, " \t\n/\\"):
-		return usageError{fmt.Errorf("--lesson %q is no name of a lesson: pawl lesson list has them", f.lesson)}
+		return command.Usage(fmt.Errorf("--lesson %q is not the name of a lesson: see `pawl lesson list`", f.lesson))
 	}
 	w, root, err := f.sessionOf(cmd)
 	if err != nil {
@@ -93,7 +82,7 @@ func (f *sessionNote) run(cmd *cobra.Command, text string) error {
 		return err
 	}
 	if f.json {
-		return writeJSON(f.Out, lastEntry(w))
+		return command.WriteJSON(f.Out, lastEntry(w))
 	}
 	_, err = fmt.Fprintln(f.Out, "noted")
 	return err
@@ -107,7 +96,7 @@ func lastEntry(w *journal.Writer) journal.Entry {
 // sessionError returns a usage error if no session is open, and a failed check if the journal was changed.
 func sessionError(err error) error {
 	if errors.Is(err, journal.ErrNoSession) {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	return brokenAnswer(err)
 }
@@ -115,7 +104,7 @@ func sessionError(err error) error {
 // brokenAnswer gives the error of a changed journal the exit code of a failed check.
 func brokenAnswer(err error) error {
 	if _, ok := errors.AsType[*journal.BrokenError](err); ok {
-		return exitError{exitFailed, fmt.Errorf("the journal is not as it was written: %w\n  git log shows who changed it; pawl session list still names the others", err)}
+		return command.Exit(command.ExitFailed, fmt.Errorf("the journal is altered or damaged: %w\n  git log shows who changed it; `pawl session list` still lists the others", err))
 	}
 	return err
 }
@@ -131,13 +120,13 @@ func newSessionEnd(g *globals) *cobra.Command {
 	f := sessionEnd{globals: g}
 	cmd := &cobra.Command{
 		Use:   "end [TEXT]",
-		Short: "Close the session, and keep its journal where git sees it",
-		Long: `Ends the session with what came of it: reached (the target), better (faster, not as
-wanted), stopped (at a gate), lost (the host died, or nobody came back) or nothing (nothing
-is faster). Without --outcome it is found out from what was measured.
+		Short: "End the session, and put its journal where git sees it",
+		Long: `Ends the session with an outcome: reached (the target), better (faster, but not as wanted),
+stopped (at a gate), lost (the host died, or the work was abandoned) or nothing (nothing is
+faster). Without --outcome it is derived from the measurements.
 
-The journal moves to .pawl/sessions, to be committed with the change. What the best
-confirmed attempt taught is drafted as a lesson in .pawl/lessons.`,
+The journal moves to .pawl/sessions, to be committed with the change. The best confirmed
+attempt is drafted as a lesson in .pawl/lessons.`,
 		Example: `  pawl session end
   pawl session end --outcome better "BLOCK_M 128 helps, 256 spills"
   pawl session end --outcome lost "the spot host went away during the build"`,
@@ -145,9 +134,9 @@ confirmed attempt taught is drafted as a lesson in .pawl/lessons.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, strings.Join(args, " ")) },
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.outcome, "outcome", "", "`what` came of it: reached, better, stopped, lost or nothing (default: found out)")
-	fl.BoolVar(&f.noLesson, "no-lesson", false, "draft no lesson")
-	fl.BoolVar(&f.json, "json", false, "the answer as JSON")
+	fl.StringVar(&f.outcome, "outcome", "", "`outcome` of the session: reached, better, stopped, lost or nothing (default: derived from the measurements)")
+	fl.BoolVar(&f.noLesson, "no-lesson", false, "do not draft a lesson")
+	fl.BoolVar(&f.json, "json", false, "print JSON")
 	return cmd
 }
 
@@ -157,14 +146,14 @@ func (f *sessionEnd) run(cmd *cobra.Command, text string) error {
 	switch outcome {
 	case "", journal.Reached, journal.Better, journal.Stopped, journal.Lost, journal.Nothing:
 	default:
-		return usageError{fmt.Errorf("--outcome %q: take reached, better, stopped, lost or nothing", f.outcome)}
+		return command.Usage(fmt.Errorf("unknown --outcome %q (known: reached, better, stopped, lost, nothing)", f.outcome))
 	}
 	w, root, err := f.sessionOf(cmd)
 	if err != nil {
 		return sessionError(err)
 	}
 	what := f.currentState(ctx, w, root)
-	what.Command, what.Args = "session end", argsOf(cmd, f.args)
+	what.Command, what.Args = "session end", argsOf(cmd, f.Args)
 	if outcome == "" || outcome == journal.Reached || outcome == journal.Better { // giving up is always allowed
 		if err := f.checkGates(ctx, w, root, what); err != nil {
 			return err
@@ -203,23 +192,23 @@ func (f *sessionEnd) draft(root string, s *journal.Session) (string, error) {
 func (f *sessionEnd) show(ctx context.Context, s *journal.Session, note string) error {
 	sum := journal.Sum(s, f.now())
 	if f.json {
-		return writeJSON(f.Out, struct {
+		return command.WriteJSON(f.Out, struct {
 			Session journal.Summary `json:"session"`
 			Path    string          `json:"path"`
 			Note    string          `json:"note,omitempty"`
 		}{sum, filepath.ToSlash(s.Path), note})
 	}
-	style := f.style()
+	style := f.Style()
 	fmt.Fprintf(f.Out, "%s: %s, %s\n", style.Bold("session "+s.ID+" has ended"), outcomeText(*s.Ended), spentText(sum))
 	fmt.Fprintf(f.Out, "journal: %s\n", s.Path)
 	if s.Ended.Lesson != "" {
-		fmt.Fprintf(f.Out, "lesson:  .pawl/lessons/%s.md, drafted from its best attempt: read it and put it right\n", report.Sanitize(s.Ended.Lesson))
+		fmt.Fprintf(f.Out, "lesson:  .pawl/lessons/%s.md, drafted from its best attempt: read and correct it\n", words.Sanitize(s.Ended.Lesson))
 	}
 	if note != "" {
-		fmt.Fprintln(f.Err, style.Warn("note: ")+report.Sanitize(note))
+		fmt.Fprintln(f.Err, style.Warn("note: ")+words.Sanitize(note))
 	}
 	if _, err := gitOutput(ctx, ".", "check-ignore", "-q", s.Path); err == nil {
-		fmt.Fprintln(f.Err, style.Warn("note: ")+"git ignores the journal: write !/.pawl/sessions/ into .gitignore to keep it with the change")
+		fmt.Fprintln(f.Err, style.Warn("note: ")+"git ignores the journal: add !/.pawl/sessions/ to .gitignore to keep it with the change")
 	} else {
 		folders := journal.Dir
 		if s.Ended.Lesson != "" { // git refuses to add a folder that does not exist

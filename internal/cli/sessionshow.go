@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/learn/gates"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 	"github.com/goatnote-inc/pawl/internal/learn/page"
@@ -30,14 +32,14 @@ func newSessionStatus(g *globals) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Where the open session stands",
-		Long: `Says how long the session goes on, what it has spent, what changed since the last
+		Short: "Show the state of the open session",
+		Long: `Shows how long the session has been open, what it has spent, what changed since the last
 measurement, and the one thing to do now.`,
 		Example: `  pawl session status
   pawl session status --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return sessionStatus(cmd, g, asJSON) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "the answer as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
@@ -69,16 +71,16 @@ func sessionStatus(cmd *cobra.Command, g *globals, asJSON bool) error {
 		Last: s.Last().Format("2006-01-02T15:04:05Z"), Hosts: hostsOf(s), Changes: what.Changes, Step: gates.Next(st.status), Gates: st.status,
 	}
 	if asJSON {
-		return writeJSON(g.Out, doc)
+		return command.WriteJSON(g.Out, doc)
 	}
-	style := g.style()
+	style := g.Style()
 	fmt.Fprintf(g.Out, "%s: %s\n", style.Bold("session "+s.ID), spentText(sum))
 	for _, line := range startedLines(s.Started) {
 		if line != "" {
-			fmt.Fprintln(g.Out, "  "+report.Sanitize(line))
+			fmt.Fprintln(g.Out, "  "+words.Sanitize(line))
 		}
 	}
-	fmt.Fprintf(g.Out, "  %s, %s; the last %s ago\n", report.Plural(sum.Entries, "entry"), report.Plural(sum.Attempts, "attempt"), minutesText(now.Sub(s.Last()).Minutes()))
+	fmt.Fprintf(g.Out, "  %s, %s; last entry %s ago\n", words.Plural(sum.Entries, "entry"), words.Plural(sum.Attempts, "attempt"), minutesText(now.Sub(s.Last()).Minutes()))
 	if b := s.Budget; b != nil {
 		fmt.Fprintln(g.Out, "  "+budgetText(*b, sum))
 	}
@@ -86,7 +88,7 @@ func sessionStatus(cmd *cobra.Command, g *globals, asJSON bool) error {
 		fmt.Fprintln(g.Out, "  changed since the last measurement: "+changesText(what.Changes))
 	}
 	if hosts := doc.Hosts; len(hosts) > 0 && hosts[len(hosts)-1] != what.Host {
-		fmt.Fprintln(g.Out, "  "+style.Warn("this is another host than "+report.Sanitize(hosts[len(hosts)-1]))+": look at it before long work")
+		fmt.Fprintln(g.Out, "  "+style.Warn("this session was last on another host, "+words.Sanitize(hosts[len(hosts)-1]))+": check this host before long work")
 	}
 	return (&nextFlags{globals: g}).show(doc.Step)
 }
@@ -108,7 +110,7 @@ func budgetText(b journal.Budget, s journal.Summary) string {
 		parts = append(parts, fmt.Sprintf("%s of %s on the device", secondsText(s.Device), secondsText(b.Seconds)))
 	}
 	if b.Dollars > 0 {
-		parts = append(parts, fmt.Sprintf("%s of %s", report.Dollars(s.Dollars), report.Dollars(b.Dollars)))
+		parts = append(parts, fmt.Sprintf("%s of %s", words.Dollars(s.Dollars), words.Dollars(b.Dollars)))
 	}
 	return "spent: " + strings.Join(parts, ", ")
 }
@@ -117,13 +119,13 @@ func newSessionList(g *globals) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "All sessions, the newest last",
-		Long:  `Lists the sessions of this repository with what came of them and what they took.`,
+		Short: "List all sessions, the newest last",
+		Long:  `Lists the sessions of this repository with their time, attempts and outcome.`,
 		Example: `  pawl session list
   pawl session list --json | jq '.sessions[] | select(.ended.outcome == "lost")'`,
 		RunE: func(*cobra.Command, []string) error { return sessionList(g, asJSON) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "the answer as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
@@ -133,10 +135,10 @@ func sessionList(g *globals, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		return writeJSON(g.Out, map[string]any{"sessions": append([]journal.Summary{}, list...)})
+		return command.WriteJSON(g.Out, map[string]any{"sessions": append([]journal.Summary{}, list...)})
 	}
 	if len(list) == 0 {
-		_, err := fmt.Fprintln(g.Out, "no session yet: pawl session start begins one")
+		_, err := fmt.Fprintln(g.Out, "no session yet: run `pawl session start`")
 		return err
 	}
 	rows := [][]string{{"session", "by", "benchmark", "took", "device", "attempts", "outcome"}}
@@ -144,7 +146,7 @@ func sessionList(g *globals, asJSON bool) error {
 		outcome := "open"
 		switch {
 		case s.Broken != "":
-			outcome = "not as it was written"
+			outcome = "altered or damaged"
 		case s.Ended != nil:
 			outcome = outcomeText(*s.Ended)
 		}
@@ -152,9 +154,9 @@ func sessionList(g *globals, asJSON bool) error {
 		if s.Device > 0 {
 			device = secondsText(s.Device)
 		}
-		rows = append(rows, []string{s.ID, actorText(s.By), cmp.Or(report.Sanitize(s.Benchmark), "all"), minutesText(s.Minutes), device, fmt.Sprint(s.Attempts), outcome})
+		rows = append(rows, []string{s.ID, actorText(s.By), cmp.Or(words.Sanitize(s.Benchmark), "all"), minutesText(s.Minutes), device, fmt.Sprint(s.Attempts), outcome})
 	}
-	return report.Table(g.Out, g.style(), []bool{false, false, false, true, true, true, false}, rows)
+	return report.Table(g.Out, g.Style(), []bool{false, false, false, true, true, true, false}, rows)
 }
 
 func newSessionShow(g *globals) *cobra.Command {
@@ -162,12 +164,13 @@ func newSessionShow(g *globals) *cobra.Command {
 	var html string
 	cmd := &cobra.Command{
 		Use:   "show [ID]",
-		Short: "What happened in a session, entry by entry",
-		Long: `Tells a session as a timeline: what was run, what had changed, what came of it, where a
-gate stopped. Without an ID it is the open session, or the last. A part of the ID will do.
+		Short: "Show what happened in a session, entry by entry",
+		Long: `Shows a session as a timeline: what was run, what had changed, the results, and where a gate
+stopped it. Without an ID it shows the open session, or the last one. Part of the ID is
+enough.
 
---html writes a page for whoever asks what an agent did: what it spent and claimed, and
-beside each claim what the records say.`,
+--html writes a page for reviewing what an agent did: what it spent and claimed, and next to
+each claim what the records say.`,
 		Example: `  pawl session show
   pawl session show 3f9a01
   pawl session show --md > session.md
@@ -183,7 +186,7 @@ beside each claim what the records say.`,
 			case html != "":
 				shown = writeFile(html, func(w io.Writer) error { return page.Session(w, s, err, g.now()) })
 			case asJSON:
-				shown = writeJSON(g.Out, map[string]any{"summary": journal.Sum(s, g.now()), "entries": s.Entries, "intact": err == nil})
+				shown = command.WriteJSON(g.Out, map[string]any{"summary": journal.Sum(s, g.now()), "entries": s.Entries, "intact": err == nil})
 			case markdown:
 				shown = sessionMarkdown(g.Out, s, g)
 			default:
@@ -192,9 +195,9 @@ beside each claim what the records say.`,
 			return errors.Join(shown, err)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "the entries as JSON")
-	cmd.Flags().BoolVar(&markdown, "md", false, "Markdown, for a pull request")
-	cmd.Flags().StringVar(&html, "html", "", "write a page to this `file`: claims beside evidence")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the entries as JSON")
+	cmd.Flags().BoolVar(&markdown, "md", false, "print Markdown, for a pull request")
+	cmd.Flags().StringVar(&html, "html", "", "write a page to this `file`: claims next to evidence")
 	return cmd
 }
 
@@ -202,7 +205,7 @@ beside each claim what the records say.`,
 func findSession(g *globals, id string) (*journal.Session, error) {
 	path, err := g.sessionFolder().Find(id)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, command.Usage(err)
 	}
 	s, err := journal.ReadFile(path)
 	return s, brokenAnswer(err)
@@ -210,14 +213,14 @@ func findSession(g *globals, id string) (*journal.Session, error) {
 
 // sessionTimeline prints a session for a terminal.
 func sessionTimeline(w io.Writer, s *journal.Session, g *globals) error {
-	style := g.style()
+	style := g.Style()
 	sum := journal.Sum(s, g.now())
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s, %s\n", style.Bold("session "+s.ID), s.Began.Format("2006-01-02 15:04 MST"), spentText(sum))
 	var by journal.Actor
 	for _, e := range s.Entries {
 		what, lines := describeEntry(e)
-		what = report.Sanitize(what)
+		what = words.Sanitize(what)
 		took := ""
 		switch {
 		case e.Refused != nil:
@@ -236,7 +239,7 @@ func sessionTimeline(w io.Writer, s *journal.Session, g *globals) error {
 		}
 		fmt.Fprintf(&b, "%8s  %s%s%s\n", sinceText(s, e), what, took, who)
 		for _, line := range lines {
-			if line = report.Sanitize(line); line != "" {
+			if line = words.Sanitize(line); line != "" {
 				fmt.Fprintf(&b, "%8s    %s\n", "", line)
 			}
 		}
@@ -259,16 +262,16 @@ func sessionMarkdown(w io.Writer, s *journal.Session, g *globals) error {
 	if s.Ended != nil {
 		b.WriteString(": " + outcomeText(*s.Ended))
 	}
-	b.WriteString("\n\n| time | by | what | came of it |\n| --- | --- | --- | --- |\n")
+	b.WriteString("\n\n| time | by | what | result |\n| --- | --- | --- | --- |\n")
 	for _, e := range s.Entries {
 		what, lines := describeEntry(e)
 		var told []string
 		for _, line := range lines {
-			if line = report.Sanitize(line); line != "" {
-				told = append(told, report.MarkdownText(line))
+			if line = words.Sanitize(line); line != "" {
+				told = append(told, words.MarkdownText(line))
 			}
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", sinceText(s, e), report.MarkdownText(actorText(e.Actor)), report.MarkdownCode(what), strings.Join(told, "<br>"))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", sinceText(s, e), words.MarkdownText(actorText(e.Actor)), words.MarkdownCode(what), strings.Join(told, "<br>"))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -278,18 +281,18 @@ func newSessionVerify(g *globals) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "verify [ID]",
-		Short: "Whether journals are as they were written",
-		Long: `Checks the chain of a journal, or of all: every line names the digest of the one before.
-A journal that was changed, added to in the middle or cut is told with its line. Whoever
-writes a whole journal anew can make a chain that holds: git has who committed it.
+		Short: "Check that journals are unaltered",
+		Long: `Checks the chain of a journal, or of all journals: every line has the digest of the line
+before. For a journal that was changed, extended in the middle or cut, it shows the line. A
+journal that was rewritten as a whole can have a valid chain: git shows who committed it.
 
-Exit code: 0 all are as they were written, 1 one is not.`,
+Exit code: 0 if all are unaltered, 1 if one is not.`,
 		Example: `  pawl session verify
   pawl session verify 3f9a01 --json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return sessionVerify(g, append(args, "")[0], asJSON) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "the answer as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
@@ -310,7 +313,7 @@ func sessionVerify(g *globals, id string, asJSON bool) error {
 	if id != "" {
 		path, err := g.sessionFolder().Find(id)
 		if err != nil {
-			return usageError{err}
+			return command.Usage(err)
 		}
 		paths = []string{path}
 	}
@@ -331,12 +334,12 @@ func sessionVerify(g *globals, id string, asJSON bool) error {
 		list = append(list, v)
 	}
 	if asJSON {
-		err = writeJSON(g.Out, map[string]any{"intact": bad == 0, "journals": list})
+		err = command.WriteJSON(g.Out, map[string]any{"intact": bad == 0, "journals": list})
 	} else {
 		err = writeVerified(g, list, bad)
 	}
 	if err == nil && bad > 0 {
-		return exitError{exitFailed, fmt.Errorf("%w: %d of %d journals are not as they were written", errReported, bad, len(list))}
+		return command.Exit(command.ExitFailed, fmt.Errorf("%w: %d of %d journals are altered or damaged", command.ErrReported, bad, len(list)))
 	}
 	return err
 }
@@ -344,9 +347,9 @@ func sessionVerify(g *globals, id string, asJSON bool) error {
 func writeVerified(g *globals, list []verified, bad int) error {
 	for _, v := range list {
 		if !v.Intact {
-			fmt.Fprintf(g.Out, "%s %s:%d: %s\n", g.style().Bad("broken"), v.Path, v.Line, report.Sanitize(v.Why))
+			fmt.Fprintf(g.Out, "%s %s:%d: %s\n", g.Style().Bad("broken"), v.Path, v.Line, words.Sanitize(v.Why))
 		}
 	}
-	_, err := fmt.Fprintf(g.Out, "%s, %d intact\n", report.Plural(len(list), "journal"), len(list)-bad)
+	_, err := fmt.Fprintf(g.Out, "%s, %d intact\n", words.Plural(len(list), "journal"), len(list)-bad)
 	return err
 }

@@ -14,11 +14,12 @@ import (
 
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/base/spell"
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/kernel/device"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 	"github.com/goatnote-inc/pawl/internal/learn/model"
-	"github.com/goatnote-inc/pawl/internal/report"
 )
 
 type sessionStart struct {
@@ -38,11 +39,11 @@ func newSessionStart(g *globals) *cobra.Command {
 	f := sessionStart{globals: g}
 	cmd := &cobra.Command{
 		Use:   "start",
-		Short: "Begin a session on a kernel",
-		Long: `Opens a journal. From now on every command of pawl in this folder leaves an entry, pawl
-next says what to do, and a gate that says no stops what should not be done yet.
+		Short: "Start a session on a kernel",
+		Long: `Opens a journal. From now on every pawl command in this folder adds an entry, pawl session next
+says what to do, and gates stop what should not be done yet.
 
-There is one open session at a time in a working tree.`,
+A working tree has at most one open session.`,
 		Example: `  pawl session start
   pawl session start --goal "1.2 times as fast as sdpa" --benchmark attention --target 1.2
   pawl session start --plan 4h --budget-seconds 1200 --budget-dollars 2`,
@@ -51,20 +52,20 @@ There is one open session at a time in a working tree.`,
 	fl := cmd.Flags()
 	f.given = fl
 	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
-	fl.StringVar(&f.goal, "goal", "", "what you want, in your own `words`")
-	fl.StringVar(&f.benchmark, "benchmark", "", "the `name` of the benchmark that is worked on (default: the only one, or all)")
-	fl.StringVar(&f.reference, "reference", "", "`name` of the implementation to be compared with (default: the first that is not the candidate)")
-	fl.Float64Var(&f.target, "target", 0, "speed-up against the reference that is wanted, such as 1.2")
-	fl.DurationVar(&f.plan, "plan", 0, "how long you think it takes, such as 4h")
-	fl.Float64Var(&f.seconds, "budget-seconds", 0, "most `seconds` on the device")
-	fl.Float64Var(&f.dollars, "budget-dollars", 0, "most `dollars` for the device")
-	fl.BoolVar(&f.json, "json", false, "the entry as JSON")
+	fl.StringVar(&f.goal, "goal", "", "what you want to achieve, in your own `words`")
+	fl.StringVar(&f.benchmark, "benchmark", "", "`name` of the benchmark to work on (default: the only one, or all)")
+	fl.StringVar(&f.reference, "reference", "", "`name` of the implementation to compare with (default: the first that is not the candidate)")
+	fl.Float64Var(&f.target, "target", 0, "target speedup over the reference, such as 1.2")
+	fl.DurationVar(&f.plan, "plan", 0, "how long you expect it to take, such as 4h")
+	fl.Float64Var(&f.seconds, "budget-seconds", 0, "max `seconds` on the device")
+	fl.Float64Var(&f.dollars, "budget-dollars", 0, "max `dollars` for the device")
+	fl.BoolVar(&f.json, "json", false, "print the entry as JSON")
 	return cmd
 }
 
 func (f *sessionStart) run(ctx context.Context) error {
 	if err := f.check(); err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	s, path, err := loadSuite(f.suite)
 	if err != nil {
@@ -79,7 +80,7 @@ func (f *sessionStart) run(ctx context.Context) error {
 	started.Forecast = f.forecast(folder)
 	w, err := folder.Start(started, f.actor(ctx, root))
 	if _, open := errors.AsType[*journal.OpenError](err); open {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	if err != nil {
 		return brokenAnswer(err)
@@ -94,11 +95,11 @@ func (f *sessionStart) check() error {
 		value float64
 	}{{"target", f.target}, {"plan", f.plan.Minutes()}, {"budget-seconds", f.seconds}, {"budget-dollars", f.dollars}} {
 		if f.given.Changed(n.flag) && !(n.value > 0 && n.value < 1e9) {
-			return fmt.Errorf("--%s %s: take more than 0", n.flag, f.given.Lookup(n.flag).Value)
+			return fmt.Errorf("--%s %s: must be more than 0", n.flag, f.given.Lookup(n.flag).Value)
 		}
 	}
 	if len(f.goal) > 2000 {
-		return errors.New("--goal: a sentence or two will do")
+		return errors.New("--goal: must be at most 2000 characters")
 	}
 	return nil
 }
@@ -117,14 +118,14 @@ func (f *sessionStart) firstEntry(ctx context.Context, s *suite.Suite, path stri
 	case st.Benchmark == "" && len(names) == 1:
 		st.Benchmark = names[0]
 	case st.Benchmark != "" && len(names) > 0 && !slices.Contains(names, st.Benchmark):
-		return st, usageError{fmt.Errorf("--benchmark %q: %s", f.benchmark, nearOf(f.benchmark, names))}
+		return st, command.Usage(fmt.Errorf("--benchmark %q: %s", f.benchmark, nearOf(f.benchmark, names)))
 	}
 	references := referencesOf(s, st.Benchmark)
 	switch {
 	case st.Reference == "" && len(references) > 0:
 		st.Reference = references[0]
 	case st.Reference != "" && !slices.Contains(references, st.Reference):
-		return st, usageError{fmt.Errorf("--reference %q: %s", f.reference, nearOf(f.reference, references))}
+		return st, command.Usage(fmt.Errorf("--reference %q: %s", f.reference, nearOf(f.reference, references)))
 	}
 	if f.seconds > 0 || f.dollars > 0 {
 		st.Budget = &journal.Budget{Seconds: f.seconds, Dollars: f.dollars}
@@ -207,13 +208,13 @@ func (f *sessionStart) forecast(folder journal.Folder) *journal.Forecast {
 
 func (f *sessionStart) show(s *journal.Session) error {
 	if f.json {
-		return writeJSON(f.Out, struct {
+		return command.WriteJSON(f.Out, struct {
 			Session journal.Started `json:"session"`
 			Began   time.Time       `json:"began"`
 			Path    string          `json:"path"`
 		}{s.Started, s.Began, filepath.ToSlash(s.Path)})
 	}
-	style := f.style()
+	style := f.Style()
 	about := s.Benchmark
 	if about == "" {
 		about = "all benchmarks"
@@ -222,13 +223,13 @@ func (f *sessionStart) show(s *journal.Session) error {
 		about += " against " + s.Reference
 	}
 	if s.Device != "" {
-		about += " on " + report.Sanitize(s.Device)
+		about += " on " + words.Sanitize(s.Device)
 	}
 	fmt.Fprintf(f.Out, "%s: %s\n", style.Bold("session "+s.ID), about)
 	if fc := s.Forecast; fc != nil && fc.Basis > 0 {
-		fmt.Fprintf(f.Out, "by %s before it: %s, %.2fx (%.2fx to %.2fx)\n", report.Plural(fc.Basis, "session"), minutesRange(fc.Minutes), fc.Speedup.Value, fc.Speedup.Low, fc.Speedup.High)
+		fmt.Fprintf(f.Out, "forecast from %s: %s, %.2fx (%.2fx to %.2fx)\n", words.Plural(fc.Basis, "session"), minutesRange(fc.Minutes), fc.Speedup.Value, fc.Speedup.Low, fc.Speedup.High)
 	}
-	_, err := fmt.Fprintln(f.Out, style.Faint("every command leaves an entry now; pawl next says what to do"))
+	_, err := fmt.Fprintln(f.Out, style.Faint("every command adds an entry now; run `pawl session next` to see what to do"))
 	return err
 }
 

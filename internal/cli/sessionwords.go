@@ -8,9 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 	"github.com/goatnote-inc/pawl/internal/learn/model"
-	"github.com/goatnote-inc/pawl/internal/report"
 )
 
 // speedupOf returns how much faster the kernel is than its reference in the last measurement, as the
@@ -87,11 +88,11 @@ func forecastOf(past []model.Past) *journal.Forecast {
 }
 
 func outcomeText(e journal.Ended) string {
-	words := map[journal.Result]string{
+	results := map[journal.Result]string{
 		journal.Reached: "the target is reached", journal.Better: "faster than before", journal.Stopped: "stopped at a gate",
 		journal.Lost: "lost", journal.Nothing: "nothing is faster",
 	}
-	text := cmp.Or(words[e.Outcome], report.Sanitize(string(e.Outcome)))
+	text := cmp.Or(results[e.Outcome], words.Sanitize(string(e.Outcome)))
 	if e.Speedup > 0 {
 		text += fmt.Sprintf(", %.2fx", e.Speedup)
 	}
@@ -105,7 +106,7 @@ func spentText(s journal.Summary) string {
 		text += ", " + secondsText(s.Device) + " on the device"
 	}
 	if s.Dollars > 0 {
-		text += ", " + report.Dollars(s.Dollars)
+		text += ", " + words.Dollars(s.Dollars)
 	}
 	return text
 }
@@ -130,14 +131,14 @@ func secondsText(s float64) string {
 
 // changeText formats a change for a reader.
 func changeText(c journal.Change) string {
-	name := report.Sanitize(c.Name)
+	name := words.Sanitize(c.Name)
 	switch {
 	case c.What == journal.Flag && c.Before == "":
-		return "flag " + report.Sanitize(c.After) + " added"
+		return "flag " + words.Sanitize(c.After) + " added"
 	case c.What == journal.Flag && c.After == "":
-		return "flag " + report.Sanitize(c.Before) + " gone"
+		return "flag " + words.Sanitize(c.Before) + " gone"
 	case c.Before != "" || c.After != "":
-		return fmt.Sprintf("%s %s to %s", name, cmp.Or(report.Sanitize(c.Before), "(none)"), cmp.Or(report.Sanitize(c.After), "(none)"))
+		return fmt.Sprintf("%s %s to %s", name, cmp.Or(words.Sanitize(c.Before), "(none)"), cmp.Or(words.Sanitize(c.After), "(none)"))
 	default:
 		return fmt.Sprintf("%s (+%d -%d)", name, c.Added, c.Gone)
 	}
@@ -157,11 +158,11 @@ func changesText(list []journal.Change) string {
 func actorText(a journal.Actor) string {
 	switch a.Kind {
 	case journal.Person:
-		return cmp.Or(report.Sanitize(a.Name), "a person")
+		return cmp.Or(words.Sanitize(a.Name), "a person")
 	case journal.CI:
-		return strings.TrimSpace("CI " + report.Sanitize(a.Name))
+		return strings.TrimSpace("CI " + words.Sanitize(a.Name))
 	default:
-		return "agent " + cmp.Or(report.Sanitize(a.Name), "unknown")
+		return "agent " + cmp.Or(words.Sanitize(a.Name), "unknown")
 	}
 }
 
@@ -196,7 +197,7 @@ func describeEntry(e journal.Entry) (what string, lines []string) {
 }
 
 func commandLine(command string, args []string) string {
-	return strings.TrimSpace(command + " " + report.Sanitize(strings.Join(args, " ")))
+	return strings.TrimSpace(command + " " + words.Sanitize(strings.Join(args, " ")))
 }
 
 func startedLines(s journal.Started) []string {
@@ -235,9 +236,9 @@ func commandResultLines(d *journal.Did) []string {
 	}
 	if c := d.Checked; c != nil {
 		if c.Failed == 0 {
-			say("right at %s", report.Plural(c.Points, "point"))
+			say("correct at %s", words.Plural(c.Points, "point"))
 		} else {
-			say("wrong at %d of %s, the smallest %s, off by %.3g", c.Failed, report.Plural(c.Points, "point"), c.FirstBad, c.Worst)
+			say("wrong at %d of %s, the smallest %s, off by %.3g", c.Failed, words.Plural(c.Points, "point"), c.FirstBad, c.Worst)
 		}
 	}
 	if m := d.Measured; m != nil {
@@ -251,9 +252,9 @@ func commandResultLines(d *journal.Did) []string {
 		say("%s is %s bound: %s", p.Case, p.Bottleneck, cmp.Or(strings.Join(rules, ", "), "no finding"))
 	}
 	if t := d.Tuned; t != nil {
-		say("%s tried, %s", report.Plural(t.Evaluations, "point"), tunedText(t))
+		say("%s tried, %s", words.Plural(t.Evaluations, "point"), tunedText(t))
 	}
-	if d.Exit != exitOK && len(lines) == 0 || d.Exit >= exitCannot {
+	if d.Exit != command.ExitOK && len(lines) == 0 || d.Exit >= command.ExitCannot {
 		say("exit %d %s", d.Exit, firstLines(d.Error, 1))
 	}
 	return lines
@@ -261,7 +262,7 @@ func commandResultLines(d *journal.Did) []string {
 
 func tunedText(t *journal.Tuned) string {
 	if t.Speedup == 0 {
-		return "no gain is proved"
+		return "no gain proven"
 	}
 	var point []string
 	for k, v := range t.Point {
@@ -280,13 +281,13 @@ func measuredLines(m *journal.Measured) []string {
 		}
 		text := c.Case + ":"
 		if c.Candidate > 0 {
-			text += " " + report.Quantity(c.Candidate, "ns")
+			text += " " + words.Quantity(c.Candidate, "ns")
 		}
 		if c.Reference > 0 && c.Candidate > 0 {
-			text += fmt.Sprintf(", %.2fx of the reference", c.Reference/c.Candidate)
+			text += fmt.Sprintf(", %.2fx the speed of the reference", c.Reference/c.Candidate)
 		}
 		if c.Gain != nil {
-			text += fmt.Sprintf(", %.2fx of the base", math.Exp(*c.Gain))
+			text += fmt.Sprintf(", %.2fx the speed of the base", math.Exp(*c.Gain))
 		}
 		if c.Verdict != "" {
 			text += ", " + c.Verdict

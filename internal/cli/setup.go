@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,9 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/doctor/setup"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
@@ -23,34 +23,6 @@ type setupFlags struct {
 	suite     string
 	yes, json bool
 	machine   setup.Options // set by tests; zero for this machine
-}
-
-func newSetup(g *globals) *cobra.Command {
-	f := setupFlags{globals: g}
-	cmd := &cobra.Command{
-		Use:   "setup",
-		Short: "What the suite needs here, and the commands that bring it",
-		Long: `Looks for what the suite needs and has use for: git, compilers, ninja, ccache, the
-sandbox for strangers' builds, the CUDA toolkit, the driver and its settings, ncu and
-its permission, modules of Python. Of each it says whether it is here, why it is needed
-and the exact command that brings it.
-
-It changes nothing that it has not shown first. On a terminal it asks before it runs the
-commands; elsewhere it only prints them. With --yes it runs them one by one, each shown,
-and stops at the first that fails. What loosens the protection of the machine it only
-tells of.
-
-It exits with 0 when everything is here that the suite cannot do without, and with 3
-when something is missing.`,
-		Example: `  pawl setup            # what is missing, and what would be done; asks on a terminal
-  pawl setup --yes      # do it
-  pawl setup --json | jq -r '.commands[].line'`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
-	}
-	cmd.Flags().StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "run the commands without asking, each shown first")
-	cmd.Flags().BoolVar(&f.json, "json", false, "the plan as JSON on stdout")
-	return cmd
 }
 
 func (f *setupFlags) run(ctx context.Context) error {
@@ -65,7 +37,7 @@ func (f *setupFlags) run(ctx context.Context) error {
 		return err
 	}
 	if !f.json {
-		if err := writePlan(f.Out, f.style(), plan); err != nil {
+		if err := writePlan(f.Out, f.Style(), plan); err != nil {
 			return err
 		}
 	}
@@ -101,7 +73,7 @@ func (f *setupFlags) confirm() bool {
 func (f *setupFlags) runCommands(ctx context.Context, plan setup.Plan) ([]setup.Command, error) {
 	var ran []setup.Command
 	err := setup.Run(ctx, plan.Commands, setup.Streams{In: f.In, Out: f.Err, Err: f.Err}, func(c setup.Command) {
-		fmt.Fprintln(f.Err, f.errStyle().Bold("$ "+c.Line))
+		fmt.Fprintln(f.Err, f.ErrStyle().Bold("$ "+c.Line))
 		ran = append(ran, c)
 	})
 	return ran, err
@@ -112,10 +84,7 @@ func (f *setupFlags) document(plan setup.Plan, ran []setup.Command) error {
 	if !f.json {
 		return nil
 	}
-	e := json.NewEncoder(f.Out)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(struct {
+	return command.WriteJSON(f.Out, struct {
 		Ready bool `json:"ready"`
 		setup.Plan
 		Ran []setup.Command `json:"ran,omitempty"`
@@ -128,7 +97,7 @@ func (f *setupFlags) answer(plan setup.Plan, ran []setup.Command) error {
 		return err
 	}
 	if !f.json && (len(ran) > 0 || plan.Ready()) {
-		if _, err := fmt.Fprintln(f.Out, planConclusion(f.style(), plan)); err != nil {
+		if _, err := fmt.Fprintln(f.Out, planConclusion(f.Style(), plan)); err != nil {
 			return err
 		}
 	}
@@ -136,17 +105,17 @@ func (f *setupFlags) answer(plan setup.Plan, ran []setup.Command) error {
 		return nil
 	}
 	if f.json || len(ran) > 0 {
-		return exitError{exitCannot, errReported}
+		return command.Exit(command.ExitCannot, command.ErrReported)
 	}
-	return exitError{exitCannot, errors.New(firstMissing(plan))}
+	return command.Exit(command.ExitCannot, errors.New(firstMissing(plan)))
 }
 
 func firstMissing(plan setup.Plan) string {
 	for _, i := range plan.Items {
 		if i.Required && i.State != setup.Present {
-			text := fmt.Sprintf("%s is %s, and the suite does not run without it", i.Name, i.State)
+			text := fmt.Sprintf("%s is %s, and the suite requires it", i.Name, i.State)
 			if len(plan.Commands) > 0 {
-				text += "\n  pawl setup --yes runs the commands above"
+				text += "\n  run `pawl doctor --fix --yes` to run the commands above"
 			}
 			return text
 		}
@@ -158,7 +127,7 @@ func planConclusion(style report.Style, plan setup.Plan) string {
 	if !plan.Ready() {
 		return style.Bad("not ready: ") + firstMissing(setup.Plan{Items: plan.Items})
 	}
-	text := style.Good("ready: ") + "everything is here that the suite needs"
+	text := style.Good("ready: ") + "everything that the suite requires is here"
 	left := 0
 	for _, i := range plan.Items {
 		if i.State != setup.Present {
@@ -166,7 +135,7 @@ func planConclusion(style report.Style, plan setup.Plan) string {
 		}
 	}
 	if left > 0 {
-		text += ", but for " + report.Plural(left, "thing") + " that it has use for"
+		text += ", but not " + words.Plural(left, "thing") + " that it can use"
 	}
 	return text
 }
@@ -211,7 +180,7 @@ func writePlan(w io.Writer, style report.Style, plan setup.Plan) error {
 		}
 	}
 	if len(plan.Commands) > 0 {
-		b.WriteString("\n" + style.Bold("what would be run, in this order") + "\n")
+		b.WriteString("\n" + style.Bold("commands to run, in this order") + "\n")
 		for _, c := range plan.Commands {
 			fmt.Fprintf(&b, "  %s%s\n", c.Line, map[bool]string{true: style.Faint("   # as root")}[c.Root && !strings.HasPrefix(c.Line, "sudo ")])
 		}

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/doctor/setup"
 	"github.com/goatnote-inc/pawl/internal/kernel/device"
 )
@@ -48,11 +49,11 @@ func (p *setupPlace) write(t *testing.T, path, text string) {
 	}
 }
 
-// run runs pawl setup on a Debian whose user is root.
+// run runs pawl doctor --fix on a Debian whose user is root.
 func (p *setupPlace) run(t *testing.T, change func(*setupFlags)) int {
 	t.Helper()
 	f := setupFlags{
-		globals: &globals{IO: &IO{In: strings.NewReader("y\n"), Out: &p.out, Err: &p.err, Getenv: func(string) string { return "" }}},
+		globals: &globals{Globals: &command.Globals{IO: &command.IO{In: strings.NewReader("y\n"), Out: &p.out, Err: &p.err, Getenv: func(string) string { return "" }}}},
 		suite:   filepath.Join(p.dir, "pawl.yaml"),
 		machine: setup.Options{
 			Root: fstest.MapFS{"etc/os-release": {Data: []byte("ID=debian\n")}}, Path: p.bin, Admin: true,
@@ -63,7 +64,7 @@ func (p *setupPlace) run(t *testing.T, change func(*setupFlags)) int {
 	}
 	change(&f)
 	err := f.run(t.Context())
-	if err != nil && !errors.Is(err, errReported) {
+	if err != nil && !errors.Is(err, command.ErrReported) {
 		p.err.WriteString("pawl: " + err.Error() + "\n")
 	}
 	return exitCode(t.Context(), err)
@@ -83,7 +84,7 @@ func (p *setupPlace) asked() string {
 // Without a terminal nothing is run, whatever stands on stdin.
 func TestSetupOnlyTells(t *testing.T) {
 	p := newSetupPlace(t, "")
-	if code := p.run(t, func(*setupFlags) {}); code != exitCannot {
+	if code := p.run(t, func(*setupFlags) {}); code != command.ExitCannot {
 		t.Errorf("exit code %d", code)
 	}
 	golden(t, "setup.txt", p.said())
@@ -97,7 +98,7 @@ func TestSetupYes(t *testing.T) {
 for n in cmake ninja bwrap; do echo '#!/bin/sh' > `+"$BIN"+`/$n; /bin/chmod 755 `+"$BIN"+`/$n; done
 `)
 	t.Setenv("BIN", p.bin)
-	if code := p.run(t, func(f *setupFlags) { f.yes = true }); code != exitCannot { // there is still no GPU
+	if code := p.run(t, func(f *setupFlags) { f.yes = true }); code != command.ExitCannot { // there is still no GPU
 		t.Errorf("exit code %d", code)
 	}
 	golden(t, "setup-yes.txt", p.said())
@@ -109,7 +110,7 @@ for n in cmake ninja bwrap; do echo '#!/bin/sh' > `+"$BIN"+`/$n; /bin/chmod 755 
 
 func TestSetupStopsAtAFailure(t *testing.T) {
 	p := newSetupPlace(t, "echo 'E: no network' >&2; exit 100\n")
-	if code := p.run(t, func(f *setupFlags) { f.yes = true }); code != exitCannot {
+	if code := p.run(t, func(f *setupFlags) { f.yes = true }); code != command.ExitCannot {
 		t.Errorf("exit code %d", code)
 	}
 	golden(t, "setup-failed.txt", p.said())
@@ -120,7 +121,7 @@ func TestSetupStopsAtAFailure(t *testing.T) {
 
 func TestSetupJSON(t *testing.T) {
 	p := newSetupPlace(t, "")
-	if code := p.run(t, func(f *setupFlags) { f.json = true }); code != exitCannot {
+	if code := p.run(t, func(f *setupFlags) { f.json = true }); code != command.ExitCannot {
 		t.Errorf("exit code %d", code)
 	}
 	golden(t, "setup.json.txt", p.said())

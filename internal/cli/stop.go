@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/learn/gates"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
@@ -51,21 +52,21 @@ func gateSet(ctx context.Context, root, commit string) (*gates.Set, string) {
 		return set, ""
 	}
 	if err != nil {
-		return set, fmt.Sprintf("%v: the thresholds are pawl's own", err)
+		return set, fmt.Sprintf("%v: using pawl's own thresholds", err)
 	}
 	note := ""
 	if commit != "" {
 		then, err := gitOutput(ctx, root, "show", commit+":./"+gates.ThresholdFile)
 		if err != nil {
-			return set, gates.ThresholdFile + " is not in the commit with which the session began: it counts from the next one on"
+			return set, gates.ThresholdFile + " is not in the commit that the session started from: it applies from the next session on"
 		}
 		if then != string(text) {
-			note = gates.ThresholdFile + " changed since the session began: that counts from the next one on"
+			note = gates.ThresholdFile + " changed since the session started: the change applies from the next session on"
 		}
 		text = []byte(then)
 	}
 	if err := set.With(text, gates.ThresholdFile); err != nil {
-		return gates.All(), fmt.Sprintf("%v: the thresholds are pawl's own", err)
+		return gates.All(), fmt.Sprintf("%v: using pawl's own thresholds", err)
 	}
 	return set, note
 }
@@ -115,9 +116,9 @@ func (g *globals) checkGates(ctx context.Context, w *journal.Writer, root string
 	refused := journal.Refused{Command: what.Command, Args: what.Args, Gate: by.Gate.ID, Why: by.Sentence, Instead: instead, Changes: what.Changes}
 	err := w.Append(journal.Entry{Actor: g.actor(ctx, root), Kind: journal.KindRefused, Refused: &refused})
 	if err != nil {
-		fmt.Fprintf(g.Err, "note: the refusal is not in the journal: %v\n", err)
+		fmt.Fprintf(g.Err, "note: the refusal is not recorded in the journal: %v\n", err)
 	}
-	return exitError{exitFailed, fmt.Errorf("stopped at the gate %s: %s\n  why: %s\n  next: %s\n  a person may go on past it: pawl next --override REASON", by.Gate.ID, by.Sentence, by.Gate.Why, instead)}
+	return command.Exit(command.ExitFailed, fmt.Errorf("stopped at the gate %s: %s\n  why: %s\n  next: %s\n  a person can override it: pawl session next --override REASON", by.Gate.ID, by.Sentence, by.Gate.Why, instead))
 }
 
 // canBeStopped returns false for commands that only show something, such as a plan, a help page or a

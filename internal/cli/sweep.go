@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
@@ -32,34 +32,34 @@ func newSweep(g *globals) *cobra.Command {
 	f := sweepFlags{benchFlags: benchFlags{globals: g}}
 	cmd := &cobra.Command{
 		Use:   "sweep",
-		Short: "Compare every implementation on every config, for others to check",
-		Long: `Measures every config of the suite on every implementation it names, in balanced
-order, and ranks them: which is fastest, which cannot be told apart, by how much, and
-what difference could have been seen.
+		Short: "Compare every implementation on every config, in a reproducible artifact",
+		Long: `Measures every config of the suite on every implementation it names, in balanced order,
+and ranks them: which is fastest, which cannot be told apart, by how much, and what
+difference could have been detected.
 
 Everything goes into one folder and one archive: the record with every sample, the
 environment, the commands that repeat it, tables (Markdown, CSV, LaTeX), figures (SVG)
 and a list of digests. The same record gives the same bytes.`,
 		Example: `  pawl sweep                                    # results/sweep-ID and results/sweep-ID.tar.gz
   pawl sweep --case 'attention/*' --rounds 24   # some configs, more rounds
-  pawl sweep --dry-run                          # what it would do, how long and what it would cost
-  pawl sweep --from results/sweep-ID/current.json --out again   # the analysis alone`,
+  pawl sweep --dry-run                          # show the plan, its time and its cost
+  pawl sweep --from results/sweep-ID/current.json --out again   # repeat only the analysis`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
 	fl := cmd.Flags()
 	f.addMeasureFlags(fl)
-	fl.StringVar(&f.cases, "case", "", "measure only configs whose name, or benchmark, matches this `glob`")
-	fl.IntVar(&f.rounds, "rounds", 0, "this many `rounds` (default: the least from 8 on that balances the order)")
-	fl.StringVarP(&f.dir, "out", "o", "", "`folder` of the artifact (default results/sweep-ID); the archive is beside it")
-	fl.StringVar(&f.from, "from", "", "analyse this `record` again and measure nothing")
+	fl.StringVar(&f.cases, "case", "", "measure only configs whose name or benchmark matches this `glob`")
+	fl.IntVar(&f.rounds, "rounds", 0, "number of `rounds` (default: the smallest from 8 on that balances the order)")
+	fl.StringVarP(&f.dir, "out", "o", "", "`folder` for the artifact (default results/sweep-ID); the archive is next to it")
+	fl.StringVar(&f.from, "from", "", "analyze this `record` again and measure nothing")
 	fl.BoolVar(&f.overwrite, "force", false, "write into a folder that is not empty")
-	fl.BoolVar(&f.json, "json", false, "the comparison as JSON on stdout, events as JSON lines on stderr")
+	fl.BoolVar(&f.json, "json", false, "print the comparison as JSON on stdout, events as JSON lines on stderr")
 	return cmd
 }
 
 func (f *sweepFlags) run(ctx context.Context) error {
 	if err := f.checkNumbers(); err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	if f.from != "" {
 		return f.analyzeExisting()
@@ -69,8 +69,8 @@ func (f *sweepFlags) run(ctx context.Context) error {
 		return err
 	}
 	if len(s.Implementations) < 2 {
-		return usageError{errors.New("the suite names no implementation beside the candidate, so there is nothing to compare\n" +
-			"  add one, such as implementations: {sdpa: {}}, which the harness is then asked for")}
+		return command.Usage(errors.New("the suite names no implementation besides the candidate, so there is nothing to compare\n" +
+			"  add one, such as implementations: {sdpa: {}}; pawl then asks the harness for it"))
 	}
 	o := f.options(s, path)
 	o.Owner, o.Rounds = "pawl sweep", f.balanced(s)
@@ -93,7 +93,7 @@ func (f *sweepFlags) balanced(s *suite.Suite) int {
 	switch {
 	case f.isSet("rounds"):
 		if f.rounds%block != 0 {
-			f.say(fmt.Sprintf("note: the order of %d implementations is balanced after every %d rounds, not after %d", len(s.Implementations), block, f.rounds))
+			f.Say(fmt.Sprintf("note: the order of %d implementations is balanced after every %d rounds, not after %d", len(s.Implementations), block, f.rounds))
 		}
 		return f.rounds
 	case block > most:
@@ -124,7 +124,7 @@ func (f *sweepFlags) measureAll(ctx context.Context, o runner.Options) error {
 		return errors.Join(failed, shown)
 	}
 	if res.Outcome.State == measure.Throttled {
-		return exitError{exitNoAnswer, fmt.Errorf("%s: %s", res.Outcome.State, res.Outcome.Reason)}
+		return command.Exit(command.ExitNoAnswer, fmt.Errorf("%s: %s", res.Outcome.State, res.Outcome.Reason))
 	}
 	return nil
 }
@@ -133,12 +133,12 @@ func (f *sweepFlags) measureAll(ctx context.Context, o runner.Options) error {
 func (f *sweepFlags) analyzeExisting() error {
 	for _, flag := range []string{"suite", "case", "rounds", "samples", "budget", "seed", "wait", "dry-run"} {
 		if f.isSet(flag) {
-			return usageError{fmt.Errorf("--from measures nothing, so --%s means nothing beside it", flag)}
+			return command.Usage(fmt.Errorf("--from measures nothing: --%s cannot be combined with it", flag))
 		}
 	}
 	run, err := measure.Load(f.from)
 	if err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	f.dir = cmp.Or(f.dir, filepath.Join("results", artifact.Name(run)))
 	if err := f.checkOutputFolder(isInFolder(f.dir, f.from)); err != nil {
@@ -162,12 +162,12 @@ func (f *sweepFlags) checkOutputFolder(holdsRecord bool) error {
 	}
 	entries, err := os.ReadDir(f.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return usageError{fmt.Errorf("--out: %w", err)}
+		return command.Usage(fmt.Errorf("--out: %w", err))
 	}
 	_, whole := os.Stat(filepath.Join(f.dir, artifact.Manifest))
 	_, archive := os.Stat(artifact.ArchiveOf(f.dir))
 	if archive == nil || len(entries) > 0 && (!holdsRecord || whole == nil) {
-		return usageError{fmt.Errorf("%s holds something already: take another --out, or --force to write into it", f.dir)}
+		return command.Usage(fmt.Errorf("%s already has content: choose another --out, or use --force to write into it", f.dir))
 	}
 	return nil
 }
@@ -183,7 +183,7 @@ func isInFolder(dir, file string) bool {
 func (f *sweepFlags) publish(run *measure.Run, record string) error {
 	r, err := sweep.Analyze(run)
 	if errors.Is(err, sweep.ErrNothingToCompare) {
-		return exitError{exitNoAnswer, err}
+		return command.Exit(command.ExitNoAnswer, err)
 	}
 	if err != nil {
 		return err
@@ -197,17 +197,15 @@ func (f *sweepFlags) publish(run *measure.Run, record string) error {
 		return err
 	}
 	if f.json {
-		e := json.NewEncoder(f.Out)
-		e.SetIndent("", "  ")
-		return e.Encode(struct {
+		return command.WriteJSON(f.Out, struct {
 			*sweep.Result
 			Artifact artifact.Written `json:"artifact"`
 		}{r, written})
 	}
-	if err := artifact.Terminal(f.Out, r, f.style()); err != nil {
+	if err := artifact.Terminal(f.Out, r, f.Style()); err != nil {
 		return err
 	}
-	faint := f.style().Faint
+	faint := f.Style().Faint
 	_, err = fmt.Fprintf(f.Out, "%s\n%s\n", faint("artifact: "+filepath.Join(written.Dir, "README.md")), faint("archive:  "+written.Archive+" (sha256 "+written.ArchiveSHA256+")"))
 	return err
 }

@@ -12,9 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
-	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/tune"
 )
 
@@ -30,18 +31,18 @@ func newTuneApply(g *globals) *cobra.Command {
 	f := &tuneApply{globals: g}
 	cmd := &cobra.Command{
 		Use:   "apply",
-		Short: "Make what a search proved the default, here or as a draft pull request",
+		Short: "Make proven values the defaults, here or as a draft pull request",
 		Long: `Takes the winner that pawl tune proved, judges the samples of the proof again with the
 suite of this checkout, and writes its values as default: of the tunables into pawl.yaml.
 Nothing else in the file changes, comments stay. Only values that the suite names are
-taken. Where the proof does not show a gain of 5 % or more, nothing is written.
+accepted. If the proof does not show a gain of 5 % or more, nothing is written.
 
 With --draft the change goes to a branch pawl/tune-CASE and into a draft pull request, with
-what was found as its text (GITHUB_REPOSITORY, GITHUB_TOKEN with contents: write and
-pull-requests: write); files here stay as they are.
+the findings as its text (GITHUB_REPOSITORY, GITHUB_TOKEN with contents: write and
+pull-requests: write). Files here stay unchanged.
 
-Exit code: 0 applied; 1 the results do not belong here; 2 nothing is proven that is worth a
-change; 3 the forge refuses; 4 pawl.yaml is better edited by hand.`,
+Exit code: 0 applied; 1 the results do not belong here; 2 no proven gain is worth a change;
+3 the forge refuses; 4 pawl.yaml must be edited by hand.`,
 		Example: `  pawl tune matmul/N512
   pawl tune apply
   pawl tune apply --results tuning --draft`,
@@ -50,10 +51,10 @@ change; 3 the forge refuses; 4 pawl.yaml is better edited by hand.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
-	fl.StringVar(&f.results, "results", "", "`folder` that pawl tune left (default tuning)")
-	fl.BoolVar(&f.draft, "draft", false, "open a draft pull request, and change nothing here")
-	fl.BoolVar(&f.dryRun, "dry-run", false, "show the change, and make none")
-	fl.BoolVar(&f.json, "json", false, "the answer as JSON on stdout")
+	fl.StringVar(&f.results, "results", "", "`folder` that pawl tune wrote (default tuning)")
+	fl.BoolVar(&f.draft, "draft", false, "open a draft pull request and change nothing here")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "show the change without making it")
+	fl.BoolVar(&f.json, "json", false, "print JSON on stdout")
 	return cmd
 }
 
@@ -79,7 +80,7 @@ func (f *tuneApply) run(ctx context.Context) error {
 	}
 	before, err := os.ReadFile(path)
 	if err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	a := applied{Schema: "pawl.applied/v1", Case: r.Header.Case, Values: changedValues(s, r), File: path}
 	for _, c := range r.Proof.Finalists[r.Proof.Winner].Cases {
@@ -88,11 +89,11 @@ func (f *tuneApply) run(ctx context.Context) error {
 		}
 	}
 	if len(a.Values) == 0 {
-		return exitError{exitNoAnswer, fmt.Errorf("nothing to change: %s has the values that won as its defaults already", path)}
+		return command.Exit(command.ExitNoAnswer, fmt.Errorf("nothing to change: %s already has the winning values as its defaults", path))
 	}
 	after, err := suite.SetDefaults(before, benchmarkOf(s, a.Case), a.Values)
 	if err != nil {
-		return usageError{fmt.Errorf("%s: %w\n  the values are %s", path, err, pointText(a.Values))}
+		return command.Usage(fmt.Errorf("%s: %w\n  set these values by hand: %s", path, err, pointText(a.Values)))
 	}
 	a.Diff = lineDiff(string(before), string(after))
 	switch {
@@ -105,21 +106,21 @@ func (f *tuneApply) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return f.say(a, r)
+	return f.show(a, r)
 }
 
-func (f *tuneApply) say(a applied, r *tune.Report) error {
+func (f *tuneApply) show(a applied, r *tune.Report) error {
 	if f.json {
-		return writeJSON(f.Out, a)
+		return command.WriteJSON(f.Out, a)
 	}
-	fmt.Fprintf(f.Out, "%s\n\n%s\n", report.Sanitize(r.Proof.Sentence), a.Diff)
+	fmt.Fprintf(f.Out, "%s\n\n%s\n", words.Sanitize(r.Proof.Sentence), a.Diff)
 	switch {
 	case f.dryRun:
-		fmt.Fprintln(f.Out, "nothing is changed (--dry-run)")
+		fmt.Fprintln(f.Out, "nothing changed (--dry-run)")
 	case a.Pull != "":
-		fmt.Fprintln(f.Out, "opened "+report.Sanitize(a.Pull))
+		fmt.Fprintln(f.Out, "opened "+words.Sanitize(a.Pull))
 	default:
-		fmt.Fprintf(f.Out, "wrote %s; pawl run --force-measure measures the change\n", a.File)
+		fmt.Fprintf(f.Out, "wrote %s; run `pawl run --force-measure` to measure the change\n", a.File)
 	}
 	return nil
 }
@@ -169,16 +170,16 @@ func (f *tuneApply) found(ctx context.Context, s *suite.Suite, dir string) (*tun
 		return nil, err
 	}
 	if r.Proof == nil {
-		return nil, exitError{exitNoAnswer, fmt.Errorf("nothing is proven (%s): what won a search looks better than it is", report.Sanitize(cmp.Or(r.Unproven, "no proof was made")))}
+		return nil, command.Exit(command.ExitNoAnswer, fmt.Errorf("nothing is proven (%s): the winner of a search looks better than it is", words.Sanitize(cmp.Or(r.Unproven, "there was no proof"))))
 	}
 	if r.Proof, err = runner.JudgeProof(s, r.Header.Case, r.Proof, run); err != nil {
-		return nil, exitError{exitFailed, fmt.Errorf("%s does not fit the suite: %w", from, err)}
+		return nil, command.Exit(command.ExitFailed, fmt.Errorf("%s does not match the suite: %w", from, err))
 	}
 	switch p := r.Proof; {
 	case p.Winner < 0 || p.Answer != tune.Faster:
-		return nil, exitError{exitNoAnswer, fmt.Errorf("nothing is changed: %s", report.Sanitize(p.Sentence))}
+		return nil, command.Exit(command.ExitNoAnswer, fmt.Errorf("nothing changed: %s", words.Sanitize(p.Sentence)))
 	case len(p.SlowerCases) > 0:
-		return nil, exitError{exitNoAnswer, fmt.Errorf("nothing is changed: with these defaults other configs get slower: %s\n  suggestions.md tells how to choose by config", report.Sanitize(strings.Join(p.SlowerCases, ", ")))}
+		return nil, command.Exit(command.ExitNoAnswer, fmt.Errorf("nothing changed: with these defaults other configs get slower: %s\n  suggestions.md shows how to choose by config", words.Sanitize(strings.Join(p.SlowerCases, ", "))))
 	}
 	r.Created = time.Now().UTC()
 	return r, nil

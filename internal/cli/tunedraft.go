@@ -8,10 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
-	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/tune"
 )
 
@@ -21,12 +22,12 @@ const maxBodyBytes = 60_000
 // openDraft commits the change to its own branch and opens a draft pull request, or updates the one that
 // is open. The text is generated again from the measurements.
 func (f *tuneApply) openDraft(ctx context.Context, s *suite.Suite, r *tune.Report, a applied, content []byte) (string, error) {
-	where, err := forge.ParseRepo(f.Getenv("GITHUB_REPOSITORY"))
+	_, job, err := f.currentJob()
 	if err != nil {
-		return "", usageError{fmt.Errorf("--draft: GITHUB_REPOSITORY: %w", err)}
+		return "", command.Usage(err)
 	}
 	may := map[string]string{"contents": "write", "pull_requests": "write"}
-	c, err := f.atGitHub(where, may, func(format string, args ...any) { fmt.Fprintf(f.Err, format+"\n", args...) })
+	c, _, err := f.atForge("", may, func(format string, args ...any) { fmt.Fprintf(f.Err, format+"\n", args...) })
 	if err != nil {
 		return "", err
 	}
@@ -42,15 +43,15 @@ func (f *tuneApply) openDraft(ctx context.Context, s *suite.Suite, r *tune.Repor
 	if err != nil {
 		return "", err
 	}
-	branch, title := "pawl/tune-"+slug(a.Case), fmt.Sprintf("perf: Tune %s, %.2f times as fast", report.Sanitize(a.Case), a.Speedup)
+	branch, title := "pawl/tune-"+slug(a.Case), fmt.Sprintf("perf: Tune %s, %s", words.Sanitize(a.Case), tune.SpeedupText(a.Speedup, 0, 0))
 	_, err = c.Commit(ctx, forge.Change{
-		Branch: branch, From: head, Message: title + "\n\n" + report.Sanitize(r.Proof.Sentence) + "\n", Files: map[string][]byte{file: content},
+		Branch: branch, From: head, Message: title + "\n\n" + words.Sanitize(r.Proof.Sentence) + "\n", Files: map[string][]byte{file: content},
 	})
 	if err != nil {
 		return "", err
 	}
 	base := s.Baseline.Main
-	if name, ok := strings.CutPrefix(f.Getenv("GITHUB_REF"), "refs/heads/"); ok {
+	if name, ok := strings.CutPrefix(job.Ref, "refs/heads/"); ok {
 		base = name
 	}
 	pull, err := c.OpenDraft(ctx, forge.Draft{Head: branch, Base: cmp.Or(base, "main"), Title: title, Body: draftBody(r, a)})
@@ -61,10 +62,10 @@ func (f *tuneApply) openDraft(ctx context.Context, s *suite.Suite, r *tune.Repor
 func inRepository(repo *build.Repository, file string) (string, error) {
 	abs, err := filepath.Abs(file)
 	if err != nil {
-		return "", fmt.Errorf("find %s in its repository: %w", file, err)
+		return "", fmt.Errorf("cannot find %s in its repository: %w", file, err)
 	}
 	if abs, err = filepath.EvalSymlinks(abs); err != nil {
-		return "", fmt.Errorf("find %s in its repository: %w", file, err)
+		return "", fmt.Errorf("cannot find %s in its repository: %w", file, err)
 	}
 	name, err := filepath.Rel(repo.Root, abs)
 	if err != nil || !filepath.IsLocal(name) {
@@ -87,8 +88,8 @@ func slug(name string) string {
 // draftBody returns the findings, as far as they fit into a pull request.
 func draftBody(r *tune.Report, a applied) string {
 	var text bytes.Buffer
-	fmt.Fprintf(&text, "%s\n\n```diff\n%s```\n\n", report.MarkdownText(report.Sanitize(r.Proof.Sentence)), strings.ReplaceAll(a.Diff, "```", "'''"))
-	text.WriteString("Judged again from the samples of the proof. Merge it when the check is green: it measures the change as any other.\n\n")
+	fmt.Fprintf(&text, "%s\n\n```diff\n%s```\n\n", words.MarkdownText(words.Sanitize(r.Proof.Sentence)), strings.ReplaceAll(a.Diff, "```", "'''"))
+	text.WriteString("Judged again from the samples of the proof. Merge it when the check is green: the check measures this change like any other.\n\n")
 	if len(r.Evaluations) == 0 {
 		return text.String()
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"io"
 
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/tune"
 )
 
@@ -13,5 +14,5 @@ var tuneFiles = []struct {
 }{
 	{"suggestions.md", (*tune.Suggestions).Markdown},
 	{"report.html", (*tune.Suggestions).HTML},
-	{tuneReport, func(s *tune.Suggestions, w io.Writer) error { return writeJSON(w, s.Report) }},
+	{tuneReport, func(s *tune.Suggestions, w io.Writer) error { return command.WriteJSON(w, s.Report) }},
 }

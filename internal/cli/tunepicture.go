@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
-	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/tune"
 )
 
@@ -53,9 +53,9 @@ func (s *searchView) lines(now time.Time, width, height int) []string {
 // bar returns the progress: by evaluations or by time, whichever is further along.
 func (s *searchView) bar(now time.Time, width int) string {
 	e, since := s.last, now.Sub(s.began)
-	done, parts := 0.0, []string{report.Plural(e.Done, "evaluation")}
+	done, parts := 0.0, []string{words.Plural(e.Done, "evaluation")}
 	if e.Of > 0 {
-		done, parts[0] = float64(e.Done)/float64(e.Of), fmt.Sprintf("%d of %s", e.Done, report.Plural(e.Of, "evaluation"))
+		done, parts[0] = float64(e.Done)/float64(e.Of), fmt.Sprintf("%d of %s", e.Done, words.Plural(e.Of, "evaluation"))
 	}
 	left := max(0, e.Left-since)
 	if e.Left > 0 {
@@ -68,7 +68,7 @@ func (s *searchView) bar(now time.Time, width int) string {
 	full := int(min(done, 1) * float64(cells))
 	parts = append(parts, strings.Repeat("#", full)+strings.Repeat(".", cells-full), fmt.Sprintf("%3.0f %%", 100*min(done, 1)))
 	if left, known := s.left(since); known {
-		parts = append(parts, report.FormatDuration(left)+" left")
+		parts = append(parts, words.Duration(left)+" left")
 	}
 	return strings.Join(parts, "  ")
 }
@@ -104,12 +104,12 @@ func (s *searchView) remainingEvaluations() int {
 // bestLine compares the best so far with the defaults, and estimates the remaining gain.
 func (s *searchView) bestLine() string {
 	e := s.last
-	text := fmt.Sprintf("default  %s", report.Quantity(e.Default.Value, "ns"))
+	text := fmt.Sprintf("default  %s", words.Quantity(e.Default.Value, "ns"))
 	if e.Best.Value > 0 && e.Default.Value > 0 {
-		text += fmt.Sprintf("   best %s, %.2f times as fast", report.Quantity(e.Best.Value, "ns"), e.Default.Value/e.Best.Value)
+		text += fmt.Sprintf("   best %s, %s", words.Quantity(e.Best.Value, "ns"), words.Change(e.Best.Value/e.Default.Value))
 	}
 	if gain, known := tune.Remaining(s.best, s.remainingEvaluations()); known {
-		text += fmt.Sprintf("   about %.1f %% more to expect", 100*gain)
+		text += fmt.Sprintf("   about %.1f %% more expected", 100*gain)
 	}
 	return text
 }
@@ -130,6 +130,14 @@ func failureText(failures map[tune.Status]int) string {
 	return strings.Join(parts, ", ")
 }
 
+// thanDefault compares a time with the default's: "8.3 % faster than the default".
+func thanDefault(ratio float64) string {
+	if change := words.Change(ratio); change != words.Change(1) {
+		return change + " than the default"
+	}
+	return "as fast as the default"
+}
+
 // pointText formats a point as on a command line.
 func pointText(point map[string]any) string {
 	var parts []string
@@ -145,16 +153,16 @@ func describeTune(e runner.Event) string {
 	const often = 20 // evaluations between lines if there is no new best
 	switch e := e.(type) {
 	case runner.TuneReady:
-		what := report.Plural(e.Points, "point")
+		what := words.Plural(e.Points, "point")
 		if !e.Complete {
-			what = fmt.Sprintf("%s drawn from more", what)
+			what = fmt.Sprintf("%s sampled from more", what)
 		}
-		text := fmt.Sprintf("tuning %s: %s, strategy %s, %s at once, on %s", e.Case, what, e.Strategy, report.Plural(e.Jobs, "build"), e.Device.Name)
+		text := fmt.Sprintf("tuning %s: %s, strategy %s, %s at once, on %s", e.Case, what, e.Strategy, words.Plural(e.Jobs, "build"), e.Device.Name)
 		if e.Resumed > 0 {
-			text += fmt.Sprintf("\nthe journal has %s already", report.Plural(e.Resumed, "evaluation"))
+			text += fmt.Sprintf("\nthe journal already has %s", words.Plural(e.Resumed, "evaluation"))
 		}
 		if e.Unchecked != "" {
-			text += "\nnote: results are not looked at: " + e.Unchecked
+			text += "\nnote: results are not checked: " + e.Unchecked
 		}
 		return text
 	case runner.TuneEvaluated:
@@ -162,13 +170,13 @@ func describeTune(e runner.Event) string {
 		if !best && e.Done%often != 0 {
 			return ""
 		}
-		text := fmt.Sprintf("%d evaluated in %s", e.Done, report.FormatDuration(e.Elapsed))
+		text := fmt.Sprintf("%d evaluated in %s", e.Done, words.Duration(e.Elapsed))
 		if e.Failed > 0 {
 			text += fmt.Sprintf(", %d failed", e.Failed)
 		}
-		text += fmt.Sprintf(": best %s", report.Quantity(e.Best.Value, "ns"))
+		text += fmt.Sprintf(": best %s", words.Quantity(e.Best.Value, "ns"))
 		if e.Default.Value > 0 && e.Best.Value > 0 {
-			text += fmt.Sprintf(" (%.2f times as fast as the default)", e.Default.Value/e.Best.Value)
+			text += " (" + thanDefault(e.Best.Value/e.Default.Value) + ")"
 		}
 		if best {
 			text += " with " + pointText(e.Best.Point)
@@ -176,9 +184,9 @@ func describeTune(e runner.Event) string {
 		return text
 	case runner.ProofChecked:
 		if e.Wrong != "" {
-			return fmt.Sprintf("%s (%s) is wrong and leaves: %s", e.Side, pointText(e.Point), e.Wrong)
+			return fmt.Sprintf("%s (%s) gives wrong results and is dropped: %s", e.Side, pointText(e.Point), e.Wrong)
 		}
-		return fmt.Sprintf("%s (%s): all of %s right", e.Side, pointText(e.Point), report.Plural(e.Checked, "result"))
+		return fmt.Sprintf("%s (%s): %s checked, all correct", e.Side, pointText(e.Point), words.Plural(e.Checked, "result"))
 	}
 	return ""
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune"
 )
 
-// evaluated is an event of a search in which every point takes a second.
+// evaluated returns an event of a search in which every point takes a second.
 func evaluated(n int, status tune.Status, value, best float64) runner.TuneEvaluated {
 	e := runner.TuneEvaluated{
 		Evaluation: tune.Evaluation{N: n, Status: status, Value: value, Samples: []float64{value}},
@@ -27,7 +27,7 @@ func evaluated(n int, status tune.Status, value, best float64) runner.TuneEvalua
 	return e
 }
 
-// The picture of a search: how far, the best against the defaults, what may still come, what failed.
+// The view of a search shows its progress, the best point and the defaults, the expected further gain, and the failures.
 func TestSearchPicture(t *testing.T) {
 	now := time.Unix(1000, 0)
 	var p progressView
@@ -48,7 +48,7 @@ func TestSearchPicture(t *testing.T) {
 	}
 	want := []string{
 		"10 of 40 evaluations  #####...............   25 %  30 s left",
-		"  default  2.000 ms   best 1.000 ms, 2.00 times as fast   about 37.5 % more to expect",
+		"  default  2.000 ms   best 1.000 ms, 2.00x faster   about 37.5 % more expected",
 		"  best     BLOCK=64 UNROLL=4",
 		"  failed   1 compile error, 2 wrong",
 	}
@@ -69,7 +69,7 @@ func TestSearchPicture(t *testing.T) {
 	}
 }
 
-// With a budget the time decides what is left, and how many evaluations that is.
+// With a time budget, the remaining time limits how many evaluations are left.
 func TestSearchPictureByTime(t *testing.T) {
 	now := time.Unix(1000, 0)
 	var s searchView
@@ -85,18 +85,19 @@ func TestSearchPictureByTime(t *testing.T) {
 	}
 }
 
-// Lines elsewhere: every new best, and now and then where it stands.
+// Where there is no terminal, every new best gets a line, and the progress gets one from time to time.
 func TestSearchLines(t *testing.T) {
 	p := &progress{style: report.Style{}}
 	for _, tt := range []struct {
 		e    runner.Event
 		want string
 	}{
-		{evaluated(7, tune.OK, 1e6, 1e6), "8 evaluated in 8.0 s: best 1.000 ms (2.00 times as fast as the default) with BLOCK=64 UNROLL=4"},
+		{evaluated(0, tune.OK, 2e6, 2e6), "1 evaluated in 1.0 s: best 2.000 ms (as fast as the default) with BLOCK=64 UNROLL=4"},
+		{evaluated(7, tune.OK, 1e6, 1e6), "8 evaluated in 8.0 s: best 1.000 ms (2.00x faster than the default) with BLOCK=64 UNROLL=4"},
 		{evaluated(8, tune.Wrong, 0, 1e6), ""},
-		{evaluated(19, tune.OK, 3e6, 1e6), "20 evaluated in 20 s: best 1.000 ms (2.00 times as fast as the default)"},
-		{runner.ProofChecked{Side: "best", Point: map[string]any{"B": 1}, Checked: 3}, "best (B=1): all of 3 results right"},
-		{runner.ProofChecked{Side: "best", Point: map[string]any{"B": 1}, Checked: 3, Wrong: "y is 0"}, "best (B=1) is wrong and leaves: y is 0"},
+		{evaluated(19, tune.OK, 3e6, 1e6), "20 evaluated in 20 s: best 1.000 ms (2.00x faster than the default)"},
+		{runner.ProofChecked{Side: "best", Point: map[string]any{"B": 1}, Checked: 3}, "best (B=1): 3 results checked, all correct"},
+		{runner.ProofChecked{Side: "best", Point: map[string]any{"B": 1}, Checked: 3, Wrong: "y is 0"}, "best (B=1) gives wrong results and is dropped: y is 0"},
 	} {
 		if got := p.describe(tt.e); got != tt.want {
 			t.Errorf("%q, want %q", got, tt.want)
@@ -104,7 +105,7 @@ func TestSearchLines(t *testing.T) {
 	}
 }
 
-// Programs get every evaluation, without its samples, which the journal has.
+// Programs get every evaluation. Its samples are only in the journal.
 func TestSearchEvents(t *testing.T) {
 	var got struct {
 		Event      string

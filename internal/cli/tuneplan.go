@@ -4,14 +4,15 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
-	"github.com/goatnote-inc/pawl/internal/report"
 )
 
 // printTunePlan prints the plan of a dry run.
 func (f *tuneFlags) printTunePlan(p runner.TunePlan) error {
 	if f.json {
-		return writeJSON(f.Out, p)
+		return command.WriteJSON(f.Out, p)
 	}
 	var b strings.Builder
 	line := func(label, format string, args ...any) {
@@ -28,9 +29,9 @@ func (f *tuneFlags) printTunePlan(p runner.TunePlan) error {
 	for _, c := range p.Constraints {
 		line("where", "%s", c)
 	}
-	points := report.Plural(p.Points, "point")
+	points := words.Plural(p.Points, "point")
 	if !p.Complete {
-		points += ", drawn from more than can be listed"
+		points += ", sampled from more than can be listed"
 	}
 	line("points", "%s; the defaults are %s", points, pointText(p.Defaults))
 	if p.Unchecked != "" {
@@ -38,16 +39,16 @@ func (f *tuneFlags) printTunePlan(p runner.TunePlan) error {
 	}
 	more := ""
 	if p.Known > 0 {
-		more = fmt.Sprintf(" beside the %d of the journal", p.Known)
+		more = fmt.Sprintf(" in addition to %d in the journal", p.Known)
 	}
-	line("search", "about %s%s in %s, %s each (from %s)", report.Plural(p.Evaluations, "evaluation"), more, seconds(p.Search.Seconds), seconds(p.Each), p.Basis)
+	line("search", "about %s%s in %s, %s each (from %s)", words.Plural(p.Evaluations, "evaluation"), more, seconds(p.Search.Seconds), seconds(p.Each), p.Basis)
 	if p.Proof.Seconds > 0 {
-		line("proof", "at most %s: the best three beside the defaults, on every config", seconds(p.Proof.Seconds))
+		line("proof", "at most %s: the best three side by side with the defaults, on every config", seconds(p.Proof.Seconds))
 	} else {
 		line("proof", "none")
 	}
 	if total := p.Search.Dollars + p.Proof.Dollars; total > 0 {
-		line("cost", "at most %s", report.Dollars(total))
+		line("cost", "at most %s", words.Dollars(total))
 	} else {
 		line("cost", "unknown: set device.price_per_hour in the suite")
 	}

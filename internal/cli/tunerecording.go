@@ -23,16 +23,16 @@ func openRecording(path string) (*replay.Recording, error) {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("recorded space: %w", err)
+		return nil, fmt.Errorf("cannot read recorded space: %w", err)
 	}
 	defer f.Close()
 	h, list, err := tune.Import(f)
 	if err != nil {
-		return nil, fmt.Errorf("recorded space %s: %w", path, err)
+		return nil, fmt.Errorf("cannot read recorded space %s: %w", path, err)
 	}
 	rec, err := recordingOf(h, list)
 	if err != nil {
-		return nil, fmt.Errorf("recorded space %s: %w", path, err)
+		return nil, fmt.Errorf("cannot read recorded space %s: %w", path, err)
 	}
 	rec.Name = filepath.Base(path)
 	return rec, nil
@@ -57,7 +57,7 @@ func recordingOf(h tune.Header, list []tune.Evaluation) (*replay.Recording, erro
 			v, there := e.Point[p.Name]
 			k, ok := places[i][tune.Key(map[string]any{"": v})]
 			if !ok || !there {
-				return nil, fmt.Errorf("evaluation %d: %v is no value of %s", e.N, e.Point[p.Name], p.Name)
+				return nil, fmt.Errorf("evaluation %d: %v is not a value of %s", e.N, e.Point[p.Name], p.Name)
 			}
 			point[i] = k
 		}

@@ -6,8 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/judge/lab"
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
+	"github.com/goatnote-inc/pawl/internal/tune/repeat"
 	"github.com/goatnote-inc/pawl/internal/tune/replay"
 )
 
@@ -24,7 +25,7 @@ type replayDocument struct {
 	Noisy       bool                   `json:"noisy,omitempty"`
 	Fraction    map[string]replayLevel `json:"fraction_of_optimum"` // by number of evaluations
 	// Chosen is the result of choosing among noisy times, compared with the best that was evaluated.
-	Chosen *lab.ChoiceQuality `json:"chosen,omitempty"`
+	Chosen *repeat.ChoiceQuality `json:"chosen,omitempty"`
 
 	levels []replay.Level
 }
@@ -40,7 +41,7 @@ const defaultReplayEvaluations = 200
 func (f *tuneFlags) runReplay(ctx context.Context) error {
 	rec, err := openRecording(f.replay)
 	if err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	if f.evals == 0 {
 		f.evals = defaultReplayEvaluations
@@ -48,7 +49,7 @@ func (f *tuneFlags) runReplay(ctx context.Context) error {
 	if !f.isSet("seed") {
 		f.seed = 1 // fixed, so that others can repeat the replay
 	}
-	traces, err := lab.Replay(ctx, rec, lab.ReplayPlan{
+	traces, err := repeat.Run(ctx, rec, repeat.Plan{
 		Strategy: f.strategy, Plan: replay.Plan{Evaluations: f.evals, Noisy: f.noisy}, Repeats: f.repeats, Seed: f.seed,
 	})
 	if err != nil {
@@ -57,17 +58,17 @@ func (f *tuneFlags) runReplay(ctx context.Context) error {
 	d := replayDocument{
 		Schema: "pawl.replay/v1", Space: rec.Name, Points: rec.Space.Len(), Optimum: rec.Optimum, Strategy: f.strategy,
 		Evaluations: f.evals, Repeats: f.repeats, Seed: f.seed, Noisy: f.noisy, Fraction: map[string]replayLevel{},
-		levels: replay.Summarize(traces, lab.Levels(f.evals)...),
+		levels: replay.Summarize(traces, repeat.Levels(f.evals)...),
 	}
 	for _, l := range d.levels {
 		d.Fraction[strconv.Itoa(l.Evaluations)] = replayLevel{l.Mean, l.P10}
 	}
 	if f.noisy {
-		chosen := lab.Choices(rec, traces, f.seed)
+		chosen := repeat.Choices(rec, traces, f.seed)
 		d.Chosen = &chosen
 	}
 	if f.json {
-		return writeJSON(f.Out, d)
+		return command.WriteJSON(f.Out, d)
 	}
 	return f.showReplay(d)
 }
@@ -75,8 +76,8 @@ func (f *tuneFlags) runReplay(ctx context.Context) error {
 func (f *tuneFlags) showReplay(d replayDocument) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d points, the best takes %s; %s, %s, seeds from %d\n\n",
-		d.Space, d.Points, report.Quantity(d.Optimum*1e6, "ns"), d.Strategy, report.Plural(d.Repeats, "repeat"), d.Seed)
-	rows := [][]string{{"evaluations", "fraction of optimum", "a tenth is below"}}
+		d.Space, d.Points, words.Quantity(d.Optimum*1e6, "ns"), d.Strategy, words.Plural(d.Repeats, "repeat"), d.Seed)
+	rows := [][]string{{"evaluations", "fraction of optimum", "10th percentile"}}
 	for _, l := range d.levels {
 		rows = append(rows, []string{strconv.Itoa(l.Evaluations), fmt.Sprintf("%.3f", l.Mean), fmt.Sprintf("%.3f", l.P10)})
 	}
@@ -84,7 +85,7 @@ func (f *tuneFlags) showReplay(d replayDocument) error {
 		b.WriteString(line + "\n")
 	}
 	if d.Chosen != nil {
-		fmt.Fprintf(&b, "\nchosen among noisy times: %.3f on average; within 1 %% of the best that was evaluated in %.0f %% of the repeats\n", d.Chosen.Mean, 100*d.Chosen.Within)
+		fmt.Fprintf(&b, "\nchosen by noisy times: %.3f on average; within 1 %% of the best evaluated point in %.0f %% of the repeats\n", d.Chosen.Mean, 100*d.Chosen.Within)
 	}
 	_, err := f.Out.Write([]byte(b.String()))
 	return err

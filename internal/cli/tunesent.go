@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/base/archive"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/forge/untrusted"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/tune"
@@ -40,7 +41,7 @@ func openTuning(from string) (*receivedFiles, error) {
 func (s *receivedFiles) tuning() (*tune.Report, *measure.Run, error) {
 	f, err := os.Open(filepath.Join(s.dir, tuneReport))
 	if err != nil {
-		return nil, nil, exitError{exitNoAnswer, fmt.Errorf("%s holds no %s: pawl tune leaves it when a search ends", s.from, tuneReport)}
+		return nil, nil, command.Exit(command.ExitNoAnswer, fmt.Errorf("%s has no %s: pawl tune writes it when a search ends", s.from, tuneReport))
 	}
 	defer f.Close()
 	if err := archive.CheckJSON(f, tuneReportJSON); err != nil {
@@ -82,7 +83,7 @@ func (f *tuneApply) sameCommit(ctx context.Context, dir string, h tune.Header) e
 		if h.Dirty {
 			what += " with other changes"
 		}
-		return exitError{exitFailed, fmt.Errorf("a draft is not opened: %s was tuned, and %.12s is checked out", what, head)}
+		return command.Exit(command.ExitFailed, fmt.Errorf("cannot open a draft: %s was tuned, but %.12s is checked out", what, head))
 	}
 	return nil
 }

@@ -9,10 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/ledger"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
-	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/tune"
 )
 
@@ -77,9 +78,9 @@ func (t *tuneSession) run(ctx context.Context) error {
 	r := t.report(found)
 	switch {
 	case err != nil:
-		r.Unproven = "the search did not end by itself"
+		r.Unproven = "the search did not finish"
 	case t.noProof:
-		r.Unproven = "by --no-proof"
+		r.Unproven = "--no-proof is set"
 	default:
 		err = t.prove(ctx, o, found, r)
 	}
@@ -90,7 +91,7 @@ func (t *tuneSession) run(ctx context.Context) error {
 		return errors.Join(err, shown)
 	}
 	if r.Proof != nil && r.Proof.Answer == tune.Inconclusive {
-		return exitError{exitNoAnswer, fmt.Errorf("no answer: %s --evals %d measures the finalists again, and a larger --budget gives them more rounds", t.resumeCommand(), len(found.Evaluations))}
+		return command.Exit(command.ExitNoAnswer, fmt.Errorf("no answer: run `%s --evals %d` to measure the finalists again; a larger --budget gives them more rounds", t.resumeCommand(), len(found.Evaluations)))
 	}
 	return nil
 }
@@ -108,7 +109,7 @@ func (t *tuneSession) prove(ctx context.Context, o runner.Options, found *runner
 	}
 	proof, err := runner.Prove(ctx, o, found, what)
 	if r.Proof = proof; err != nil {
-		r.Proof, r.Unproven = nil, "the proof did not end: "+firstLineOf(err)
+		r.Proof, r.Unproven = nil, "the proof did not finish: "+firstLineOf(err)
 	}
 	return err
 }
@@ -167,12 +168,12 @@ func (t *tuneSession) resumeCommand() string {
 
 // explain replaces the error of an interrupted search by one that says what was kept.
 func (t *tuneSession) explain(ctx context.Context, found *runner.SearchResult, err error) error {
-	if err == nil || !errors.Is(context.Cause(ctx), errInterrupted) {
+	if err == nil || !errors.Is(context.Cause(ctx), command.ErrInterrupted) {
 		return err
 	}
 	if found == nil || len(found.Evaluations) == 0 {
-		return fmt.Errorf("%w before the first evaluation was done: nothing was kept", errInterrupted)
+		return fmt.Errorf("%w before the first evaluation was done: nothing was saved", command.ErrInterrupted)
 	}
-	return fmt.Errorf("%w after %s, all kept in %s\n  %s goes on from there", errInterrupted,
-		report.Plural(len(found.Evaluations), "evaluation"), found.Journal, t.resumeCommand())
+	return fmt.Errorf("%w after %s, all saved in %s\n  run `%s` to continue", command.ErrInterrupted,
+		words.Plural(len(found.Evaluations), "evaluation"), found.Journal, t.resumeCommand())
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/tune"
 )
@@ -32,7 +34,7 @@ func (t *tuneSession) show(r *tune.Report) error {
 		}
 	}
 	if t.json {
-		return errors.Join(err, writeJSON(t.Out, d))
+		return errors.Join(err, command.WriteJSON(t.Out, d))
 	}
 	_, shown := io.WriteString(t.Out, t.text(d))
 	return errors.Join(err, shown)
@@ -68,20 +70,20 @@ func (t *tuneSession) write(r *tune.Report) (files []string, err error) {
 
 // text formats the result for a terminal.
 func (t *tuneSession) text(d tuneDocument) string {
-	style := t.style()
+	style := t.Style()
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	fmt.Fprintf(&b, "%s on %s: %s of %s in %s", d.Case, d.Header.Device.Name, report.Plural(d.Evaluations, "evaluation"),
-		report.Plural(d.Header.Space.Points, "point"), report.FormatDuration(time.Duration(d.Seconds*float64(time.Second))))
+	fmt.Fprintf(&b, "%s on %s: %s of %s in %s", d.Case, d.Header.Device.Name, words.Plural(d.Evaluations, "evaluation"),
+		words.Plural(d.Header.Space.Points, "point"), words.Duration(time.Duration(d.Seconds*float64(time.Second))))
 	if len(d.Failures) > 0 {
 		fmt.Fprintf(&b, ", failed: %s", failureText(d.Failures))
 	}
 	line("\n")
 	rows := [][]string{
-		{"default", report.Quantity(d.Default.Value, "ns"), pointText(d.Default.Point)},
+		{"default", words.Quantity(d.Default.Value, "ns"), pointText(d.Default.Point)},
 	}
 	if d.Best.N != d.Default.N {
-		rows = append(rows, []string{"best", report.Quantity(d.Best.Value, "ns"), pointText(d.Best.Point), fmt.Sprintf("%.2f times as fast in the search", d.Default.Value/d.Best.Value)})
+		rows = append(rows, []string{"best", words.Quantity(d.Best.Value, "ns"), pointText(d.Best.Point), words.Change(d.Best.Value/d.Default.Value) + " in the search"})
 	}
 	for _, row := range aligned(rows) {
 		line("  %s", row)
@@ -116,15 +118,12 @@ func proofText(p *tune.Proof, style report.Style) string {
 	if len(p.Finalists) == 0 {
 		return strings.TrimSuffix(b.String(), "\n")
 	}
-	rows := [][]string{{"config", "choose", "times as fast", "with"}}
+	rows := [][]string{{"config", "choose", "change", "with"}}
 	for _, c := range p.Choices {
 		name, gain := "default", ""
 		switch {
 		case c.Finalist >= 0:
-			name, gain = p.Finalists[c.Finalist].Side, fmt.Sprintf("%.2f", c.Speedup)
-			if c.Low > 0 {
-				gain += fmt.Sprintf(" (%.2f to %.2f)", c.Low, c.High)
-			}
+			name, gain = p.Finalists[c.Finalist].Side, tune.SpeedupText(c.Speedup, c.Low, c.High)
 		case !c.Significant:
 			gain = "no answer"
 		}
@@ -139,10 +138,10 @@ func proofText(p *tune.Proof, style report.Style) string {
 	}
 	for _, f := range p.Finalists {
 		if f.ResultError != "" {
-			fmt.Fprintf(&b, "\n%s %s is wrong: %s", style.Warn("note:"), pointText(f.Point), f.ResultError)
+			fmt.Fprintf(&b, "\n%s %s gives wrong results: %s", style.Warn("note:"), pointText(f.Point), f.ResultError)
 		}
 		if f.Baseline != nil {
-			fmt.Fprintf(&b, "\n%s against the baseline %.12s: %.2f times as fast (%.2f to %.2f)", f.Side, p.Baseline, f.Baseline.Speedup, f.Baseline.Low, f.Baseline.High)
+			fmt.Fprintf(&b, "\n%s against the baseline %.12s: %s", f.Side, p.Baseline, tune.SpeedupText(f.Baseline.Speedup, f.Baseline.Low, f.Baseline.High))
 		}
 	}
 	return strings.TrimRight(b.String(), "\n") + "\n"

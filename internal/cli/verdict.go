@@ -11,6 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/disk"
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/loop"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
@@ -94,7 +97,7 @@ func stagesOf(s loop.State) []report.Stage {
 
 // stoppedResult returns the result of a run that ended before anything was judged: one line for all cases.
 func stoppedResult(s loop.State) ratchet.Result {
-	why := "the run ended before anything could be judged"
+	why := "the run ended before anything was judged"
 	if s.Stopped != nil {
 		why, _, _ = strings.Cut(s.Stopped.Why, "\n") // the stage has the rest
 	}
@@ -130,18 +133,18 @@ func (f *runFlags) report(s *suite.Suite, out runner.Outcome) error {
 		}
 		*path = at
 	}
-	write("verdict.json", &paths.Verdict, func(w io.Writer) error { return writeJSON(w, doc) })
+	write("verdict.json", &paths.Verdict, func(w io.Writer) error { return command.WriteJSON(w, doc) })
 	in.Paths = paths
 	d := report.NewDocument(in)
 	write("ratchet_report.md", &paths.Markdown, func(w io.Writer) error { return report.Markdown(w, d) })
 	write("report.html", &paths.HTML, func(w io.Writer) error { return report.HTML(w, d) })
 	if f.json {
-		return errors.Join(append(errs, writeJSON(f.Out, doc))...)
+		return errors.Join(append(errs, command.WriteJSON(f.Out, doc))...)
 	}
-	errs = append(errs, report.Verdicts(f.Out, d, f.style(), false))
+	errs = append(errs, report.Verdicts(f.Out, d, f.Style(), false))
 	for _, p := range []string{paths.HTML, paths.Markdown, paths.Verdict, paths.Record} {
 		if p != "" {
-			fmt.Fprintln(f.Out, f.style().Faint("wrote "+p))
+			fmt.Fprintln(f.Out, f.Style().Faint("wrote "+p))
 		}
 	}
 	return errors.Join(errs...)
@@ -153,10 +156,10 @@ func (f *runFlags) next(s *suite.Suite, out runner.Outcome) []report.Step {
 	say := func(format string, args ...any) { list = append(list, report.Step{Text: fmt.Sprintf(format, args...)}) }
 	st := out.State
 	if st.Drift != nil && st.Drift.Verdict == ratchet.Regression {
-		say("Drift: the base is slower than the baseline, by earlier changes. %s", st.Drift.Sentence)
+		say("Drift: earlier changes made the base slower than the baseline. %s", st.Drift.Sentence)
 	}
 	if d := st.Drifted(); d != nil && d == st.Gain {
-		list = append(list, report.Step{Text: "Drift: main is slower than its baseline, by many small changes. Make it faster, or accept where it is now:", Command: "pawl baseline accept --reason WHY"})
+		list = append(list, report.Step{Text: "Drift: many small changes made main slower than its baseline. Make it faster, or accept its current speed:", Command: "pawl baseline accept --reason WHY"})
 	}
 	if st.Gain != nil {
 		var without []ratchet.Judgment // cases without a comparable time of the baseline
@@ -166,30 +169,30 @@ func (f *runFlags) next(s *suite.Suite, out runner.Outcome) []report.Step {
 			}
 		}
 		if n := len(without); n == 1 {
-			say("Against the baseline of %s: %s", without[0].Name, without[0].Sentence)
+			say("Compared with the baseline of %s: %s", without[0].Name, without[0].Sentence)
 		} else if n > 1 {
-			say("Against the baseline of %s and %s: %s", without[0].Name, report.Plural(n-1, "other case"), without[0].Sentence)
+			say("Compared with the baseline of %s and %s: %s", without[0].Name, words.Plural(n-1, "other case"), without[0].Sentence)
 		}
 	}
 	for _, e := range out.Kept {
 		if e.Kind == ratchet.KindMoved {
-			say("The baseline of %s moved to %.12s: %.1f %% faster, confirmed with fresh rounds.", e.Case, e.Commit, 100*e.Gain)
+			say("The baseline of %s moved to %.12s: %s, confirmed with fresh rounds.", e.Case, e.Commit, words.Change(1/(1+e.Gain)))
 		}
 	}
 	if f.noKeep && st.Plan.Main && st.Confirmed != nil && len(out.Kept) == 0 {
-		say("A gain was confirmed with fresh rounds. The baseline is written elsewhere: pawl baseline move.")
+		say("A gain was confirmed with fresh rounds. This run writes no baselines: use pawl baseline move.")
 	}
 	for _, w := range out.Whys {
 		if w.Err != nil {
 			first, _, _ := strings.Cut(w.Err.Error(), "\n")
-			say("%s is not explained: %s", w.Case, first)
+			say("No explanation for %s: %s", w.Case, first)
 		}
 	}
 	if st.Stopped != nil && st.Result != nil {
 		say("Step %s failed: %s", st.Stopped.Step, st.Stopped.Why)
 	}
 	if s.Baseline.Keep == "none" {
-		say("baseline.keep in pawl.yaml lets pawl remember the best commit and catch slow drift over many changes.")
+		say("Set baseline.keep in pawl.yaml to remember the best commit and catch slow drift over many changes.")
 	}
 	return list
 }
@@ -197,16 +200,10 @@ func (f *runFlags) next(s *suite.Suite, out runner.Outcome) []report.Step {
 // writeFile replaces a file atomically, so that readers never see half of it.
 func writeFile(path string, content func(io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("make a place for %s: %w", path, err)
+		return fmt.Errorf("cannot create the folder for %s: %w", path, err)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".pawl-*")
-	if err != nil {
+	if err := disk.Replace(path, 0o644, content); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	defer os.Remove(f.Name())
-	err = content(f)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return os.Rename(f.Name(), path)
+	return nil
 }

@@ -17,10 +17,11 @@ import (
 	"github.com/spf13/cobra"
 
 	own "github.com/goatnote-inc/pawl/internal/base/version"
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
 	"github.com/goatnote-inc/pawl/internal/judge/cost"
 	"github.com/goatnote-inc/pawl/internal/kernel/harness"
-	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/report/sweep"
 	"github.com/goatnote-inc/pawl/internal/tune"
 	"github.com/goatnote-inc/pawl/measure"
@@ -74,13 +75,13 @@ func newVersion(g *globals) *cobra.Command {
 	var api string
 	c := &cobra.Command{
 		Use:   "version",
-		Short: "Say which pawl this is, what it reads, and whether that fits",
+		Short: "Show the version of pawl, the formats it reads, and whether it fits this repository",
 		Long: `Prints the version, what it was built from and with, and the formats it reads and writes.
 
---check compares it with what this repository's workflows were written by and install, and
-with the newest release where the API of a forge is named (--api, or GITHUB_API_URL). A
-forge that does not answer in three seconds is no reason to fail. The exit code is 1 where
-the workflows were written by a newer pawl than this one.`,
+--check compares it with the version that wrote this repository's workflows, with the one
+they install, and with the newest release if the API of a forge is set (--api, or
+GITHUB_API_URL). A forge that does not answer in three seconds is not an error. The exit
+code is 1 if the workflows were written by a newer pawl than this one.`,
 		Example: `  pawl version
   pawl version --check
   pawl version --json`,
@@ -102,7 +103,7 @@ the workflows were written by a newer pawl than this one.`,
 			}
 			for _, f := range d.Checks {
 				if f.Bad {
-					return exitError{exitFailed, errReported} // the checks already show it
+					return command.Exit(command.ExitFailed, command.ErrReported) // the checks already show it
 				}
 			}
 			return nil
@@ -110,7 +111,7 @@ the workflows were written by a newer pawl than this one.`,
 	}
 	c.Flags().BoolVar(&check, "check", false, "compare with this repository's workflows and the newest release")
 	c.Flags().StringVar(&api, "api", "", "`URL` of the forge's API to ask for the newest release")
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON document")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	return c
 }
 
@@ -130,9 +131,7 @@ func thisVersion() versionDocument {
 
 func showVersion(g *globals, d versionDocument, check, asJSON bool) error {
 	if asJSON {
-		e := json.NewEncoder(g.Out)
-		e.SetIndent("", "  ")
-		return e.Encode(d)
+		return command.WriteJSON(g.Out, d)
 	}
 	reads := "nvidia-smi"
 	if d.NVML {
@@ -149,14 +148,14 @@ func showVersion(g *globals, d versionDocument, check, asJSON bool) error {
 		return nil
 	}
 	if len(d.Checks) == 0 {
-		fmt.Fprintln(g.Out, g.style().Good("ok")+": nothing here expects another pawl")
+		fmt.Fprintln(g.Out, g.Style().Good("ok")+": nothing here expects another version of pawl")
 	}
 	for _, f := range d.Checks {
-		mark := g.style().Faint("note")
+		mark := g.Style().Faint("note")
 		if f.Bad {
-			mark = g.style().Bad("FAIL")
+			mark = g.Style().Bad("FAIL")
 		}
-		fmt.Fprintf(g.Out, "%s: %s\n", mark, report.Sanitize(f.Message))
+		fmt.Fprintf(g.Out, "%s: %s\n", mark, words.Sanitize(f.Message))
 	}
 	return nil
 }
@@ -175,7 +174,7 @@ func repositoryWorkflows(dir string) (map[string][]byte, error) {
 	}
 	root, err := os.OpenRoot(at)
 	if err != nil {
-		return nil, fmt.Errorf("read the repository's workflows: %w", err)
+		return nil, fmt.Errorf("cannot read the repository's workflows: %w", err)
 	}
 	defer func() { _ = root.Close() }()
 	return workflowFiles(root), nil
@@ -189,11 +188,11 @@ func newestRelease(ctx context.Context, api string, patience time.Duration) (str
 		return "", nil
 	}
 	note := func(why string) []versionFinding {
-		return []versionFinding{{Message: "the newest release is not known: " + why}}
+		return []versionFinding{{Message: "the newest release is unknown: " + why}}
 	}
 	u, err := url.Parse(api)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-		return "", note("the API's address is none")
+		return "", note("the address of the API must be an http or https URL")
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -215,7 +214,7 @@ func newestRelease(ctx context.Context, api string, patience time.Duration) (str
 	}
 	latest := strings.TrimPrefix(said.Tag, "v")
 	if _, ok := parseVersion(latest); !ok {
-		return "", note(u.Host + " names none")
+		return "", note(u.Host + " names no valid version")
 	}
 	return latest, nil
 }

@@ -51,21 +51,21 @@ func TestSkew(t *testing.T) {
 	for _, tc := range []struct {
 		name, own, latest string
 		file              []byte
-		want              []string // FAIL before what is outside the promise
+		want              []string // "FAIL " precedes findings that fail the check
 	}{
 		{"all the same", "0.3.0", "0.3.0", gate("0.3.0", "0.3.0"), nil},
-		{"a patch apart", "0.3.1", "", gate("0.3.0", "0.3.1"), []string{"w.yml installs pawl 0.3.0, this is 0.3.1"}},
+		{"a patch apart", "0.3.1", "", gate("0.3.0", "0.3.1"), []string{"w.yml installs pawl 0.3.0, but this is 0.3.1"}},
 		{"older workflows", "0.5.0", "", gate("0.3.0", "source"), []string{
-			"w.yml was written by pawl 0.3.0: it works, and pawl init --github --upgrade brings it up to date", "w.yml installs pawl 0.3.0, this is 0.5.0",
+			"w.yml was written by pawl 0.3.0: it works; run `pawl init --github --upgrade` to update it", "w.yml installs pawl 0.3.0, but this is 0.5.0",
 		}},
 		{"newer workflows", "0.2.9", "", gate("0.3.0", "installed"), []string{
-			"FAIL w.yml was written by pawl 0.3.0: use that version or a newer one", "w.yml installs pawl 0.3.0, this is 0.2.9",
+			"FAIL w.yml was written by pawl 0.3.0: use that version or a newer one", "w.yml installs pawl 0.3.0, but this is 0.2.9",
 		}},
-		{"before the release that wrote them", "0.3.0-dev+abc", "", gate("0.3.0", "0.3.0"), []string{"w.yml installs pawl 0.3.0, this is 0.3.0-dev+abc"}},
-		{"written by hand", "0.3.0", "", []byte("steps:\n  - uses: goatnote-inc/pawl@v0.4.0\n  - uses: goatnote-inc/pawl/sub@0123456789\n"), []string{"w.yml installs pawl 0.4.0, this is 0.3.0"}},
-		{"a newer release", "0.3.0", "0.4.0", nil, []string{"pawl 0.4.0 is the newest release, this is 0.3.0"}},
+		{"before the release that wrote them", "0.3.0-dev+abc", "", gate("0.3.0", "0.3.0"), []string{"w.yml installs pawl 0.3.0, but this is 0.3.0-dev+abc"}},
+		{"written by hand", "0.3.0", "", []byte("steps:\n  - uses: goatnote-inc/pawl@v0.4.0\n  - uses: goatnote-inc/pawl/sub@0123456789\n"), []string{"w.yml installs pawl 0.4.0, but this is 0.3.0"}},
+		{"a newer release", "0.3.0", "0.4.0", nil, []string{"pawl 0.4.0 is the newest release, but this is 0.3.0"}},
 		{"an older release", "0.3.0", "0.2.0", nil, nil},
-		{"no version", "unknown", "", nil, []string{"this pawl calls itself unknown, which is no version"}},
+		{"no version", "unknown", "", nil, []string{"this pawl has the version unknown, which is not valid"}},
 		{"not about pawl", "0.3.0", "", []byte("on: push\n"), nil},
 	} {
 		var got []string
@@ -82,7 +82,7 @@ func TestSkew(t *testing.T) {
 	}
 }
 
-// A forge that is silent, wrong or hostile is a remark, and soon over.
+// A forge that does not answer, fails or is hostile causes a note, within the time limit.
 func TestNewestRelease(t *testing.T) {
 	wait := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -103,11 +103,11 @@ func TestNewestRelease(t *testing.T) {
 	for _, tc := range []struct{ api, want, note string }{
 		{"", "", ""},
 		{s.URL + "/good", "0.4.0", ""},
-		{s.URL + "/hostile", "", "names none"},
+		{s.URL + "/hostile", "", "names no valid version"},
 		{s.URL + "/refuses", "", "403"},
 		{s.URL + "/silent", "", "does not answer"},
 		{"http://127.0.0.1:1", "", "does not answer"},
-		{"file:///etc/passwd", "", "is none"},
+		{"file:///etc/passwd", "", "must be an http or https URL"},
 	} {
 		patience := 5 * time.Minute
 		if strings.HasSuffix(tc.api, "silent") {

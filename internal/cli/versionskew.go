@@ -26,7 +26,7 @@ var usesAction = lazyregexp.New(`uses:\s*` + ownRepository + `(?:/[^\s@]+)?@v?([
 func versionFindings(own, latest string, files map[string][]byte) []versionFinding {
 	this, ok := parseVersion(own)
 	if !ok {
-		return []versionFinding{{Message: fmt.Sprintf("this pawl calls itself %s, which is no version", own)}}
+		return []versionFinding{{Message: fmt.Sprintf("this pawl has the version %s, which is not valid", own)}}
 	}
 	var list []versionFinding
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -39,7 +39,7 @@ func versionFindings(own, latest string, files map[string][]byte) []versionFindi
 			case by.compareMinor(this) > 0:
 				add(true, "was written by pawl %s: use that version or a newer one", stamp.Version)
 			case by.compareMinor(this) < 0:
-				add(false, "was written by pawl %s: it works, and pawl init --github --upgrade brings it up to date", stamp.Version)
+				add(false, "was written by pawl %s: it works; run `pawl init --github --upgrade` to update it", stamp.Version)
 			}
 		}
 		installs := map[string]bool{}
@@ -51,12 +51,12 @@ func versionFindings(own, latest string, files map[string][]byte) []versionFindi
 		}
 		for _, v := range slices.Sorted(maps.Keys(installs)) {
 			if pinned, ok := parseVersion(v); ok && pinned.compare(this) != 0 {
-				add(false, "installs pawl %s, this is %s", v, own)
+				add(false, "installs pawl %s, but this is %s", v, own)
 			}
 		}
 	}
 	if newest, ok := parseVersion(latest); ok && newest.compare(this) > 0 {
-		list = append(list, versionFinding{Message: fmt.Sprintf("pawl %s is the newest release, this is %s", latest, own)})
+		list = append(list, versionFinding{Message: fmt.Sprintf("pawl %s is the newest release, but this is %s", latest, own)})
 	}
 	return list
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,11 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/fleet/wake"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/github"
 	"github.com/goatnote-inc/pawl/internal/forge/identity"
-	"github.com/goatnote-inc/pawl/internal/report"
 )
 
 type wakeFlags struct {
@@ -31,20 +31,20 @@ func newWake(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wake",
 		Short: "Start a sleeping GPU host when a job waits for it",
-		Long: `Watches the jobs of repositories on GitHub. A host that is off is started when a job
-with its labels waits, and is put to sleep when it has had none for a while. What a
-day may cost is a promise: no host is started, and none stays on, beyond it.`,
+		Long: `Watches the jobs of repositories on GitHub. A host that is off is started when a job with
+its labels waits, and is put to sleep when it has had none for a while. The daily budget is
+a limit: no host is started, and none stays on, beyond it.`,
 		Example: `  pawl wake serve --config wake.yaml    # on a small machine that is always on
-  pawl wake status --config wake.yaml   # what it knows and what today cost`,
+  pawl wake status --config wake.yaml   # its state, and today's cost`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return fmt.Errorf("there is no command %q: serve and status are there", args[0])
+				return fmt.Errorf("unknown command %q (known: serve, status)", args[0])
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.PersistentFlags().StringVar(&f.config, "config", "wake.yaml", "the `file` that says what to watch")
+	cmd.PersistentFlags().StringVar(&f.config, "config", "wake.yaml", "configuration `file` that says what to watch")
 	cmd.AddCommand(f.serveCommand(), f.statusCommand())
 	return cmd
 }
@@ -52,17 +52,17 @@ day may cost is a promise: no host is started, and none stays on, beyond it.`,
 func (f *wakeFlags) serveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "serve",
-		Short: "Watch, start and put to sleep until it is stopped",
-		Long: `Listens for webhooks of workflow_job at /webhook, and asks GitHub for the jobs once a
-minute as well, so that a webhook that is lost delays a start and loses none. Runs the
-commands of the file, one at a time for each host. Hosts stay as they are when it ends.
+		Short: "Watch jobs, start hosts and put them to sleep, until stopped",
+		Long: `Listens for workflow_job webhooks at /webhook, and also asks GitHub for the jobs once a
+minute, so that a lost webhook delays a start but loses none. Runs the commands of the
+file, one at a time for each host. Hosts stay as they are when it ends.
 
-Its state survives kill -9. Let systemd start it again when it dies: while it is away
-nobody puts a host to sleep.
+Its state survives kill -9. Let systemd restart it when it dies: while it is down, no host
+is put to sleep.
 
-Exit code: 0 when it was told to stop, 3 when it cannot go on, 4 when the file is wrong.`,
+Exit code: 0 if it was told to stop, 3 if it cannot continue, 4 if the file is wrong.`,
 		Example: `  pawl wake serve --config /etc/pawl/wake.yaml`,
-		Args:    checked(cobra.NoArgs),
+		Args:    command.Checked(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.serve(cmd.Context()) },
 	}
 }
@@ -70,19 +70,19 @@ Exit code: 0 when it was told to stop, 3 when it cannot go on, 4 when the file i
 func (f *wakeFlags) statusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "status",
-		Short:   "Show what pawl wake serve last kept: hosts, jobs, what today cost",
+		Short:   "Show the last saved state of pawl wake serve: hosts, jobs, today's cost",
 		Example: `  pawl wake status --json | jq '.hosts[] | select(.power == "on")'`,
-		Args:    checked(cobra.NoArgs),
+		Args:    command.Checked(cobra.NoArgs),
 		RunE:    func(*cobra.Command, []string) error { return f.status() },
 	}
-	cmd.Flags().BoolVar(&f.json, "json", false, "the answer as JSON")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
 	return cmd
 }
 
 func (f *wakeFlags) load() (*wake.Config, error) {
 	c, err := wake.LoadConfig(f.config)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, command.Usage(err)
 	}
 	return c, nil
 }
@@ -94,23 +94,23 @@ func (f *wakeFlags) serve(ctx context.Context) error {
 	}
 	secret, err := c.ReadSecret(c.Secret, f.Getenv)
 	if err != nil {
-		return usageError{fmt.Errorf("%s: secret of the webhook: %w", f.config, err)}
+		return command.Usage(fmt.Errorf("%s: cannot read the webhook secret: %w", f.config, err))
 	}
 	jobs, err := f.jobs(c)
 	if err != nil {
-		return usageError{fmt.Errorf("%s: github: %w", f.config, err)}
+		return command.Usage(fmt.Errorf("%s: github: %w", f.config, err))
 	}
 	var listen net.ListenConfig
 	listener, err := listen.Listen(ctx, "tcp", c.Listen)
 	if err != nil {
-		return fmt.Errorf("listen for webhooks: %w", err)
+		return fmt.Errorf("cannot listen for webhooks: %w", err)
 	}
 	defer listener.Close()
 	f.printConfig(c, listener.Addr().String())
 	s := wake.Server{
 		Config: c, Secret: []byte(secret), Jobs: jobs, Now: time.Now,
 		Log: func(format string, args ...any) {
-			f.say(time.Now().UTC().Format(time.DateTime) + " " + report.Sanitize(fmt.Sprintf(format, args...)))
+			f.Say(time.Now().UTC().Format(time.DateTime) + " " + words.Sanitize(fmt.Sprintf(format, args...)))
 		},
 	}
 	return s.Serve(ctx, listener)
@@ -118,31 +118,31 @@ func (f *wakeFlags) serve(ctx context.Context) error {
 
 // printConfig prints what is watched and what it may cost.
 func (f *wakeFlags) printConfig(c *wake.Config, address string) {
-	f.say("watching " + strings.Join(c.GitHub.Repositories, ", ") + fmt.Sprintf(" every %v; webhooks at http://%s/webhook", c.Poll, address))
+	f.Say("watching " + strings.Join(c.GitHub.Repositories, ", ") + fmt.Sprintf(" every %v; webhooks at http://%s/webhook", c.Poll, address))
 	dearest := 0.0
 	for _, h := range c.Hosts {
 		price := ""
 		if h.Price > 0 {
 			price = fmt.Sprintf(", $%.2f an hour", h.Price)
 		}
-		f.say(fmt.Sprintf("  %s for [%s]: asleep after %v without a job%s", h.Name, strings.Join(h.Labels, " "), h.Idle, price))
+		f.Say(fmt.Sprintf("  %s for [%s]: asleep after %v without a job%s", h.Name, strings.Join(h.Labels, " "), h.Idle, price))
 		dearest = max(dearest, h.Price)
 	}
 	var limits []string
 	if b := c.Budget; b.Hours > 0 {
 		limits = append(limits, fmt.Sprintf("%g hours", b.Hours))
 		if dearest > 0 {
-			limits[0] += fmt.Sprintf(" ($%.2f of the dearest host)", b.Hours*dearest)
+			limits[0] += fmt.Sprintf(" ($%.2f on the most expensive host)", b.Hours*dearest)
 		}
 	}
 	if c.Budget.Dollars > 0 {
 		limits = append(limits, fmt.Sprintf("$%.2f", c.Budget.Dollars))
 	}
-	text := "a day (UTC) may cost " + strings.Join(limits, " and ")
+	text := "max per day (UTC): " + strings.Join(limits, " and ")
 	if c.Budget.Grace > 0 {
-		text += fmt.Sprintf(", and %v more for each job that runs then", c.Budget.Grace)
+		text += fmt.Sprintf(", plus %v for each job that is still running", c.Budget.Grace)
 	}
-	f.say(text)
+	f.Say(text)
 }
 
 // jobs returns a function that asks GitHub for the queued and running jobs of a repository.
@@ -221,16 +221,14 @@ func (f *wakeFlags) status() error {
 	}
 	state, err := wake.LoadState(c.StateFile())
 	if errors.Is(err, fs.ErrNotExist) {
-		return exitError{exitNoAnswer, fmt.Errorf("there is no %s yet: pawl wake serve makes it", c.StateFile())}
+		return command.Exit(command.ExitNoAnswer, fmt.Errorf("there is no %s yet: pawl wake serve creates it", c.StateFile()))
 	}
 	if err != nil {
 		return err
 	}
 	sum := wake.Summarize(c, state, time.Now())
 	if f.json {
-		e := json.NewEncoder(f.Out)
-		e.SetIndent("", "  ")
-		return e.Encode(sum)
+		return command.WriteJSON(f.Out, sum)
 	}
 	return f.show(sum)
 }
@@ -255,10 +253,10 @@ func (f *wakeFlags) show(sum wake.Summary) error {
 			line += fmt.Sprintf(", %d waiting for it", h.Waiting)
 		}
 		if h.Running {
-			line += ", a job runs"
+			line += ", a job is running"
 		}
 		if h.Reason != "" {
-			line += ": " + report.Sanitize(h.Reason)
+			line += ": " + words.Sanitize(h.Reason)
 		}
 		if _, err := fmt.Fprintln(f.Out, line); err != nil {
 			return err

@@ -17,14 +17,14 @@ const quiet = 0.03
 // Words explains the noise in plain words.
 func (n Noise) Words() []string {
 	if len(n.measuredCases()) == 0 {
-		return append([]string{"nothing can be said: no case was measured in two rounds on both sides"}, n.anomalies()...)
+		return append([]string{"no conclusion is possible: no case was measured in two rounds on both sides"}, n.anomalies()...)
 	}
 	var list []string
 	switch {
 	case len(n.Prospects) == 0:
-		list = append(list, fmt.Sprintf("%d rounds are too few to say what a gate finds here: pawl doctor --noise --rounds %d", n.Kept, n.missing(prospectRounds)))
+		list = append(list, fmt.Sprintf("%d rounds are too few to say what a gate finds here: run `pawl doctor --noise --rounds %d`", n.Kept, n.missing(prospectRounds)))
 	case n.Kept < ratchet.DependenceRounds:
-		list = append(list, n.detectable(), fmt.Sprintf("how often a gate is wrong here is known from %d rounds on, over all cases and runs, and %d were measured: pawl doctor --noise --rounds %d",
+		list = append(list, n.detectable(), fmt.Sprintf("it takes %d rounds, over all cases and runs, to tell how often a gate is wrong here, and %d were measured: run `pawl doctor --noise --rounds %d`",
 			ratchet.DependenceRounds, n.Kept, n.missing(ratchet.DependenceRounds)))
 	default:
 		list = append(list, n.detectable(), n.rates())
@@ -57,7 +57,7 @@ func (n Noise) detectable() string {
 // rates describes how often gates of the same code are wrong, for the worst case.
 func (n Noise) rates() string {
 	worst := slices.MaxFunc(n.Prospects, func(a, b GateForecast) int { return cmp.Compare(a.False+a.Open, b.False+b.Open) })
-	return fmt.Sprintf("of gates of the same code, %s call it slower and %s have no answer, after %.0f rounds on average (%s; %d gates made of the %d rounds of same code that were measured on this testbed)",
+	return fmt.Sprintf("of gates that compare the same code, %s call it slower and %s have no answer, after %.0f rounds on average (%s; %d gates made from the %d rounds of the same code that were measured on this testbed)",
 		share(worst.False), share(worst.Open), worst.Rounds, worst.Case, sameGates, n.Kept)
 }
 
@@ -77,9 +77,9 @@ func (n Noise) character() string {
 		}
 	}
 	slices.Sort(modes)
-	text := fmt.Sprintf("rounds resemble the one before by %.2f (lag-1, the median over cases); %d of %d are wild", stats.Median(lags), wild, rounds)
+	text := fmt.Sprintf("rounds correlate with the one before by %.2f (lag-1, median over cases); %d of %d are outliers", stats.Median(lags), wild, rounds)
 	if len(modes) > 3 {
-		modes = append(modes[:3], fmt.Sprintf("so do %d more cases", len(modes)-3))
+		modes = append(modes[:3], fmt.Sprintf("%d more cases also run at several speeds", len(modes)-3))
 	}
 	return strings.Join(append([]string{text}, modes...), "; ")
 }
@@ -92,7 +92,7 @@ func (n Noise) anomalies() []string {
 		case c.Error != "":
 			list = append(list, fmt.Sprintf("%s: %s", c.Case, c.Error))
 		case c.Biased:
-			list = append(list, fmt.Sprintf("%s: both sides run the same code, yet one was %s slower, more than chance explains: something here favours the other",
+			list = append(list, fmt.Sprintf("%s: both sides run the same code, but one was %s slower, more than chance explains: something here favors the other",
 				c.Case, percent(math.Abs(c.Offset))))
 		}
 	}
@@ -122,11 +122,11 @@ func (n Noise) Advice(r Report) []string {
 	o := noisiest.Other
 	better := o != nil && o.Paired <= noisiest.Paired/2
 	if better {
-		list = append(list, fmt.Sprintf("go by %s time (measure: {timer: %s}): for the same runs of %s it spreads %s, not %s",
+		list = append(list, fmt.Sprintf("use %s time (measure: {timer: %s}): for the same runs of %s it spreads by %s, not %s",
 			o.Timer, o.Timer, noisiest.Case, percent(o.Paired), percent(noisiest.Paired)))
 	}
 	if noisiest.Unsteady > 0 {
-		list = append(list, fmt.Sprintf("warm up longer (measure: {warmup: N}): %s was still changing when its samples began, %d times of %d",
+		list = append(list, fmt.Sprintf("warm up longer (measure: {warmup: N}): %s was still changing when its samples started, %d times out of %d",
 			noisiest.Case, noisiest.Unsteady, 2*noisiest.Rounds))
 	}
 	for _, f := range r.Findings {
@@ -138,7 +138,7 @@ func (n Noise) Advice(r Report) []string {
 		}
 	}
 	if len(list) == 0 {
-		list = append(list, "nothing of what pawl looks at disturbs this machine: look for other work on it, and measure again at another time")
+		list = append(list, "nothing that pawl checks disturbs this machine: look for other work on it, and measure again at another time")
 	}
 	return list
 }

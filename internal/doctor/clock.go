@@ -14,7 +14,7 @@ func governor(_ context.Context, e *exam) []Finding {
 	case "performance":
 		return []Finding{ok("governor", "performance")}
 	case "":
-		return []Finding{note("governor", "the kernel does not tell how it chooses the CPU's clock, as on most virtual machines")}
+		return []Finding{note("governor", "the kernel does not report how it chooses the CPU's clock, as on most virtual machines")}
 	default:
 		return e.hostOnly(warn("governor", "%s: the CPU's clock follows the load, so the first samples are slower than the others", g).
 			withFix("echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"))
@@ -29,7 +29,7 @@ func turbo(_ context.Context, e *exam) []Finding {
 		if e.sys.exists(cpuFolder + "intel_pstate/no_turbo") {
 			fix = "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"
 		}
-		return e.hostOnly(warn("turbo", "on: the CPU's clock depends on its heat and on how many cores are busy").withFix("%s", fix))
+		return e.hostOnly(warn("turbo", "on: the CPU's clock depends on its temperature and on how many cores are busy").withFix("%s", fix))
 	case "off":
 		return []Finding{ok("turbo", "off")}
 	default:
@@ -49,13 +49,13 @@ func clockSource(_ context.Context, e *exam) []Finding {
 	source := e.sys.Text(folder + "current_clocksource")
 	switch {
 	case source == "":
-		return []Finding{note("clock source", "the kernel does not tell what it reads the time from")}
+		return []Finding{note("clock source", "the kernel does not report its clock source")}
 	case slices.Contains(quickSources, source):
 		return []Finding{ok("clock source", "%s", source)}
 	case !slices.Contains(slowSources, source):
 		return []Finding{note("clock source", "%s, which pawl does not know", source)}
 	}
-	f := warn("clock source", "%s: every reading of the time is a slow system call, so short samples are too long", source)
+	f := warn("clock source", "%s: each reading of the time is a slow system call, so short samples are too long", source)
 	if slices.Contains(strings.Fields(e.sys.Text(folder+"available_clocksource")), "tsc") {
 		f = f.withFix("echo tsc | sudo tee /%scurrent_clocksource", folder)
 	} else {

@@ -25,7 +25,7 @@ func processor(_ context.Context, e *exam) []Finding {
 		return []Finding{f}
 	}
 	f.Message += fmt.Sprintf(", %d threads", threads)
-	return append([]Finding{f}, note("smt", "two threads share a core: a neighbour on the same core takes part of its speed").
+	return append([]Finding{f}, note("smt", "two threads share a core: work on one of them slows the other down").
 		withFix("keep the machine idle while measuring, or: echo off | sudo tee /sys/devices/system/cpu/smt/control"))
 }
 
@@ -43,18 +43,18 @@ func virtual(_ context.Context, e *exam) []Finding {
 	}
 	text := "this is a virtual machine: its CPUs may be shared with others"
 	if share := e.stolen(); share >= stealLimit {
-		text += fmt.Sprintf(", and the hypervisor took %.1f %% of their time since the start", share*100)
+		text += fmt.Sprintf(", and the hypervisor took %.1f %% of their time since boot", share*100)
 	}
-	const fix = "write into the suite: measure: {timer: cpu}"
+	const fix = "set in the suite: measure: {timer: cpu}"
 	switch wall := e.wallTimed(); {
 	case !e.onHost():
 		return []Finding{note(nameVirtual, "%s", text)}
 	case e.suite == nil:
-		return []Finding{note(nameVirtual, "%s; CPU time does not count what others take", text).withFix(fix)}
+		return []Finding{note(nameVirtual, "%s; CPU time does not include what others take", text).withFix(fix)}
 	case wall == "":
-		return []Finding{note(nameVirtual, "%s; the suite goes by CPU time, which does not count what others take", text)}
+		return []Finding{note(nameVirtual, "%s; the suite uses CPU time, which does not include what others take", text)}
 	default:
-		return []Finding{warn(nameVirtual, "%s; %s goes by wall time, which counts what others take", text, wall).withFix(fix)}
+		return []Finding{warn(nameVirtual, "%s; %s uses wall time, which includes what others take", text, wall).withFix(fix)}
 	}
 }
 
@@ -114,7 +114,7 @@ func cpuLimit(_ context.Context, e *exam) []Finding {
 	for group = path.Clean("/" + group); ; group = path.Dir(group) {
 		n := counts(e.sys.Text(path.Join("sys/fs/cgroup", group, "cpu.max")))
 		if len(n) == 2 && n[1] > 0 {
-			return e.hostOnly(warn("cpu limit", "this process may use %.1f CPUs: above that it stands still for up to %.0f ms at a time", n[0]/n[1], n[1]/1000).
+			return e.hostOnly(warn("cpu limit", "this process may use %.1f CPUs: above that it is paused for up to %.0f ms at a time", n[0]/n[1], n[1]/1000).
 				withFix("start the container without a CPU quota; pin it to CPUs instead (--cpuset-cpus)"))
 		}
 		if group == "/" {
@@ -130,9 +130,9 @@ func load(_ context.Context, e *exam) []Finding {
 		return []Finding{ok("load", "%.1f on %s", load, plural(threads, "CPU"))}
 	}
 	f := warn("load", "the machine is busy: load %.1f on %s", load, plural(threads, "CPU")).
-		withFix("stop what else runs here (top shows it), or measure elsewhere")
+		withFix("stop other work on this machine (top shows it), or measure elsewhere")
 	if e.onHost() && e.wallTimed() != "" {
-		f.Fix += "; CPU time suffers less: measure: {timer: cpu}"
+		f.Fix += "; CPU time is less affected: measure: {timer: cpu}"
 	}
 	return e.hostOnly(f)
 }

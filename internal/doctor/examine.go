@@ -52,7 +52,7 @@ func (o Options) filled() Options {
 func Examine(ctx context.Context, o Options) (Report, error) {
 	e := &exam{Options: o.filled()}
 	if err := e.gather(ctx); err != nil {
-		return Report{}, fmt.Errorf("examine this machine: %w", err)
+		return Report{}, fmt.Errorf("cannot examine this machine: %w", err)
 	}
 	var r Report
 	for _, c := range checks {
@@ -61,7 +61,7 @@ func Examine(ctx context.Context, o Options) (Report, error) {
 			r.Findings = append(r.Findings, f)
 		}
 		if err := ctx.Err(); err != nil {
-			return Report{}, fmt.Errorf("examine this machine: %w", context.Cause(ctx))
+			return Report{}, fmt.Errorf("cannot examine this machine: %w", context.Cause(ctx))
 		}
 	}
 	return r, nil

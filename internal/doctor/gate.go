@@ -124,17 +124,17 @@ func (g Gate) Words() []string {
 		spreads = append(spreads, c.Spread)
 	}
 	if g.SameCodePasses {
-		list = append(list, fmt.Sprintf("it can pass: the same code on both sides is no regression, in %d rounds", g.Rounds))
+		list = append(list, fmt.Sprintf("it can pass: the same code on both sides is not a regression, in %d rounds", g.Rounds))
 	} else {
-		list = append(list, "it cannot be trusted here: the same code on both sides was called a regression; run it again, and if that repeats, something on this machine favours one side")
+		list = append(list, "it cannot be trusted here: the same code on both sides was called a regression; run it again, and if that repeats, something on this machine favors one side")
 	}
 	if g.SlowdownFails {
 		list = append(list, fmt.Sprintf("it can fail: a slowdown of %.0f %% is found in every case", 100*g.Slowdown))
 	} else {
-		list = append(list, fmt.Sprintf("it cannot fail here: a slowdown of %.0f %% is missed in %d of %d cases; rounds differ by %.1f %% (median), lock the clocks or find a quieter machine", 100*g.Slowdown, missed, len(g.Cases), 100*stats.Median(spreads)))
+		list = append(list, fmt.Sprintf("it cannot fail here: a slowdown of %.0f %% is missed in %d of %d cases; rounds differ by %.1f %% (median); lock the clocks or use a quieter machine", 100*g.Slowdown, missed, len(g.Cases), 100*stats.Median(spreads)))
 	}
 	if computed > 0 {
-		list = append(list, fmt.Sprintf("in %d of %d cases the slowdown was computed and not run: their harness decides how many runs a sample has", computed, len(g.Cases)))
+		list = append(list, fmt.Sprintf("in %d of %d cases the slowdown was computed, not run: their harness decides how many runs a sample has", computed, len(g.Cases)))
 	}
 	if open > 0 {
 		list = append(list, fmt.Sprintf("%d of %d cases have no answer for the same code: such changes would end with exit code 2", open, len(g.Cases)))

@@ -20,7 +20,7 @@ func git(ctx context.Context, e *exam) []Finding {
 		return []Finding{warn("git", "git does not trust this repository, because it belongs to another user").
 			withFix("git config --global --add safe.directory %s", absolute(e.dir()))}
 	case err != nil:
-		return []Finding{note("git", "this folder is not in a git repository: there is no base to measure against").withFix("git init, and commit")}
+		return []Finding{note("git", "this folder is not in a git repository: there is no base to measure against").withFix("run git init and commit")}
 	}
 	if _, err := os.Stat(filepath.Join(repo.Root, ".git", "shallow")); err == nil {
 		return []Finding{warn("git", "the repository is a shallow clone: the base may not be in it").
@@ -31,7 +31,7 @@ func git(ctx context.Context, e *exam) []Finding {
 	case err != nil:
 		return []Finding{note("git", "the repository has no commit yet: there is no base to measure against").withFix("git commit")}
 	case dirty:
-		return []Finding{ok("git", "at %.12s with changes that are not committed; the record says so", commit)}
+		return []Finding{ok("git", "at %.12s with uncommitted changes; the record says so", commit)}
 	default:
 		return []Finding{ok("git", "at %.12s", commit)}
 	}

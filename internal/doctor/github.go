@@ -39,14 +39,14 @@ func ExamineGitHub(ctx context.Context, o GitHubOptions) Report {
 
 func workflows(files map[string][]byte) []Finding {
 	if len(files) == 0 {
-		return []Finding{note("workflow", "no workflow of this repository has to do with pawl").withFix("pawl init --github")}
+		return []Finding{note("workflow", "no workflow in this repository uses pawl").withFix("pawl init --github")}
 	}
 	var problems []workflow.Problem
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		problems = append(problems, workflow.Check(name, files[name])...)
 	}
 	if len(problems) == 0 {
-		return []Finding{ok("workflow", "%d keep to the rules", len(files))}
+		return []Finding{ok("workflow", "%d checked, no problems found", len(files))}
 	}
 	var list []Finding
 	told := map[string]bool{}
@@ -82,10 +82,10 @@ func others(list []workflow.Problem, message string) int {
 // runner checks the most important risk: a persistent machine in a repository to which anyone can send code.
 func (o GitHubOptions) runner(ctx context.Context) Finding {
 	if o.Getenv("GITHUB_ACTIONS") != "true" {
-		return note("runner", "this is no job of GitHub Actions: a job asks again before it measures")
+		return note("runner", "this is not a GitHub Actions job: a job checks again before it measures")
 	}
 	if o.Getenv("RUNNER_ENVIRONMENT") == "github-hosted" {
-		return ok("runner", "hosted by GitHub, and thrown away after the job")
+		return ok("runner", "hosted by GitHub, and deleted after the job")
 	}
 	if why := o.ephemeral(); why != "" {
 		return ok("runner", "self-hosted and ephemeral (%s)", why)
@@ -101,8 +101,8 @@ func (o GitHubOptions) runner(ctx context.Context) Finding {
 	if err != nil {
 		whose = fmt.Sprintf("and whether the repository is public is not known (%v)", err)
 	}
-	return missing("runner", "self-hosted and persistent, %s: anybody can send code that stays on this machine when its job has ended, and waits for the next one", whose).
-		withFix("register the runner with --ephemeral (config.sh), so that it takes one job and is made anew; set PAWL_RUNNER=ephemeral in its image where something else does that")
+	return missing("runner", "self-hosted and persistent, %s: any user can send code that stays on this machine after its job ends and waits for the next one", whose).
+		withFix("register the runner with --ephemeral (config.sh), so that it takes one job and is then recreated; set PAWL_RUNNER=ephemeral in its image if something else does that")
 }
 
 // ephemeral returns the evidence that the runner takes only one job; empty if there is none.

@@ -11,7 +11,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/doctor"
 )
 
-// What stops and what does not, of a runner that is about to run somebody's kernel.
+// Which runners may run untrusted kernels, and which are refused.
 func TestRunnerThatMayRunStrangersCode(t *testing.T) {
 	private, public := `{"repository":{"private":true}}`, `{"repository":{"private":false}}`
 	persistent := "\ufeff" + `{"agentId": 7, "workFolder": "_work"}`
@@ -23,22 +23,22 @@ func TestRunnerThatMayRunStrangersCode(t *testing.T) {
 		want          doctor.State
 		says          string
 	}{
-		"a laptop":                         {env: map[string]string{"GITHUB_ACTIONS": ""}, event: public, want: doctor.Note, says: "no job"},
-		"hosted":                           {env: map[string]string{"RUNNER_ENVIRONMENT": "github-hosted"}, event: public, want: doctor.OK, says: "thrown away"},
+		"a laptop":                         {env: map[string]string{"GITHUB_ACTIONS": ""}, event: public, want: doctor.Note, says: "not a GitHub Actions job"},
+		"hosted":                           {env: map[string]string{"RUNNER_ENVIRONMENT": "github-hosted"}, event: public, want: doctor.OK, says: "deleted after the job"},
 		"private":                          {event: private, runner: persistent, want: doctor.OK, says: "private"},
-		"public and persistent":            {event: public, runner: persistent, want: doctor.Missing, says: "anybody can send code"},
-		"public, and no file":              {event: public, want: doctor.Missing, says: "anybody can send code"},
-		"public, and a broken file":        {event: public, runner: "{", want: doctor.Missing, says: "anybody can send code"},
-		"public and not ephemeral":         {event: public, runner: `{"ephemeral": false}`, want: doctor.Missing, says: "anybody"},
+		"public and persistent":            {event: public, runner: persistent, want: doctor.Missing, says: "any user can send code"},
+		"public, and no file":              {event: public, want: doctor.Missing, says: "any user can send code"},
+		"public, and a broken file":        {event: public, runner: "{", want: doctor.Missing, says: "any user can send code"},
+		"public and not ephemeral":         {event: public, runner: `{"ephemeral": false}`, want: doctor.Missing, says: "any user can send code"},
 		"public and ephemeral":             {event: public, runner: ephemeral, want: doctor.OK, says: "its .runner file"},
 		"public and ephemeral, as text":    {event: public, runner: `{"ephemeral": "True"}`, want: doctor.OK, says: "its .runner file"},
 		"public, and the image says so":    {env: map[string]string{"PAWL_RUNNER": "ephemeral"}, event: public, runner: persistent, want: doctor.OK, says: "PAWL_RUNNER"},
 		"public, by the API":               {event: `{"schedule":"0 3 * * *"}`, runner: persistent, api: "public", want: doctor.Missing, says: "public repository"},
 		"private, by the API":              {event: `{}`, runner: persistent, api: "private", want: doctor.OK, says: "private"},
-		"nobody knows, a pull request":     {event: `{`, runner: persistent, want: doctor.Missing, says: "not known"},
-		"nobody knows, something merged":   {env: map[string]string{"GITHUB_EVENT_NAME": "schedule"}, event: `{}`, runner: persistent, want: doctor.Warn, says: "not known"},
+		"not known, a pull request":        {event: `{`, runner: persistent, want: doctor.Missing, says: "not known"},
+		"not known, something merged":      {env: map[string]string{"GITHUB_EVENT_NAME": "schedule"}, event: `{}`, runner: persistent, want: doctor.Warn, says: "not known"},
 		"an event longer than there is":    {event: `{"x":"` + strings.Repeat("a", 33<<20) + `"}`, runner: persistent, want: doctor.Missing, says: "not known"},
-		"a file longer than a runner's is": {event: public, runner: `{"ephemeral": true, "x": "` + strings.Repeat("a", 1<<17) + `"}`, want: doctor.Missing, says: "anybody"},
+		"a file longer than a runner's is": {event: public, runner: `{"ephemeral": true, "x": "` + strings.Repeat("a", 1<<17) + `"}`, want: doctor.Missing, says: "any user can send code"},
 	} {
 		env := map[string]string{
 			"GITHUB_ACTIONS": "true", "RUNNER_ENVIRONMENT": "self-hosted", "GITHUB_EVENT_NAME": "pull_request",
@@ -53,7 +53,7 @@ func TestRunnerThatMayRunStrangersCode(t *testing.T) {
 			Getenv: func(k string) string { return env[k] }, Root: files,
 			Public: func(context.Context) (bool, error) {
 				if c.api == "" {
-					return false, errors.New("nobody tells")
+					return false, errors.New("no answer")
 				}
 				return c.api == "public", nil
 			},

@@ -59,11 +59,11 @@ func TestGPU(t *testing.T) {
 		{
 			"an idle card", l4(nil), "", may, nil,
 			map[string]string{
-				"nvidia":      "ok: nvidia: driver 550.54.15, for CUDA up to 12.4, read through nvml",
+				"nvidia":      "ok: nvidia: driver 550.54.15, supports CUDA up to 12.4, read through nvml",
 				"nvidia-smi":  "note: nvidia-smi: not found",
 				"gpu 0":       "ok: gpu 0: NVIDIA L4, compute capability 8.9, 22.5 GiB, GPU-11111111-2222-3333-4444-555555555555",
 				"measures on": "ok: measures on: NVIDIA L4, GPU-11111111",
-				"clocks":      "note: clocks: free: they follow power and heat | write into the suite: device: {clocks: base}",
+				"clocks":      "note: clocks: free: they vary with power and temperature | set in the suite: device: {clocks: base}",
 				"persistence": "warn: persistence: off:",
 				"ecc":         "ok: ecc: on",
 				"mig":         "",
@@ -76,42 +76,42 @@ func TestGPU(t *testing.T) {
 		},
 		{
 			"pawl may hold the clocks", l4(nil), holdBase, may, nil,
-			map[string]string{"clocks": "ok: clocks: pawl may hold them at base, as the suite asks"},
+			map[string]string{"clocks": "ok: clocks: pawl may lock them at base, as the suite requests"},
 			true,
 		},
 		{
 			"pawl may not hold the clocks", l4(nil), holdBase, mayNot, nil,
-			map[string]string{"clocks": "warn: clocks: the suite asks for base, and pawl may not set clocks here (it has no CAP_SYS_ADMIN): it would measure with free ones | run pawl as root"},
+			map[string]string{"clocks": "warn: clocks: the suite requests base, but pawl may not set clocks here (no CAP_SYS_ADMIN): it would measure with free clocks | run pawl as root"},
 			true,
 		},
 		{
 			"root in a container may not", l4(nil), holdBase, container, nil,
-			map[string]string{"clocks": "warn: clocks: the suite asks for base, and pawl may not"},
+			map[string]string{"clocks": "warn: clocks: the suite requests base, but pawl may not"},
 			true,
 		},
 		{
 			"root in a user namespace may not", l4(nil), holdBase, may,
 			map[string]string{"proc/self/uid_map": "0 1000 1\n"},
-			map[string]string{"clocks": "warn: clocks: the suite asks for base, and pawl may not"},
+			map[string]string{"clocks": "warn: clocks: the suite requests base, but pawl may not"},
 			true,
 		},
 		{
 			"free clocks that pawl may not hold", l4(nil), "", mayNot, nil,
-			map[string]string{"clocks": "note: clocks: free: they follow power and heat, and pawl may not set them here (it has no CAP_SYS_ADMIN) | have root lock them: sudo nvidia-smi -i GPU-11111111-2222-3333-4444-555555555555 -lgc MHZ,MHZ"},
+			map[string]string{"clocks": "note: clocks: free: they vary with power and temperature, and pawl may not set them here (no CAP_SYS_ADMIN) | lock them as root: sudo nvidia-smi -i GPU-11111111-2222-3333-4444-555555555555 -lgc MHZ,MHZ"},
 			true,
 		},
 		{
-			"somebody holds them already", l4(func(g *devicetest.GPU) { g.Reasons = 0x2 }), "", mayNot, nil,
-			map[string]string{"clocks": "ok: clocks: held by a setting that was made before"},
+			"they are locked already", l4(func(g *devicetest.GPU) { g.Reasons = 0x2 }), "", mayNot, nil,
+			map[string]string{"clocks": "ok: clocks: locked by an earlier setting"},
 			true,
 		},
 		{
-			"persistence that pawl sees to", l4(nil), "device: {persistence: true}", may, nil,
-			map[string]string{"persistence": "ok: persistence: off; pawl switches it on"},
+			"persistence that pawl turns on", l4(nil), "device: {persistence: true}", may, nil,
+			map[string]string{"persistence": "ok: persistence: off; pawl turns it on"},
 			true,
 		},
 		{
-			"persistence that pawl cannot see to", l4(nil), "device: {persistence: true}", mayNot, nil,
+			"persistence that pawl cannot turn on", l4(nil), "device: {persistence: true}", mayNot, nil,
 			map[string]string{"persistence": "warn: persistence: off:"},
 			true,
 		},
@@ -124,9 +124,9 @@ func TestGPU(t *testing.T) {
 			map[string]string{"proc/77/comm": "train.py\n"},
 			map[string]string{
 				"temperature": "warn: temperature: 91 degrees C, above the limit of 80",
-				"slowdown":    "warn: slowdown: the device slows itself down at this moment: hw_thermal",
+				"slowdown":    "warn: slowdown: the device is slowing itself down right now: hw_thermal",
 				"persistence": "ok: persistence: on",
-				"company":     "warn: company: others are on it: train.py (pid 77), a process that is not visible here (pid 78), a process that is not visible here (pid 79), and 1 more",
+				"company":     "warn: company: other processes are on it: train.py (pid 77), a process that is not visible here (pid 78), a process that is not visible here (pid 79), and 1 more",
 			},
 			true,
 		},
@@ -150,7 +150,7 @@ func TestGPU(t *testing.T) {
 		},
 		{
 			"the suite selects another", l4(nil), "device: {select: GPU-9}", may, nil,
-			map[string]string{"measures on": `missing: measures on: device "GPU-9" is not here; there are NVIDIA L4`},
+			map[string]string{"measures on": `missing: measures on: unknown device "GPU-9" (known: NVIDIA L4`},
 			false,
 		},
 		{
@@ -162,7 +162,7 @@ func TestGPU(t *testing.T) {
 			"a driver without a card",
 			devicetest.State{},
 			"device: {kind: nvidia}", may, nil,
-			map[string]string{"nvidia": "missing: nvidia: the suite wants an NVIDIA GPU, and there is none: the NVIDIA driver is loaded and shows no GPU"},
+			map[string]string{"nvidia": "missing: nvidia: the suite requires an NVIDIA GPU, but there is none: the NVIDIA driver is loaded but reports no readable GPU"},
 			false,
 		},
 		{
@@ -183,7 +183,7 @@ func TestGPU(t *testing.T) {
 		{
 			"counters are for administrators", l4(nil), "", mayNot,
 			map[string]string{"proc/driver/nvidia/params": "RmProfilingAdminOnly: 1\n"},
-			map[string]string{"counters": "note: counters: the driver keeps the GPU's counters for administrators"},
+			map[string]string{"counters": "note: counters: the driver restricts the GPU's counters to administrators"},
 			true,
 		},
 		{
@@ -195,7 +195,7 @@ func TestGPU(t *testing.T) {
 		{
 			"DCGM watches", l4(nil), "", may,
 			map[string]string{"proc/4711/comm": "nv-hostengine\n", "opt/nvidia/nsight-systems/2024.2/bin/nsys": ""},
-			map[string]string{"counters": "note: counters: nv-hostengine runs (process 4711)", "nsys": "ok: nsys: "},
+			map[string]string{"counters": "note: counters: nv-hostengine is running (process 4711)", "nsys": "ok: nsys: "},
 			true,
 		},
 		{
@@ -226,7 +226,7 @@ func TestGPU(t *testing.T) {
 	}
 }
 
-// A pawl that was killed left clocks locked: doctor tells, and leaves it to bench.
+// A pawl that was killed left clocks locked: doctor says so and leaves the fix to bench.
 func TestLeftover(t *testing.T) {
 	stub := devicetest.BuildStub(t)
 	g := devicetest.L4()
@@ -238,21 +238,21 @@ func TestLeftover(t *testing.T) {
 		p.gpus(stub, status, nil)
 		p.write("locks/"+g.UUID+".restore", note)
 		r := p.examine()
-		expect(t, r, "restore", "warn: restore: process 4242 (pawl bench) died and left NVIDIA L4 changed; to be undone: clocks freed", fix)
+		expect(t, r, "restore", "warn: restore: process 4242 (pawl bench) died and left NVIDIA L4 changed; to restore: free clocks", fix)
 		if stub.State().GPUs[0].Locked != 1500 {
 			t.Error("doctor unlocked the clocks")
 		}
 		if _, err := os.Stat(filepath.Join("locks", g.UUID+".restore")); err != nil {
-			t.Errorf("the note: %v", err)
+			t.Errorf("the restore file: %v", err)
 		}
 	}
 	p := newPlace(t)
 	p.gpus(stub, may, nil)
 	p.write("locks/"+g.UUID+".restore", "{")
-	expect(t, p.examine(), "lock", "ok: lock: free", "warn: lock: the note locks/"+g.UUID+".restore of what to undo on NVIDIA L4 was ignored")
+	expect(t, p.examine(), "lock", "ok: lock: free", "warn: lock: the restore file locks/"+g.UUID+".restore of NVIDIA L4 was ignored")
 }
 
-// The harness is told the device, as by pawl bench.
+// The harness gets the device, as from pawl bench.
 func TestHarnessGetsTheDevice(t *testing.T) {
 	stub := devicetest.BuildStub(t)
 	stub.SetState(devicetest.State{GPUs: []devicetest.GPU{devicetest.L4()}})

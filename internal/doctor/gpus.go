@@ -15,7 +15,7 @@ func driver(_ context.Context, e *exam) []Finding {
 	var list []Finding
 	switch {
 	case e.inv.NoNVIDIA != "" && e.devErr != nil:
-		list = append(list, missing("nvidia", "the suite wants an NVIDIA GPU, and there is none: %s", e.inv.NoNVIDIA).
+		list = append(list, missing("nvidia", "the suite requires an NVIDIA GPU, but there is none: %s", e.inv.NoNVIDIA).
 			withFix("fix the driver, or measure on the CPU: device: {kind: cpu}"))
 	case e.inv.NoNVIDIA != "":
 		return append(list, note("nvidia", "no NVIDIA GPU: %s", e.inv.NoNVIDIA))
@@ -23,7 +23,7 @@ func driver(_ context.Context, e *exam) []Finding {
 		id := e.cards()[0].Identity()
 		text := "driver " + id.Driver
 		if id.CUDA != "" {
-			text += ", for CUDA up to " + id.CUDA
+			text += ", supports CUDA up to " + id.CUDA
 		}
 		list = append(list, ok("nvidia", "%s, read through %s", text, e.inv.Reader))
 		list = append(list, e.nvidiaSMI())
@@ -39,7 +39,7 @@ func (e *exam) nvidiaSMI() Finding {
 	if at, found := e.search(nil).Find("nvidia-smi"); found {
 		return ok("nvidia-smi", "%s", at)
 	}
-	return note("nvidia-smi", "not found; pawl does not need it, the fixes below do")
+	return note("nvidia-smi", "not found; pawl does not need it, but the fixes below do")
 }
 
 // cards returns the GPUs and their slices.

@@ -22,19 +22,19 @@ func clocks(_ context.Context, e *exam) []Finding {
 	}
 	policy := e.wanted().Clocks
 	free := policy.Mode == "" || policy.Mode == gpu.ClocksFree
-	byHand := fmt.Sprintf("have root lock them: sudo nvidia-smi -i %s -lgc MHZ,MHZ", e.chosen.id.LockName())
+	byHand := fmt.Sprintf("lock them as root: sudo nvidia-smi -i %s -lgc MHZ,MHZ", e.chosen.id.LockName())
 	switch may := e.sys.admin(); {
 	case may && !free:
-		return []Finding{ok("clocks", "pawl may hold them at %s, as the suite asks", policy)}
+		return []Finding{ok("clocks", "pawl may lock them at %s, as the suite requests", policy)}
 	case !free:
-		return []Finding{warn("clocks", "the suite asks for %s, and pawl may not set clocks here (it has no CAP_SYS_ADMIN): it would measure with free ones", policy).
-			withFix("run pawl as root, in a container with --cap-add SYS_ADMIN; or %s", byHand)}
+		return []Finding{warn("clocks", "the suite requests %s, but pawl may not set clocks here (no CAP_SYS_ADMIN): it would measure with free clocks", policy).
+			withFix("run pawl as root (in a container: with --cap-add SYS_ADMIN), or %s", byHand)}
 	case e.chosen.state.Reasons&gpu.ClocksSetting != 0:
-		return []Finding{ok("clocks", "held by a setting that was made before; the suite leaves it alone")}
+		return []Finding{ok("clocks", "locked by an earlier setting; the suite does not change it")}
 	case may:
-		return []Finding{note("clocks", "free: they follow power and heat").withFix("write into the suite: device: {clocks: base}")}
+		return []Finding{note("clocks", "free: they vary with power and temperature").withFix("set in the suite: device: {clocks: base}")}
 	default:
-		return []Finding{note("clocks", "free: they follow power and heat, and pawl may not set them here (it has no CAP_SYS_ADMIN)").
+		return []Finding{note("clocks", "free: they vary with power and temperature, and pawl may not set them here (no CAP_SYS_ADMIN)").
 			withFix("%s", byHand)}
 	}
 }
@@ -49,9 +49,9 @@ func persistence(_ context.Context, e *exam) []Finding {
 		return []Finding{ok("persistence", "on")}
 	case "off":
 		if e.wanted().Persistence && e.sys.admin() {
-			return []Finding{ok("persistence", "off; pawl switches it on while it measures, as the suite asks")}
+			return []Finding{ok("persistence", "off; pawl turns it on while it measures, as the suite requests")}
 		}
-		return []Finding{warn("persistence", "off: between two processes the driver may unload, which makes each round begin anew and forgets locked clocks").
+		return []Finding{warn("persistence", "off: the driver may unload between two processes, which makes each round start from scratch and loses locked clocks").
 			withFix("sudo nvidia-smi -i %s -pm 1", e.chosen.id.LockName())}
 	default:
 		return nil
@@ -62,7 +62,7 @@ func persistence(_ context.Context, e *exam) []Finding {
 func settings(_ context.Context, e *exam) []Finding {
 	var list []Finding
 	if e.chosen.state.MIG == "on" {
-		text := "on: slices share clocks and power, so work on another slice shows in the numbers; pawl locks the whole card"
+		text := "on: slices share clocks and power, so work on another slice affects the numbers; pawl locks the whole card"
 		if e.chosen.id.Parent == "" {
 			text = "on: kernels run on slices only"
 		}
@@ -81,7 +81,7 @@ func otherProcesses(_ context.Context, e *exam) []Finding {
 	}
 	processes := e.chosen.state.Processes
 	if len(processes) == 0 {
-		return []Finding{ok("company", "no other process is seen on it")}
+		return []Finding{ok("company", "no other process is visible on it")}
 	}
 	var names []string
 	for _, p := range processes[:min(len(processes), 3)] {
@@ -94,7 +94,7 @@ func otherProcesses(_ context.Context, e *exam) []Finding {
 	if more := len(processes) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
-	return []Finding{warn("company", "others are on it: %s", strings.Join(names, ", ")).
+	return []Finding{warn("company", "other processes are on it: %s", strings.Join(names, ", ")).
 		withFix("stop them while measuring, or choose another device with device.select")}
 }
 
@@ -115,13 +115,13 @@ func temperature(_ context.Context, e *exam) []Finding {
 	case t == 0:
 	case t > limit:
 		list = append(list, warn("temperature", "%.0f degrees C, above the limit of %.0f", t, limit).
-			withFix("let it cool, see to its fans, or hold lower clocks"))
+			withFix("let it cool, check its fans, or lock lower clocks"))
 	default:
 		list = append(list, ok("temperature", "%.0f degrees C", t))
 	}
 	if spoiling := e.chosen.state.Reasons.Invalidating(); spoiling != 0 {
-		list = append(list, warn("slowdown", "the device slows itself down at this moment: %s; such rounds do not count", spoiling).
-			withFix("let it cool, see to its fans and its power supply"))
+		list = append(list, warn("slowdown", "the device is slowing itself down right now: %s; such rounds do not count", spoiling).
+			withFix("let it cool, check its fans and its power supply"))
 	}
 	return list
 }

@@ -32,12 +32,12 @@ func programs(_ context.Context, e *exam) []Finding {
 			case runs:
 				list = append(list, ok("program", "%s", name))
 			case at != "" && !v.Build.Needed():
-				list = append(list, missing("program", "%s may not be run", name).withFix("chmod +x %s", at))
+				list = append(list, missing("program", "%s is not executable", name).withFix("chmod +x %s", at))
 			case v.Build.Needed():
 				list = append(list, note("program", "%s is not built yet: pawl bench builds it with %q", name, v.Build.String()))
 			default:
-				list = append(list, missing("program", "%s is not there, and the suite does not say how to build it", name).
-					withFix("correct harness.command, or write build.command into the suite"))
+				list = append(list, missing("program", "%s does not exist, and the suite does not say how to build it", name).
+					withFix("correct harness.command, or set build.command in the suite"))
 			}
 		}
 	}
@@ -91,9 +91,9 @@ func (e *exam) skipReason(v suite.Variant) string {
 	case v.Harness.Format != "pawl":
 		return fmt.Sprintf("it is a command whose output is read (%s): pawl bench runs it", v.Harness.Format)
 	case e.lockState.Holder != nil:
-		return "another pawl measures on the device, and would be disturbed"
+		return "another pawl is measuring on the device and would be disturbed"
 	case !e.built(v):
-		return "it is not built yet; pawl bench builds it and says what it answers"
+		return "it is not built yet; pawl bench builds it and reports its answer"
 	default:
 		return ""
 	}
@@ -146,7 +146,7 @@ func protocol(_ context.Context, e *exam) []Finding {
 		case m.skipped != "":
 			list = append(list, note(name, "not started: %s", m.skipped))
 		case m.err != nil && m.builds:
-			list = append(list, warn(name, "as it is built now: %v", m.err).withFix("pawl bench builds it anew; if it fails then too, it says why"))
+			list = append(list, warn(name, "as currently built: %v", m.err).withFix("pawl bench rebuilds it; if it still fails, it says why"))
 		case m.err != nil:
 			list = append(list, missing(name, "%v", m.err).withFix("run it by hand in the suite's folder: %s", m.command))
 		default:
@@ -182,8 +182,8 @@ func (e *exam) mismatches(m harnessCheck) []Finding {
 	}
 	timers := m.welcome.Timers
 	if i := slices.IndexFunc(cases, func(c suite.Case) bool { return c.Timer != "" && !slices.Contains(timers, c.Timer) }); i >= 0 && len(timers) > 0 {
-		list = append(list, warn(m.implementation, "the suite asks for the timer %s, which this harness does not have: %s would fail", cases[i].Timer, cases[i].Name()).
-			withFix("write into the suite: measure: {timer: %s}", timers[0]))
+		list = append(list, warn(m.implementation, "the suite requests the timer %s, which this harness does not have: %s would fail", cases[i].Timer, cases[i].Name()).
+			withFix("set in the suite: measure: {timer: %s}", timers[0]))
 	}
 	return list
 }

@@ -25,7 +25,7 @@ func TestHarness(t *testing.T) {
 		name   string
 		suite  string
 		files  map[string]string // beside the harness; an empty text removes
-		want   map[string]string // finding: how it begins
+		want   map[string]string // finding: how it starts
 		usable bool
 	}{
 		{
@@ -41,15 +41,15 @@ func TestHarness(t *testing.T) {
 			"it is not there", minimal,
 			map[string]string{"harness.sh": ""},
 			map[string]string{
-				"program":   "missing: program: ./harness.sh is not there, and the suite does not say how to build it | correct harness.command",
+				"program":   "missing: program: ./harness.sh does not exist, and the suite does not say how to build it | correct harness.command",
 				"candidate": "note: candidate: not started: it is not built yet",
 			},
 			false,
 		},
 		{
-			"it may not be run", minimal,
+			"it is not executable", minimal,
 			map[string]string{"harness.sh": "echo"},
-			map[string]string{"program": "missing: program: ./harness.sh may not be run | chmod +x harness.sh"},
+			map[string]string{"program": "missing: program: ./harness.sh is not executable | chmod +x harness.sh"},
 			false,
 		},
 		{
@@ -82,7 +82,7 @@ func TestHarness(t *testing.T) {
 		{
 			"it crashes, and bench would build it anew", "version: 1\nbuild: {command: ./build.sh}\nharness: {command: ./harness.sh}\n",
 			map[string]string{"build.sh": "#!/bin/sh\n", "harness.sh": "#!/bin/sh\nexit 7\n"},
-			map[string]string{"candidate": `warn: candidate: as it is built now: harness "./harness.sh" crashed`},
+			map[string]string{"candidate": `warn: candidate: as currently built: harness "./harness.sh" crashed`},
 			true,
 		},
 		{
@@ -102,7 +102,7 @@ func TestHarness(t *testing.T) {
 		},
 		{
 			"it has no such timer", minimal + "measure: {timer: device}\n", nil,
-			map[string]string{"candidate": "ok: candidate: sh 1 answers and brings 1 benchmark; timers: wall\nwarn: candidate: the suite asks for the timer device, which this harness does not have: b/N1 would fail | write into the suite: measure: {timer: wall}"},
+			map[string]string{"candidate": "ok: candidate: sh 1 answers and brings 1 benchmark; timers: wall\nwarn: candidate: the suite requests the timer device, which this harness does not have: b/N1 would fail | set in the suite: measure: {timer: wall}"},
 			true,
 		},
 		{
@@ -172,7 +172,7 @@ func TestHarnessIsNotStartedBesideARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := p.examine()
-	expect(t, r, "candidate", "note: candidate: not started: another pawl measures on the device")
+	expect(t, r, "candidate", "note: candidate: not started: another pawl is measuring on the device")
 	expect(t, r, "lock", "note: lock: in use by process", "(pawl bench)", "waits until it is free")
 	expect(t, r, "interrupted", "note: interrupted: results/current.journal is being written, or")
 	if err := lease.Release(t.Context()); err != nil {
@@ -180,5 +180,5 @@ func TestHarnessIsNotStartedBesideARun(t *testing.T) {
 	}
 	r = p.examine()
 	expect(t, r, "candidate", "ok: candidate:")
-	expect(t, r, "lock", "ok: lock: free, kept in locks")
+	expect(t, r, "lock", "ok: lock: free; lock files are in locks")
 }

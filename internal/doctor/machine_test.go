@@ -123,7 +123,7 @@ func lines(r doctor.Report, name string) string {
 	return strings.Join(list, "\n")
 }
 
-// expect wants a finding that begins so and holds these words; "" wants none.
+// expect checks that a finding starts with a text and contains the words; "" expects none.
 func expect(t *testing.T, r doctor.Report, name, prefix string, words ...string) {
 	t.Helper()
 	got := lines(r, name)
@@ -156,9 +156,9 @@ func TestMachine(t *testing.T) {
 			cpu + "cpu0/cpufreq/scaling_governor": "powersave", cpu + "cpu1/cpufreq/scaling_governor": "powersave",
 		}, "governor", "warn: governor: powersave:", []string{"echo performance | sudo tee"}},
 		{"governors differ", map[string]string{cpu + "cpu1/cpufreq/scaling_governor": "powersave"}, "governor", "warn: governor: performance,powersave:", nil},
-		{"governor not told", map[string]string{
+		{"governor not reported", map[string]string{
 			cpu + "cpu0/cpufreq/scaling_governor": "", cpu + "cpu1/cpufreq/scaling_governor": "",
-		}, "governor", "note: governor: the kernel does not tell", nil},
+		}, "governor", "note: governor: the kernel does not report", nil},
 
 		{"turbo off", nil, "turbo", "ok: turbo: off", nil},
 		{"turbo on, Intel", map[string]string{cpu + "intel_pstate/no_turbo": "0"}, "turbo", "warn: turbo: on:", []string{"echo 1 | sudo tee", "no_turbo"}},
@@ -167,7 +167,7 @@ func TestMachine(t *testing.T) {
 
 		{"idle", nil, "load", "ok: load: 0.1 on 2 CPUs", nil},
 		{"half busy", map[string]string{"proc/loadavg": "1.00 1 1 1/1 1"}, "load", "ok: load: 1.0 on 2 CPUs", nil},
-		{"busy", map[string]string{"proc/loadavg": "1.01 1 1 1/1 1"}, "load", "warn: load: the machine is busy: load 1.0 on 2 CPUs", []string{"stop what else runs"}},
+		{"busy", map[string]string{"proc/loadavg": "1.01 1 1 1/1 1"}, "load", "warn: load: the machine is busy: load 1.0 on 2 CPUs", []string{"stop other work on this machine"}},
 
 		{"a real machine", nil, "virtual", "", nil},
 		{"a virtual machine", map[string]string{"proc/cpuinfo": virtual}, "virtual", "note: virtual: this is a virtual machine", []string{"timer: cpu"}},
@@ -182,7 +182,7 @@ func TestMachine(t *testing.T) {
 		{
 			"a quota of a parent",
 			map[string]string{"proc/self/cgroup": "1:x:/y\n0::/a/b\n", "sys/fs/cgroup/a/cpu.max": "150000 100000"},
-			"cpu limit", "warn: cpu limit: this process may use 1.5 CPUs: above that it stands still for up to 100 ms",
+			"cpu limit", "warn: cpu limit: this process may use 1.5 CPUs: above that it is paused for up to 100 ms",
 			[]string{"--cpuset-cpus"},
 		},
 		{"a quota of the container", map[string]string{"proc/self/cgroup": "0::/", "sys/fs/cgroup/cpu.max": "50000 100000"}, "cpu limit", "warn: cpu limit: this process may use 0.5 CPUs", nil},
@@ -192,7 +192,7 @@ func TestMachine(t *testing.T) {
 		{"hpet", map[string]string{clocksource + "current_clocksource": "hpet", clocksource + "available_clocksource": "hpet tsc"}, "clock source", "warn: clock source: hpet:", []string{"echo tsc"}},
 		{"acpi_pm and nothing else", map[string]string{clocksource + "current_clocksource": "acpi_pm"}, "clock source", "warn: clock source: acpi_pm:", []string{"dmesg"}},
 		{"a new one", map[string]string{clocksource + "current_clocksource": "quartz"}, "clock source", "note: clock source: quartz, which pawl does not know", nil},
-		{"none", map[string]string{clocksource + "current_clocksource": ""}, "clock source", "note: clock source: the kernel does not tell", nil},
+		{"none", map[string]string{clocksource + "current_clocksource": ""}, "clock source", "note: clock source: the kernel does not report", nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

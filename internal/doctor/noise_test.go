@@ -122,7 +122,7 @@ func TestNoiseRules(t *testing.T) {
 		if c := n.Cases[0]; c.Error == "" || n.Prospects != nil {
 			t.Errorf("%+v", c)
 		}
-		if w := strings.Join(n.Words(), "\n"); !strings.HasPrefix(w, "nothing can be said") || n.Advice(doctor.Report{}) != nil {
+		if w := strings.Join(n.Words(), "\n"); !strings.HasPrefix(w, "no conclusion is possible") || n.Advice(doctor.Report{}) != nil {
 			t.Errorf("words %q, help %v", w, n.Advice(doctor.Report{}))
 		}
 	})
@@ -159,8 +159,8 @@ func TestNoiseRules(t *testing.T) {
 	})
 }
 
-// What is promised of a machine holds on it: slowdowns as small as the one that is told are found 95 times in 100, and the
-// same code has as many false alarms, and gates without an answer, as is told.
+// What is promised of a machine holds on it: slowdowns as small as the one reported are found 95 times in 100, and the
+// same code has as many false alarms, and gates without an answer, as reported.
 func TestProspect(t *testing.T) {
 	const sd = 0.03
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -225,7 +225,7 @@ func TestProspectOfDependentRounds(t *testing.T) {
 	}
 	n := noiseOf(sides(medians(base...), medians(candidate...)))
 	words := strings.Join(n.Words(), "\n")
-	for _, want := range []string{"b runs at 2 speeds", "rounds here depend on each other", "gates made of the 640 rounds"} {
+	for _, want := range []string{"b runs at 2 speeds", "rounds here depend on each other", "gates made from the 640 rounds"} {
 		if !strings.Contains(words, want) {
 			t.Errorf("the words do not say %q:\n%s", want, words)
 		}
@@ -290,14 +290,14 @@ func TestHelp(t *testing.T) {
 		name  string
 		cases []doctor.CaseNoise
 		found doctor.Report
-		want  []string // how each begins
+		want  []string // how each starts
 	}{
 		{"quiet", []doctor.CaseNoise{quiet}, machine, nil},
 		{"loud", []doctor.CaseNoise{quiet, loud}, machine, []string{"governor: G", "virtual: V", "clocks: C"}},
 		{"wide", []doctor.CaseNoise{wide}, machine, []string{"governor: G", "virtual: V", "clocks: C"}},
-		{"CPU time is better", []doctor.CaseNoise{cpuBetter}, machine, []string{"go by cpu time (measure: {timer: cpu}): for the same runs of l it spreads 1.0 %, not 20.0 %", "governor: G", "clocks: C"}},
-		{"CPU time is no better", []doctor.CaseNoise{cpuNoBetter}, doctor.Report{}, []string{"nothing of what pawl looks at"}},
-		{"cold", []doctor.CaseNoise{unsteady}, doctor.Report{}, []string{"warm up longer (measure: {warmup: N}): l was still changing when its samples began, 3 times of 16"}},
+		{"CPU time is better", []doctor.CaseNoise{cpuBetter}, machine, []string{"use cpu time (measure: {timer: cpu}): for the same runs of l it spreads by 1.0 %, not 20.0 %", "governor: G", "clocks: C"}},
+		{"CPU time is no better", []doctor.CaseNoise{cpuNoBetter}, doctor.Report{}, []string{"nothing that pawl checks disturbs this machine"}},
+		{"cold", []doctor.CaseNoise{unsteady}, doctor.Report{}, []string{"warm up longer (measure: {warmup: N}): l was still changing when its samples started, 3 times out of 16"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -314,7 +314,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// Which case is the quietest is told by all that is kept of it, not by the last run alone.
+// All stored runs of a case decide which one is the quietest, not the last run alone.
 func TestProspectsGoByWhatIsKept(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	run := sides(medians(100, 100.1, 100, 99.9), medians(100, 100, 100.1, 100)) // b was quiet this time

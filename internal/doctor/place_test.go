@@ -12,10 +12,10 @@ import (
 
 func TestSuiteFile(t *testing.T) {
 	tests := []struct{ name, suite, want string }{
-		{"none", "", "missing: suite: there is no pawl.yaml | pawl init writes one"},
+		{"none", "", "missing: suite: pawl.yaml does not exist | run `pawl init` to write one"},
 		{"wrong", "version: 1\nharness: {command: ./h}\nmesure: {}\n", "missing: suite: pawl.yaml:3:1: unknown key \"mesure\" (did you mean \"measure\"?) | correct pawl.yaml"},
 		{"odd", "version: 1\nharness: {command: ./h}\nbenchmarks: {b: {matrix: {N: [1]}, exclude: [N > 5]}}\n", "ok: suite: pawl.yaml is valid: 1 case\nwarn: suite: pawl.yaml:3:"},
-		{"open", "version: 1\nharness: {command: ./h}\n", "ok: suite: pawl.yaml is valid: 0 cases, and those that the harness lists"},
+		{"open", "version: 1\nharness: {command: ./h}\n", "ok: suite: pawl.yaml is valid: 0 cases, plus those that the harness lists"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -26,7 +26,7 @@ func TestSuiteFile(t *testing.T) {
 			r := p.examine()
 			expect(t, r, "suite", tt.want)
 			if first := r.First(); strings.HasPrefix(tt.want, "missing") && (first == nil || first.Name != "suite") {
-				t.Errorf("to be mended first: %v", first)
+				t.Errorf("first to fix: %v", first)
 			}
 		})
 	}
@@ -50,25 +50,25 @@ func TestTools(t *testing.T) {
 		{
 			"one is missing", build,
 			map[string]string{"bin/cmake": "", "bin/python3": ""},
-			map[string]string{"ninja": "missing: ninja: not found, and the build command needs it: cmake -B b && ninja -C b | sudo apt install ninja-build"},
+			map[string]string{"ninja": "missing: ninja: not found, but the build command needs it: cmake -B b && ninja -C b | sudo apt install ninja-build"},
 			false,
 		},
 		{
 			"the harness needs it", build,
 			map[string]string{"bin/cmake": "", "bin/ninja": ""},
-			map[string]string{"python3": "missing: python3: not found, and the harness command needs it: python3 h.py | sudo apt install python3"},
+			map[string]string{"python3": "missing: python3: not found, but the harness command needs it: python3 h.py | sudo apt install python3"},
 			false,
 		},
 		{
 			"nobody knows its package", "version: 1\nharness: {command: frobnicate, format: go}\n", nil,
-			map[string]string{"frobnicate": "missing: frobnicate: not found, and the harness command needs it: frobnicate"},
+			map[string]string{"frobnicate": "missing: frobnicate: not found, but the harness command needs it: frobnicate"},
 			false,
 		},
 		{
 			"a recipe names a compiler", "version: 1\nbuild: {command: make}\nharness: {command: ./h}\n",
 			map[string]string{"bin/make": "", "Makefile": "h: h.cu\n\tnvcc -o h h.cu # not clang, go and see\n"},
 			map[string]string{
-				"make": "ok: make: bin/make", "nvcc": "warn: nvcc: not found, and the files of the build name it | sudo apt install nvidia-cuda-toolkit",
+				"make": "ok: make: bin/make", "nvcc": "warn: nvcc: not found, but the build files mention it | sudo apt install nvidia-cuda-toolkit",
 				"clang": "", "go": "",
 			},
 			true,
@@ -81,7 +81,7 @@ func TestTools(t *testing.T) {
 		},
 		{
 			"the build is a script that is not there", "version: 1\nbuild: {command: ./build.sh}\nharness: {command: ./h}\n", nil,
-			map[string]string{"./build.sh": "missing: ./build.sh: not found, and the build command needs it: ./build.sh"},
+			map[string]string{"./build.sh": "missing: ./build.sh: not found, but the build command needs it: ./build.sh"},
 			false,
 		},
 		{
@@ -121,11 +121,11 @@ func TestResults(t *testing.T) {
 		make func(*place)
 		want string
 	}{
-		{"room", func(*place) {}, "ok: results: results can be written, 100 GiB free"},
-		{"there already", func(p *place) { p.write("results/x", "") }, "ok: results: results can be written, 100 GiB free"},
-		{"little room", func(p *place) { p.Free = free(gib-1, nil) }, "warn: results: the disk of results is nearly full: 1023 MiB left | make room"},
-		{"no room", func(p *place) { p.Free = free(15<<20, nil) }, "missing: results: the disk of results is full: 15 MiB left | make room"},
-		{"not told", func(p *place) { p.Free = free(0, errors.New("no idea")) }, "note: results: results can be written; the space on its disk is not told: no idea"},
+		{"room", func(*place) {}, "ok: results: results is writable, 100 GiB free"},
+		{"there already", func(p *place) { p.write("results/x", "") }, "ok: results: results is writable, 100 GiB free"},
+		{"little room", func(p *place) { p.Free = free(gib-1, nil) }, "warn: results: the disk of results is nearly full: 1023 MiB left | free some space"},
+		{"no room", func(p *place) { p.Free = free(15<<20, nil) }, "missing: results: the disk of results is full: 15 MiB left | free some space"},
+		{"not known", func(p *place) { p.Free = free(0, errors.New("no idea")) }, "note: results: results is writable; the free space on its disk is not known: no idea"},
 		{"a file", func(p *place) { p.write("results", "") }, "missing: results: results is a file"},
 		{"this machine's disk", func(p *place) { p.Free = nil }, ""},
 	}
@@ -135,7 +135,7 @@ func TestResults(t *testing.T) {
 			tt.make(p)
 			r := p.examine()
 			if tt.want == "" { // whatever there is, it can be asked for
-				if got := lines(r, "results"); got == "" || strings.Contains(got, "not told") {
+				if got := lines(r, "results"); got == "" || strings.Contains(got, "not known") {
 					t.Errorf("results: %q", got)
 				}
 				return
@@ -166,20 +166,20 @@ func TestInterrupted(t *testing.T) {
 		want    string
 	}{
 		{"none", "", nil, ""},
-		{"of bench", "current", nil, "note: interrupted: a run ended in the middle, after 3 rounds: the next pawl bench saves it as results/interrupted-TIME.json"},
-		{"of noise", "noise", nil, "note: interrupted: a run ended in the middle, after 3 rounds: the next pawl doctor --noise saves it"},
-		{"of another", "mine", nil, "note: interrupted: a run ended in the middle, after 3 rounds: the next run with the same --out saves it"},
+		{"of bench", "current", nil, "note: interrupted: a run was interrupted after 3 rounds: the next pawl bench saves it as results/interrupted-TIME.json"},
+		{"of noise", "noise", nil, "note: interrupted: a run was interrupted after 3 rounds: the next pawl doctor --noise saves it"},
+		{"of another", "mine", nil, "note: interrupted: a run was interrupted after 3 rounds: the next run with the same --out saves it"},
 		{
 			"empty", "current", func(string) string { return "" },
-			"note: interrupted: results/current.journal is of a run that ended before its first round: the next pawl bench removes it",
+			"note: interrupted: results/current.journal is from a run that ended before its first round: the next pawl bench removes it",
 		},
 		{
 			"cut short", "current", func(s string) string { return s[:len(s)-5] },
-			"note: interrupted: a run ended in the middle, after 2 rounds:",
+			"note: interrupted: a run was interrupted after 2 rounds:",
 		},
 		{
 			"damaged", "current", func(s string) string { return strings.Replace(s, "\n", "\n{\"record\":\n", 1) },
-			"missing: interrupted: a run that ended in the middle cannot be saved:",
+			"missing: interrupted: an interrupted run cannot be saved:",
 		},
 	}
 	for _, tt := range tests {
@@ -255,7 +255,7 @@ func TestGit(t *testing.T) {
 			tt.make(p)
 			r := p.examine()
 			expect(t, r, "git", tt.want)
-			if got := lines(r, "git"); strings.Contains(got, "not committed") != (tt.name == "changes") {
+			if got := lines(r, "git"); strings.Contains(got, "uncommitted changes") != (tt.name == "changes") {
 				t.Errorf("git: %q", got)
 			}
 		})
@@ -278,7 +278,7 @@ func TestSuiteThatWantsAGPU(t *testing.T) {
 		p.write("pawl.yaml", "version: 1\n"+device+"\nharness: {command: ./h}\nbuild: {command: ./h}\n")
 		p.write("h", "#!/bin/sh\n")
 		r := p.examine()
-		expect(t, r, "nvidia", "missing: nvidia: the suite wants an NVIDIA GPU, and there is none: the driver is on holiday", "device: {kind: cpu}")
+		expect(t, r, "nvidia", "missing: nvidia: the suite requires an NVIDIA GPU, but there is none: the driver is on holiday", "device: {kind: cpu}")
 		expect(t, r, "measures on", "")
 		if first := r.First(); first == nil || first.Name != "nvidia" {
 			t.Errorf("first %v", first)

@@ -21,7 +21,7 @@ func profiler(_ context.Context, e *exam) []Finding {
 	case at != "":
 		list = append(list, ok("ncu", "%s, not on the search path", at).withFix("export PATH=%s:$PATH", filepath.Dir(at)))
 	default:
-		list = append(list, note("ncu", "not found: only profiles need it").withFix("install Nsight Compute, which comes with the CUDA toolkit"))
+		list = append(list, note("ncu", "not found; needed only for profiles").withFix("install Nsight Compute, which comes with the CUDA toolkit"))
 	}
 	if at, _ := tool.FindNsys(e.Root, e.search(nil)); at != "" {
 		list = append(list, ok("nsys", "%s", at))
@@ -30,7 +30,7 @@ func profiler(_ context.Context, e *exam) []Finding {
 		return list
 	}
 	for _, o := range tool.Obstacles(e.Root, e.chosen.id) {
-		list = append(list, note("counters", "%s; only profiles need them", o.What).withFix("%s", o.Fix))
+		list = append(list, note("counters", "%s; needed only for profiles", o.What).withFix("%s", o.Fix))
 	}
 	return list
 }

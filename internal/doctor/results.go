@@ -27,7 +27,7 @@ func results(_ context.Context, e *exam) []Finding {
 	for {
 		info, err := os.Stat(folder)
 		if err == nil && !info.IsDir() {
-			return []Finding{missing("results", "%s is a file, and records need a folder there", folder).withFix("move it away: mv %s %s.old", folder, folder)}
+			return []Finding{missing("results", "%s is a file, but records need a folder there", folder).withFix("move it away: mv %s %s.old", folder, folder)}
 		}
 		if !errors.Is(err, fs.ErrNotExist) || folder == filepath.Dir(folder) {
 			break
@@ -35,18 +35,18 @@ func results(_ context.Context, e *exam) []Finding {
 		folder = filepath.Dir(folder) // pawl bench creates missing folders
 	}
 	if err := unix.Access(folder, unix.W_OK|unix.X_OK); err != nil {
-		return []Finding{missing("results", "no record can be written to %s: %v", e.Results, err).withFix("sudo chown $USER %s, or choose another place with --out", folder)}
+		return []Finding{missing("results", "cannot write records to %s: %v", e.Results, err).withFix("sudo chown $USER %s, or choose another folder with --out", folder)}
 	}
 	free, err := e.Free(folder)
 	switch {
 	case err != nil:
-		return []Finding{note("results", "%s can be written; the space on its disk is not told: %v", e.Results, err)}
+		return []Finding{note("results", "%s is writable; the free space on its disk is not known: %v", e.Results, err)}
 	case free < minSpace:
-		return []Finding{missing("results", "the disk of %s is full: %s left", e.Results, mebibytes(free)).withFix("make room, or choose another place with --out")}
+		return []Finding{missing("results", "the disk of %s is full: %s left", e.Results, mebibytes(free)).withFix("free some space, or choose another folder with --out")}
 	case free < minSpaceWarn:
-		return []Finding{warn("results", "the disk of %s is nearly full: %s left", e.Results, mebibytes(free)).withFix("make room, or choose another place with --out")}
+		return []Finding{warn("results", "the disk of %s is nearly full: %s left", e.Results, mebibytes(free)).withFix("free some space, or choose another folder with --out")}
 	default:
-		return []Finding{ok("results", "%s can be written, %.0f GiB free", e.Results, float64(free)/(1<<30))}
+		return []Finding{ok("results", "%s is writable, %.0f GiB free", e.Results, float64(free)/(1<<30))}
 	}
 }
 
@@ -56,7 +56,7 @@ func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
 func freeBytes(folder string) (int64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(folder, &s); err != nil {
-		return 0, fmt.Errorf("ask for the space of %s: %w", folder, err)
+		return 0, fmt.Errorf("cannot get the free space of %s: %w", folder, err)
 	}
 	return int64(s.Bavail) * s.Bsize, nil
 }
@@ -67,7 +67,7 @@ func interrupted(_ context.Context, e *exam) []Finding {
 	var list []Finding
 	for _, journal := range journals {
 		if e.lockState.Holder != nil {
-			list = append(list, note("interrupted", "%s is being written, or is of a run that ended in the middle: %s has the device", journal, *e.lockState.Holder))
+			list = append(list, note("interrupted", "%s is being written, or is from an interrupted run: %s has the device", journal, *e.lockState.Holder))
 			continue
 		}
 		list = append(list, leftJournal(journal))
@@ -83,12 +83,12 @@ func leftJournal(journal string) Finding {
 	run, err := measure.ScanFile(journal, func(*measure.Case, measure.CaseRound) error { return nil })
 	switch {
 	case errors.Is(err, measure.ErrNotRecord):
-		return note("interrupted", "%s is of a run that ended before its first round: the next %s removes it", journal, next)
+		return note("interrupted", "%s is from a run that ended before its first round: the next %s removes it", journal, next)
 	case err != nil:
 		// bench refuses to continue rather than lose measured data.
-		return missing("interrupted", "a run that ended in the middle cannot be saved: %v", err).withFix("move it away: mv %s %s.damaged", journal, journal)
+		return missing("interrupted", "an interrupted run cannot be saved: %v", err).withFix("move it away: mv %s %s.damaged", journal, journal)
 	default:
-		return note("interrupted", "a run ended in the middle, after %s: the next %s saves it as %s", plural(len(run.Rounds), "round"), next,
+		return note("interrupted", "a run was interrupted after %s: the next %s saves it as %s", plural(len(run.Rounds), "round"), next,
 			filepath.Join(filepath.Dir(journal), "interrupted-TIME.json"))
 	}
 }

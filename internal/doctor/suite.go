@@ -10,14 +10,14 @@ import (
 // suiteFile reports whether the suite can be read, and what is wrong with it.
 func suiteFile(_ context.Context, e *exam) []Finding {
 	if errors.Is(e.suiteErr, fs.ErrNotExist) {
-		return []Finding{missing("suite", "there is no %s", e.SuiteFile).withFix("pawl init writes one")}
+		return []Finding{missing("suite", "%s does not exist", e.SuiteFile).withFix("run `pawl init` to write one")}
 	}
 	if e.suiteErr != nil {
-		return []Finding{missing("suite", "%v", e.suiteErr).withFix("correct %s; pawl validate checks it", e.SuiteFile)}
+		return []Finding{missing("suite", "%v", e.suiteErr).withFix("correct %s, then run `pawl suite check`", e.SuiteFile)}
 	}
 	cases := plural(len(e.suite.Cases()), "case")
 	if e.suite.NeedsHarness() {
-		cases += ", and those that the harness lists"
+		cases += ", plus those that the harness lists"
 	}
 	list := []Finding{ok("suite", "%s is valid: %s", e.SuiteFile, cases)}
 	for _, w := range e.suite.Warnings {

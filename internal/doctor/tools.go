@@ -37,7 +37,7 @@ func tools(ctx context.Context, e *exam) []Finding {
 		if n.Sure {
 			absent = missing
 		}
-		list = append(list, absent(n.Program, "not found, and %s", n.Why).withFix("%s", e.install(n.Program)))
+		list = append(list, absent(n.Program, "not found, but %s", n.Why).withFix("%s", e.install(n.Program)))
 	}
 	return list
 }

@@ -93,7 +93,8 @@ type Run struct {
 	ID                      int64
 	Attempt                 int
 	Workflow                string // path of its file, without a ref
-	Event                   string // "pull_request", "push", ...
+	Event                   string // the forge's own name of what started it
+	Pull                    bool   // a pull request started it
 	Head                    Head
 	Fork                    bool // its head is in another repository
 	Status, Conclusion, URL string

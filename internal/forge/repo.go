@@ -9,7 +9,7 @@ import (
 func ParseRepo(text string) (Repo, error) {
 	owner, name, ok := strings.Cut(text, "/")
 	if !ok || !plainName(owner) || !plainName(name) {
-		return Repo{}, fmt.Errorf("%.100q is no repository: it is written OWNER/NAME", text)
+		return Repo{}, fmt.Errorf("%.100q is not a repository: expected OWNER/NAME", text)
 	}
 	return Repo{Owner: owner, Name: name}, nil
 }

@@ -201,7 +201,7 @@ func TestSpansAddUp(t *testing.T) {
 			case 4:
 				s.did(minute, journal.Did{Command: "profile", Profiled: &journal.Profiled{Bottleneck: "memory"}, Host: fmt.Sprint(r.IntN(2))})
 			case 5:
-				s.did(minute, journal.Did{Command: "gpu", Limits: &journal.Limits{}})
+				s.did(minute, journal.Did{Command: "device show", Limits: &journal.Limits{}})
 			}
 		}
 		s.end(minute+5, journal.Ended{Outcome: journal.Better})

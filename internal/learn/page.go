@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"io"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
@@ -75,27 +76,27 @@ func (s *Story) view() pageView {
 		}
 	}
 	for _, p := range s.Problems {
-		v.Problems = append(v.Problems, report.Sanitize(p))
+		v.Problems = append(v.Problems, words.Sanitize(p))
 	}
 	add := func(drawing *report.Sketch, caption string) {
 		if drawing != nil {
 			v.Plots = append(v.Plots, plotView{drawing.HTML(), caption})
 		}
 	}
-	add(s.GainPlot(), fmt.Sprintf("%s: %.0f %% lay inside.", report.Plural(len(s.Gains.Fixes), "attempt"), 100*s.Gains.Inside))
-	add(s.MinutesPlot(), fmt.Sprintf("%s: %.0f %% lay inside.", report.Plural(len(s.Forecasts.Minutes), "session"), 100*share(s.Forecasts.Minutes)))
-	add(s.SpeedupPlot(), fmt.Sprintf("%s: %.0f %% lay inside.", report.Plural(len(s.Forecasts.Speedup), "session"), 100*share(s.Forecasts.Speedup)))
+	add(s.GainPlot(), fmt.Sprintf("%s: %.0f %% lay inside.", words.Plural(len(s.Gains.Fixes), "attempt"), 100*s.Gains.Inside))
+	add(s.MinutesPlot(), fmt.Sprintf("%s: %.0f %% lay inside.", words.Plural(len(s.Forecasts.Minutes), "session"), 100*share(s.Forecasts.Minutes)))
+	add(s.SpeedupPlot(), fmt.Sprintf("%s: %.0f %% lay inside.", words.Plural(len(s.Forecasts.Speedup), "session"), 100*share(s.Forecasts.Speedup)))
 	return v
 }
 
 func tell(t *Tale, number int) toldView {
-	v := toldView{Title: report.Sanitize(fmt.Sprintf("Session %d  %s", number, t.Goal))}
+	v := toldView{Title: words.Sanitize(fmt.Sprintf("Session %d  %s", number, t.Goal))}
 	for _, m := range merged(t.Marks) {
 		class := "fail"
 		if m.Kind == MarkStop || m.Kind == MarkMissed {
 			class = "no-answer"
 		}
-		v.Marks = append(v.Marks, markView{minutesText(m.Minute), m.Kind.Text(), class, report.Sanitize(m.Word), report.Sanitize(m.Text)})
+		v.Marks = append(v.Marks, markView{minutesText(m.Minute), m.Kind.Text(), class, words.Sanitize(m.Word), words.Sanitize(m.Text)})
 	}
 	return v
 }

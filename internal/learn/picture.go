@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
@@ -94,7 +95,7 @@ func (r *row) place(scale scale) {
 		if m.Kind == MarkMissed {
 			text = "stop: " + text
 		}
-		label := report.Label{Text: report.Sanitize(text), Align: -1, Most: 230}
+		label := report.Label{Text: words.Sanitize(text), Align: -1, Most: 230}
 		width := min(label.Width(), label.Most) * widerFonts
 		x, begins := at+5, at
 		if x+width > pictureWidth-pictureEdge { // it ends at the edge then
@@ -193,7 +194,7 @@ func (r *row) facts() string {
 	if t.Goal != "" {
 		parts = append(parts, t.Goal)
 	}
-	return report.Sanitize(strings.Join(parts, " · "))
+	return words.Sanitize(strings.Join(parts, " · "))
 }
 
 // result is what came of it, at the right.
@@ -219,7 +220,7 @@ func (t *Tale) OutcomeText() string {
 	case t.Outcome == journal.Nothing:
 		return "nothing faster"
 	default:
-		return report.Sanitize(string(t.Outcome))
+		return words.Sanitize(string(t.Outcome))
 	}
 }
 
@@ -238,7 +239,7 @@ func (t *Tale) SpeedText() string {
 // dollarsText writes what a session cost.
 func dollarsText(v float64) string {
 	if v < 0.1 {
-		return report.Dollars(v)
+		return words.Dollars(v)
 	}
 	return fmt.Sprintf("$%.2f", v)
 }

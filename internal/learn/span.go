@@ -123,10 +123,10 @@ func (w *walk) work(d *journal.Did) string {
 
 // commandPhases are those of commands that found nothing out, as they failed.
 var commandPhases = map[string]string{
-	"doctor": phaseAssess, "setup": phaseAssess, "gpu": phaseAssess, "occupancy": phaseAssess, "init": phaseAssess, "validate": phaseAssess,
+	"doctor": phaseAssess, "device show": phaseAssess, "device occupancy": phaseAssess, "init": phaseAssess, "suite check": phaseAssess,
 	"preflight": phaseBuild, "build": phaseBuild, "fuzz": phaseBuild,
 	"bench": phaseBaseline, "run": phaseBaseline, "compare": phaseBaseline,
-	"profile": phaseOptimise, "diagnose": phaseOptimise, "tune": phaseOptimise, "roofline": phaseOptimise,
+	"profile": phaseOptimise, "diagnose": phaseOptimise, "tune": phaseOptimise,
 }
 
 // gatePhases says in which phase each gate stands.

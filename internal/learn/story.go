@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/goatnote-inc/pawl/internal/learn/model"
+	"github.com/goatnote-inc/pawl/stats"
 )
 
 // Story is what sessions come to, one after the other.
@@ -132,7 +133,7 @@ func trends(tales []Tale) []Trend {
 		if n < 2 {
 			continue
 		}
-		list = append(list, Trend{q.what, q.unit, median(values[:n]), median(values[len(values)-n:]), n})
+		list = append(list, Trend{q.what, q.unit, stats.Median(values[:n]), stats.Median(values[len(values)-n:]), n})
 	}
 	return list
 }
@@ -142,10 +143,4 @@ func known(v *float64) (float64, bool) {
 		return 0, false
 	}
 	return *v, true
-}
-
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }

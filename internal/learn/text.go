@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
@@ -33,7 +34,7 @@ func (s *Story) Terminal(w io.Writer, style report.Style) error {
 		b.WriteString(line + "\n")
 	}
 	for _, p := range s.Problems {
-		b.WriteString(style.Warn("not read: "+report.Sanitize(p)) + "\n")
+		b.WriteString(style.Warn("not read: "+words.Sanitize(p)) + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -44,15 +45,15 @@ func (s *Story) terminalMarks(b *strings.Builder, style report.Style, t *Tale, n
 	if len(list) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "%s %s\n", style.Bold(fmt.Sprintf("Session %d", number)), report.Sanitize(t.Goal))
+	fmt.Fprintf(b, "%s %s\n", style.Bold(fmt.Sprintf("Session %d", number)), words.Sanitize(t.Goal))
 	for _, m := range list {
-		word := fmt.Sprintf("%-11s  %s", m.Kind.Text(), report.Sanitize(m.Word))
+		word := fmt.Sprintf("%-11s  %s", m.Kind.Text(), words.Sanitize(m.Word))
 		if m.Kind != MarkStop && m.Kind != MarkMissed {
 			word = style.Bad(word)
 		}
 		line := fmt.Sprintf("  %9s  %s", minutesText(m.Minute), word)
 		if m.Text != "" {
-			line += style.Faint(": " + report.Sanitize(m.Text))
+			line += style.Faint(": " + words.Sanitize(m.Text))
 		}
 		b.WriteString(line + "\n")
 	}
@@ -94,7 +95,7 @@ func table(tales []Tale, first int) [][]string {
 // for none.
 func (s *Story) Markdown(w io.Writer, picture string) error {
 	var b strings.Builder
-	b.WriteString("# The story of sessions\n\n" + report.MarkdownText(s.Headline()) + "\n\n")
+	b.WriteString("# The story of sessions\n\n" + words.MarkdownText(s.Headline()) + "\n\n")
 	if picture != "" {
 		fmt.Fprintf(&b, "![Minutes by phase, with stops, mistakes and speed-ups](%s)\n\n", picture)
 	}
@@ -107,10 +108,10 @@ func (s *Story) Markdown(w io.Writer, picture string) error {
 		markdownMarks(&b, &shown[i], first+i+1)
 	}
 	for _, line := range s.Lines() {
-		b.WriteString("- " + report.MarkdownText(line) + "\n")
+		b.WriteString("- " + words.MarkdownText(line) + "\n")
 	}
 	for _, p := range s.Problems {
-		b.WriteString("- not read: " + report.MarkdownText(report.Sanitize(p)) + "\n")
+		b.WriteString("- not read: " + words.MarkdownText(words.Sanitize(p)) + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -119,7 +120,7 @@ func (s *Story) Markdown(w io.Writer, picture string) error {
 func markdownTable(b *strings.Builder, rows [][]string) {
 	for i, row := range rows {
 		for _, cell := range row {
-			b.WriteString("| " + report.MarkdownText(cell) + " ")
+			b.WriteString("| " + words.MarkdownText(cell) + " ")
 		}
 		b.WriteString("|\n")
 		if i > 0 {
@@ -137,11 +138,11 @@ func markdownMarks(b *strings.Builder, t *Tale, number int) {
 	if len(list) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "**Session %d** %s\n\n", number, report.MarkdownText(report.Sanitize(t.Goal)))
+	fmt.Fprintf(b, "**Session %d** %s\n\n", number, words.MarkdownText(words.Sanitize(t.Goal)))
 	for _, m := range list {
-		fmt.Fprintf(b, "- %s, %s: %s", minutesText(m.Minute), m.Kind.Text(), report.MarkdownText(report.Sanitize(m.Word)))
+		fmt.Fprintf(b, "- %s, %s: %s", minutesText(m.Minute), m.Kind.Text(), words.MarkdownText(words.Sanitize(m.Word)))
 		if m.Text != "" {
-			b.WriteString(" (" + report.MarkdownText(report.Sanitize(m.Text)) + ")")
+			b.WriteString(" (" + words.MarkdownText(words.Sanitize(m.Text)) + ")")
 		}
 		b.WriteString("\n")
 	}

@@ -5,8 +5,9 @@ import (
 	"math"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/learn/model"
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/stats"
 )
 
 // Headline is the story in one sentence.
@@ -15,15 +16,15 @@ func (s *Story) Headline() string {
 	if t.Sessions == 0 {
 		return "There is no session yet: pawl session start begins one."
 	}
-	parts := []string{fmt.Sprintf("%s in %s", report.Plural(t.Sessions, "session"), minutesText(t.Minutes))}
+	parts := []string{fmt.Sprintf("%s in %s", words.Plural(t.Sessions, "session"), minutesText(t.Minutes))}
 	if t.Dollars > 0 {
 		parts = append(parts, "for "+dollarsText(t.Dollars))
 	}
-	text := strings.Join(parts, " ") + ": " + report.Plural(t.Attempts, "attempt")
+	text := strings.Join(parts, " ") + ": " + words.Plural(t.Attempts, "attempt")
 	if t.Attempts > 0 {
 		text += fmt.Sprintf(", %d of them wrong optimisations", t.Wrong)
 	}
-	return text + fmt.Sprintf("; %s, %s.", report.Plural(t.Stops, "stop"), report.Plural(t.Overrides, "override"))
+	return text + fmt.Sprintf("; %s, %s.", words.Plural(t.Stops, "stop"), words.Plural(t.Overrides, "override"))
 }
 
 // Lines are what the story comes to, in sentences.
@@ -44,7 +45,7 @@ func (s *Story) Lines() []string {
 		}
 	}
 	if f := s.Forecasts; f.Number > 0 {
-		line := fmt.Sprintf("%.0f %% of %s held what came (80 %% should)", 100*f.Inside, report.Plural(f.Number, "forecast"))
+		line := fmt.Sprintf("%.0f %% of %s held what came (80 %% should)", 100*f.Inside, words.Plural(f.Number, "forecast"))
 		switch {
 		case f.Later == f.Number:
 			line += "; they were made afterwards, each from the sessions before it"
@@ -55,7 +56,7 @@ func (s *Story) Lines() []string {
 	}
 	if n := len(s.Gains.Fixes); n > 0 {
 		list = append(list, fmt.Sprintf("%.0f %% of %s of fixes lay in the interval expected of them (80 %% should); on average %s.",
-			100*s.Gains.Inside, report.Plural(n, "gain"), s.Gains.biasText()))
+			100*s.Gains.Inside, words.Plural(n, "gain"), s.Gains.biasText()))
 	}
 	return append(list, nextText(s.Next))
 }
@@ -101,7 +102,7 @@ func (s *Story) ungated() string {
 		return ""
 	}
 	return fmt.Sprintf("%s went past a gate unasked, %s in all: the first stop would have come after %s, %s before the end (medians).",
-		report.Plural(len(first), "session"), report.Plural(stops, "stop"), minutesText(median(first)), minutesText(median(after)))
+		words.Plural(len(first), "session"), words.Plural(stops, "stop"), minutesText(stats.Median(first)), minutesText(stats.Median(after)))
 }
 
 func (t Trend) sentence() string {
@@ -143,7 +144,7 @@ func nextText(o model.Outlook) string {
 	if o.Speedup.High > 0 {
 		text += fmt.Sprintf(" and end %.2fx as fast as it begins (%.2fx to %.2fx)", o.Speedup.Value, o.Speedup.Low, o.Speedup.High)
 	}
-	return text + fmt.Sprintf(", by %s; four of five should lie inside.", report.Plural(o.Basis, "session"))
+	return text + fmt.Sprintf(", by %s; four of five should lie inside.", words.Plural(o.Basis, "session"))
 }
 
 // column is one of the table of sessions.

@@ -14,6 +14,8 @@ import (
 	"golang.org/x/image/font/gofont/goregular"
 	"golang.org/x/image/font/opentype"
 	"golang.org/x/image/math/fixed"
+
+	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
 // canvas is a raster image being drawn. It supports boxes and text, which is all a
@@ -52,11 +54,11 @@ func (c *canvas) face(kind faceKind, size float64) (font.Face, error) {
 	}
 	parsed, err := opentype.Parse([][]byte{goregular.TTF, gobold.TTF, gomono.TTF}[kind])
 	if err != nil {
-		return nil, fmt.Errorf("read font: %w", err)
+		return nil, fmt.Errorf("cannot read font: %w", err)
 	}
 	f, err := opentype.NewFace(parsed, &opentype.FaceOptions{Size: size, DPI: 72})
 	if err != nil {
-		return nil, fmt.Errorf("size font: %w", err)
+		return nil, fmt.Errorf("cannot size font: %w", err)
 	}
 	c.faces[key] = f
 	return f, nil
@@ -134,7 +136,7 @@ func drawnLetters() []rune {
 // drawable replaces characters that the fonts lack, which would show as empty boxes.
 func drawable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if isInvisible(r) {
+		if words.Invisible(r) {
 			return -1
 		}
 		if r > lastLetter && !strings.ContainsRune(signs, r) {

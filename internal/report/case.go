@@ -2,8 +2,8 @@ package report
 
 import (
 	"fmt"
-	"math"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -68,14 +68,14 @@ func newCaseBuilder(in Input, summaries []Summary) *caseBuilder {
 // judged builds a case that has a verdict.
 func (b *caseBuilder) judged(j ratchet.Judgment) Case {
 	c := Case{
-		Name: sanitize(j.Name, nameLength), Verdict: j.Verdict, Gate: j.Gate, Fails: j.Fails(), Moves: j.Ratchet == ratchet.Moves, Person: j.Needs != "",
-		Sentence: sanitize(j.Sentence, sentenceLength), Notes: plainAll(j.Watch, sentenceLength),
+		Name: words.SanitizeTo(j.Name, words.NameLength), Verdict: j.Verdict, Gate: j.Gate, Fails: j.Fails(), Moves: j.Ratchet == ratchet.Moves, Person: j.Needs != "",
+		Sentence: words.SanitizeTo(j.Sentence, words.SentenceLength), Notes: words.SanitizeAll(j.Watch, words.SentenceLength),
 		key: j.Name, History: b.history[j.Name],
 	}
 	if j.Cause != "" {
-		c.Notes = append(c.Notes, "cause: "+sanitize(j.Cause, nameLength))
+		c.Notes = append(c.Notes, "cause: "+words.SanitizeTo(j.Cause, words.NameLength))
 	}
-	switch c.Excused = sanitize(j.Quarantine, sentenceLength); {
+	switch c.Excused = words.SanitizeTo(j.Quarantine, words.SentenceLength); {
 	case c.Excused != "":
 		c.Notes = append(c.Notes, "quarantined ("+c.Excused+"): it cannot fail the change")
 	case !j.Gate:
@@ -88,7 +88,7 @@ func (b *caseBuilder) judged(j ratchet.Judgment) Case {
 	}
 	f := j.Facts
 	c.facts, c.Unit = f, f.Unit
-	c.Base, c.Now = Quantity(f.Base.Median, f.Unit), Quantity(f.Now.Median, f.Unit)
+	c.Base, c.Now = words.Quantity(f.Base.Median, f.Unit), words.Quantity(f.Now.Median, f.Unit)
 	c.Change, c.Range = changeOf(f), rangeOf(f)
 	c.Effect = effectOf(f)
 	if f.Unit == "ns" {
@@ -117,10 +117,10 @@ func (c *Case) unpaired(s Summary) {
 
 // measured builds a case that was not judged.
 func (b *caseBuilder) measured(s Summary) Case {
-	c := Case{Name: sanitize(s.Name, nameLength), Unit: s.Unit, Numbers: sidesTable(s), key: s.Name, History: b.history[s.Name]}
+	c := Case{Name: words.SanitizeTo(s.Name, words.NameLength), Unit: s.Unit, Numbers: sidesTable(s), key: s.Name, History: b.history[s.Name]}
 	for _, side := range s.Sides {
 		if side.Error != "" {
-			c.Notes = append(c.Notes, sanitize(side.Implementation+" failed: "+side.Error, sentenceLength))
+			c.Notes = append(c.Notes, words.SanitizeTo(side.Implementation+" failed: "+side.Error, words.SentenceLength))
 		}
 		if side.Ratio != 0 && c.Effect == nil {
 			c.Change = change(side.Ratio, s.Unit)
@@ -141,7 +141,7 @@ func (b *caseBuilder) measured(s Summary) Case {
 func sideText(s SideSummary, unit string) string {
 	switch {
 	case s.Samples > 0 || s.NoSamples:
-		return Quantity(s.P50, unit)
+		return words.Quantity(s.P50, unit)
 	case s.Error != "":
 		return "failed"
 	default:
@@ -159,38 +159,22 @@ func effectOf(f *ratchet.Facts) *Effect {
 	return e
 }
 
-// timesFaster is the gain above which "5 % faster" is ambiguous: less time or more speed.
-// Above it, reports use a factor.
-const timesFaster = 0.05
-
 // changeOf describes a change in words, so that no sign needs interpreting.
 func changeOf(f *ratchet.Facts) string {
-	switch share := math.Abs(f.Change); {
-	case share < 0.0005:
-		return "same"
-	case f.Unit != "ns" && f.Change > 0:
-		return Percent(share) + " more"
-	case f.Unit != "ns":
-		return Percent(share) + " less"
-	case f.Change > 0:
-		return Percent(share) + " slower"
-	case asFactor(f):
-		return fmt.Sprintf("%.2f times as fast", 1/(1+f.Change))
-	default:
-		return Percent(share) + " faster"
+	if f.Unit != "ns" {
+		return words.Amount(1 + f.Change)
 	}
-}
-
-func asFactor(f *ratchet.Facts) bool {
-	return f.Unit == "ns" && f.Change <= -timesFaster && f.Change > -1
+	return words.Change(1 + f.Change)
 }
 
 func rangeOf(f *ratchet.Facts) string {
 	switch i := f.Interval; {
 	case i == nil:
 		return ""
-	case asFactor(f) && i.Low > -1:
-		return fmt.Sprintf("%.2f to %.2f", 1/(1+i.High), 1/(1+i.Low))
+	case f.Change >= 1:
+		return fmt.Sprintf("%.2fx to %.2fx", 1+i.Low, 1+i.High)
+	case f.Change <= -0.5 && i.Low > -1:
+		return fmt.Sprintf("%.2fx to %.2fx", 1/(1+i.High), 1/(1+i.Low))
 	default:
 		return fmt.Sprintf("%+.1f to %+.1f %%", 100*i.Low, 100*i.High)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -90,7 +91,7 @@ type Fact struct{ Label, Text string }
 func NewDocument(in Input) *Document {
 	d := &Document{Paths: in.Paths, run: in.Run, result: in.Result, whys: in.Whys, draw: newDrawer(in)}
 	for _, l := range in.Links {
-		d.Links = append(d.Links, Link{sanitize(l.Title, nameLength), l.URL})
+		d.Links = append(d.Links, Link{words.SanitizeTo(l.Title, words.NameLength), l.URL})
 	}
 	if !in.Now.IsZero() {
 		d.Made = in.Now.UTC().Format("2006-01-02 15:04 UTC")
@@ -100,11 +101,11 @@ func NewDocument(in Input) *Document {
 	var summaries []Summary
 	if in.Run != nil {
 		summaries = Summarize(in.Run)
-		d.Warnings = plainAll(Warnings(in.Run, summaries), sentenceLength)
+		d.Warnings = words.SanitizeAll(Warnings(in.Run, summaries), words.SentenceLength)
 	}
 	if in.Result == nil {
 		d.Sections = []Section{measuredSection(in, summaries)}
-		d.Headline = Plural(len(summaries), "case") + " measured"
+		d.Headline = words.Plural(len(summaries), "case") + " measured"
 	} else {
 		d.judged(in, summaries)
 	}
@@ -117,7 +118,7 @@ func NewDocument(in Input) *Document {
 	d.reasons(in.Whys)
 	d.Next = next(d, in.Forgets)
 	for _, step := range in.Next {
-		d.Next = append(d.Next, Step{sanitize(step.Text, sentenceLength), sanitize(step.Command, sentenceLength)})
+		d.Next = append(d.Next, Step{words.SanitizeTo(step.Text, words.SentenceLength), words.SanitizeTo(step.Command, words.SentenceLength)})
 	}
 	return d
 }
@@ -131,9 +132,9 @@ func (d *Document) judged(in Input, summaries []Summary) {
 	d.Sections = sections(in, summaries)
 	d.Sentence = d.lead(r)
 	d.Headline = headlineOf(d.Counts)
-	d.Warnings = append(plainAll(r.Warnings, sentenceLength), d.Warnings...)
+	d.Warnings = append(words.SanitizeAll(r.Warnings, words.SentenceLength), d.Warnings...)
 	if r.Suite != nil {
-		d.Suite = sanitize(r.Suite.Sentence, sentenceLength)
+		d.Suite = words.SanitizeTo(r.Suite.Sentence, words.SentenceLength)
 	}
 }
 
@@ -141,21 +142,21 @@ func (d *Document) judged(in Input, summaries []Summary) {
 // together got worse.
 func (d *Document) lead(r *ratchet.Result) string {
 	if len(r.Cases) < 2 {
-		return sanitize(r.Sentence, sentenceLength)
+		return words.SanitizeTo(r.Sentence, words.SentenceLength)
 	}
 	var parts []string
 	first := d.Sections[0]
 	switch first.Class {
 	case ClassBroken, ClassRegressed, ClassMissing, ClassInconclusive:
-		parts = append(parts, fmt.Sprintf("Worst is %s: %s", first.Cases[0].Name, first.Cases[0].Sentence))
+		parts = append(parts, fmt.Sprintf("The worst case is %s: %s", first.Cases[0].Name, first.Cases[0].Sentence))
 	case ClassImproved, ClassNew, ClassUnchanged, ClassMeasured:
 		if d.Verdict.Severity() != ratchet.Yes { // the reason is not in the cases
-			return sanitize(r.Sentence, sentenceLength)
+			return words.SanitizeTo(r.Sentence, words.SentenceLength)
 		}
-		parts = append(parts, fmt.Sprintf("No case is worse by %s or more.", Percent(d.limit)))
+		parts = append(parts, fmt.Sprintf("No case is worse by %s or more.", words.Percent(d.limit)))
 	}
 	if r.Suite != nil && r.Suite.Verdict == ratchet.Regression {
-		parts = append(parts, sanitize(r.Suite.Sentence, sentenceLength))
+		parts = append(parts, words.SanitizeTo(r.Suite.Sentence, words.SentenceLength))
 	}
 	return strings.Join(parts, " ")
 }
@@ -191,10 +192,10 @@ func (in Input) about() *measure.Run {
 func title(in Input) string {
 	run := in.about()
 	if run == nil {
-		return cmp.Or(sanitize(in.Name, nameLength), "comparison")
+		return cmp.Or(words.SanitizeTo(in.Name, words.NameLength), "comparison")
 	}
-	name := cmp.Or(sanitize(run.Suite.Name, nameLength), "run")
-	if device := sanitize(run.Device.Name, nameLength); device != "" {
+	name := cmp.Or(words.SanitizeTo(run.Suite.Name, words.NameLength), "run")
+	if device := words.SanitizeTo(run.Device.Name, words.NameLength); device != "" {
 		name += " on " + device
 	}
 	return name
@@ -209,7 +210,7 @@ func headlineOf(counts []Count) string {
 		}
 	}
 	if len(parts) == 0 {
-		return "no case"
+		return "no cases"
 	}
 	return strings.Join(parts, ", ")
 }

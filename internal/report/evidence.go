@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -22,13 +23,13 @@ const referencesShown = 4
 func numbersOf(f *ratchet.Facts, s Summary) Numbers {
 	t := Numbers{Head: []string{"", measure.Base, measure.Candidate, "change"}}
 	row := func(name string, base, now float64) {
-		t.Rows = append(t.Rows, []string{name, Quantity(base, f.Unit), Quantity(now, f.Unit), signed(base, now)})
+		t.Rows = append(t.Rows, []string{name, words.Quantity(base, f.Unit), words.Quantity(now, f.Unit), signed(base, now)})
 	}
 	row("median", f.Base.Median, f.Now.Median)
 	row("P95", f.Base.P95, f.Now.P95)
 	row("P99", f.Base.P99, f.Now.P99)
 	t.Rows = append(t.Rows,
-		[]string{"spread (CV)", Percent(f.Base.CV), Percent(f.Now.CV), ""},
+		[]string{"spread (CV)", words.Percent(f.Base.CV), words.Percent(f.Now.CV), ""},
 		[]string{"modes", strconv.Itoa(f.Base.Modes), strconv.Itoa(f.Now.Modes), ""})
 	var base, now SideSummary
 	references := 0
@@ -42,15 +43,15 @@ func numbersOf(f *ratchet.Facts, s Summary) Numbers {
 			if references++; references > referencesShown || side.Samples == 0 {
 				continue
 			}
-			t.Head = append(t.Head, sanitize(side.Implementation, nameLength))
-			for i, cell := range []string{Quantity(side.P50, f.Unit), Quantity(side.P95, f.Unit), Quantity(side.P99, f.Unit), Percent(side.CV), ""} {
+			t.Head = append(t.Head, words.SanitizeTo(side.Implementation, words.NameLength))
+			for i, cell := range []string{words.Quantity(side.P50, f.Unit), words.Quantity(side.P95, f.Unit), words.Quantity(side.P99, f.Unit), words.Percent(side.CV), ""} {
 				t.Rows[i] = append(t.Rows[i], cell)
 			}
 		}
 	}
 	work := func(name string, base, now float64) {
 		if base > 0 && now > 0 {
-			row := []string{name, digits(base), digits(now), signed(base, now)}
+			row := []string{name, words.Digits(base), words.Digits(now), signed(base, now)}
 			t.Rows = append(t.Rows, append(row, make([]string, len(t.Head)-len(row))...))
 		}
 	}
@@ -68,21 +69,21 @@ func signed(base, now float64) string {
 
 // evidenceOf lists the statistics behind the verdict and the other checks made.
 func evidenceOf(f *ratchet.Facts) []Fact {
-	list := []Fact{{"measured", Plural(f.Rounds, "round") + ", " + pairings[f.Pairing]}}
+	list := []Fact{{"measured", words.Plural(f.Rounds, "round") + ", " + pairings[f.Pairing]}}
 	add := func(label, format string, args ...any) {
 		list = append(list, Fact{label, fmt.Sprintf(format, args...)})
 	}
 	if f.Interval != nil {
 		add("change, 95 % interval", "%+.2f %% (%+.2f to %+.2f %%)", 100*f.Change, 100*f.Interval.Low, 100*f.Interval.High)
-		add("a round's difference spreads by", "%s", Percent(f.Spread))
+		add("spread of a round's difference", "%s", words.Percent(f.Spread))
 	}
 	if f.Detectable > 0 {
-		add("would be found 19 times in 20", "%s or more", Percent(f.Detectable))
+		add("would be found 19 times in 20", "%s or more", words.Percent(f.Detectable))
 	}
 	add("chance if nothing got worse", "%s", chance(f.Slower))
 	add("chance if nothing got better", "%s", chance(f.Faster))
 	add("chance if worse by the limit", "%s", chance(f.Kept))
-	add("the first two, among all cases", "%s (Holm)", chance(f.Holm))
+	add("the smaller of the first two, for all cases", "%s (Holm)", chance(f.Holm))
 	add("Cliff's delta", "%+.2f (%s)", f.Delta, f.Effect)
 	add("not used for the verdict", "Wilcoxon %s, Mann-Whitney %s", chance(f.Wilcoxon), chance(f.MannWhitney))
 	if f.Cycles != nil {
@@ -93,7 +94,7 @@ func evidenceOf(f *ratchet.Facts) []Fact {
 
 var pairings = map[ratchet.Pairing]string{
 	ratchet.SideBySide:      "side by side",
-	ratchet.Unpaired:        "not in the same minutes",
+	ratchet.Unpaired:        "not at the same time",
 	ratchet.Stored:          "against a stored baseline",
 	ratchet.StoredReference: "against a stored baseline, corrected by a reference",
 }
@@ -118,7 +119,7 @@ func sidesTable(s Summary) Numbers {
 	t := Numbers{Head: sideColumns}
 	for _, side := range s.Sides {
 		cells := row("", s.Unit, side)[1:]
-		cells[0] = sanitize(cells[0], nameLength)
+		cells[0] = words.SanitizeTo(cells[0], words.NameLength)
 		t.Rows = append(t.Rows, cells)
 	}
 	return t.dropEmpty()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/measure/codediff"
 	"github.com/goatnote-inc/pawl/ratchet"
@@ -16,7 +17,7 @@ import (
 func facts(in Input) []Fact {
 	var list []Fact
 	add := func(label, text string) {
-		if text = sanitize(text, sentenceLength); text != "" {
+		if text = words.SanitizeTo(text, words.SentenceLength); text != "" {
 			list = append(list, Fact{label, text})
 		}
 	}
@@ -34,7 +35,7 @@ func facts(in Input) []Fact {
 		add("device", deviceStates(in.Run))
 		add("duration", duration(in.Run))
 		if in.Run.End.Dollars > 0 {
-			add("cost", Dollars(in.Run.End.Dollars))
+			add("cost", words.Dollars(in.Run.End.Dollars))
 		}
 		if s := in.Run.End.State; s != measure.Complete && s != "" {
 			add("ended early", fmt.Sprintf("%s: %s", s, in.Run.End.Reason))
@@ -133,7 +134,7 @@ func howMeasured(in Input) string {
 			dropped++
 		}
 	}
-	text := fmt.Sprintf("%s, %s", timers(run), Plural(counted, "round"))
+	text := fmt.Sprintf("%s, %s", timers(run), words.Plural(counted, "round"))
 	if dropped > 0 {
 		text += fmt.Sprintf(" (and %d dropped)", dropped)
 	}
@@ -154,21 +155,21 @@ func duration(run *measure.Run) string {
 	if run.End.Seconds <= 0 {
 		return ""
 	}
-	text := FormatDuration(time.Duration(run.End.Seconds*float64(time.Second))) + " on the device"
+	text := words.Duration(time.Duration(run.End.Seconds*float64(time.Second))) + " on the device"
 	var build float64
 	for _, i := range run.Implementations {
 		build += i.Build.Seconds
 	}
 	if build > 0 {
-		text += ", " + FormatDuration(time.Duration(build*float64(time.Second))) + " to build"
+		text += ", " + words.Duration(time.Duration(build*float64(time.Second))) + " to build"
 	}
 	return text
 }
 
 func policyText(p ratchet.Policy) string {
-	text := fmt.Sprintf("%s: slower by %s fails", p.Rule, Percent(p.Slower))
+	text := fmt.Sprintf("%s: fails if slower by %s or more", p.Rule, words.Percent(p.Slower))
 	if len(p.Cases) > 0 {
-		text += ", with " + Plural(len(p.Cases), "exception")
+		text += ", with " + words.Plural(len(p.Cases), "exception")
 	}
 	return text
 }

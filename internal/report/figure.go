@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 	"github.com/goatnote-inc/pawl/stats"
@@ -147,7 +148,7 @@ func (d *drawer) figure(name string) *Figure {
 	}
 	bins := f.scale(stats.Merge(samples...), quantum)
 	for i, s := range sides {
-		f.Sides = append(f.Sides, f.distribution(sanitize(s.name, nameLength), samples[i], bins))
+		f.Sides = append(f.Sides, f.distribution(words.SanitizeTo(s.name, words.NameLength), samples[i], bins))
 	}
 	f.addRounds(sides)
 	return f
@@ -260,12 +261,12 @@ func (f *Figure) tone(side int) int {
 
 // Describe describes the histogram in words.
 func (d Distribution) Describe(unit string) string {
-	text := fmt.Sprintf("%s: %s, median %s", d.Name, Plural(d.Samples, "sample"), Quantity(d.Median, unit))
+	text := fmt.Sprintf("%s: %s, median %s", d.Name, words.Plural(d.Samples, "sample"), words.Quantity(d.Median, unit))
 	if d.Modes > 1 {
-		text += fmt.Sprintf(", gathered around %d values", d.Modes)
+		text += fmt.Sprintf(", clustered around %d values", d.Modes)
 	}
 	if d.Beyond > 0 {
-		text += fmt.Sprintf(", %d of them beyond the right edge, up to %s", d.Beyond, Quantity(d.Max, unit))
+		text += fmt.Sprintf(", %d of them beyond the right edge, up to %s", d.Beyond, words.Quantity(d.Max, unit))
 	}
 	return text
 }
@@ -276,12 +277,12 @@ func (f *Figure) DescribeSamples() string {
 	for _, s := range f.Sides {
 		parts = append(parts, s.Describe(f.Unit))
 	}
-	return "Where the samples lie. " + strings.Join(parts, "; ") + "."
+	return "Distribution of the samples. " + strings.Join(parts, "; ") + "."
 }
 
 // DescribeRounds returns the text alternative of the rounds.
 func (f *Figure) DescribeRounds() string {
-	text := fmt.Sprintf("Median of each of %s.", Plural(len(f.Rounds)+f.Hidden, "round"))
+	text := fmt.Sprintf("Median of each of %s.", words.Plural(len(f.Rounds)+f.Hidden, "round"))
 	if len(f.Sides) < 2 {
 		return text
 	}

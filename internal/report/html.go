@@ -9,6 +9,8 @@ import (
 	"html/template"
 	"io"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
 // The page is one file with inline style and script. The policy in its head blocks
@@ -43,7 +45,7 @@ func policy(style, script string) string {
 func HTML(w io.Writer, d *Document) error {
 	b := bufio.NewWriterSize(w, 1<<16)
 	if err := page.Execute(b, newPageView(d)); err != nil {
-		return fmt.Errorf("write HTML: %w", err)
+		return fmt.Errorf("cannot write HTML: %w", err)
 	}
 	return b.Flush()
 }
@@ -123,7 +125,7 @@ func newPageView(d *Document) pageView {
 		v.Counts = append(v.Counts, countView{c.Class, c.Cases, c.words})
 	}
 	for _, l := range d.Links {
-		if href(l.URL) != "" {
+		if words.WebAddress(l.URL) != "" {
 			v.Links = append(v.Links, l)
 		}
 	}

@@ -94,7 +94,7 @@ type about struct {
 func VerdictJSON(w io.Writer, d *Document) error {
 	if d.result == nil {
 		if d.run == nil {
-			return errors.New("write JSON: there is neither a run nor a verdict")
+			return errors.New("cannot write JSON: there is neither a run nor a verdict")
 		}
 		return JSON(w, d.run, d.Paths.Record)
 	}
@@ -114,7 +114,7 @@ func VerdictJSON(w io.Writer, d *Document) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	if err := e.Encode(doc); err != nil {
-		return fmt.Errorf("write verdict: %w", err)
+		return fmt.Errorf("cannot write verdict: %w", err)
 	}
 	return nil
 }
@@ -148,7 +148,7 @@ func JSON(w io.Writer, run *measure.Run, path string) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	if err := e.Encode(doc); err != nil {
-		return fmt.Errorf("write summary: %w", err)
+		return fmt.Errorf("cannot write summary: %w", err)
 	}
 	return nil
 }

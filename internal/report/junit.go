@@ -81,7 +81,7 @@ func JUnit(w io.Writer, d *Document) error {
 	}
 	text, err := xml.MarshalIndent(all, "", "  ")
 	if err != nil {
-		return fmt.Errorf("write JUnit: %w", err)
+		return fmt.Errorf("cannot write JUnit: %w", err)
 	}
 	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
 	return err

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
 // MarkdownLimit is the max output of Markdown in bytes. GitHub accepts comments of 65,536
@@ -63,19 +65,19 @@ func (m *markdown) between(head, foot string) string {
 // no more.
 func (m *markdown) head() string {
 	var b strings.Builder
-	headline := escape(m.Headline)
+	headline := words.MarkdownText(m.Headline)
 	if m.Outcome != "" {
 		headline = m.Outcome + ": " + headline
 	}
 	fmt.Fprintf(&b, "### pawl: %s\n\n", headline)
 	if m.Sentence != "" {
-		fmt.Fprintf(&b, "%s\n\n", line(m.Sentence))
+		fmt.Fprintf(&b, "%s\n\n", words.MarkdownLine(m.Sentence))
 	}
 	b.WriteString(m.whyLines())
-	fmt.Fprintf(&b, "%s\n", line(m.Title))
+	fmt.Fprintf(&b, "%s\n", words.MarkdownLine(m.Title))
 	b.WriteString(m.facts())
 	if m.Suite != "" && !strings.Contains(m.Sentence, m.Suite) {
-		fmt.Fprintf(&b, "- %s\n", line(m.Suite))
+		fmt.Fprintf(&b, "- %s\n", words.MarkdownLine(m.Suite))
 	}
 	b.WriteString("\n" + m.stages() + m.whys())
 	return b.String()
@@ -84,7 +86,7 @@ func (m *markdown) head() string {
 func (m *markdown) facts() string {
 	var b strings.Builder
 	for _, f := range m.Facts {
-		text := escape(sanitize(f.Text, lineLength))
+		text := words.MarkdownText(words.SanitizeTo(f.Text, lineLength))
 		if f.Label == "commit" || f.Label == "base" {
 			text = commitCode(f.Text)
 		}
@@ -96,9 +98,9 @@ func (m *markdown) facts() string {
 func (m *markdown) stages() string {
 	var b strings.Builder
 	for _, s := range m.Stages {
-		fmt.Fprintf(&b, "**%s: %s**, %s\n", escape(s.Name), s.Answer, line(s.Line))
+		fmt.Fprintf(&b, "**%s: %s**, %s\n", words.MarkdownText(s.Name), s.Answer, words.MarkdownLine(s.Line))
 		for _, text := range s.Detail {
-			fmt.Fprintf(&b, "- %s\n", line(text))
+			fmt.Fprintf(&b, "- %s\n", words.MarkdownLine(text))
 		}
 		b.WriteString("\n")
 	}
@@ -109,9 +111,9 @@ func (m *markdown) stages() string {
 func commitCode(s string) string {
 	end := strings.IndexAny(s, " ,")
 	if end < 0 {
-		return code(s)
+		return words.MarkdownCode(s)
 	}
-	return code(s[:end]) + escape(s[end:])
+	return words.MarkdownCode(s[:end]) + words.MarkdownText(s[end:])
 }
 
 // Limits of what the foot shows.
@@ -120,7 +122,6 @@ const (
 	warningsShown = 8
 	linksShown    = 6
 	lineLength    = 240
-	addressLength = 300
 )
 
 // foot lists next steps, warnings and links.
@@ -129,9 +130,9 @@ func (m *markdown) foot() string {
 	if len(m.Next) > 0 {
 		b.WriteString("#### What to do next\n")
 		for _, step := range m.Next[:min(len(m.Next), nextShown)] {
-			text := line(sanitize(step.Text, lineLength))
+			text := words.MarkdownLine(words.SanitizeTo(step.Text, lineLength))
 			if step.Command != "" {
-				text += " " + code(sanitize(step.Command, lineLength))
+				text += " " + words.MarkdownCode(words.SanitizeTo(step.Command, lineLength))
 			}
 			fmt.Fprintf(&b, "- %s\n", text)
 		}
@@ -140,13 +141,13 @@ func (m *markdown) foot() string {
 	b.WriteString(m.warnings())
 	var more []string
 	for i, l := range m.Links {
-		if to := href(l.URL); to != "" && i < linksShown && len(to) <= addressLength {
-			more = append(more, fmt.Sprintf("[%s](%s)", escape(l.Title), to))
+		if to := words.WebAddress(l.URL); to != "" && i < linksShown && len(to) <= words.MaxAddress {
+			more = append(more, fmt.Sprintf("[%s](%s)", words.MarkdownText(l.Title), to))
 		}
 	}
 	for _, p := range []string{m.Paths.HTML, m.Paths.Record} {
 		if p != "" {
-			more = append(more, code(sanitize(p, nameLength)))
+			more = append(more, words.MarkdownCode(words.SanitizeTo(p, words.NameLength)))
 		}
 	}
 	if m.Made != "" {
@@ -161,9 +162,9 @@ func (m *markdown) foot() string {
 func (m *markdown) warnings() string {
 	var b strings.Builder
 	if len(m.Warnings) > 0 {
-		fmt.Fprintf(&b, "<details><summary>%s</summary>\n\n", Plural(len(m.Warnings), "warning"))
+		fmt.Fprintf(&b, "<details><summary>%s</summary>\n\n", words.Plural(len(m.Warnings), "warning"))
 		for _, text := range m.Warnings[:min(len(m.Warnings), warningsShown)] {
-			fmt.Fprintf(&b, "- %s\n", line(sanitize(text, lineLength)))
+			fmt.Fprintf(&b, "- %s\n", words.MarkdownLine(words.SanitizeTo(text, lineLength)))
 		}
 		if rest := len(m.Warnings) - warningsShown; rest > 0 {
 			fmt.Fprintf(&b, "- and %d more\n", rest)

@@ -23,16 +23,3 @@ func Comment(d *Document, head, foot string, limit int) string {
 	end.WriteString(foot)
 	return m.between(top.String(), end.String())
 }
-
-// MarkdownLine is MarkdownText for the start of a line, where the text could start a list.
-func MarkdownLine(s string) string { return line(s) }
-
-// MarkdownLink returns a link with text shown literally; only the text if url is not a web
-// address.
-func MarkdownLink(text, url string) string {
-	to := href(url)
-	if to == "" || len(to) > addressLength {
-		return escape(text)
-	}
-	return fmt.Sprintf("[%s](%s)", escape(text), to)
-}

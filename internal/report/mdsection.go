@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
 // rowsOpen is how many rows of a class are shown before folding; evidenceShown is how many
@@ -43,7 +45,7 @@ func newMDSection(s *Section) *mdSection {
 func (m *mdSection) judged() {
 	m.head = "| case | base | candidate | change | 95 % interval |\n| --- | ---: | ---: | ---: | ---: |\n"
 	for i, c := range m.Cases {
-		m.rows = append(m.rows, mdRow(mdName(c), escape(c.Base), escape(c.Now), escape(c.Change), escape(c.Range)))
+		m.rows = append(m.rows, mdRow(mdName(c), words.MarkdownText(c.Base), words.MarkdownText(c.Now), words.MarkdownText(c.Change), words.MarkdownText(c.Range)))
 		if i < evidenceShown && !m.Folded {
 			m.evidence = append(m.evidence, mdEvidence(c))
 		}
@@ -53,9 +55,9 @@ func (m *mdSection) judged() {
 // listRows renders cases that their sentence describes completely.
 func (m *mdSection) listRows() {
 	for _, c := range m.Cases {
-		row := fmt.Sprintf("- %s: %s", mdName(c), escape(c.Sentence))
+		row := fmt.Sprintf("- %s: %s", mdName(c), words.MarkdownText(c.Sentence))
 		if c.Now != "" && c.Now != "failed" {
-			row += " It takes " + escape(c.Now) + "."
+			row += " It takes " + words.MarkdownText(c.Now) + "."
 		}
 		m.rows = append(m.rows, row+"\n")
 	}
@@ -63,9 +65,9 @@ func (m *mdSection) listRows() {
 
 func mdName(c Case) string {
 	if c.Verdict == "" {
-		return code(c.Name)
+		return words.MarkdownCode(c.Name)
 	}
-	return code(c.Name) + c.gateNote()
+	return words.MarkdownCode(c.Name) + c.gateNote()
 }
 
 func (m *mdSection) measured() {
@@ -83,10 +85,10 @@ func (m *mdSection) measured() {
 		for i, row := range c.Numbers.Rows {
 			cells := make([]string, 1, len(columns)+1)
 			if i == 0 {
-				cells[0] = code(c.Name)
+				cells[0] = words.MarkdownCode(c.Name)
 			}
 			for _, column := range columns {
-				cells = append(cells, escape(cell(c.Numbers.Head, row, column)))
+				cells = append(cells, words.MarkdownText(cell(c.Numbers.Head, row, column)))
 			}
 			rows.WriteString(mdRow(cells...))
 		}
@@ -127,16 +129,16 @@ const evidenceHead = "| case | rounds | P95 | P99 | spread | chance if equal | f
 // mdEvidence returns the evidence of a case: a table row and text.
 func mdEvidence(c Case) mdWhy {
 	var why mdWhy
-	why.said = fmt.Sprintf("- %s: %s\n", code(c.Name), escape(c.Sentence))
+	why.said = fmt.Sprintf("- %s: %s\n", words.MarkdownCode(c.Name), words.MarkdownText(c.Sentence))
 	for _, note := range c.Notes {
-		why.said += fmt.Sprintf("  - %s\n", line(note))
+		why.said += fmt.Sprintf("  - %s\n", words.MarkdownLine(note))
 	}
 	if f := c.facts; f != nil {
-		why.row = mdRow(code(c.Name), strconv.Itoa(f.Rounds),
-			escape(Quantity(f.Base.P95, f.Unit)+" to "+Quantity(f.Now.P95, f.Unit)),
-			escape(Quantity(f.Base.P99, f.Unit)+" to "+Quantity(f.Now.P99, f.Unit)),
-			Percent(f.Base.CV)+" to "+Percent(f.Now.CV),
-			escape(chance(f.Holm)), Percent(f.Detectable), fmt.Sprintf("%+.2f", f.Delta), escape(chance(f.MannWhitney)))
+		why.row = mdRow(words.MarkdownCode(c.Name), strconv.Itoa(f.Rounds),
+			words.MarkdownText(words.Quantity(f.Base.P95, f.Unit)+" to "+words.Quantity(f.Now.P95, f.Unit)),
+			words.MarkdownText(words.Quantity(f.Base.P99, f.Unit)+" to "+words.Quantity(f.Now.P99, f.Unit)),
+			words.Percent(f.Base.CV)+" to "+words.Percent(f.Now.CV),
+			words.MarkdownText(chance(f.Holm)), words.Percent(f.Detectable), fmt.Sprintf("%+.2f", f.Delta), words.MarkdownText(chance(f.MannWhitney)))
 	}
 	return why
 }
@@ -211,7 +213,7 @@ func (m *mdSection) write(b *strings.Builder) {
 		}
 		b.WriteString("\n")
 		if rest := len(m.rows) - m.explained; rest > 0 {
-			fmt.Fprintf(b, "Of the other %d: see report.html.\n\n", rest)
+			fmt.Fprintf(b, "For the other %d, see report.html.\n\n", rest)
 		}
 		b.WriteString("</details>\n\n")
 	}
@@ -231,6 +233,6 @@ func (m *mdSection) table(b *strings.Builder, from, to int) {
 // cut writes how many rows are left out.
 func (m *mdSection) cut(b *strings.Builder) {
 	if rest := len(m.rows) - m.shown; rest > 0 {
-		fmt.Fprintf(b, "%d more are not shown: this page has a limit. See report.html.\n\n", rest)
+		fmt.Fprintf(b, "%d more are not shown because the size of this page is limited. See report.html.\n\n", rest)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -25,39 +26,39 @@ func next(d *Document, forgets bool) []Step {
 		name := s.Cases[0].Name
 		switch s.Class {
 		case ClassBroken:
-			list = append(list, Step{Text: fmt.Sprintf("Mend what is broken first: %s. Nothing else counts before.", name)})
+			list = append(list, Step{Text: fmt.Sprintf("Fix what is broken first: %s. Nothing else counts until then.", name)})
 		case ClassRegressed:
 			if d.run == nil { // files of two sides: there may be no suite to run
 				continue
 			}
-			list = append(list, Step{fmt.Sprintf("Begin with %s. To measure it again, alone and closer:", name), rerunCommand(d.run, name, 16)})
+			list = append(list, Step{fmt.Sprintf("Start with %s. To measure it again, alone and more precisely:", name), rerunCommand(d.run, name, 16)})
 		case ClassMissing:
-			list = append(list, Step{Text: fmt.Sprintf("Put back what is missing (%s), or take it out of the suite in a change of its own.", name)})
+			list = append(list, Step{Text: fmt.Sprintf("Restore what is missing (%s), or remove it from the suite in a separate change.", name)})
 		case ClassInconclusive:
 			if d.run == nil {
-				list = append(list, Step{"Sides that are measured together need fewer rounds:", "pawl run"})
+				list = append(list, Step{"Sides measured together need fewer rounds:", "pawl run"})
 				continue
 			}
 			if d.run.End.State == measure.Failed { // more rounds would fail too
-				list = append(list, Step{"The run ended early. Fix what it names, then run it again:", "pawl run"})
+				list = append(list, Step{"The run ended early. Fix the reported problem, then run it again:", "pawl run"})
 				continue
 			}
 			if s.Cases[0].Person { // more rounds would not help
-				list = append(list, Step{"Somebody who has read the change can accept it; the reason stays in the record:", "pawl run --accept REASON"})
+				list = append(list, Step{"After review, the change can be accepted; the record keeps the reason:", "pawl run --accept REASON"})
 				continue
 			}
 			list = append(list,
-				Step{fmt.Sprintf("For an answer on %s:", name), rerunCommand(d.run, name, 32)},
-				Step{"If it stays open, this says what disturbs the machine:", "pawl doctor --noise"})
+				Step{fmt.Sprintf("To get an answer for %s:", name), rerunCommand(d.run, name, 32)},
+				Step{"If it stays undecided, find out what disturbs the machine:", "pawl doctor --noise"})
 		case ClassImproved:
 			if s.Cases[0].Moves && !forgets && d.Verdict.Severity() == ratchet.Yes {
-				list = append(list, Step{Text: "Merge it: on main the baseline moves with the improvement."})
+				list = append(list, Step{Text: "Merge it: on main, the baseline moves with the improvement."})
 			}
 		case ClassNew, ClassUnchanged, ClassMeasured:
 		}
 	}
 	if d.Cases() > 0 && !d.gated() {
-		list = append(list, Step{Text: "No case may fail a change yet: write gate: true in the suite for those that matter."})
+		list = append(list, Step{Text: "No case can fail a change yet: set gate: true in the suite for the cases that matter."})
 	}
 	return list
 }
@@ -99,7 +100,5 @@ func rerunCommand(run *measure.Run, name string, rounds int) string {
 
 // isShellSafe reports whether neither a shell nor Markdown gives word a special meaning.
 func isShellSafe(word string) bool {
-	return word != "" && word[0] != '-' && !strings.ContainsFunc(word, func(r rune) bool { return !strings.ContainsRune(nameLetters, r) })
+	return word != "" && word[0] != '-' && !strings.ContainsFunc(word, func(r rune) bool { return !strings.ContainsRune(words.PlainLetters, r) })
 }
-
-const nameLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@=+,-~^"

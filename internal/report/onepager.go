@@ -8,6 +8,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -20,7 +21,7 @@ func OnePager(w io.Writer, why Why) error {
 	c := newCanvas(int(math.Ceil(d.height*2)), paper)
 	d.paint(c, 0, 0, 2)
 	if err := png.Encode(w, c.RGBA); err != nil {
-		return fmt.Errorf("write one-pager of %s: %w", sanitize(why.Case, nameLength), err)
+		return fmt.Errorf("cannot write one-pager of %s: %w", words.SanitizeTo(why.Case, words.NameLength), err)
 	}
 	return nil
 }
@@ -120,10 +121,10 @@ func subtitle(r Reason, why Why) string {
 		parts = append(parts, string(r.Verdict))
 	}
 	if diff := why.Difference; diff != nil && diff.Before > 0 && diff.After > 0 {
-		parts = append(parts, Quantity(diff.Before, "ns")+" → "+Quantity(diff.After, "ns"))
+		parts = append(parts, words.Quantity(diff.Before, "ns")+" → "+words.Quantity(diff.After, "ns"))
 	}
 	if why.After != nil && why.After.Launch.Kernel != "" {
-		parts = append(parts, sanitize(why.After.Launch.Kernel, nameLength))
+		parts = append(parts, words.SanitizeTo(why.After.Launch.Kernel, words.NameLength))
 	}
 	return strings.Join(parts, " · ")
 }
@@ -131,7 +132,7 @@ func subtitle(r Reason, why Why) string {
 // timeChange returns the change that the profiles show; used without a verdict.
 func timeChange(why Why) string {
 	if diff := why.Difference; diff != nil && diff.Before > 0 && diff.After > 0 {
-		return Change(diff.After / diff.Before)
+		return words.Change(diff.After / diff.Before)
 	}
 	if why.Diagnosis == nil {
 		return ""

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 )
 
@@ -13,7 +14,7 @@ func commitIn(s *diagnose.Subject) string {
 	if s == nil || s.Profile == nil || s.Profile.Subject.Commit == "" {
 		return ""
 	}
-	text := fmt.Sprintf("%.12s", sanitize(s.Profile.Subject.Commit, nameLength))
+	text := fmt.Sprintf("%.12s", words.SanitizeTo(s.Profile.Subject.Commit, words.NameLength))
 	if s.Profile.Subject.Dirty {
 		text += " with uncommitted changes"
 	}
@@ -73,7 +74,7 @@ func (r Reason) changesBlock(width float64) *drawing {
 // stallsBlock draws the stall bars with their heading.
 func (r Reason) stallsBlock(width float64) *drawing {
 	d := heading(width, "What warps wait for")
-	d.write(toneSoft, point{width, 9}, word{text: "cycles an instruction", small: true, anchor: atEnd})
+	d.write(toneSoft, point{width, 9}, word{text: "cycles per instruction", small: true, anchor: atEnd})
 	bars := r.Stalls.draw(width)
 	d.include(bars, 0, 18)
 	d.height = 18 + bars.height

@@ -17,7 +17,7 @@ var part = template.Must(template.Must(page.Clone()).New("part").Parse(partText)
 func Part(d *Document) (template.HTML, error) {
 	var b strings.Builder
 	if err := part.Execute(&b, newPageView(d)); err != nil {
-		return "", fmt.Errorf("write HTML: %w", err)
+		return "", fmt.Errorf("cannot write HTML: %w", err)
 	}
 	return template.HTML(b.String()), nil //nolint:gosec // our own template escaped it
 }

@@ -100,14 +100,14 @@ func explained() report.Why {
 	w.Difference = &diagnose.Difference{
 		Before: 312e3, After: 371e3, Timer: "measured",
 		Sentence: "Loads from global memory use 12 of the 32 bytes of a sector, used 32 before: DRAM traffic rose from 22 to 59 MB, " +
-			"and the wait for it from 3.1 to 5.4 cycles an instruction. Let neighbouring threads read neighbouring addresses first.",
+			"and the wait for it from 3.1 to 5.4 cycles per instruction. Let neighbouring threads read neighbouring addresses first.",
 		Causes: []diagnose.Cause{{
 			Name: "access-pattern", Title: "Loads lost their order", Sentence: "Loads fetch sectors that they use in part.", Explains: new(0.9),
 			Chain: []diagnose.Change{
 				{Quantity: "load_bytes_per_sector", About: "bytes that loads use of a sector of 32", Before: new(32.0), After: new(12.0)},
-				{Quantity: "dram_bytes", About: "bytes between L2 and device memory", Unit: "byte", Before: new(2.2e7), After: new(5.9e7)},
-				{Quantity: "dram_pct", About: "device memory throughput, of its peak", Unit: "%", Before: new(23.5), After: new(53.0)},
-				{Quantity: "stall_long_scoreboard", About: "wait for data from memory, cycles an instruction", Before: new(3.1), After: new(5.4)},
+				{Quantity: "dram_bytes", About: "bytes moved between L2 and device memory", Unit: "byte", Before: new(2.2e7), After: new(5.9e7)},
+				{Quantity: "dram_pct", About: "device memory throughput, share of its peak", Unit: "%", Before: new(23.5), After: new(53.0)},
+				{Quantity: "stall_long_scoreboard", About: "wait for data from memory, cycles per instruction", Before: new(3.1), After: new(5.4)},
 			},
 			Fixes: []diagnose.Fix{{
 				Do:      "Let neighbouring threads read neighbouring addresses: threadIdx.x belongs to the last index.",
@@ -115,20 +115,20 @@ func explained() report.Why {
 				Watch:   "bank conflicts where columns of the tile are read: pad its rows by one element.", Gain: 0.16,
 			}},
 		}, {
-			Name: "queue", Title: "Loads queue", Sentence: "The queue of loads was full for 0.5 cycles an instruction, 0.1 before.", Explains: new(0.17), Symptom: true,
-			Chain: []diagnose.Change{{Quantity: "stall_lg_throttle", About: "wait for the queue of loads, cycles an instruction", Before: new(0.1), After: new(0.5)}},
+			Name: "queue", Title: "Loads queue", Sentence: "The queue of loads was full for 0.5 cycles per instruction, 0.1 before.", Explains: new(0.17), Symptom: true,
+			Chain: []diagnose.Change{{Quantity: "stall_lg_throttle", About: "wait for the queue of loads, cycles per instruction", Before: new(0.1), After: new(0.5)}},
 		}},
 		Changes: []diagnose.Change{{Quantity: "occupancy_pct", About: "achieved occupancy", Unit: "%", Before: new(48.0), After: new(48.2)}},
 	}
 	w.Diagnosis = &diagnose.Diagnosis{
 		Kernel: "attention_fwd", Bottleneck: diagnose.Latency,
-		Sentence: "It waits for memory: 5.4 of 14.6 cycles an instruction, while loads use 12 of the 32 bytes of a sector.",
+		Sentence: "It waits for memory: 5.4 of 14.6 cycles per instruction, while loads use 12 of the 32 bytes of a sector.",
 		Lines:    []string{"Neither DRAM (53.0 %) nor arithmetic is busy: warps wait.", "Loads use 12 of the 32 bytes of a sector."},
 		Findings: []diagnose.Finding{{
 			Rule: "uncoalesced", Title: "Loads use part of what they fetch", Class: diagnose.Memory, Sentence: "Loads use 12 of 32 bytes.",
 			Evidence: []diagnose.Evidence{
 				{Quantity: "load_bytes_per_sector", About: "bytes that loads use of a sector of 32", Value: 12, Limit: 25.6, Compare: "<"},
-				{Quantity: "dram_pct", About: "device memory throughput, of its peak", Value: 53, Unit: "%", Limit: 60, Compare: "<"},
+				{Quantity: "dram_pct", About: "device memory throughput, share of its peak", Value: 53, Unit: "%", Limit: 60, Compare: "<"},
 			},
 			Fixes: []diagnose.Fix{{Do: "Read tiles through shared memory, so that the order of the loads is free.", Watch: "the barrier behind the loads"}},
 		}},

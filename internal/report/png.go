@@ -21,10 +21,10 @@ func PNG(w io.Writer, d *Document) error {
 	p.plot()
 	p.foot()
 	if p.err != nil {
-		return fmt.Errorf("draw picture: %w", p.err)
+		return fmt.Errorf("cannot draw picture: %w", p.err)
 	}
 	if err := png.Encode(w, p.RGBA); err != nil {
-		return fmt.Errorf("write picture: %w", err)
+		return fmt.Errorf("cannot write picture: %w", err)
 	}
 	return nil
 }

@@ -3,13 +3,11 @@ package report_test
 import (
 	"bytes"
 	"flag"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -148,24 +146,6 @@ func TestRatioIsPairedByRound(t *testing.T) {
 	}
 }
 
-func TestNumbers(t *testing.T) {
-	for v, want := range map[float64]string{0: "0 ns", 0.5: "0.5000 ns", 60416.2: "60.42 us", 1.5e6: "1.500 ms", 123456789: "123.5 ms", 2.5e9: "2.500 s", 1e12: "1000 s"} {
-		if got := report.Quantity(v, "ns"); got != want {
-			t.Errorf("Quantity(%v) = %q, want %q", v, got, want)
-		}
-	}
-	for ratio, want := range map[float64]string{1: "same", 1.0004: "same", 1.06: "6.0 % slower", 0.94: "6.0 % faster", 2.5: "2.50x slower", 0.4: "2.50x faster", 0: "-"} {
-		if got := report.Change(ratio); got != want {
-			t.Errorf("Change(%v) = %q, want %q", ratio, got, want)
-		}
-	}
-	for d, want := range map[time.Duration]string{3400 * time.Millisecond: "3.4 s", 90 * time.Second: "90 s", 10*time.Minute + 5*time.Second: "10 min 5 s", 3 * time.Hour: "3 h 0 min"} {
-		if got := report.FormatDuration(d); got != want {
-			t.Errorf("FormatDuration(%v) = %q, want %q", d, got, want)
-		}
-	}
-}
-
 // Whatever a case is called, it stays one cell of one row.
 func TestHostileNamesStayInTheirCell(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -191,11 +171,6 @@ func TestHostileNamesStayInTheirCell(t *testing.T) {
 			t.Fatalf("markup in %q", row)
 		}
 	})
-}
-
-func ExampleFormatDuration() {
-	fmt.Println(report.FormatDuration(95 * time.Second))
-	// Output: 95 s
 }
 
 // A count may be zero, and more of something may be good: no NaN, no "slower".
@@ -235,20 +210,6 @@ func TestTableFitsTheTerminal(t *testing.T) {
 			if i >= 1 && i <= 3 && len(line) > width {
 				t.Errorf("width %d: %q", width, line)
 			}
-		}
-	}
-}
-
-func TestPlural(t *testing.T) {
-	for want, c := range map[string]struct {
-		n    int
-		noun string
-	}{
-		"0 cases": {0, "case"}, "1 series": {1, "series"}, "31 series": {31, "series"}, "2 benches": {2, "bench"}, "3 queries": {3, "query"}, "2 days": {2, "day"},
-		"2 passes": {2, "pass"}, "5 new events": {5, "new event"}, "1 new event": {1, "new event"},
-	} {
-		if got := report.Plural(c.n, c.noun); got != want {
-			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

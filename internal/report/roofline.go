@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -119,7 +120,7 @@ func RooflineOf(whys []Why) *Roofline {
 	r := &Roofline{}
 	left := 0
 	for _, w := range whys {
-		name := sanitize(w.Case, nameLength)
+		name := words.SanitizeTo(w.Case, words.NameLength)
 		var sides []RoofPoint
 		for _, side := range []struct {
 			seen *diagnose.Subject
@@ -142,14 +143,14 @@ func RooflineOf(whys []Why) *Roofline {
 			left++
 		}
 	}
-	r.conclude(left, "no operations, no traffic or no time is known of them")
+	r.conclude(left, "their operations, traffic or time are not known")
 	return r
 }
 
 // RooflineOfRun makes a roofline from a record: the work the suite declares and the
 // measured time. The ceilings are the card's published figures.
 func RooflineOfRun(run *measure.Run, wanted func(measure.CaseKey) bool) *Roofline {
-	r := &Roofline{Device: sanitize(run.Device.Name, nameLength)}
+	r := &Roofline{Device: words.SanitizeTo(run.Device.Name, words.NameLength)}
 	card, known := gpu.CardOf(run.Device)
 	work := map[string]measure.Case{}
 	for _, c := range run.Cases {
@@ -171,7 +172,7 @@ func RooflineOfRun(run *measure.Run, wanted func(measure.CaseKey) bool) *Rooflin
 		}
 		var sides []RoofPoint
 		for _, side := range inOrder(s.Sides) {
-			p := RoofPoint{Name: sanitize(s.Name, nameLength), Side: side.Implementation, Under: ceilingName(dtype, card), FlopsPerSecond: side.GFLOPS * 1e9}
+			p := RoofPoint{Name: words.SanitizeTo(s.Name, words.NameLength), Side: side.Implementation, Under: ceilingName(dtype, card), FlopsPerSecond: side.GFLOPS * 1e9}
 			if c.Bytes > 0 {
 				p.Intensity = c.Flops / c.Bytes
 			}
@@ -192,8 +193,8 @@ func RooflineOfRun(run *measure.Run, wanted func(measure.CaseKey) bool) *Rooflin
 			left++
 		}
 	}
-	r.Notes = append(r.Notes, "Operations and bytes are those that the suite declares; a cache can lift a kernel above the slope.")
-	r.conclude(left, "the suite declares no flops or no bytes for them, or they have no time")
+	r.Notes = append(r.Notes, "Operations and bytes are as declared in the suite; because of caches, a kernel can lie above the slope.")
+	r.conclude(left, "the suite does not declare their flops or bytes, or they have no time")
 	return r
 }
 
@@ -216,9 +217,9 @@ func (r *Roofline) conclude(left int, why string) {
 	if left > 0 {
 		reason := why
 		if r.cases() == casesDrawn {
-			reason = fmt.Sprintf("a picture has room for %d, or %s", casesDrawn, why)
+			reason = fmt.Sprintf("a picture shows at most %d, or %s", casesDrawn, why)
 		}
-		r.Notes = append(r.Notes, fmt.Sprintf("Not drawn: %s (%s).", Plural(left, "case"), reason))
+		r.Notes = append(r.Notes, fmt.Sprintf("Not drawn: %s (%s).", words.Plural(left, "case"), reason))
 	}
 }
 
@@ -226,7 +227,7 @@ func (r *Roofline) conclude(left int, why string) {
 func (r *Roofline) Remarks() []string {
 	list := slices.Clone(r.Notes)
 	if len(r.Points) > 0 && len(r.Memory)+len(r.Compute) == 0 {
-		list = append(list, fmt.Sprintf("No ceiling is known of %s: only the points are drawn.", cmp.Or(r.Device, "this device")))
+		list = append(list, fmt.Sprintf("No ceiling is known for %s: only the points are drawn.", cmp.Or(r.Device, "this device")))
 	}
 	return list
 }
@@ -254,5 +255,5 @@ func (r *Roofline) Join(o *Roofline) {
 			r.Notes = append(r.Notes, note)
 		}
 	}
-	r.conclude(left, "there is no more room")
+	r.conclude(left, "the picture is full")
 }

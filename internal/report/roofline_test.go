@@ -94,7 +94,7 @@ func TestRooflineOfRun(t *testing.T) {
 	// On a CPU there are points only, and it says so; a ceiling that the caller knows counts.
 	run.Device = gpu.Identity{Kind: gpu.CPU, Name: "Example CPU"}
 	r = report.RooflineOfRun(run, all)
-	if len(r.Memory)+len(r.Compute) != 0 || !strings.Contains(r.Describe(), "No ceiling is known of Example CPU") {
+	if len(r.Memory)+len(r.Compute) != 0 || !strings.Contains(r.Describe(), "No ceiling is known for Example CPU") {
 		t.Errorf("%s", r.Describe())
 	}
 	r.Memory, r.Compute = []report.Ceiling{{Name: "DRAM", Value: 40e9}}, []report.Ceiling{{Name: "peak", Value: 500e9}}
@@ -109,7 +109,7 @@ func TestRooflineOfRun(t *testing.T) {
 	if len(r.Points) != 18 || !strings.Contains(r.Describe(), "Not drawn: 1 case") {
 		t.Errorf("%d points: %s", len(r.Points), r.Describe())
 	}
-	if r = report.RooflineOfRun(roofRun(33), all); len(r.Points) != 60 || !strings.Contains(r.Describe(), "Not drawn: 3 cases (a picture has room for 30") {
+	if r = report.RooflineOfRun(roofRun(33), all); len(r.Points) != 60 || !strings.Contains(r.Describe(), "Not drawn: 3 cases (a picture shows at most 30") {
 		t.Errorf("%d points: %v", len(r.Points), r.Notes)
 	}
 }

@@ -30,7 +30,7 @@ func RooflinePNG(w io.Writer, r *Roofline) error {
 	c := newCanvas(int(math.Ceil(2*d.height)), paper)
 	d.paint(c, 0, 0, 2)
 	if err := png.Encode(w, c.RGBA); err != nil {
-		return fmt.Errorf("write picture: %w", err)
+		return fmt.Errorf("cannot write picture: %w", err)
 	}
 	return nil
 }
@@ -38,7 +38,7 @@ func RooflinePNG(w io.Writer, r *Roofline) error {
 // RooflineSVG writes a roofline as an SVG file for light and dark mode.
 func RooflineSVG(w io.Writer, r *Roofline) error {
 	if _, err := io.WriteString(w, r.alone().document("Roofline", r.Describe())); err != nil {
-		return fmt.Errorf("write drawing: %w", err)
+		return fmt.Errorf("cannot write drawing: %w", err)
 	}
 	return nil
 }
@@ -177,7 +177,7 @@ func (p *roofPlot) axes() {
 		p.write(toneSoft, point{p.plot.x - 5, y + 3.2}, word{text: si(v, ""), small: true, anchor: atEnd})
 	}
 	p.line(toneSoft, 1, point{p.plot.x, p.plot.y}, point{p.plot.x, bottom}, point{right, bottom})
-	title := "operations for each byte of DRAM (FLOP/byte)"
+	title := "operations per byte of DRAM (FLOP/byte)"
 	if p.width < 420 { // too narrow for the long title next to the sides
 		title = "FLOP/byte of DRAM"
 	}

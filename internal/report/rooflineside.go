@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
 )
@@ -106,7 +107,7 @@ func (s roofSide) ceilings(r *Roofline, seen diagnose.Subject) {
 // deviceName returns the device that was profiled.
 func deviceName(s diagnose.Subject) string {
 	if s.Profile != nil && s.Profile.Subject.Device.Name != "" {
-		return sanitize(s.Profile.Subject.Device.Name, nameLength)
+		return words.SanitizeTo(s.Profile.Subject.Device.Name, words.NameLength)
 	}
 	if s.Card != nil {
 		return s.Card.Name

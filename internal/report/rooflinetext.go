@@ -57,7 +57,7 @@ func (r *Roofline) describePoint(p RoofPoint) string {
 		text = p.Side + " " + text
 	}
 	if most := r.Attainable(p); most > 0 {
-		text += fmt.Sprintf(" (%s of the %s that is possible there, limited by %s)", share(p.FlopsPerSecond/most), si(most, "FLOP/s"), r.limitedBy(p))
+		text += fmt.Sprintf(" (%s of the attainable %s, limited by %s)", share(p.FlopsPerSecond/most), si(most, "FLOP/s"), r.limitedBy(p))
 	}
 	return text
 }

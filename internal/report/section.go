@@ -41,10 +41,10 @@ var classes = []struct {
 	verdicts     []ratchet.Verdict
 }{
 	{ClassBroken, "broken", "broken", "Broken", "The candidate failed, or its result is wrong.", []ratchet.Verdict{ratchet.Broken}},
-	{ClassRegressed, "regression", "regressions", "Regressions", "Worse than the base, by the limit or more, beyond doubt.", []ratchet.Verdict{ratchet.Regression}},
+	{ClassRegressed, "regression", "regressions", "Regressions", "Clearly worse than the base, by the limit or more.", []ratchet.Verdict{ratchet.Regression}},
 	{ClassMissing, "missing", "missing", "Missing", "The base has them, the candidate does not.", []ratchet.Verdict{ratchet.Missing}},
 	{ClassInconclusive, "inconclusive", "inconclusive", "Inconclusive", "No answer yet: the rounds do not agree well enough.", []ratchet.Verdict{ratchet.Inconclusive}},
-	{ClassImproved, "improvement", "improvements", "Improvements", "Better than the base, beyond doubt.", []ratchet.Verdict{ratchet.Improvement}},
+	{ClassImproved, "improvement", "improvements", "Improvements", "Clearly better than the base.", []ratchet.Verdict{ratchet.Improvement}},
 	{ClassNew, "new", "new", "New", "The base does not have them.", []ratchet.Verdict{ratchet.New}},
 	{ClassUnchanged, "unchanged", "unchanged", "Unchanged", "Not worse by the limit or more.", []ratchet.Verdict{ratchet.Maintained, ratchet.Identical}},
 }

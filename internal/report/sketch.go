@@ -123,3 +123,6 @@ func ScriptedPolicy(style, script string) string { return policy(style, script) 
 func TickTexts(marks []float64, unit string) (texts []string, shown string) {
 	return tickText(marks, unit)
 }
+
+// Ticks returns round values that divide a range into about n parts.
+func Ticks(low, high float64, n int) []float64 { return ticks(low, high, n) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -41,13 +42,13 @@ func notableStages(stages []Stage) []Stage {
 		if s.Answer != "warn" && s.Answer != "stop" {
 			continue
 		}
-		out := Stage{Name: sanitize(s.Name, nameLength), Answer: s.Answer, Line: sanitize(s.Line, sentenceLength)}
+		out := Stage{Name: words.SanitizeTo(s.Name, words.NameLength), Answer: s.Answer, Line: words.SanitizeTo(s.Line, words.SentenceLength)}
 		for i, text := range s.Detail {
 			if i == stagesShown {
 				out.Detail = append(out.Detail, fmt.Sprintf("and %d more", len(s.Detail)-i))
 				break
 			}
-			out.Detail = append(out.Detail, sanitize(text, sentenceLength))
+			out.Detail = append(out.Detail, words.SanitizeTo(text, words.SentenceLength))
 		}
 		list = append(list, out)
 	}
@@ -71,15 +72,15 @@ func trustText(run *measure.Run) string {
 	}
 	parts := []string{string(run.Trust)}
 	if verified > 0 {
-		parts = append(parts, Plural(verified, "result")+" of timed runs compared and right")
+		parts = append(parts, words.Plural(verified, "result")+" of timed runs compared and correct")
 	} else {
-		parts = append(parts, "no result of a timed run compared")
+		parts = append(parts, "no result of a timed run was compared")
 	}
 	if compared > 0 {
-		parts = append(parts, fmt.Sprintf("%s agree with the base's on the same inputs", Plural(compared, "timed run")))
+		parts = append(parts, fmt.Sprintf("%s agreed with the base on the same inputs", words.Plural(compared, "timed run")))
 	}
 	if clocks > 0 {
-		parts = append(parts, "pawl's own clock outside read in "+Plural(clocks, "round"))
+		parts = append(parts, "pawl's own outside clock was read in "+words.Plural(clocks, "round"))
 	}
 	return strings.Join(parts, "; ")
 }

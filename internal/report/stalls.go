@@ -32,19 +32,19 @@ const stallsDrawn = 6
 // others need the explanation.
 var stallWords = map[string]string{
 	"barrier":            "barrier: other warps of the block",
-	"branch_resolving":   "branch resolving: where to go on",
-	"dispatch":           "dispatch: held back",
-	"drain":              "drain: writes at the end",
+	"branch_resolving":   "branch resolving: branch target",
+	"dispatch":           "dispatch: held back by the dispatcher",
+	"drain":              "drain: writes before exit",
 	"gmma":               "gmma: tensor cores",
-	"imc_miss":           "imc miss: constants",
-	"lg_throttle":        "lg throttle: queue of global loads full",
+	"imc_miss":           "imc miss: constant cache",
+	"lg_throttle":        "lg throttle: global memory queue full",
 	"long_scoreboard":    "long scoreboard: data from memory",
-	"math_pipe_throttle": "math pipe throttle: arithmetic busy",
+	"math_pipe_throttle": "math pipe throttle: arithmetic pipe busy",
 	"membar":             "membar: memory barrier",
-	"mio_throttle":       "mio throttle: queue of shared memory full",
+	"mio_throttle":       "mio throttle: shared memory queue full",
 	"misc":               "misc",
-	"no_instruction":     "no instruction: code not there yet",
-	"not_selected":       "not selected: another warp was taken",
+	"no_instruction":     "no instruction: code not fetched yet",
+	"not_selected":       "not selected: another warp was chosen",
 	"selected":           "selected: issuing, no stall",
 	"short_scoreboard":   "short scoreboard: data from shared memory",
 	"sleeping":           "sleeping",
@@ -118,7 +118,7 @@ func (s *Stalls) Describe() string {
 	for _, b := range s.Bars {
 		parts = append(parts, b.Reason+" "+s.cycles(b.Cycles))
 	}
-	return fmt.Sprintf("What warps wait for, in cycles for each instruction, %s in all. %s.", s.cycles(s.Total), strings.Join(parts, "; "))
+	return fmt.Sprintf("What warps wait for, in cycles per instruction, %s in total. %s.", s.cycles(s.Total), strings.Join(parts, "; "))
 }
 
 func (s *Stalls) cycles(c [2]float64) string {

@@ -12,12 +12,12 @@ func StallsPNG(w io.Writer, s *Stalls) error {
 	const width, side = 600.0, 24.0
 	inner := s.draw(width - 2*side)
 	d := &drawing{width: width, height: inner.height + 56}
-	d.write(toneInk, point{side, 32}, word{text: "What warps wait for, in cycles for each instruction", bold: true})
+	d.write(toneInk, point{side, 32}, word{text: "What warps wait for, in cycles per instruction", bold: true})
 	d.include(inner, side, 44)
 	c := newCanvas(int(math.Ceil(2*d.height)), paper)
 	d.paint(c, 0, 0, 2)
 	if err := png.Encode(w, c.RGBA); err != nil {
-		return fmt.Errorf("write picture: %w", err)
+		return fmt.Errorf("cannot write picture: %w", err)
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func (s *Stalls) legend(d *drawing, y float64) float64 {
 		if s.Total[i] == 0 {
 			continue
 		}
-		text := cycles(s.Total[i]) + " in all"
+		text := cycles(s.Total[i]) + " in total"
 		if s.both() {
 			text = s.Sides[i] + ", " + text
 		}

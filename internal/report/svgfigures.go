@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
 // drawingWidth is the width of a drawing: that of a phone, so that text stays readable on the
@@ -29,7 +31,7 @@ func drawSamples(f *Figure) template.HTML {
 		base := float64(i+1) * (rowHeight + gap)
 		s.drawBins(f.tone(i), side, left, drawingWidth-left-right, base, rowHeight)
 		s.text(left, base-rowHeight-4, "label", side.Name)
-		s.text(drawingWidth-right, base-rowHeight-4, "e", "median "+Quantity(side.Median, f.Unit)+beyond(side, f.Unit))
+		s.text(drawingWidth-right, base-rowHeight-4, "e", "median "+words.Quantity(side.Median, f.Unit)+beyond(side, f.Unit))
 		s.path("axis", move(left, base)+"H"+coord(drawingWidth-right))
 		s.path("mid", move(x(side.Median), base-rowHeight)+"V"+coord(base+3))
 	}
@@ -52,7 +54,7 @@ func beyond(d Distribution, unit string) string {
 	if d.Beyond == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %d up to %s", d.Beyond, Quantity(d.Max, unit))
+	return fmt.Sprintf(", %d up to %s", d.Beyond, words.Quantity(d.Max, unit))
 }
 
 // drawBins draws all bars of a side as one path: their outline, from left to right.
@@ -130,7 +132,7 @@ func sideOffset(side int) float64 { return float64(min(side, 3))*4 - 2 }
 func (s *svg) legend(f *Figure, x float64) {
 	for i, side := range f.Sides {
 		s.path(fmt.Sprintf("p m%d", f.tone(i)), move(x, 6)+"h0")
-		name := sanitize(side.Name, 14)
+		name := words.SanitizeTo(side.Name, 14)
 		s.text(x+8, 10, "label", name)
 		x += 22 + 6.2*float64(len([]rune(name)))
 	}

@@ -5,6 +5,8 @@ import (
 	"html/template"
 	"math"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
 // historyDrawn is the max number of earlier values drawn.
@@ -47,5 +49,5 @@ func drawHistory(points []Point, of string) template.HTML {
 func describeHistory(c Case) string {
 	first, last := c.History[0], c.History[len(c.History)-1]
 	return fmt.Sprintf("%d earlier values, from %s at %s to %s at %s.", len(c.History),
-		Quantity(first.Value, c.Unit), sanitize(first.Commit, 12), Quantity(last.Value, c.Unit), sanitize(last.Commit, 12))
+		words.Quantity(first.Value, c.Unit), words.SanitizeTo(first.Commit, 12), words.Quantity(last.Value, c.Unit), words.SanitizeTo(last.Commit, 12))
 }

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -30,7 +31,7 @@ func Terminal(w io.Writer, run *measure.Run, style Style) error {
 			if i == 0 {
 				name = s.Name
 			}
-			g.add(row(sanitize(name, nameLength), s.Unit, side)...)
+			g.add(row(words.SanitizeTo(name, words.NameLength), s.Unit, side)...)
 		}
 	}
 	g.dropEmpty()
@@ -48,16 +49,16 @@ func row(name, unit string, s SideSummary) []string {
 			text = "failed"
 		}
 		if s.NoSamples {
-			text = Quantity(s.P50, unit)
+			text = words.Quantity(s.P50, unit)
 		}
-		return []string{name, sanitize(s.Implementation, nameLength), text, "", "", "", "", "", "", ""}
+		return []string{name, words.SanitizeTo(s.Implementation, words.NameLength), text, "", "", "", "", "", "", ""}
 	}
 	over := ""
 	if s.Ratio != 0 && s.Rounds > 1 {
 		over = fmt.Sprintf("%+.1f .. %+.1f %%", (s.RatioLow-1)*100, (s.RatioHigh-1)*100)
 	}
 	return []string{
-		name, sanitize(s.Implementation, nameLength), Quantity(s.P50, unit), Quantity(s.P95, unit), Quantity(s.P99, unit), Percent(s.CV),
+		name, words.SanitizeTo(s.Implementation, words.NameLength), words.Quantity(s.P50, unit), words.Quantity(s.P95, unit), words.Quantity(s.P99, unit), words.Percent(s.CV),
 		rate(s.GFLOPS), rate(s.GBs), change(s.Ratio, unit), over,
 	}
 }
@@ -66,7 +67,7 @@ func rate(v float64) string {
 	if v == 0 {
 		return ""
 	}
-	return digits(v)
+	return words.Digits(v)
 }
 
 // change is empty for the reference side.
@@ -75,9 +76,9 @@ func change(ratio float64, unit string) string {
 	case ratio == 0:
 		return ""
 	case unit == "ns":
-		return Change(ratio)
+		return words.Change(ratio)
 	default:
-		return Amount(ratio)
+		return words.Amount(ratio)
 	}
 }
 
@@ -90,18 +91,18 @@ func against(run *measure.Run) string {
 
 // headline says what was measured, on which device, and how much.
 func headline(run *measure.Run, style Style) string {
-	name := cmp.Or(sanitize(run.Suite.Name, nameLength), "run")
+	name := cmp.Or(words.SanitizeTo(run.Suite.Name, words.NameLength), "run")
 	counted := 0
 	for _, r := range run.Rounds {
 		if r.Dropped == "" {
 			counted++
 		}
 	}
-	parts := []string{style.Bold(name) + " on " + sanitize(run.Device.Name, nameLength)}
+	parts := []string{style.Bold(name) + " on " + words.SanitizeTo(run.Device.Name, words.NameLength)}
 	if run.Testbed.Clocks.String() != "free" {
 		parts = append(parts, "clocks "+run.Testbed.Clocks.String())
 	}
-	parts = append(parts, timers(run), Plural(counted, "round"))
+	parts = append(parts, timers(run), words.Plural(counted, "round"))
 	if run.Source == measure.Imported {
 		parts = append(parts, "imported from "+run.Format)
 	}
@@ -161,9 +162,9 @@ func DeviceState(s gpu.State) []string {
 func writeNotes(w io.Writer, run *measure.Run, summaries []Summary, style Style) error {
 	var lines []string
 	if run.End.Seconds > 0 {
-		line := fmt.Sprintf("%s on the device", FormatDuration(time.Duration(run.End.Seconds*float64(time.Second))))
+		line := fmt.Sprintf("%s on the device", words.Duration(time.Duration(run.End.Seconds*float64(time.Second))))
 		if run.End.Dollars > 0 {
-			line += ", " + Dollars(run.End.Dollars)
+			line += ", " + words.Dollars(run.End.Dollars)
 		}
 		lines = append(lines, style.Faint(line))
 	}
@@ -171,7 +172,7 @@ func writeNotes(w io.Writer, run *measure.Run, summaries []Summary, style Style)
 		lines = append(lines, style.Warn(fmt.Sprintf("%s: %s", run.End.State, run.End.Reason)))
 	}
 	for _, warning := range Warnings(run, summaries) {
-		lines = append(lines, style.Warn("warning: ")+sanitize(warning, 4*sentenceLength))
+		lines = append(lines, style.Warn("warning: ")+words.SanitizeTo(warning, 4*words.SentenceLength))
 	}
 	for _, l := range lines {
 		if _, err := fmt.Fprintln(w, l); err != nil {
@@ -213,13 +214,13 @@ func Warnings(run *measure.Run, summaries []Summary) []string {
 				out = append(out, fmt.Sprintf("%s was still changing when its warm-up ended, in %d of %d rounds", who, side.Unsteady, side.Rounds))
 			}
 			if side.CV > spreadLimit {
-				noisy = append(noisy, fmt.Sprintf("%s (%s)", who, Percent(side.CV)))
+				noisy = append(noisy, fmt.Sprintf("%s (%s)", who, words.Percent(side.CV)))
 			}
 		}
 	}
 	out = append(out, notes.list()...)
 	if len(noisy) > 0 {
-		out = append(out, fmt.Sprintf("samples spread by more than %.0f %%: %s; pawl doctor says what disturbs this machine", spreadLimit*100, firstFew(noisy, 3)))
+		out = append(out, fmt.Sprintf("samples spread by more than %.0f %%: %s; run `pawl doctor` to see what disturbs this machine", spreadLimit*100, firstFew(noisy, 3)))
 	}
 	return out
 }
@@ -263,31 +264,4 @@ func firstFew(list []string, n int) string {
 		return strings.Join(list, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(list[:n], ", "), len(list)-n)
-}
-
-// Plural returns a count with its noun, "1 case" or "2 cases".
-func Plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %s", n, pluralOf(noun))
-}
-
-// pluralOf returns the plural of one of pawl's nouns, which may follow other words.
-func pluralOf(noun string) string {
-	ends := func(with ...string) bool {
-		return slices.ContainsFunc(with, func(end string) bool { return strings.HasSuffix(noun, end) })
-	}
-	switch {
-	case ends("series"): // one series, two series
-		return noun
-	case ends("ay", "ey", "oy", "uy"):
-		return noun + "s"
-	case ends("y"):
-		return strings.TrimSuffix(noun, "y") + "ies"
-	case ends("s", "x", "z", "ch", "sh"):
-		return noun + "es"
-	default:
-		return noun + "s"
-	}
 }

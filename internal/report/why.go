@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
 	"github.com/goatnote-inc/pawl/ratchet"
@@ -74,13 +75,13 @@ const (
 // reason arranges the explanation of a case.
 func (w Why) reason() Reason {
 	r := Reason{
-		Case: sanitize(w.Case, nameLength), Verdict: w.Verdict, Change: sanitize(w.Change, nameLength),
+		Case: words.SanitizeTo(w.Case, words.NameLength), Verdict: w.Verdict, Change: words.SanitizeTo(w.Change, words.NameLength),
 		Stalls: StallsOf(w.Before, w.After), About: w.about(),
 	}
 	r.Sentence = w.sentence()
 	if d := w.Diagnosis; d != nil {
 		for _, text := range d.Lines {
-			if text = sanitize(text, sentenceLength); text != r.Sentence && len(r.Lines) < 3 {
+			if text = words.SanitizeTo(text, words.SentenceLength); text != r.Sentence && len(r.Lines) < 3 {
 				r.Lines = append(r.Lines, text)
 			}
 		}
@@ -89,14 +90,14 @@ func (w Why) reason() Reason {
 	r.Fixes = w.remedies()
 	if d := w.Difference; d != nil && len(d.Causes) > 1 {
 		for _, c := range d.Causes[1:min(len(d.Causes), causesShown+1)] {
-			r.Causes = append(r.Causes, sanitize(cmp.Or(c.Sentence, c.Title), sentenceLength))
+			r.Causes = append(r.Causes, words.SanitizeTo(cmp.Or(c.Sentence, c.Title), words.SentenceLength))
 		}
 	}
 	if roof := RooflineOf([]Why{w}); len(roof.Points) > 0 {
 		r.Roofline = roof
 	}
 	for _, f := range w.Files[:min(len(w.Files), filesShown)] {
-		r.Files = append(r.Files, sanitize(f, nameLength))
+		r.Files = append(r.Files, words.SanitizeTo(f, words.NameLength))
 	}
 	return r
 }
@@ -113,7 +114,7 @@ func (w Why) sentence() string {
 	if w.Diagnosis != nil {
 		text = cmp.Or(text, w.Diagnosis.Sentence)
 	}
-	return sanitize(text, sentenceLength)
+	return words.SanitizeTo(text, words.SentenceLength)
 }
 
 // remedies returns the fixes for the change, then those for other findings of the profile.
@@ -122,12 +123,12 @@ func (w Why) remedies() []Remedy {
 	seen := map[string]bool{}
 	add := func(fixes []diagnose.Fix) {
 		for _, f := range fixes {
-			do := asSentence(sanitize(f.Do, sentenceLength))
+			do := asSentence(words.SanitizeTo(f.Do, words.SentenceLength))
 			if do == "" || seen[do] || len(list) == fixesShown {
 				continue
 			}
 			seen[do] = true
-			r := Remedy{Do: do, Watch: withPeriod(sanitize(f.Watch, sentenceLength)), Example: exampleOf(f.Example)}
+			r := Remedy{Do: do, Watch: withPeriod(words.SanitizeTo(f.Watch, words.SentenceLength)), Example: exampleOf(f.Example)}
 			if f.Gain >= 0.01 && f.Gain <= 1 {
 				r.Gain = fmt.Sprintf("may save %.0f %% of the time", 100*f.Gain)
 			}
@@ -181,7 +182,7 @@ func exampleOf(code string) []string {
 		line = strings.ReplaceAll(strings.TrimRight(line, " \t\r\n"), "\t", "    ")
 		text := strings.TrimLeft(line, " ")
 		indent := min(len(line)-len(text), exampleWidth/2)
-		list = append(list, strings.Repeat(" ", indent)+sanitize(text, exampleWidth))
+		list = append(list, strings.Repeat(" ", indent)+words.SanitizeTo(text, exampleWidth))
 	}
 	return list
 }
@@ -206,7 +207,7 @@ func (w Why) about() string {
 	}
 	var said []string
 	for _, text := range parts {
-		if text = sanitize(text, nameLength); text != "" {
+		if text = words.SanitizeTo(text, words.NameLength); text != "" {
 			said = append(said, text)
 		}
 	}

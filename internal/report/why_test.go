@@ -84,7 +84,7 @@ func TestWhysKeepToTheLimit(t *testing.T) {
 	if len(page) > report.MarkdownLimit {
 		t.Errorf("%d bytes", len(page))
 	}
-	if !strings.Contains(page, "Of 35 more cases report.html says why.") {
+	if !strings.Contains(page, "For 35 more cases, report.html explains why.") {
 		t.Error("nothing is said of those left out")
 	}
 	if strings.Contains(page, "<b>") || strings.Contains(page, " @root") {

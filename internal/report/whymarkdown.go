@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
 // whysShown is how many causes a comment explains. The page has all of them.
@@ -14,9 +16,9 @@ func (m *markdown) whyLines() string {
 	for _, f := range m.WhyLines() {
 		label := "Why"
 		if name, named := strings.CutPrefix(f.Label, "Why "); named {
-			label = "Why " + code(name)
+			label = "Why " + words.MarkdownCode(name)
 		}
-		fmt.Fprintf(&b, "**%s:** %s\n\n", label, escape(f.Text))
+		fmt.Fprintf(&b, "**%s:** %s\n\n", label, words.MarkdownText(f.Text))
 	}
 	return b.String()
 }
@@ -26,12 +28,12 @@ func (m *markdown) whys() string {
 	var b strings.Builder
 	for i, r := range m.Whys {
 		if i == whysShown {
-			fmt.Fprintf(&b, "Of %d more cases report.html says why.\n\n", len(m.Whys)-i)
+			fmt.Fprintf(&b, "For %s, report.html explains why.\n\n", words.Plural(len(m.Whys)-i, "more case"))
 			break
 		}
 		fmt.Fprintf(&b, "<details><summary>Why %s: what changed, and what to try first</summary>\n\n", htmlCode(r.Case))
 		if i >= whysInHead && r.Sentence != "" {
-			fmt.Fprintf(&b, "%s\n\n", line(r.Sentence))
+			fmt.Fprintf(&b, "%s\n\n", words.MarkdownLine(r.Sentence))
 		}
 		b.WriteString(r.markdown())
 		b.WriteString("</details>\n\n")
@@ -53,17 +55,17 @@ func (r Reason) markdown() string {
 	}
 	if len(r.Fixes) > 0 {
 		fix := r.Fixes[0]
-		fmt.Fprintf(&b, "**Try first:** %s", escape(fix.Do))
+		fmt.Fprintf(&b, "**Try first:** %s", words.MarkdownText(fix.Do))
 		if fix.Gain != "" {
 			fmt.Fprintf(&b, " It %s.", fix.Gain)
 		}
 		b.WriteString("\n\n" + fenced(fix.Example))
 		if fix.Watch != "" {
-			fmt.Fprintf(&b, "Watch: %s\n\n", escape(fix.Watch))
+			fmt.Fprintf(&b, "Watch: %s\n\n", words.MarkdownText(fix.Watch))
 		}
 	}
 	if r.About != "" {
-		fmt.Fprintf(&b, "%s\n\n", line(r.About))
+		fmt.Fprintf(&b, "%s\n\n", words.MarkdownLine(r.About))
 	}
 	return b.String()
 }
@@ -71,7 +73,7 @@ func (r Reason) markdown() string {
 func escapeAll(list []string) []string {
 	out := make([]string, len(list))
 	for i, s := range list {
-		out[i] = escape(s)
+		out[i] = words.MarkdownText(s)
 	}
 	return out
 }
@@ -92,7 +94,7 @@ func fenced(code []string) string {
 
 // htmlCode formats a name inside an HTML element, where Markdown is not interpreted.
 func htmlCode(name string) string {
-	text := code(name)
+	text := words.MarkdownCode(name)
 	if strings.HasPrefix(text, "`") {
 		return "<code>" + strings.Trim(text, "`") + "</code>"
 	}

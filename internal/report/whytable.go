@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
 )
@@ -31,7 +32,7 @@ func (w Why) table() (head []string, rows [][]string) {
 	add := func(name, about, value, limit string) {
 		if !told[name] && len(rows) < rowsShown {
 			told[name] = true
-			rows = append(rows, []string{sanitize(about, nameLength), value, limit})
+			rows = append(rows, []string{words.SanitizeTo(about, words.NameLength), value, limit})
 		}
 	}
 	if w.Diagnosis != nil {
@@ -39,7 +40,7 @@ func (w Why) table() (head []string, rows [][]string) {
 			for _, e := range f.Evidence {
 				limit := ""
 				if e.Compare != "" {
-					limit = sanitize(e.Compare, 2) + " " + Reading(e.Limit, e.Unit)
+					limit = words.SanitizeTo(e.Compare, 2) + " " + Reading(e.Limit, e.Unit)
 				}
 				add(e.Quantity, e.About, Reading(e.Value, e.Unit), limit)
 			}
@@ -53,7 +54,7 @@ func (w Why) table() (head []string, rows [][]string) {
 			}
 		}
 	}
-	return []string{"", "value", "told where"}, rows
+	return []string{"", "value", "limit"}, rows
 }
 
 // quantityTable maps the names of profile quantities to their definitions.
@@ -74,7 +75,7 @@ func (w Why) changed() [][]string {
 			return
 		}
 		told[c.Quantity] = true
-		rows = append(rows, []string{sanitize(c.About, nameLength), reading(c.Before, c.Unit), reading(c.After, c.Unit)})
+		rows = append(rows, []string{words.SanitizeTo(c.About, words.NameLength), reading(c.Before, c.Unit), reading(c.After, c.Unit)})
 	}
 	if d.Before > 0 && d.After > 0 {
 		add(diagnose.Change{Quantity: "time_ns", About: "time", Unit: "ns", Before: &d.Before, After: &d.After})
@@ -104,7 +105,7 @@ func Reading(v float64, unit string) string {
 	}
 	switch strings.ToLower(unit) {
 	case "ns":
-		return Quantity(v, "ns")
+		return words.Quantity(v, "ns")
 	case "%":
 		return strconv.FormatFloat(v, 'f', 1, 64) + " %"
 	case "byte":
@@ -116,7 +117,7 @@ func Reading(v float64, unit string) string {
 	case "":
 		return count(v)
 	default:
-		return count(v) + " " + sanitize(unit, 24)
+		return count(v) + " " + words.SanitizeTo(unit, 24)
 	}
 }
 

@@ -47,15 +47,15 @@ func (s *Server) postKey(w http.ResponseWriter, r *http.Request, p store.Project
 	}
 	switch {
 	case in.Name == "" || len(in.Name) > 100 || !isText(in.Name):
-		return badRequest("name: want 1 to 100 bytes that say where the key is used")
+		return badRequest("name: must be 1 to 100 bytes and say where the key is used")
 	case len(in.Scopes) == 0 || len(in.Scopes) > len(ofScope):
-		return badRequest("scopes: want some of read, report, report:main, admin")
+		return badRequest("scopes: must be one or more of read, report, report:main, admin")
 	case in.Expires != nil && !in.Expires.After(s.now()):
-		return badRequest("expires: is over already")
+		return badRequest("expires: must be in the future")
 	}
 	for _, scope := range in.Scopes {
 		if ofScope[scope] == nil {
-			return badRequest("scopes: want some of read, report, report:main, admin")
+			return badRequest("scopes: must be one or more of read, report, report:main, admin")
 		}
 	}
 	slices.Sort(in.Scopes)
@@ -139,13 +139,13 @@ func (s *Server) postMember(w http.ResponseWriter, r *http.Request, p store.Proj
 	}
 	switch {
 	case ofRole[in.Role] == nil:
-		return badRequest("role: want viewer, writer or admin")
+		return badRequest("role: must be viewer, writer or admin")
 	case (in.Subject == "") == (in.Name == ""):
-		return badRequest("want a subject, as the issuer of logins knows the person, or a name")
+		return badRequest("give either a subject (the person's ID at the login issuer) or a name")
 	case in.Name != "" && !v.Operator:
-		return problem(http.StatusForbidden, "forbidden", "name: only an admin of the server looks people up by name; say their subject")
+		return problem(http.StatusForbidden, "forbidden", "name: only an admin of the server can look people up by name; give their subject")
 	case in.Subject != "" && !isIssuer(in.Issuer):
-		return badRequest("issuer: want https://HOST[/PATH], the issuer that knows the subject")
+		return badRequest("issuer: must be https://HOST[/PATH], the issuer of the subject")
 	}
 	var member memberAnswer
 	err = s.changeAudited(r, p, "member.set", func(on *store.Store) (map[string]string, error) {
@@ -172,9 +172,9 @@ func (s *Server) meant(ctx context.Context, in *store.Store, issuer, subject, na
 	case err != nil:
 		return store.Account{}, err
 	case len(list) == 0:
-		return store.Account{}, problem(http.StatusNotFound, "not-found", "nobody of that name has logged in")
+		return store.Account{}, problem(http.StatusNotFound, "not-found", "no person of that name has logged in")
 	case len(list) > 1:
-		return store.Account{}, problem(http.StatusConflict, "conflict", "%d people are called that: say the subject", len(list))
+		return store.Account{}, problem(http.StatusConflict, "conflict", "%d people have that name: give the subject", len(list))
 	}
 	return list[0], nil
 }
@@ -202,13 +202,13 @@ func (s *Server) putMember(w http.ResponseWriter, r *http.Request, p store.Proje
 		return err
 	}
 	if ofRole[in.Role] == nil {
-		return badRequest("role: want viewer, writer or admin")
+		return badRequest("role: must be viewer, writer or admin")
 	}
 	err = s.changeAudited(r, p, "member.set", func(on *store.Store) (map[string]string, error) {
 		if role, err := on.RoleOf(r.Context(), p.ID, account); err != nil {
 			return nil, err
 		} else if role == "" {
-			return nil, problem(http.StatusNotFound, "not-found", "there is no such member: POST to members invites somebody")
+			return nil, problem(http.StatusNotFound, "not-found", "there is no such member: invite them with a POST to members")
 		}
 		return toldRole(account, in.Role), on.SetMember(r.Context(), p.ID, account, in.Role)
 	})

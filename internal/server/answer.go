@@ -42,7 +42,7 @@ func encode(document any) ([]byte, error) {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(true) // a browser that treats it as HTML finds no tag in it
 	if err := e.Encode(document); err != nil {
-		return nil, fmt.Errorf("writing an answer: %w", err)
+		return nil, fmt.Errorf("cannot encode the response: %w", err)
 	}
 	return b.Bytes(), nil
 }

@@ -10,22 +10,19 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/server/blob"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
-// blobSender authenticates a client that sends a blob or asks whether it exists. A job's token is bound
-// to the digest in the path; the bytes are checked against that digest as they arrive.
+// blobSender returns the sender of a blob, and the blob's digest. A job's token is bound to the digest in
+// the path; the bytes are checked against that digest as they arrive.
 func (s *Server) blobSender(r *http.Request) (*sender, string, error) {
 	text, digest, err := digestOf(r)
 	if err != nil {
 		return nil, "", err
 	}
-	from, err := s.senderOf(r)
-	if err != nil {
-		return nil, "", err
-	}
+	from := requestInfoOf(r).sender
 	return from, text, s.grant(r, from, digest)
 }
 
@@ -64,11 +61,11 @@ func (s *Server) postBlob(w http.ResponseWriter, r *http.Request, _ store.Projec
 	size := r.ContentLength
 	switch {
 	case size < 0:
-		return problem(http.StatusLengthRequired, "length", "say how many bytes come: Content-Length")
+		return problem(http.StatusLengthRequired, "length", "Content-Length is required")
 	case size > client.MaxBlob:
-		return problem(http.StatusRequestEntityTooLarge, "too-large", "the blob has %d bytes, at most %d are taken", size, client.MaxBlob)
+		return problem(http.StatusRequestEntityTooLarge, "too-large", "the blob has %d bytes, the limit is %d", size, client.MaxBlob)
 	case r.Header.Get("Content-Encoding") != "":
-		return problem(http.StatusUnsupportedMediaType, "encoding", "Content-Encoding: want none; the digest is of the bytes as they are sent")
+		return problem(http.StatusUnsupportedMediaType, "encoding", "Content-Encoding: must not be set; the digest is of the bytes as they are sent")
 	}
 	project := from.project.ID
 	kept := blobAnswer{Digest: digest, Size: size}
@@ -114,9 +111,9 @@ func blobRefused(err error, body *errorRecorder) error {
 	case body.err != nil:
 		return unreadable(body.err)
 	case errors.Is(err, blob.ErrMismatch):
-		return problem(http.StatusUnprocessableEntity, "digest", "%s", report.Sanitize(err.Error()))
+		return problem(http.StatusUnprocessableEntity, "digest", "%s", words.Sanitize(err.Error()))
 	default:
-		return fmt.Errorf("keeping a blob: %w", err)
+		return fmt.Errorf("cannot store a blob: %w", err)
 	}
 }
 
@@ -161,7 +158,7 @@ func (s *Server) sendBlob(w http.ResponseWriter, r *http.Request, project int64,
 	}
 	from, err := s.blobs.Get(r.Context(), project, digest)
 	if errors.Is(err, blob.ErrNotFound) {
-		return problem(http.StatusNotFound, "not-found", "the blob is not kept any more")
+		return problem(http.StatusNotFound, "not-found", "the blob is no longer stored")
 	}
 	if err != nil {
 		return err
@@ -189,7 +186,7 @@ func copyWhole(w io.Writer, from io.Reader, size int64) error {
 		return err
 	}
 	if int64(len(rest)) != min(1, size) {
-		return fmt.Errorf("%w: it has not the %d bytes that were noted", blob.ErrDamaged, size)
+		return fmt.Errorf("%w: it does not have the %d bytes that were recorded", blob.ErrDamaged, size)
 	}
 	_, err = w.Write(rest)
 	return err

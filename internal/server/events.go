@@ -95,7 +95,7 @@ func (s *Server) changeEvent(r *http.Request, p store.Project, e client.Event, c
 		return told, in.ChangeEvent(r.Context(), p.ID, e, state, note)
 	})
 	if errors.Is(err, store.ErrChanged) {
-		return e, problem(http.StatusPreconditionFailed, "changed", "somebody else changed the event meanwhile: read it again")
+		return e, problem(http.StatusPreconditionFailed, "changed", "the event was changed meanwhile: read it again")
 	}
 	if err != nil {
 		return e, err
@@ -107,10 +107,10 @@ func (s *Server) changeEvent(r *http.Request, p store.Project, e client.Event, c
 // checkEventChange returns an error if an event cannot have this state and note.
 func checkEventChange(state client.EventState, note string) error {
 	if !slices.Contains(states, string(state)) {
-		return badRequest("state: want new, acknowledged, fixed or false-alarm")
+		return badRequest("state: must be new, acknowledged, fixed or false-alarm")
 	}
 	if len(note) > client.MaxText || !isText(note) {
-		return badRequest("note: want at most %d bytes of text", client.MaxText)
+		return badRequest("note: must be at most %d bytes of text", client.MaxText)
 	}
 	return nil
 }

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/forge/identity"
-	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
@@ -28,10 +28,7 @@ const ingestTimeout = 30 * time.Second
 // postReport stores a report. The report is parsed only after its sender is authenticated. A job's token
 // is bound to the bytes of the body, so these are read first, within limits.
 func (s *Server) postReport(w http.ResponseWriter, r *http.Request, _ store.Project) error {
-	from, err := s.senderOf(r)
-	if err != nil {
-		return err
-	}
+	from := requestInfoOf(r).sender
 	body, release, err := s.readBody(w, r, from.project.ID, client.MaxReport)
 	if err != nil {
 		return err
@@ -72,7 +69,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, project, most 
 	}
 	size := r.ContentLength
 	if size > most {
-		return nil, nil, problem(http.StatusRequestEntityTooLarge, "too-large", "the report has %d bytes, at most %d are taken: send fewer cases at a time", size, most)
+		return nil, nil, problem(http.StatusRequestEntityTooLarge, "too-large", "the report has %d bytes, the limit is %d: send fewer cases at a time", size, most)
 	}
 	if size < 0 {
 		size = most
@@ -114,7 +111,7 @@ func unreadable(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.Canceled) {
 		return badRequest("the body ended early: send it again")
 	}
-	return badRequest("reading the body: %s", report.Sanitize(err.Error()))
+	return badRequest("cannot read the body: %s", words.Sanitize(err.Error()))
 }
 
 func (s *Server) decode(r *http.Request, body []byte) (store.Incoming, error) {
@@ -123,11 +120,11 @@ func (s *Server) decode(r *http.Request, body []byte) (store.Incoming, error) {
 		return store.Incoming{}, problem(http.StatusRequestEntityTooLarge, "too-large", "%s", err.Error())
 	}
 	if err != nil {
-		return store.Incoming{}, problem(http.StatusBadRequest, "report", "%s", report.Sanitize(err.Error()))
+		return store.Incoming{}, problem(http.StatusBadRequest, "report", "%s", words.Sanitize(err.Error()))
 	}
 	key := client.Key(rep)
 	if said := r.Header.Get("Idempotency-Key"); said != "" && said != key {
-		return store.Incoming{}, problem(http.StatusBadRequest, "idempotency-key", "Idempotency-Key is not that of run %s: want the SHA-256 of %q, a line end and the run's name, in hex", report.Sanitize(rep.Run), client.SchemaReport)
+		return store.Incoming{}, problem(http.StatusBadRequest, "idempotency-key", "Idempotency-Key does not match run %s: it must be the SHA-256 of %q, a newline and the run's name, in hex", words.Sanitize(rep.Run), client.SchemaReport)
 	}
 	return store.Incoming{Key: key, Report: rep}, nil
 }
@@ -145,23 +142,23 @@ func (s *Server) ingest(ctx context.Context, project int64, in store.Incoming) (
 	defer done()
 	receipt, err := s.store.Ingest(storing, project, in)
 	if errors.Is(err, store.ErrConflict) {
-		return receipt, problem(http.StatusConflict, "conflict", "run %s was reported before with other contents: one run has one report", report.Sanitize(in.Report.Run))
+		return receipt, problem(http.StatusConflict, "conflict", "run %s was already reported with different contents: one run has one report", words.Sanitize(in.Report.Run))
 	}
 	return receipt, err
 }
 
 func busy() *Problem {
-	return problem(http.StatusServiceUnavailable, "busy", "the server is taking as many reports as it can: send this one again").after(time.Second)
+	return problem(http.StatusServiceUnavailable, "busy", "the server is busy with other reports: send this one again").after(time.Second)
 }
 
 // wantJSON refuses bodies that are not plain JSON. Compressed bodies are not accepted.
 func wantJSON(r *http.Request) error {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" {
-		return problem(http.StatusUnsupportedMediaType, "media-type", "Content-Type: want application/json")
+		return problem(http.StatusUnsupportedMediaType, "media-type", "Content-Type: must be application/json")
 	}
 	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		return problem(http.StatusUnsupportedMediaType, "encoding", "Content-Encoding: want none")
+		return problem(http.StatusUnsupportedMediaType, "encoding", "Content-Encoding: must not be set")
 	}
 	return nil
 }
@@ -171,10 +168,10 @@ func digestOf(r *http.Request) (string, identity.Digest, error) {
 	text := r.PathValue("digest")
 	var d identity.Digest
 	if len(text) != hex.EncodedLen(len(d)) || strings.ToLower(text) != text {
-		return "", d, badRequest("the digest %s: want a SHA-256 in lower-case hexadecimal", report.Sanitize(text))
+		return "", d, badRequest("the digest %s must be a SHA-256 in lowercase hexadecimal", words.Sanitize(text))
 	}
 	if _, err := hex.Decode(d[:], []byte(text)); err != nil {
-		return "", d, badRequest("the digest %s: want a SHA-256 in lower-case hexadecimal", report.Sanitize(text))
+		return "", d, badRequest("the digest %s must be a SHA-256 in lowercase hexadecimal", words.Sanitize(text))
 	}
 	return text, d, nil
 }

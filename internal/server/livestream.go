@@ -11,7 +11,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
@@ -30,14 +30,14 @@ var liveName = lazyregexp.New(`^[0-7][0-9A-HJKMNP-TV-Z]{25}$`)
 func nameOf(r *http.Request) (string, error) {
 	name := r.PathValue("run")
 	if !liveName.MatchString(name) {
-		return "", problem(http.StatusNotFound, "not-found", "there is no such live run: want a ULID, 26 letters and digits")
+		return "", problem(http.StatusNotFound, "not-found", "there is no such live run: the name must be a ULID, 26 letters and digits")
 	}
 	return name, nil
 }
 
 // errNoLive is the error for an unknown live run.
 func errNoLive() error {
-	return problem(http.StatusNotFound, "not-found", "nobody tells this server of such a run now: it may be over, or be told to another server")
+	return problem(http.StatusNotFound, "not-found", "this server has no such live run: it may be over, or be sent to another server")
 }
 
 // postLive receives events of a running run. They are kept only in memory.
@@ -46,10 +46,7 @@ func (s *Server) postLive(w http.ResponseWriter, r *http.Request, _ store.Projec
 	if err != nil {
 		return err
 	}
-	from, err := s.senderOf(r)
-	if err != nil {
-		return err
-	}
+	from := requestInfoOf(r).sender
 	body, release, err := s.readBody(w, r, from.project.ID, client.MaxLiveBytes)
 	if err != nil {
 		return err
@@ -60,14 +57,14 @@ func (s *Server) postLive(w http.ResponseWriter, r *http.Request, _ store.Projec
 	}
 	events, err := client.DecodeLive(body, s.now())
 	if e, ok := errors.AsType[*client.InvalidError](err); ok {
-		return badRequest("events: %s", report.Sanitize(e.Pointer+" "+e.Reason))
+		return badRequest("events: %s", words.Sanitize(e.Pointer+" "+e.Reason))
 	}
 	if err != nil {
-		return badRequest("events: %s", report.Sanitize(err.Error()))
+		return badRequest("events: %s", words.Sanitize(err.Error()))
 	}
 	heard, ok := s.lives.addEvents(from.project.ID, name, from.name(), from.blobLane() == client.Fork, events)
 	if !ok {
-		return problem(http.StatusConflict, "conflict", "another sender tells of a run of this name")
+		return problem(http.StatusConflict, "conflict", "another sender already reports a run of this name")
 	}
 	return answer(w, http.StatusOK, client.LiveAck{LastEvent: heard, URL: s.url.JoinPath("p", from.project.Slug, "live", name).String()})
 }
@@ -122,7 +119,7 @@ func (s *Server) streamLive(w http.ResponseWriter, r *http.Request, p store.Proj
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	case !s.lives.enter(p.ID, streamsAProject, streamsInAll):
-		return problem(http.StatusServiceUnavailable, "busy", "as many look at live runs as this server has places for: ask for the run itself, now and then").after(5 * time.Second)
+		return problem(http.StatusServiceUnavailable, "busy", "too many clients are following live runs: request the run itself from time to time instead").after(5 * time.Second)
 	}
 	defer s.lives.leave(p.ID)
 	h := w.Header()

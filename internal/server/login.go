@@ -15,8 +15,9 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
+	"github.com/goatnote-inc/pawl/internal/base/loopback"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/forge/identity"
-	"github.com/goatnote-inc/pawl/internal/report"
 )
 
 // Login configures how people log in: with an OpenID provider that the operator chose.
@@ -50,11 +51,11 @@ type relyingParty struct {
 
 func newRelyingParty(l Login, where *url.URL, now func() time.Time) (*relyingParty, error) {
 	u, err := url.Parse(l.Issuer)
-	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
-		return nil, fmt.Errorf("the issuer of logins %q is not of the form https://HOST[/PATH]", l.Issuer)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && (u.Scheme != "http" || !loopback.Is(u.Hostname())) {
+		return nil, fmt.Errorf("the login issuer %q must have the form https://HOST[/PATH]", l.Issuer)
 	}
 	if l.ClientID == "" {
-		return nil, errors.New("logins need the client ID under which the issuer knows this server")
+		return nil, errors.New("login needs the client ID of this server at the issuer")
 	}
 	setDefault(&l.For, 14*24*time.Hour)
 	if l.Scopes == nil {
@@ -84,7 +85,7 @@ func (p *relyingParty) ready(ctx context.Context) (*oidc.Provider, error) {
 	// The provider keeps the context for its keys: it must outlive this request.
 	provider, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), p.client), p.Issuer)
 	if err != nil {
-		down := problem(http.StatusServiceUnavailable, "issuer-unavailable", "%s does not answer: logging in is not possible now", p.Issuer).after(issuerPause)
+		down := problem(http.StatusServiceUnavailable, "issuer-unavailable", "%s does not answer: login is not possible now", p.Issuer).after(issuerPause)
 		down.cause = err
 		p.down, p.asked = down, p.now()
 		return nil, down
@@ -122,11 +123,11 @@ type person struct {
 
 func (p person) shown() string {
 	for _, name := range []string{p.Name, p.Handle, p.Email, p.Subject} {
-		if name = report.Sanitize(name); name != "" {
+		if name = words.Sanitize(name); name != "" {
 			return name
 		}
 	}
-	return "nobody"
+	return "unnamed"
 }
 
 // address returns the address that the issuer has verified; empty means none.
@@ -150,13 +151,13 @@ func named(list []string, subject, address string) bool {
 // finish validates the parameters of the callback and returns the person.
 func (p *relyingParty) finish(ctx context.Context, a attempt, back url.Values) (person, error) {
 	if subtle.ConstantTimeCompare([]byte(a.State), []byte(back.Get("state"))) != 1 {
-		return person{}, problem(http.StatusBadRequest, "login", "the login was begun elsewhere: begin again")
+		return person{}, problem(http.StatusBadRequest, "login", "the login was started elsewhere: start again")
 	}
 	if said := back.Get("iss"); said != "" && said != p.Issuer { // RFC 9207
-		return person{}, problem(http.StatusBadRequest, "login", "another issuer answered: begin again")
+		return person{}, problem(http.StatusBadRequest, "login", "another issuer answered: start again")
 	}
 	if word := back.Get("error"); word != "" {
-		return person{}, problem(http.StatusForbidden, "login", "%s refused the login: %s", p.Issuer, report.Sanitize(word))
+		return person{}, problem(http.StatusForbidden, "login", "%s refused the login: %s", p.Issuer, words.Sanitize(word))
 	}
 	provider, err := p.ready(ctx)
 	if err != nil {
@@ -165,7 +166,7 @@ func (p *relyingParty) finish(ctx context.Context, a attempt, back url.Values) (
 	ctx = oidc.ClientContext(ctx, p.client)
 	tokens, err := p.oauth(provider).Exchange(ctx, back.Get("code"), oauth2.VerifierOption(a.Verifier))
 	if err != nil {
-		return person{}, failedToLogIn(p.Issuer, "did not take the code", err)
+		return person{}, failedToLogIn(p.Issuer, "did not accept the code", err)
 	}
 	raw, _ := tokens.Extra("id_token").(string)
 	token, err := provider.VerifierContext(ctx, &oidc.Config{
@@ -173,14 +174,14 @@ func (p *relyingParty) finish(ctx context.Context, a attempt, back url.Values) (
 		SupportedSigningAlgs: []string{oidc.RS256, oidc.ES256, oidc.PS256, oidc.EdDSA},
 	}).Verify(ctx, raw)
 	if err != nil {
-		return person{}, failedToLogIn(p.Issuer, "sent a token that does not hold", err)
+		return person{}, failedToLogIn(p.Issuer, "sent an invalid token", err)
 	}
 	if subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(a.Nonce)) != 1 {
 		return person{}, failedToLogIn(p.Issuer, "sent a token of another login", errors.New("nonce"))
 	}
 	var who person
 	if err := token.Claims(&who); err != nil || who.Subject == "" || len(who.Subject) > 255 || !isText(who.Subject) {
-		return person{}, failedToLogIn(p.Issuer, "does not say who it is", err)
+		return person{}, failedToLogIn(p.Issuer, "sent no valid subject", err)
 	}
 	return who, nil
 }
@@ -188,7 +189,7 @@ func (p *relyingParty) finish(ctx context.Context, a attempt, back url.Values) (
 // failedToLogIn shows the user little and puts the details into the log. The library's error may contain
 // the provider's response, but no secret of the server.
 func failedToLogIn(issuer, what string, cause error) *Problem {
-	p := problem(http.StatusBadGateway, "login", "%s %s: begin again", issuer, what)
+	p := problem(http.StatusBadGateway, "login", "%s %s: start again", issuer, what)
 	p.cause = cause
 	return p
 }

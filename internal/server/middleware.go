@@ -22,6 +22,7 @@ type requestInfo struct {
 	from    netip.Addr
 	viewer  *Viewer // nil until the caller is identified
 	unknown error   // why the caller cannot be identified
+	sender  *sender // on a Send route, once it is authenticated
 	problem *Problem
 	began   time.Time
 	begun   time.Duration // time until a stream started; 0 for other responses
@@ -51,7 +52,7 @@ func (s *Server) wrap(inner http.Handler) http.Handler {
 			return
 		}
 		if !writable(r.URL) {
-			s.refuse(seen, r, badRequest("the address is no text that can be looked for"))
+			s.refuse(seen, r, badRequest("the URL is not valid text"))
 			return
 		}
 		inner.ServeHTTP(seen, r)
@@ -69,7 +70,7 @@ func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune
 // recovered keeps a panic in one request from ending the others. Details go to the log, never to the client.
 func (s *Server) recovered(w *responseRecorder, r *http.Request, hit any) {
 	if err, ok := hit.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-		panic(hit) //nolint:forbidigo // net/http's own way to cut a connection
+		panic(hit) // net/http's own way to cut a connection
 	}
 	err := fmt.Errorf("panic: %v\n%s", hit, debug.Stack())
 	if w.status != 0 { // the client must notice a partial response

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 	"github.com/goatnote-inc/pawl/internal/server/web"
@@ -48,7 +49,7 @@ func (s *Server) side(ctx context.Context, p store.Project, ref string) (web.Sid
 	series, err := strconv.ParseInt(first, 10, 64)
 	run, err2 := strconv.ParseInt(second, 10, 64)
 	if err != nil || err2 != nil {
-		return web.Side{}, badRequest("a and b: want two points as SERIES.REPORT, such as ?a=12.345&b=12.346; choose them on the page of a series")
+		return web.Side{}, badRequest("a and b: must be two points as SERIES.REPORT, such as ?a=12.345&b=12.346; choose them on the page of a series")
 	}
 	points, err := s.store.RunSeries(ctx, p.ID, run)
 	if err != nil {
@@ -78,22 +79,22 @@ func whyNotComparable(a, b web.Side) string {
 	case a.Series.Unit != b.Series.Unit:
 		return fmt.Sprintf("One is in %s, the other in %s.", a.Series.Unit, b.Series.Unit)
 	case a.Series.Better != b.Series.Better:
-		return "Of one less is better, of the other more."
+		return "Lower is better for one, higher is better for the other."
 	case a.Series.Testbed != b.Series.Testbed:
-		return "They were measured on different testbeds: a difference between them is no change of the code."
+		return "They were measured on different testbeds: a difference between them is not a change of the code."
 	case !(a.Point.Value > 0) || !(b.Point.Value > 0):
-		return "One of them is no number above zero."
+		return "One of them is not a number above zero."
 	default:
 		return ""
 	}
 }
 
 func said(v web.Compare) string {
-	text := fmt.Sprintf("A took %s, B %s", report.Quantity(float64(v.A.Point.Value), v.A.Series.Unit), report.Quantity(float64(v.B.Point.Value), v.B.Series.Unit))
+	text := fmt.Sprintf("A took %s, B %s", words.Quantity(float64(v.A.Point.Value), v.A.Series.Unit), words.Quantity(float64(v.B.Point.Value), v.B.Series.Unit))
 	if v.Apart() {
-		return text + ". Their intervals have no value in common."
+		return text + ". Their intervals do not overlap."
 	}
-	return text + ". Their intervals overlap: it may be no change at all."
+	return text + ". Their intervals overlap: there may be no change."
 }
 
 // compared judges the two records again, as pawl compare does, and keeps only the one case.
@@ -112,7 +113,7 @@ func (s *Server) compared(ctx context.Context, p store.Project, a, b web.Side) (
 		return "", "", err
 	}
 	if len(base.Cases) == 0 || len(candidate.Cases) == 0 {
-		return "", "", problem(http.StatusNotFound, "no-record", "a record does not have the case")
+		return "", "", problem(http.StatusNotFound, "no-record", "a record does not contain the case")
 	}
 	side := a.Series.Implementation
 	runsA, runsB := []*measure.Run{base}, []*measure.Run{candidate}

@@ -104,7 +104,7 @@ const searchCost = 20
 func (s *Server) searchPage(r *http.Request) (web.View, error) {
 	text := r.URL.Query().Get("q")
 	if len(text) > 200 {
-		return nil, badRequest("the text to search for has more than 200 bytes")
+		return nil, badRequest("the search text is longer than 200 bytes")
 	}
 	s.buckets.spend("ip "+requestInfoOf(r).from.String(), s.limits.PerAddress, searchCost)
 	account, all, err := s.whoSees(r)

@@ -140,7 +140,7 @@ func (s *Server) verdictOf(ctx context.Context, p store.Project, run client.Run,
 		return slices.ContainsFunc(record.Cases, func(c measure.Case) bool { return c.Implementation == side })
 	}
 	if !measured(measure.Base) || !measured(measure.Candidate) {
-		return nil, nil //nolint:nilnil // a run that was not judged
+		return nil, nil // a run that was not judged
 	}
 	same := []*measure.Run{record}
 	result := ratchet.Judge(ratchet.Default().ForPlan(record.Plan), ratchet.Gather(same, same, measure.Base, measure.Candidate))

@@ -25,9 +25,11 @@ func pinnedClient(from *http.Client, scheme string, hosts []string) *http.Client
 		timeout = from.Timeout
 	}
 	return &http.Client{
-		Timeout:       timeout,
-		Transport:     &pinned{base, scheme, hosts},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return errors.New("an issuer does not redirect") },
+		Timeout:   timeout,
+		Transport: &pinned{base, scheme, hosts},
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return errors.New("redirects by an issuer are not followed")
+		},
 	}
 }
 
@@ -39,7 +41,7 @@ type pinned struct {
 
 func (p *pinned) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Scheme != p.scheme || !slices.Contains(p.hosts, r.URL.Host) {
-		return nil, fmt.Errorf("the issuer of logins sends us to %s://%s, which is not among the hosts that may be asked: name it in the configuration if that is right", r.URL.Scheme, r.URL.Host)
+		return nil, fmt.Errorf("the login issuer refers to %s://%s, which is not an allowed host: add it to login.hosts if it is right", r.URL.Scheme, r.URL.Host)
 	}
 	resp, err := p.base.RoundTrip(r)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/forge/identity"
-	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
@@ -65,7 +65,7 @@ func explain(err error) *Problem {
 		return problem(http.StatusUnauthorized, "token-"+string(e.Reason), "%s", e.Error())
 	}
 	if e, ok := errors.AsType[*store.MissingBlobsError](err); ok {
-		p := problem(http.StatusUnprocessableEntity, "missing-blobs", "the report names %d blobs that are not here: send them first, then the report again", len(e.Digests))
+		p := problem(http.StatusUnprocessableEntity, "missing-blobs", "the report names %d blobs that were not sent: send them first, then the report again", len(e.Digests))
 		p.Missing = e.Digests
 		return p
 	}
@@ -73,7 +73,7 @@ func explain(err error) *Problem {
 		return problem(http.StatusTooManyRequests, "quota", "%s", e.Error()).after(time.Hour)
 	}
 	if e, ok := errors.AsType[*store.InvalidError](err); ok {
-		return problem(http.StatusUnprocessableEntity, "invalid", "%s", report.Sanitize(e.Error()))
+		return problem(http.StatusUnprocessableEntity, "invalid", "%s", words.Sanitize(e.Error()))
 	}
 	for _, known := range []struct {
 		err    error
@@ -89,10 +89,10 @@ func explain(err error) *Problem {
 		{context.Canceled, statusGone, "hung-up", 0},
 	} {
 		if errors.Is(err, known.err) {
-			return problem(known.status, known.word, "%s", report.Sanitize(err.Error())).after(known.retry)
+			return problem(known.status, known.word, "%s", words.Sanitize(err.Error())).after(known.retry)
 		}
 	}
-	p := problem(http.StatusInternalServerError, "internal", "the server failed: its log has more under the number of this request")
+	p := problem(http.StatusInternalServerError, "internal", "the server failed: see its log for the ID of this request")
 	p.cause = err
 	return p
 }

@@ -123,20 +123,20 @@ func (s *Server) patchProject(w http.ResponseWriter, r *http.Request, p store.Pr
 func (c projectChange) apply(p *store.Project, operator bool) error {
 	if c.Name != nil {
 		if *c.Name == "" || len(*c.Name) > 200 || !isText(*c.Name) {
-			return badRequest("name: want 1 to 200 bytes")
+			return badRequest("name: must be 1 to 200 bytes")
 		}
 		p.Name = *c.Name
 	}
 	if c.Repository != nil {
 		u, err := url.Parse(*c.Repository)
 		if *c.Repository != "" && (err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || len(*c.Repository) > 500) {
-			return badRequest("repository: want https://HOST/OWNER/NAME")
+			return badRequest("repository: must be https://HOST/OWNER/NAME")
 		}
 		p.Repository = *c.Repository
 	}
 	if c.Branch != nil {
 		if *c.Branch == "" || len(*c.Branch) > 250 || strings.HasPrefix(*c.Branch, "refs/") || strings.ContainsAny(*c.Branch, " \t\r\n\x00") {
-			return badRequest("default_branch: want the name of a branch, such as main")
+			return badRequest("default_branch: must be the name of a branch, such as main")
 		}
 		p.Branch = *c.Branch
 	}
@@ -148,10 +148,10 @@ func (c projectChange) apply(p *store.Project, operator bool) error {
 	}
 	n := *c.Settings
 	if min(n.PointsPerDay, n.BlobBytes, n.Series, n.ForkPointsPerDay, n.ForkBlobBytes, int64(n.SampleDays), int64(n.BranchDays)) < 0 {
-		return badRequest("settings: a number is below zero")
+		return badRequest("settings: numbers must not be negative")
 	}
 	if !operator && n.Quotas() != p.Settings.Quotas() {
-		return problem(http.StatusForbidden, "forbidden", "settings: quotas are changed by an admin of the server")
+		return problem(http.StatusForbidden, "forbidden", "settings: only an admin of the server can change quotas")
 	}
 	p.Settings = n
 	return nil
@@ -178,7 +178,7 @@ func (c projectChange) auditDetail() map[string]string {
 // check.
 func wantMatch(r *http.Request, etag string) error {
 	if header := r.Header.Get("If-Match"); header != "" && !matches(header, etag) {
-		return problem(http.StatusPreconditionFailed, "changed", "it was changed since you read it: read it again")
+		return problem(http.StatusPreconditionFailed, "changed", "it was changed after you read it: read it again")
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
 // maxDocument limits bodies that are written by hand; reports have their own limit.
@@ -36,17 +36,17 @@ func readDocument(w http.ResponseWriter, r *http.Request, into any) error {
 		return unreadable(err)
 	}
 	if bytes.Contains(body, []byte(`\u0000`)) {
-		return badRequest("the document: a text holds a zero byte, which cannot be kept")
+		return badRequest("the document: a string contains a zero byte, which cannot be stored")
 	}
 	if err := json.Unmarshal(body, into, json.RejectUnknownMembers(true)); err != nil {
 		said := err.Error()
 		if e, ok := errors.AsType[*json.SemanticError](err); ok {
-			said = string(e.JSONPointer) + " does not fit"
+			said = string(e.JSONPointer) + " is invalid"
 			if e.Err != nil {
 				said += ": " + e.Err.Error()
 			}
 		}
-		return badRequest("the document: %s", report.Sanitize(said))
+		return badRequest("the document: %s", words.Sanitize(said))
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func readDocument(w http.ResponseWriter, r *http.Request, into any) error {
 func idOf(r *http.Request, name string) (int64, error) {
 	n, err := strconv.ParseInt(r.PathValue(name), 10, 64)
 	if err != nil || n <= 0 {
-		return 0, problem(http.StatusNotFound, "not-found", "there is no such %s: want a number", name)
+		return 0, problem(http.StatusNotFound, "not-found", "there is no such %s: expected a number", name)
 	}
 	return n, nil
 }
@@ -71,15 +71,15 @@ func ask(r *http.Request, known ...string) *queryReader {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	q := &queryReader{values: values}
 	if err != nil {
-		q.err = badRequest("the query cannot be read")
+		q.err = badRequest("the query cannot be parsed")
 		return q
 	}
 	for name, list := range values {
 		switch {
 		case !slices.Contains(known, name):
-			q.fail(name, "is not known here: want %s", strings.Join(known, ", "))
+			q.fail(name, "is unknown (known: %s)", strings.Join(known, ", "))
 		case len(list) > 1:
-			q.fail(name, "is there twice")
+			q.fail(name, "is given twice")
 		case len(list[0]) > 1024:
 			q.fail(name, "is longer than 1024 bytes")
 		}
@@ -89,7 +89,7 @@ func ask(r *http.Request, known ...string) *queryReader {
 
 func (q *queryReader) fail(name, format string, args ...any) {
 	if q.err == nil {
-		q.err = badRequest("query "+report.Sanitize(name)+": "+format, args...)
+		q.err = badRequest("query "+words.Sanitize(name)+": "+format, args...)
 	}
 }
 
@@ -103,7 +103,7 @@ func (q *queryReader) number(name string, low, high, otherwise int) int {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < low || n > high {
-		q.fail(name, "want a number from %d to %d", low, high)
+		q.fail(name, "must be a number from %d to %d", low, high)
 		return otherwise
 	}
 	return n
@@ -116,7 +116,7 @@ func (q *queryReader) id(name string) int64 {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n <= 0 {
-		q.fail(name, "want a number")
+		q.fail(name, "must be a positive number")
 	}
 	return n
 }
@@ -135,7 +135,7 @@ func (q *queryReader) time(name string) time.Time {
 			return t
 		}
 	}
-	q.fail(name, "want a time such as 2026-11-15T12:00:00Z, or a day")
+	q.fail(name, "must be a time such as 2026-11-15T12:00:00Z, or a day")
 	return time.Time{}
 }
 
@@ -143,7 +143,7 @@ func (q *queryReader) time(name string) time.Time {
 func (q *queryReader) oneOf(name string, words ...string) string {
 	text := q.values.Get(name)
 	if text != "" && !slices.Contains(words, text) {
-		q.fail(name, "want one of %s", strings.Join(words, ", "))
+		q.fail(name, "must be one of %s", strings.Join(words, ", "))
 	}
 	return text
 }
@@ -160,7 +160,7 @@ func (q *queryReader) cursor(list string) int64 {
 	name, number, _ := strings.Cut(string(raw), ":")
 	n, nerr := strconv.ParseInt(number, 10, 64)
 	if err != nil || nerr != nil || name != list || n <= 0 {
-		q.fail("cursor", "is not one that this list gave: begin without one")
+		q.fail("cursor", "is not from this list: start without one")
 		return 0
 	}
 	return n

@@ -13,7 +13,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/base/archive"
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/server/blob"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 	"github.com/goatnote-inc/pawl/measure"
@@ -35,7 +35,7 @@ var recordLimits = archive.JSONLimits{
 }
 
 // errNoRecord means that the record of a run was not sent or is no longer kept.
-var errNoRecord = problem(http.StatusNotFound, "no-record", "the run's record was not sent, or is not kept any more")
+var errNoRecord = problem(http.StatusNotFound, "no-record", "the run's record was not sent, or is no longer stored")
 
 // getRecord returns the complete record of a run: its document, with the samples restored if they are still
 // kept.
@@ -87,7 +87,7 @@ func (s *Server) unpacking(ctx context.Context) (done func(), err error) {
 	defer cancel()
 	// Take a free slot even if the waiting time has already passed.
 	if !s.records.TryAcquire(1) && s.records.Acquire(waiting, 1) != nil {
-		return nil, problem(http.StatusServiceUnavailable, "busy", "as many records are being read as there is memory for: ask again").after(time.Second)
+		return nil, problem(http.StatusServiceUnavailable, "busy", "too many records are being read at once: try again").after(time.Second)
 	}
 	return func() { s.records.Release(1) }, nil
 }
@@ -180,10 +180,10 @@ func (s *Server) unpackOnce(ctx context.Context, project int64, which client.Blo
 }
 
 func tooLarge(which client.Blob) error {
-	return problem(http.StatusUnprocessableEntity, "too-large", "the %s is too large to be shown: its file is below blobs/%s", which.Kind, which.Digest)
+	return problem(http.StatusUnprocessableEntity, "too-large", "the %s is too large to show: its file is at blobs/%s", which.Kind, which.Digest)
 }
 
 // damaged is the error for files that were already unreadable when they were sent.
 func damaged(err error) error {
-	return problem(http.StatusUnprocessableEntity, "damaged", "the sender's file cannot be read: %s", report.Sanitize(err.Error()))
+	return problem(http.StatusUnprocessableEntity, "damaged", "the sender's file cannot be read: %s", words.Sanitize(err.Error()))
 }

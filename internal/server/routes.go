@@ -80,22 +80,31 @@ var routes = []Route{
 }
 
 // handle finds the project of a request and checks the caller's right before it calls the route's handler.
+// The sender of a Send route is authenticated here too, and kept in the requestInfo.
 func (s *Server) handle(route Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		requestInfoOf(r).route = route.Path
+		info := requestInfoOf(r)
+		info.route = route.Path
 		if route.pace == quick {
 			ctx, cancel := context.WithTimeout(r.Context(), s.limits.Request)
 			defer cancel()
 			r = r.WithContext(ctx)
 		}
 		var p store.Project
-		if route.Need != AnyCaller && route.Need != Send {
-			var ok bool
-			if p, ok = s.projectFor(w, r, route.Need); !ok {
-				return
+		var err error
+		switch route.Need {
+		case AnyCaller:
+		case Send:
+			if info.sender, err = s.senderOf(r); err == nil {
+				p = info.sender.project
 			}
+		default:
+			p, err = s.admit(r, route.Need)
 		}
-		if err := route.serve(s, w, r, p); err != nil {
+		if err == nil {
+			err = route.serve(s, w, r, p)
+		}
+		if err != nil {
 			s.refuse(w, r, err)
 		}
 	})

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/forge/identity"
-	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/server/alert"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 )
@@ -62,7 +62,7 @@ func (s *Server) postRule(w http.ResponseWriter, r *http.Request, p store.Projec
 		return err
 	}
 	if in.ID != 0 || in.Created != nil {
-		return badRequest("id and created are the server's to give")
+		return badRequest("id and created are set by the server: leave them out")
 	}
 	if err := in.rule().Check(); err != nil {
 		return badRequest("%s", err.Error())
@@ -137,20 +137,20 @@ func (s *Server) hookHost(in hookText) (string, error) {
 	case in.Kind == "mail":
 		to, err := s.mail.Address(in.URL)
 		if err != nil {
-			return "", badRequest("url: %s", report.Sanitize(err.Error()))
+			return "", badRequest("url: %s", words.Sanitize(err.Error()))
 		}
 		if in.Secret != "" {
-			return "", badRequest("secret: a mail is not signed")
+			return "", badRequest("secret: mail is not signed, leave it out")
 		}
 		return to[strings.LastIndexByte(to, '@')+1:], nil
 	case in.Kind != "slack" && in.Kind != "json":
-		return "", badRequest("kind: want slack, json or mail")
+		return "", badRequest("kind: must be slack, json or mail")
 	case err != nil || u.Fragment != "" || len(in.URL) > 2000:
-		return "", badRequest("url: want https://HOST/PATH")
+		return "", badRequest("url: must be https://HOST/PATH")
 	case alert.CheckHook(in.URL, s.private) != nil:
-		return "", badRequest("url: %s", report.Sanitize(alert.CheckHook(in.URL, s.private).Error()))
+		return "", badRequest("url: %s", words.Sanitize(alert.CheckHook(in.URL, s.private).Error()))
 	case in.Kind == "json" && (len(in.Secret) < 16 || len(in.Secret) > 200):
-		return "", badRequest("secret: want 16 to 200 bytes; they sign what is sent, so that the receiver knows it is from here")
+		return "", badRequest("secret: must be 16 to 200 bytes; it signs the messages, so that the receiver can verify them")
 	}
 	return u.Host, nil
 }

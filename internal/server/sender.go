@@ -41,7 +41,7 @@ func (s *Server) senderOf(r *http.Request) (*sender, error) {
 		return &sender{project: p, known: true, key: v.Key}, nil
 	}
 	if s.verifier == nil {
-		return nil, problem(http.StatusUnauthorized, "token", "this server takes no tokens of CI jobs: use a key")
+		return nil, problem(http.StatusUnauthorized, "token", "this server does not accept CI job tokens: use a key")
 	}
 	from := &sender{token: v.Token}
 	p, err := s.store.Project(r.Context(), r.PathValue("project"))
@@ -62,7 +62,7 @@ func (s *Server) senderOf(r *http.Request) (*sender, error) {
 		return nil, s.tokenRefused(r, err)
 	}
 	if wait, ok := s.buckets.take(fmt.Sprint("jobs ", p.ID), s.limits.PerKey); !ok {
-		return nil, problem(http.StatusTooManyRequests, "rate", "too many uploads of jobs").after(wait)
+		return nil, problem(http.StatusTooManyRequests, "rate", "too many uploads by jobs").after(wait)
 	}
 	return from, s.spend(v, p)
 }
@@ -100,7 +100,7 @@ func hideMissingProject(e *identity.RefusedError) error {
 	case identity.NoRule, identity.WrongRepo, identity.WrongOwner:
 		return &identity.RefusedError{
 			Reason: identity.NoRule,
-			Detail: "no rule lets this repository upload to such a project: an admin of the project adds one, with the numbers of the repository and of its owner",
+			Detail: "no rule allows this repository to upload to such a project: an admin of the project can add one, with the numbers of the repository and its owner",
 		}
 	default:
 		return e
@@ -125,7 +125,7 @@ func (f *sender) lane(r *client.Report) (client.Lane, error) {
 		return client.Fork, nil
 	case identity.Baseline:
 		if r.Commit.SHA != c.SHA {
-			return "", problem(http.StatusForbidden, "commit", "the job is of commit %s, the report of another: only its own commit may become a baseline", c.SHA)
+			return "", problem(http.StatusForbidden, "commit", "the job runs on commit %s, the report is of another: only the job's own commit can become a baseline", c.SHA)
 		}
 		r.Branch, r.Pull = strings.TrimPrefix(c.Ref, "refs/heads/"), 0
 		if r.Dirty { // differs from the commit

@@ -16,8 +16,9 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/base/loopback"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/forge/identity"
-	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/server/alert"
 	"github.com/goatnote-inc/pawl/internal/server/blob"
 	"github.com/goatnote-inc/pawl/internal/server/store"
@@ -92,7 +93,7 @@ type Server struct {
 // New checks a configuration and creates a server. It makes no network requests.
 func New(c Config) (*Server, error) {
 	if c.Store == nil || c.Blobs == nil {
-		return nil, errors.New("a server needs a store and a place for blobs")
+		return nil, errors.New("a server needs a store and blob storage")
 	}
 	where, err := parseURL(c.URL)
 	if err != nil {
@@ -116,7 +117,7 @@ func New(c Config) (*Server, error) {
 		_, _ = rand.Read(s.secret) // never fails: crypto/rand crashes the program instead
 	}
 	if len(s.secret) < 32 {
-		return nil, fmt.Errorf("the secret has %d bytes, want at least 32", len(s.secret))
+		return nil, fmt.Errorf("the secret has %d bytes, the minimum is 32", len(s.secret))
 	}
 	if c.Login != nil {
 		if s.login, err = newRelyingParty(*c.Login, where, s.now); err != nil {
@@ -145,7 +146,7 @@ func (s *Server) mux() http.Handler {
 		api.Handle(r.Method+" "+r.Path, s.handle(r))
 	}
 	api.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
-		s.refuse(w, r, problem(http.StatusNotFound, "no-route", "there is nothing to %s here: /v1/openapi.yaml says what there is", report.Sanitize(r.Method)))
+		s.refuse(w, r, problem(http.StatusNotFound, "no-route", "%s is not supported here: see /v1/openapi.yaml", words.Sanitize(r.Method)))
 	})
 	s.loginRoutes(pages)
 	s.pages(pages)
@@ -164,18 +165,10 @@ func (s *Server) mux() http.Handler {
 // on the local machine.
 func parseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.User != nil || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
-		return nil, fmt.Errorf("the server's own address %q: want https://HOST, or http://127.0.0.1:PORT on this machine only", text)
+	if err != nil || u.Host == "" || u.User != nil || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && (u.Scheme != "http" || !loopback.Is(u.Hostname())) {
+		return nil, fmt.Errorf("the server's own URL %q must be https://HOST, or http://127.0.0.1:PORT on this machine only", text)
 	}
 	return u, nil
-}
-
-func loopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.IsLoopback()
 }
 
 type contextKey struct{}

@@ -52,7 +52,7 @@ func newAttempt(next string, now time.Time) attempt {
 
 func (s *Server) startLogin(w http.ResponseWriter, r *http.Request) error {
 	if s.login == nil {
-		return problem(http.StatusNotFound, "login", "nobody can log in here: the server has no issuer of logins")
+		return problem(http.StatusNotFound, "login", "login is not available: the server has no login issuer")
 	}
 	where, a, err := s.login.begin(r.Context(), ownPath(r.URL.Query().Get("next")))
 	if err != nil {
@@ -65,16 +65,16 @@ func (s *Server) startLogin(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Server) finishLogin(w http.ResponseWriter, r *http.Request) error {
 	if s.login == nil {
-		return problem(http.StatusNotFound, "login", "nobody can log in here")
+		return problem(http.StatusNotFound, "login", "login is not available")
 	}
 	cookie, err := r.Cookie(s.cookieName(attemptCookie))
 	if err != nil {
-		return problem(http.StatusBadRequest, "login", "the login was begun elsewhere, or too long ago: begin again")
+		return problem(http.StatusBadRequest, "login", "the login was started elsewhere or too long ago: start again")
 	}
 	s.setCookie(w, attemptCookie, "", -1) // it is valid only once
 	a, ok := s.open(cookie.Value)
 	if !ok {
-		return problem(http.StatusBadRequest, "login", "the login was begun elsewhere, or too long ago: begin again")
+		return problem(http.StatusBadRequest, "login", "the login was started elsewhere or too long ago: start again")
 	}
 	who, err := s.login.finish(r.Context(), a, r.URL.Query())
 	if err != nil {

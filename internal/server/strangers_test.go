@@ -27,7 +27,7 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// begun sends the head of a request whose body never comes, and gives the answer.
+// begun sends the head of a request without its body and returns the status of the response.
 func (w *world) begun(head string) int {
 	w.t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
@@ -44,8 +44,8 @@ func (w *world) begun(head string) int {
 	return resp.StatusCode
 }
 
-// Who is nobody's job gets no place and no memory for a body, however large they say it
-// is: the budget for all reports would be gone with sixteen of them.
+// A job that no rule allows gets no slot and no memory for a body, whatever its announced
+// size: otherwise sixteen requests would use up the budget for all reports.
 func TestStrangersAreNotReadFrom(t *testing.T) {
 	w := newWorld(t)
 	p := w.project("kernels", false)
@@ -65,8 +65,27 @@ func TestStrangersAreNotReadFrom(t *testing.T) {
 	}
 }
 
-// Whoever may see a run may make the server unpack its record; not so many at once that
-// there is no memory left.
+// A sender is authenticated before the digest or run name in the path is checked.
+func TestSend_AuthenticatesBeforeItChecksThePath(t *testing.T) {
+	w := newWorld(t)
+	key := w.key(w.project("kernels", false), store.ScopeReport)
+	for _, c := range []struct {
+		method, path string
+		want         int // with a valid key
+	}{
+		{"HEAD", "/v1/projects/kernels/blobs/short", http.StatusBadRequest},
+		{"POST", "/v1/projects/kernels/blobs/short", http.StatusBadRequest},
+		{"POST", "/v1/projects/kernels/live/short", http.StatusNotFound},
+	} {
+		q := asked{method: c.method, path: c.path, body: []byte("{}"), header: map[string]string{"Content-Type": "application/json"}}
+		w.want(http.StatusUnauthorized, q)
+		q.key = key
+		w.want(c.want, q)
+	}
+}
+
+// Every caller with access to a run can make the server unpack its record. The number of
+// records unpacked at once is limited, so that memory does not run out.
 func TestFewRecordsAtOnce(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.Limits.Wait = time.Millisecond })
 	key := w.key(w.project("kernels", true), store.ScopeReport)
@@ -76,21 +95,21 @@ func TestFewRecordsAtOnce(t *testing.T) {
 	r.Blobs = []client.Blob{{Digest: digest(body), Size: int64(len(body)), Kind: client.BlobRecord}}
 	id := w.sent("kernels", key, r).Report
 	record, page := fmt.Sprintf("/v1/projects/kernels/runs/%d/record", id), fmt.Sprintf("/p/kernels/runs/%d", id)
-	for range 2 * w.server.limits.Records { // each gives its place back
+	for range 2 * w.server.limits.Records { // each releases its slot
 		w.want(http.StatusUnprocessableEntity, asked{path: record})
 		w.want(http.StatusOK, asked{path: page})
 	}
-	await.True(t, "places to be given back", func() bool { return w.server.records.TryAcquire(int64(w.server.limits.Records)) })
+	await.True(t, "the slots to be released", func() bool { return w.server.records.TryAcquire(int64(w.server.limits.Records)) })
 	if a := w.want(http.StatusServiceUnavailable, asked{path: record}); a.Header.Get("Retry-After") != "1" {
 		t.Errorf("%v", a.Header)
 	}
-	if a := w.want(http.StatusOK, asked{path: page}); !strings.Contains(string(a.body), "as many records are being read") {
+	if a := w.want(http.StatusOK, asked{path: page}); !strings.Contains(string(a.body), "too many records are being read at once") {
 		t.Error("the page does not say why there is no report on it")
 	}
 }
 
-// A file of a megabyte may become hundreds of them in memory: that is seen before it is
-// begun with.
+// A file of a megabyte may need hundreds of megabytes in memory: the server checks this
+// before it unpacks the file.
 func TestRecordsThatGrow(t *testing.T) {
 	w := newWorld(t)
 	key := w.key(w.project("kernels", true), store.ScopeReport)

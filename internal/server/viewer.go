@@ -19,13 +19,13 @@ type Right int
 const (
 	AnyCaller Right = iota // needs no project
 	Read                   // see everything except the access list
-	Send                   // add reports; checked together with the bytes by the routes that receive them
+	Send                   // add reports; a job's token is also checked against the bytes, by the handler
 	Write                  // set the state of events
 	Admin                  // control access, change and delete the project
 )
 
 func (r Right) String() string {
-	return []string{"anybody", "read", "report", "write", "admin"}[r]
+	return []string{"none", "read", "report", "write", "admin"}[r]
 }
 
 // Viewer is the caller: a person, a key, a CI job with a token, or anonymous.
@@ -46,7 +46,7 @@ func (v *Viewer) Name() string {
 	case !v.Token.IsZero():
 		return "job"
 	default:
-		return "nobody"
+		return "anonymous"
 	}
 }
 
@@ -69,14 +69,14 @@ func (s *Server) identify(r *http.Request, v *requestInfo) (*Viewer, error) {
 		text = strings.TrimSpace(text)
 		switch {
 		case !strings.EqualFold(scheme, "Bearer") || text == "" || len(text) > 16<<10:
-			return nil, problem(http.StatusUnauthorized, "credentials", "Authorization: want Bearer and a key or a token")
+			return nil, problem(http.StatusUnauthorized, "credentials", "Authorization: must be Bearer with a key or a token")
 		case !strings.HasPrefix(text, "pawl_"):
 			return &Viewer{Token: identity.NewToken(text)}, nil
 		}
 		key, err := s.store.KeyByText(r.Context(), text)
 		if errors.Is(err, store.ErrNotFound) {
 			s.buckets.spend("ip "+v.from.String(), s.limits.PerAddress, failedLogin)
-			return nil, problem(http.StatusUnauthorized, "key", "the key is unknown, expired or revoked: an admin of the project makes a new one")
+			return nil, problem(http.StatusUnauthorized, "key", "the key is unknown, expired or revoked: an admin of the project can create a new one")
 		}
 		if err != nil {
 			return nil, err
@@ -158,7 +158,7 @@ func (s *Server) admit(r *http.Request, need Right) (store.Project, error) {
 		return store.Project{}, err
 	}
 	if !v.Token.IsZero() {
-		return store.Project{}, problem(http.StatusUnauthorized, "token", "tokens of CI jobs send reports and nothing else: use a key")
+		return store.Project{}, problem(http.StatusUnauthorized, "token", "CI job tokens can only send reports: use a key")
 	}
 	p, err := s.store.Project(r.Context(), r.PathValue("project"))
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -174,11 +174,11 @@ func (s *Server) admit(r *http.Request, need Right) (store.Project, error) {
 	case slices.Contains(rights, need):
 		return p, s.spend(v, p)
 	case v.anonymous():
-		return store.Project{}, problem(http.StatusUnauthorized, "credentials", "log in, or send a key with the scope %s: Authorization: Bearer pawl_...", need)
+		return store.Project{}, problem(http.StatusUnauthorized, "credentials", "log in, or send a key with the right %q: Authorization: Bearer pawl_...", need)
 	case len(rights) == 0:
 		return store.Project{}, problem(http.StatusNotFound, "not-found", "there is no such project, or you may not see it")
 	default:
-		return store.Project{}, problem(http.StatusForbidden, "forbidden", "%s may not do this: it takes the right %q in project %s", v.Name(), need, p.Slug)
+		return store.Project{}, problem(http.StatusForbidden, "forbidden", "%s may not do this: it requires the right %q in project %s", v.Name(), need, p.Slug)
 	}
 }
 
@@ -186,7 +186,7 @@ func (s *Server) admit(r *http.Request, need Right) (store.Project, error) {
 func (s *Server) spend(v *Viewer, p store.Project) error {
 	if !v.anonymous() && v.Token.IsZero() {
 		if wait, ok := s.buckets.take(v.bucket(), s.limits.PerKey); !ok {
-			return problem(http.StatusTooManyRequests, "rate", "too many requests of %s", v.Name()).after(wait)
+			return problem(http.StatusTooManyRequests, "rate", "too many requests by %s", v.Name()).after(wait)
 		}
 	}
 	if wait, ok := s.buckets.take(fmt.Sprint("project ", p.ID), s.limits.PerProject); !ok {

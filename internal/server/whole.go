@@ -7,7 +7,7 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/server/parquet"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 )
@@ -65,7 +65,7 @@ func (s *Server) deleteProject(w http.ResponseWriter, r *http.Request, p store.P
 		return q.err
 	}
 	if q.text("confirm") != p.Slug {
-		return badRequest("deleting a project takes all it has: say ?confirm=%s", report.Sanitize(p.Slug))
+		return badRequest("this deletes the project and all its data: confirm with ?confirm=%s", words.Sanitize(p.Slug))
 	}
 	if err := s.audit(r, p, "project.delete", map[string]string{"slug": p.Slug}); err != nil {
 		return err

@@ -87,27 +87,27 @@ func number(v any) (float64, bool) {
 // check rejects an invalid evaluation.
 func (e Evaluation) check() error {
 	if !slices.Contains(statuses, e.Status) {
-		return fmt.Errorf("evaluation %d: %q is no status", e.N, e.Status)
+		return fmt.Errorf("evaluation %d: unknown status %q", e.N, e.Status)
 	}
 	if len(e.Point) == 0 || len(e.Point) > maxParameters {
-		return fmt.Errorf("evaluation %d: a point of %d values", e.N, len(e.Point))
+		return fmt.Errorf("evaluation %d: the point has %d values, which is none or too many", e.N, len(e.Point))
 	}
 	for name, v := range e.Point {
 		switch v.(type) {
 		case string, bool:
 		default:
 			if x, ok := number(v); !ok || math.IsNaN(x) || math.IsInf(x, 0) {
-				return fmt.Errorf("evaluation %d: %q is neither a number nor text nor true or false", e.N, name)
+				return fmt.Errorf("evaluation %d: %q is not a number, text or boolean", e.N, name)
 			}
 		}
 	}
 	for _, x := range append([]float64{e.Value, e.Build, e.Check, e.Measure}, e.Samples...) {
 		if math.IsNaN(x) || math.IsInf(x, 0) || x < 0 {
-			return fmt.Errorf("evaluation %d: %v is no time", e.N, x)
+			return fmt.Errorf("evaluation %d: %v is not a valid time", e.N, x)
 		}
 	}
 	if (e.Status == OK) != (len(e.Samples) > 0 && e.Value > 0) {
-		return fmt.Errorf("evaluation %d: status %s with %d samples and value %v", e.N, e.Status, len(e.Samples), e.Value)
+		return fmt.Errorf("evaluation %d: status %s does not fit %d samples and value %v", e.N, e.Status, len(e.Samples), e.Value)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func Import(r io.Reader) (Header, []Evaluation, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	top := &topLevel{}
 	if err := top.read(d); err != nil {
-		return Header{}, nil, fmt.Errorf("neither a tuning journal nor a Kernel Tuner cache nor T4 results: %w", err)
+		return Header{}, nil, fmt.Errorf("not a tuning journal, Kernel Tuner cache or T4 results: %w", err)
 	}
 	switch {
 	case top.cache != nil:
@@ -70,7 +70,7 @@ func Import(r io.Reader) (Header, []Evaluation, error) {
 	case top.results != nil:
 		return top.t4()
 	}
-	return Header{}, nil, errors.New("neither a tuning journal, whose first line says " + Format + ", nor a Kernel Tuner cache, which has cache, nor T4 results, which have results")
+	return Header{}, nil, errors.New("not a tuning journal, whose first line has " + Format + ", nor a Kernel Tuner cache, which has the key cache, nor T4 results, which have the key results")
 }
 
 // Export writes a search for another tool. Both formats lose constraints. Kernel Tuner's
@@ -82,7 +82,7 @@ func Export(w io.Writer, format string, h Header, list []Evaluation) error {
 	case T4:
 		return exportT4(w, h, list)
 	}
-	return fmt.Errorf("there is no format %q to export to: choose one of %s", format, strings.Join(Formats, ", "))
+	return fmt.Errorf("unknown export format %q (known: %s)", format, strings.Join(Formats, ", "))
 }
 
 // topLevel is a parsed file of another tool, with its long part in file order.
@@ -97,7 +97,7 @@ type topLevel struct {
 func (t *topLevel) read(d *json.Decoder) error {
 	t.fields = map[string]json.RawMessage{}
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {
-		return fmt.Errorf("it is no JSON object: %w", orUnexpected(err))
+		return fmt.Errorf("it is not a JSON object: %w", orUnexpected(err))
 	}
 	for d.More() {
 		key, err := d.Token()
@@ -125,7 +125,7 @@ func (t *topLevel) read(d *json.Decoder) error {
 
 func orUnexpected(err error) error {
 	if err == nil {
-		return errors.New("it begins with something else")
+		return errors.New("it starts with something else")
 	}
 	return err
 }
@@ -192,11 +192,11 @@ func (m *imported) value(name string, v any) error {
 			return fmt.Errorf("a value of %.40q is longer than %d bytes", name, maxText)
 		}
 	default:
-		return fmt.Errorf("a value of %.40q is neither a number nor text nor true or false", name)
+		return fmt.Errorf("a value of %.40q is not a number, text or boolean", name)
 	}
 	if m.known[name] == nil {
 		if len(m.names) == maxParameters || len(name) > maxText || name == "" {
-			return fmt.Errorf("parameter %.40q: want at most %d parameters with names of 1 to %d bytes", name, maxParameters, maxText)
+			return fmt.Errorf("parameter %.40q: there can be at most %d parameters, with names of 1 to %d bytes", name, maxParameters, maxText)
 		}
 		m.names = append(m.names, name)
 		m.known[name] = map[string]bool{}

@@ -82,19 +82,19 @@ func TestImportT4(t *testing.T) {
 
 func TestImportRefuses(t *testing.T) {
 	for name, text := range map[string]string{
-		"nothing":       "",
-		"a list":        "[]",
-		"other":         `{"a": 1}`,
-		"no parameters": `{"cache": {}}`,
-		"no values":     `{"tune_params_keys": ["a"], "tune_params": {}, "cache": {}}`,
-		"odd value":     `{"tune_params_keys": ["a"], "tune_params": {"a": [[1]]}, "cache": {}}`,
-		"no point":      `{"tune_params_keys": ["a"], "tune_params": {"a": [1]}, "cache": {"1": {"time": 1}}}`,
-		"odd failure":   `{"tune_params_keys": ["a"], "tune_params": {"a": [1]}, "cache": {"1": {"a": 1, "time": "Broken"}}}`,
-		"below zero":    `{"tune_params_keys": ["a"], "tune_params": {"a": [1]}, "cache": {"1": {"a": 1, "times": [-1]}}}`,
-		"torn results":  t4Results[:len(t4Results)-3],
-		"odd unit":      `{"metadata": {"timeunit": "days"}, "results": [{"configuration": {"a": 1}, "times": {"runtimes": [1]}, "invalidity": "correct"}]}`,
-		"other names":   `{"results": [{"configuration": {"a": 1}, "invalidity": "compile"}, {"configuration": {"b": 1}, "invalidity": "compile"}]}`,
-		"no results":    `{"results": []}`,
+		"nothing":              "",
+		"a list":               "[]",
+		"other":                `{"a": 1}`,
+		"no parameters":        `{"cache": {}}`,
+		"no values":            `{"tune_params_keys": ["a"], "tune_params": {}, "cache": {}}`,
+		"odd value":            `{"tune_params_keys": ["a"], "tune_params": {"a": [[1]]}, "cache": {}}`,
+		"no point":             `{"tune_params_keys": ["a"], "tune_params": {"a": [1]}, "cache": {"1": {"time": 1}}}`,
+		"odd failure":          `{"tune_params_keys": ["a"], "tune_params": {"a": [1]}, "cache": {"1": {"a": 1, "time": "Broken"}}}`,
+		"must not be negative": `{"tune_params_keys": ["a"], "tune_params": {"a": [1]}, "cache": {"1": {"a": 1, "times": [-1]}}}`,
+		"torn results":         t4Results[:len(t4Results)-3],
+		"odd unit":             `{"metadata": {"timeunit": "days"}, "results": [{"configuration": {"a": 1}, "times": {"runtimes": [1]}, "invalidity": "correct"}]}`,
+		"other names":          `{"results": [{"configuration": {"a": 1}, "invalidity": "compile"}, {"configuration": {"b": 1}, "invalidity": "compile"}]}`,
+		"no results":           `{"results": []}`,
 	} {
 		if _, list, err := tune.Import(strings.NewReader(text)); err == nil {
 			t.Errorf("%s: %v, want an error", name, list)

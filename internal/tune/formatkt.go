@@ -25,12 +25,12 @@ func (t *topLevel) kernelTuner() (Header, []Evaluation, error) {
 	var names []string
 	var values map[string][]any
 	if !t.field("tune_params_keys", &names) || !t.field("tune_params", &values) {
-		return Header{}, nil, errors.New("cache of Kernel Tuner: want tune_params_keys and tune_params")
+		return Header{}, nil, errors.New("cache of Kernel Tuner: tune_params_keys and tune_params are required")
 	}
 	m := newImported()
 	for _, name := range names {
 		if len(values[name]) == 0 || len(values[name]) > maxEvaluations {
-			return Header{}, nil, fmt.Errorf("cache of Kernel Tuner: parameter %.40q has %d values", name, len(values[name]))
+			return Header{}, nil, fmt.Errorf("cache of Kernel Tuner: parameter %.40q has %d values, which is none or too many", name, len(values[name]))
 		}
 		for _, v := range values[name] {
 			if err := m.value(name, v); err != nil {
@@ -70,7 +70,7 @@ func ktEvaluation(raw json.RawMessage, names []string, objective string) (e Eval
 	for _, name := range names {
 		v, ok := entry[name]
 		if !ok {
-			return e, fmt.Errorf("it has no %.40q", name)
+			return e, fmt.Errorf("parameter %.40q is missing", name)
 		}
 		e.Point[name] = v
 	}
@@ -88,7 +88,7 @@ func ktEvaluation(raw json.RawMessage, names []string, objective string) (e Eval
 		}
 		status, known := ktErrors[word]
 		if !known {
-			return e, fmt.Errorf("%.40q is no failure that is known", word)
+			return e, fmt.Errorf("unknown failure %.40q", word)
 		}
 		e.Status = status
 		return e, nil
@@ -101,7 +101,7 @@ func ktEvaluation(raw json.RawMessage, names []string, objective string) (e Eval
 		times = []float64{mean}
 	}
 	if len(times) == 0 { // the time was NaN
-		e.Status, e.Why = RuntimeError, "there is no time"
+		e.Status, e.Why = RuntimeError, "no time was recorded"
 		return e, nil
 	}
 	e.setTimes(times, nsPerMS)
@@ -121,7 +121,7 @@ func floats(v any) ([]float64, error) {
 			out = append(out, x)
 		case nil:
 		default:
-			return nil, fmt.Errorf("%v is no time", x)
+			return nil, fmt.Errorf("%v is not a valid time", x)
 		}
 	}
 	return out, nil
@@ -145,7 +145,7 @@ func exportKernelTuner(w io.Writer, h Header, list []Evaluation) error {
 		Objective string           `json:"objective"`
 	}{"1.0.0", h.Device.Name, h.Case, []int{}, keys, params, "time"})
 	if err != nil {
-		return fmt.Errorf("write a Kernel Tuner cache: %w", err)
+		return fmt.Errorf("cannot write a Kernel Tuner cache: %w", err)
 	}
 	var b strings.Builder
 	b.Write(head[:len(head)-1])
@@ -153,7 +153,7 @@ func exportKernelTuner(w io.Writer, h Header, list []Evaluation) error {
 	for i, e := range list {
 		key, entry, err := ktEntry(e, keys)
 		if err != nil {
-			return fmt.Errorf("write a Kernel Tuner cache: evaluation %d: %w", e.N, err)
+			return fmt.Errorf("cannot write a Kernel Tuner cache: evaluation %d: %w", e.N, err)
 		}
 		if i > 0 {
 			b.WriteByte(',')

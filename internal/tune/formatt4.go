@@ -63,7 +63,7 @@ func (t *topLevel) t4() (Header, []Evaluation, error) {
 	}
 	for i, e := range m.list { // all names are known only now
 		if len(e.Point) != len(m.names) {
-			return Header{}, nil, fmt.Errorf("T4 results: point %d has %d values, and there are %d parameters", i, len(e.Point), len(m.names))
+			return Header{}, nil, fmt.Errorf("T4 results: point %d has %d values, but there are %d parameters", i, len(e.Point), len(m.names))
 		}
 	}
 	text := func(name string) string { s, _ := metadata[name].(string); return s }
@@ -78,7 +78,7 @@ func t4Evaluation(raw json.RawMessage, unit string, m *imported) (e Evaluation, 
 	}
 	status, known := t4Status[r.Invalidity]
 	if !known {
-		return e, fmt.Errorf("invalidity %.40q is not known", r.Invalidity)
+		return e, fmt.Errorf("unknown invalidity %.40q", r.Invalidity)
 	}
 	for _, name := range inOrder(raw, r.Configuration) {
 		if err := m.value(name, r.Configuration[name]); err != nil {
@@ -104,7 +104,7 @@ func t4Evaluation(raw json.RawMessage, unit string, m *imported) (e Evaluation, 
 	}
 	factor, known := timeUnits[strings.ToLower(unit)]
 	if !known {
-		return e, fmt.Errorf("time unit %.40q is not known", unit)
+		return e, fmt.Errorf("unknown time unit %.40q", unit)
 	}
 	seconds := func(x float64) float64 { return max(x, 0) * factor / 1e9 }
 	e = Evaluation{
@@ -114,7 +114,7 @@ func t4Evaluation(raw json.RawMessage, unit string, m *imported) (e Evaluation, 
 	switch {
 	case status != OK:
 	case len(times) == 0:
-		e.Status, e.Why = RuntimeError, "there is no time"
+		e.Status, e.Why = RuntimeError, "no time was recorded"
 	default:
 		e.setTimes(times, factor)
 	}
@@ -180,7 +180,7 @@ func exportT4(w io.Writer, h Header, list []Evaluation) error {
 	metadata := map[string]any{"timeunit": "milliseconds", "kernel_name": h.Case, "device_name": h.Device.Name}
 	err := out.Encode(map[string]any{"schema_version": "1.0.0", "metadata": metadata, "results": results})
 	if err != nil {
-		return fmt.Errorf("write T4 results: %w", err)
+		return fmt.Errorf("cannot write T4 results: %w", err)
 	}
 	return nil
 }

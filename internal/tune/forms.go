@@ -31,16 +31,16 @@ func (r *Report) forms(point map[string]any) []Form {
 		word string // required word in the build command
 		form Form
 	}{
-		{"cmake", Form{"CMake", "sh", "cmake -B build " + r.assigned(point, "-D", cmakeText), "Where the project has these as cache variables."}},
+		{"cmake", Form{"CMake", "sh", "cmake -B build " + r.assigned(point, "-D", cmakeText), "If the project has these as cache variables."}},
 		{"make", Form{"Make", "sh", "make " + r.assigned(point, "", shellText), ""}},
-		{"", Form{"Flags of " + compiler, "sh", r.assigned(point, "-D", macroText), ""}},
+		{"", Form{"Flags for " + compiler, "sh", r.assigned(point, "-D", macroText), ""}},
 		{"", Form{"Header for C, C++ and CUDA", "c", r.header(point), ""}},
-		{"", Form{"Environment", "sh", "export " + r.assigned(point, "", shellText), "Where the program reads them when it runs."}},
+		{"", Form{"Environment", "sh", "export " + r.assigned(point, "", shellText), "If the program reads them at run time."}},
 	} {
 		switch {
 		case compiler == "" && strings.HasPrefix(f.form.Title, "Flags"):
 		case f.word == "make" && r.Build == "": // only if the build command is known
-		case f.word != "" && r.Build != "" && !slices.Contains(words.FindAllString(r.Build, -1), f.word):
+		case f.word != "" && r.Build != "" && !slices.Contains(wordPattern.FindAllString(r.Build, -1), f.word):
 		default:
 			list = append(list, f.form)
 		}
@@ -49,8 +49,8 @@ func (r *Report) forms(point map[string]any) []Form {
 }
 
 var (
-	words      = lazyregexp.New(`[\w.+-]+`)
-	identifier = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`)
+	wordPattern = lazyregexp.New(`[\w.+-]+`)
+	identifier  = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`)
 	// bare matches a value that shells, CMake, make and the preprocessor accept unquoted.
 	bare = lazyregexp.New(`^[A-Za-z0-9_.][A-Za-z0-9_.-]{0,99}$`)
 )
@@ -194,7 +194,7 @@ func (r *Report) dispatch(choices []Choice) *Form {
 		fmt.Fprintf(&b, "    if (%s) {\n        struct %s_tuning best = %s; /* %.2fx */\n        t = best;\n    }\n", strings.Join(conditions, " && "), name, r.initial(fields, c.Point), c.Speedup)
 	}
 	b.WriteString("    return t;\n}\n")
-	return &Form{"Choose by config (C and C++)", "c", b.String(), "Every point in it is one more kernel to build: instantiate those that you want to keep."}
+	return &Form{"Choose by config (C and C++)", "c", b.String(), "Every point in it is one more kernel to build: instantiate the ones that you want to keep."}
 }
 
 func (r *Report) defaults() map[string]any {

@@ -66,7 +66,7 @@ func (s Space) WithDigest() Space {
 type MismatchError struct{ Path, What, Was, Is string }
 
 func (e *MismatchError) Error() string {
-	return fmt.Sprintf("%s cannot be resumed: its %s is %s, and now it is %s; start from what it found with --warm-start %s, or choose another --out",
+	return fmt.Sprintf("cannot resume %s: its %s is %s, but now it is %s; start from its results with --warm-start %s, or choose another --out",
 		e.Path, e.What, e.Was, e.Is, e.Path)
 }
 
@@ -109,11 +109,11 @@ func orNone(s string) string {
 func (h Header) check() error {
 	switch {
 	case h.Format != Format:
-		return fmt.Errorf("format %.40q, want %q", h.Format, Format)
+		return fmt.Errorf("format is %.40q, expected %q", h.Format, Format)
 	case h.Case == "":
 		return errors.New("no case")
 	case len(h.Space.Parameters) == 0 || len(h.Space.Parameters) > maxParameters:
-		return fmt.Errorf("%d parameters, want 1 to %d", len(h.Space.Parameters), maxParameters)
+		return fmt.Errorf("%d parameters (must be 1 to %d)", len(h.Space.Parameters), maxParameters)
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func NewImportance(h Header, list []Evaluation, seed uint64) Importance {
 	rng := rand.New(rand.NewPCG(seed, 0x1390))
 	points, err := spread(h.Space, rng)
 	if err != nil {
-		return Importance{Unknown: "the space cannot be walked through: " + err.Error()}
+		return Importance{Unknown: "cannot enumerate the space: " + err.Error()}
 	}
 	return importanceOver(points, list, rng)
 }
@@ -81,7 +81,7 @@ func importanceOver(points *space.Space, list []Evaluation, rng *rand.Rand) Impo
 		}
 	}
 	if need := max(leastToLearn, minPerParameter*varied); len(data.y) < need {
-		m.Unknown = fmt.Sprintf("%d evaluations gave a time, and for %d parameters it takes %d to tell", len(data.y), varied, need)
+		m.Unknown = fmt.Sprintf("%d evaluations have a time, but %d parameters need %d", len(data.y), varied, need)
 		return m
 	}
 	if slices.Max(data.y)-slices.Min(data.y) < 1e-9 {

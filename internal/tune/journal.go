@@ -32,22 +32,22 @@ type Journal struct {
 }
 
 // ErrInUse reports that another process is writing the journal.
-var ErrInUse = errors.New("another pawl is writing it")
+var ErrInUse = errors.New("another pawl process is writing it")
 
 // Create starts a journal. If the file exists, the error wraps fs.ErrExist.
 func Create(path string, h Header) (*Journal, error) {
 	h.Format = Format
 	if err := h.check(); err != nil {
-		return nil, fmt.Errorf("start the journal %s: %w", path, err)
+		return nil, fmt.Errorf("cannot create the journal %s: %w", path, err)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, fmt.Errorf("start the journal %s: %w", path, err)
+		return nil, fmt.Errorf("cannot create the journal %s: %w", path, err)
 	}
 	// Create the file atomically: a journal killed in its first line could be neither resumed
 	// nor replaced.
 	temporary, err := os.CreateTemp(filepath.Dir(path), ".journal-*")
 	if err != nil {
-		return nil, fmt.Errorf("start the journal %s: %w", path, err)
+		return nil, fmt.Errorf("cannot create the journal %s: %w", path, err)
 	}
 	defer os.Remove(temporary.Name())
 	j := &Journal{path: path, file: temporary, seen: map[string]bool{}}
@@ -62,7 +62,7 @@ func Create(path string, h Header) (*Journal, error) {
 		err = disk.SyncDir(filepath.Dir(path))
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("start the journal %s: %w", path, err), temporary.Close())
+		return nil, errors.Join(fmt.Errorf("cannot create the journal %s: %w", path, err), temporary.Close())
 	}
 	return j, nil
 }
@@ -82,21 +82,21 @@ func Resume(path string, h Header) (*Journal, []Evaluation, error) {
 
 func resume(path string, f *os.File, h Header) (*Journal, []Evaluation, error) {
 	if err := lock(f); err != nil {
-		return nil, nil, fmt.Errorf("resume %s: %w", path, err)
+		return nil, nil, fmt.Errorf("cannot resume %s: %w", path, err)
 	}
 	was, list, good, err := read(f)
 	if err != nil {
-		return nil, nil, fmt.Errorf("resume %s: %w", path, err)
+		return nil, nil, fmt.Errorf("cannot resume %s: %w", path, err)
 	}
 	if err := was.checkResumable(path, h); err != nil {
 		return nil, nil, err
 	}
 	// Discard the line that was being written when the last pawl was killed.
 	if err := f.Truncate(good); err != nil {
-		return nil, nil, fmt.Errorf("resume %s: cut off its torn end: %w", path, err)
+		return nil, nil, fmt.Errorf("cannot resume %s: remove its incomplete last line: %w", path, err)
 	}
 	if _, err := f.Seek(good, io.SeekStart); err != nil {
-		return nil, nil, fmt.Errorf("resume %s: %w", path, err)
+		return nil, nil, fmt.Errorf("cannot resume %s: %w", path, err)
 	}
 	j := &Journal{path: path, file: f, seen: map[string]bool{}, next: len(list)}
 	for _, e := range list {
@@ -113,7 +113,7 @@ func (j *Journal) Append(e *Evaluation) error {
 	}
 	key := Key(e.Point)
 	if j.seen[key] {
-		return fmt.Errorf("journal %s: point %s is there already: every point is evaluated once", j.path, key)
+		return fmt.Errorf("journal %s: point %s is already recorded: every point is evaluated once", j.path, key)
 	}
 	if err := j.add(e); err != nil {
 		return fmt.Errorf("journal %s: %w", j.path, err)
@@ -148,12 +148,12 @@ func (j *Journal) add(record any) error {
 func Load(path string) (Header, []Evaluation, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return Header{}, nil, fmt.Errorf("read what a search left: %w", err)
+		return Header{}, nil, fmt.Errorf("cannot read the search: %w", err)
 	}
 	defer f.Close()
 	h, list, err := Import(f)
 	if err != nil {
-		return h, nil, fmt.Errorf("read what a search left, %s: %w", path, err)
+		return h, nil, fmt.Errorf("cannot read the search %s: %w", path, err)
 	}
 	return h, list, nil
 }
@@ -172,7 +172,7 @@ func read(r io.Reader) (h Header, list []Evaluation, good int64, err error) {
 		line, err := wholeLine(in)
 		if errors.Is(err, io.EOF) {
 			if n == 0 {
-				return h, nil, 0, errors.New("it is no tuning journal: there is not one whole line")
+				return h, nil, 0, errors.New("it is not a tuning journal: it has no complete line")
 			}
 			return h, list, good, nil
 		}
@@ -203,9 +203,9 @@ func evaluation(line []byte, n int, seen map[string]bool) (e Evaluation, err err
 	key := Key(e.Point)
 	switch {
 	case e.N != n:
-		return e, fmt.Errorf("evaluation %d stands where %d is due: lines are missing or twice", e.N, n)
+		return e, fmt.Errorf("got evaluation %d, expected %d: lines are missing or duplicated", e.N, n)
 	case seen[key]:
-		return e, fmt.Errorf("point %s is there twice", key)
+		return e, fmt.Errorf("point %s is recorded twice", key)
 	case n == maxEvaluations:
 		return e, fmt.Errorf("more than %d evaluations", maxEvaluations)
 	}
@@ -234,10 +234,10 @@ func wholeLine(in *bufio.Reader) ([]byte, error) {
 func decode(line []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(line))
 	if err := d.Decode(into); err != nil {
-		return fmt.Errorf("not JSON as a journal has it: %w", err)
+		return fmt.Errorf("not a valid journal line: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("more than one value")
+		return errors.New("more than one JSON value")
 	}
 	return nil
 }

@@ -123,8 +123,8 @@ func TestResumeRefuses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.jsonl")
 	write(t, path)
 	for want, change := range map[string]func(*Header){
-		"its case is sum/N64, and now it is sum/N128":       func(h *Header) { h.Case = "sum/N128" },
-		"its commit is abc, and now it is abc with changes": func(h *Header) { h.Dirty = true },
+		"its case is sum/N64, but now it is sum/N128":       func(h *Header) { h.Case = "sum/N128" },
+		"its commit is abc, but now it is abc with changes": func(h *Header) { h.Dirty = true },
 		"its suite is":           func(h *Header) { h.Suite = "sha256:2" },
 		"its device is CPU":      func(h *Header) { h.Device.Name = "NVIDIA L4" },
 		"its timer is not known": func(h *Header) { h.Timer = "cpu" },
@@ -153,11 +153,11 @@ func TestAppendRefuses(t *testing.T) {
 	}
 	defer j.Close()
 	for want, e := range map[string]Evaluation{
-		"is no status":     {Point: map[string]any{"a": 1.0}, Status: "good"},
-		"0 values":         {Status: Pruned},
-		"0 samples":        {Point: map[string]any{"a": 1.0}, Status: OK},
-		"neither a number": {Point: map[string]any{"a": []any{1}}, Status: Pruned},
-		"is no time":       {Point: map[string]any{"a": 1.0}, Status: Pruned, Build: -1},
+		"unknown status \"good\"":          {Point: map[string]any{"a": 1.0}, Status: "good"},
+		"0 values":                         {Status: Pruned},
+		"0 samples":                        {Point: map[string]any{"a": 1.0}, Status: OK},
+		"is not a number, text or boolean": {Point: map[string]any{"a": []any{1}}, Status: Pruned},
+		"is not a valid time":              {Point: map[string]any{"a": 1.0}, Status: Pruned, Build: -1},
 	} {
 		if err := j.Append(&e); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %s", e, err, want)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
@@ -27,7 +28,7 @@ var (
 func (s *Suggestions) HTML(w io.Writer) error {
 	b := bufio.NewWriterSize(w, 1<<16)
 	if err := page.Execute(b, newPageView(s)); err != nil {
-		return fmt.Errorf("write the page of a search: %w", err)
+		return fmt.Errorf("cannot write the page of a search: %w", err)
 	}
 	return b.Flush()
 }
@@ -80,14 +81,14 @@ func newPageView(s *Suggestions) pageView {
 	style := report.PageStyle() + pageOwn
 	v := pageView{
 		Policy: report.PagePolicy(style), Style: template.CSS(style), //nolint:gosec // both are ours
-		Case: report.Sanitize(s.Header.Case), Headline: report.Sanitize(s.Headline), Mattered: s.Mattered, Unexplored: s.Unexplored, Cost: s.Cost, Notes: s.Notes,
+		Case: words.Sanitize(s.Header.Case), Headline: words.Sanitize(s.Headline), Mattered: s.Mattered, Unexplored: s.Unexplored, Cost: s.Cost, Notes: s.Notes,
 		Badge: badges[s.Advice], BadgeClass: string(s.Advice), Facts: s.facts(), Forms: s.Forms, Dispatch: s.Dispatch, Common: s.Common,
-		About: s.about(report.Sanitize, report.Sanitize), Again: report.Sanitize(s.Command),
+		About: s.about(words.Sanitize, words.Sanitize), Again: words.Sanitize(s.Command),
 	}
 	if s.point != nil {
 		v.Suggested = titles[s.Advice]
 		for _, x := range s.Settings {
-			v.Rows = append(v.Rows, rowView{report.Sanitize(x.Name), report.Sanitize(valueText(x.Default)), report.Sanitize(valueText(x.Value)), x.Matters, x.Changed})
+			v.Rows = append(v.Rows, rowView{words.Sanitize(x.Name), words.Sanitize(valueText(x.Default)), words.Sanitize(valueText(x.Value)), x.Matters, x.Changed})
 		}
 	}
 	if s.Importance.Unknown == "" {
@@ -95,12 +96,12 @@ func newPageView(s *Suggestions) pageView {
 	}
 	v.proof(s)
 	for _, a := range s.Alternatives {
-		v.Nearly = append(v.Nearly, nearView{a.N, report.Quantity(a.Value, "ns"), report.Percent(a.Over), a.Differs})
+		v.Nearly = append(v.Nearly, nearView{a.N, words.Quantity(a.Value, "ns"), words.Percent(a.Over), a.Differs})
 	}
 	for _, f := range s.Failures {
 		rules := make([]Rule, len(f.Rules))
 		for i, r := range f.Rules {
-			rules[i] = Rule{report.Sanitize(r.Condition), r.Points}
+			rules[i] = Rule{words.Sanitize(r.Condition), r.Points}
 		}
 		v.Failed = append(v.Failed, failedView{f.sentence(len(s.Evaluations)), rules})
 	}
@@ -132,14 +133,14 @@ func (s *Suggestions) facts() []factView {
 		list = append(list, factView{"proof", span(s.Proof.Seconds)})
 	}
 	if d := s.Default; d.Status == OK {
-		list = append(list, factView{"default", report.Quantity(d.Value, "ns")})
+		list = append(list, factView{"default", words.Quantity(d.Value, "ns")})
 	}
 	if best, ok := Best(s.Evaluations); ok {
-		list = append(list, factView{"best", report.Quantity(best.Value, "ns")})
+		list = append(list, factView{"best", words.Quantity(best.Value, "ns")})
 	}
 	var out []factView
 	for _, f := range list {
-		if f.Text = report.Sanitize(f.Text); f.Text != "" {
+		if f.Text = words.Sanitize(f.Text); f.Text != "" {
 			out = append(out, f)
 		}
 	}
@@ -154,7 +155,7 @@ func (v *pageView) proof(s *Suggestions) {
 	for _, f := range s.Proof.Finalists {
 		point := s.diffFromDefaults(f.Point)
 		for _, c := range f.Cases {
-			row := proofView{Point: point, Case: report.Sanitize(c.Case), Speedup: "-", Interval: "-", Answer: "not allowed there"}
+			row := proofView{Point: point, Case: words.Sanitize(c.Case), Speedup: "-", Interval: "-", Answer: "not allowed for this case"}
 			if c.Excluded == "" {
 				row.Speedup, row.Interval = fmt.Sprintf("%.2fx", c.Speedup), interval(c.Low, c.High)
 				row.Answer = strings.Trim(answer(c.Answer, string(c.Verdict)), "*")
@@ -164,6 +165,6 @@ func (v *pageView) proof(s *Suggestions) {
 		}
 	}
 	for _, c := range s.choices() {
-		v.Choices = append(v.Choices, choiceView{report.Sanitize(c.Case), s.choiceText(c), fmt.Sprintf("%.2fx", c.Speedup), interval(c.Low, c.High)})
+		v.Choices = append(v.Choices, choiceView{words.Sanitize(c.Case), s.choiceText(c), fmt.Sprintf("%.2fx", c.Speedup), interval(c.Low, c.High)})
 	}
 }

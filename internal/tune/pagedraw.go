@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/stats"
 )
@@ -189,17 +190,17 @@ func (f *frame) progress(overTime bool) figureView {
 		unit = "seconds"
 	}
 	s.Write(report.Soft, report.Place{X: right, Y: bottom + 27}, report.Label{Text: unit, Align: 1})
-	caption := fmt.Sprintf("Best so far over %s: it ended at %s", unit, report.Quantity(least, "ns"))
+	caption := fmt.Sprintf("Best time so far over %s, ending at %s", unit, words.Quantity(least, "ns"))
 	if d := f.Default; d.Status == OK {
-		caption += fmt.Sprintf(", the defaults took %s", report.Quantity(d.Value, "ns"))
+		caption += fmt.Sprintf("; the defaults took %s", words.Quantity(d.Value, "ns"))
 	}
 	if half >= 0 {
 		caption += map[bool]string{
-			true:  fmt.Sprintf("; half of the gain was there after %s", span(xs[half])),
-			false: fmt.Sprintf("; half of the gain was there after %.0f evaluations", xs[half]),
+			true:  fmt.Sprintf("; half of the gain was reached after %s", span(xs[half])),
+			false: fmt.Sprintf("; half of the gain was reached after %.0f evaluations", xs[half]),
 		}[overTime]
 	}
-	caption += ". Grey dots are evaluations, those beyond the top stand at it"
+	caption += ". Gray dots are evaluations; those beyond the top are drawn at the top"
 	if len(f.Failures) > 0 {
 		caption += "; red marks above are failures"
 	}

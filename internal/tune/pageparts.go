@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/stats"
 )
@@ -46,7 +47,7 @@ func drawImportance(m Importance) figureView {
 		s.Write(report.Soft, report.Place{X: at + 13, Y: y + 7.5}, label)
 		at += 13 + label.Width() + 16
 	}
-	return figureView{s.HTML(), "Shares of the differences in time that each parameter makes, over the whole space. The list says the same in words."}
+	return figureView{s.HTML(), "Share of the differences in time that each parameter explains, over the whole space. The list has the same in words."}
 }
 
 // parallel draws every point as a line through its values, with the best 10 % in color.
@@ -88,7 +89,7 @@ func (f *frame) parallel() *figureView {
 	s.Line(report.Soft, 1, report.Place{X: right, Y: top}, report.Place{X: right, Y: bottom})
 	s.Write(report.Ink, report.Place{X: right, Y: 12}, report.Label{Text: "time", Bold: true})
 	for _, e := range []Evaluation{f.ranked[0], f.ranked[len(f.ranked)-1]} {
-		s.Write(report.Soft, report.Place{X: right + 4, Y: f.at(e.Value, bottom, top) + 3}, report.Label{Text: report.Quantity(e.Value, "ns"), Align: -1, Most: 48})
+		s.Write(report.Soft, report.Place{X: right + 4, Y: f.at(e.Value, bottom, top) + 3}, report.Label{Text: words.Quantity(e.Value, "ns"), Align: -1, Most: 48})
 	}
 	return &figureView{s.HTML(), f.tenthWords(tenth)}
 }
@@ -137,11 +138,11 @@ func (f *frame) tenthWords(tenth int) string {
 			list = append(list, fmt.Sprintf("%s %s in %d of %d", p.Name, value, most, tenth))
 		}
 	}
-	text := fmt.Sprintf("Each line is a point that worked, from its values to its time; fast is at the bottom. Blue: the best tenth (%d). Green: the best. Dashed: the defaults.", tenth)
+	text := fmt.Sprintf("Each line is a point that worked, from its values to its time; the fastest are at the bottom. Blue: the best tenth (%d). Green: the best. Dashed: the defaults.", tenth)
 	if len(list) > 0 {
 		text += " The best tenth has " + strings.Join(list, ", ") + ", more often than the rest."
 	}
-	return report.Sanitize(text)
+	return words.Sanitize(text)
 }
 
 // strip draws the evaluations grouped by the values of one parameter.
@@ -178,9 +179,9 @@ func (f *frame) strip(p Parameter) figureView {
 	s.Line(report.Rule, 1, report.Place{X: left, Y: bottom}, report.Place{X: right, Y: bottom})
 	caption := p.Name
 	if best != "" && best != worst {
-		caption += fmt.Sprintf(": medians from %s with %s to %s with %s", report.Quantity(fastest, "ns"), best, report.Quantity(slowest, "ns"), worst)
+		caption += fmt.Sprintf(": medians from %s with %s to %s with %s", words.Quantity(fastest, "ns"), best, words.Quantity(slowest, "ns"), worst)
 	}
-	return figureView{s.HTML(), report.Sanitize(caption) + "."}
+	return figureView{s.HTML(), words.Sanitize(caption) + "."}
 }
 
 // timesWith returns the times of points with a value, and how many such points failed.

@@ -3,7 +3,9 @@ package tune
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -154,32 +156,51 @@ func (p *Proof) choice(config Config, defaults map[string]any) Choice {
 	return out
 }
 
+// SpeedupText describes a speedup as a change of time, with its interval; a low of 0 means that there is none.
+func SpeedupText(speedup, low, high float64) string {
+	switch {
+	case !(speedup > 0):
+		return "-"
+	case !(low > 0):
+		return words.Change(1 / speedup)
+	default:
+		return words.ChangeWithin(1/speedup, 1/high, 1/low)
+	}
+}
+
+func (c Comparison) change() string { return SpeedupText(c.Speedup, c.Low, c.High) }
+
+// thanDefaults compares with the defaults: "8.3 % faster (7.9 to 8.6 %) than the defaults".
+func (c Comparison) thanDefaults() string {
+	change := c.change()
+	if interval, same := strings.CutPrefix(change, words.Change(1)); same {
+		return "as fast as the defaults" + interval
+	}
+	return change + " than the defaults"
+}
+
 func (p *Proof) sentence(tuned string, configs int) string {
 	if len(p.Finalists) == 0 {
-		return "The search found nothing faster than the defaults: they are the best of what was tried."
+		return "The search found nothing faster than the defaults: they are the best of the points tried."
 	}
 	var text string
 	switch p.Answer {
 	case Faster, Small:
 		c, _ := p.Finalists[p.Winner].of(tuned)
-		text = fmt.Sprintf("Proven: %s is %.2f times as fast as with the defaults", tuned, c.Speedup)
-		if c.Low > 0 {
-			text += fmt.Sprintf(" (%.2f to %.2f)", c.Low, c.High)
-		}
-		text += "."
+		text = fmt.Sprintf("Proven: %s is %s than with the defaults.", tuned, c.change())
 		if p.Answer == Small {
 			text += fmt.Sprintf(" That is less than %.0f %%: hardly worth a change.", 100*MinGain)
 		}
 	case Same:
-		text = fmt.Sprintf("No finalist is faster on %s than the defaults by %.0f %%: keep them.", tuned, 100*MinGain)
+		text = fmt.Sprintf("On %s no finalist is at least %.0f %% faster than the defaults: keep the defaults.", tuned, 100*MinGain)
 	case Inconclusive:
-		text = fmt.Sprintf("No answer for %s: the finalists may be faster than the defaults or not.", tuned)
+		text = fmt.Sprintf("No answer for %s: the finalists may or may not be faster than the defaults.", tuned)
 		for _, f := range p.Finalists {
 			c, ok := f.of(tuned)
 			if !ok || c.Low <= 0 {
 				continue
 			}
-			text = fmt.Sprintf("No answer for %s: %s looks %.2f times as fast as the defaults (%.2f to %.2f), which is not sure enough.", tuned, f.Side, c.Speedup, c.Low, c.High)
+			text = fmt.Sprintf("No answer for %s: %s looks %s, which is not certain enough.", tuned, f.Side, c.thanDefaults())
 			break
 		}
 	}

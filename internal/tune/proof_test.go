@@ -78,7 +78,7 @@ func TestConclude(t *testing.T) {
 			tune.Faster, 0,
 			[]int{0, 0},
 			[]bool{true, true},
-			nil, "1.40 times as fast as with the defaults (1.35 to 1.45)",
+			nil, "28.6 % faster (25.9 to 31.0 %) than with the defaults",
 		},
 		{
 			"the fastest of two, wherever the search had it",
@@ -86,7 +86,7 @@ func TestConclude(t *testing.T) {
 			tune.Faster, 1,
 			[]int{-1, 1},
 			[]bool{true, true},
-			nil, "1.40",
+			nil, "28.6 %",
 		},
 		{
 			"it loses elsewhere",
@@ -138,12 +138,20 @@ func TestConclude(t *testing.T) {
 			nil, "No answer",
 		},
 		{
+			"no answer, and no difference seen",
+			[]tune.Finalist{finalist(1, compared(small, tune.Inconclusive, 1), compared(large, tune.Inconclusive, 1))},
+			tune.Inconclusive, -1,
+			[]int{-1, -1},
+			[]bool{false, false},
+			nil, "looks as fast as the defaults (-4.8 to 5.3 %), which is not certain enough",
+		},
+		{
 			"as fast",
 			[]tune.Finalist{finalist(1, compared(small, tune.Same, 1), compared(large, tune.Same, 1.01))},
 			tune.Same, -1,
 			[]int{-1, -1},
 			[]bool{true, true},
-			nil, "keep them",
+			nil, "keep the defaults",
 		},
 		{"only wrong ones", []tune.Finalist{wrong}, tune.Inconclusive, -1, []int{-1, -1}, []bool{false, false}, nil, "1 of 1 finalists gave wrong results"},
 		{

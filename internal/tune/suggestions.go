@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
 // Suggestions is the advice drawn from a search: what to change, how, and how certain that
@@ -95,27 +95,27 @@ func (s *Suggestions) decide() {
 	p := s.Proof
 	switch {
 	case !found:
-		s.Advice, s.Headline = Keep, "No point gave a right result, not even the defaults."
+		s.Advice, s.Headline = Keep, "No point gave a correct result, not even the defaults."
 		return
 	case p == nil && Key(best.Point) == Key(s.Default.Point):
-		s.Advice, s.Headline = Keep, "Nothing that was tried was faster than the defaults: keep them."
+		s.Advice, s.Headline = Keep, "No point that was tried was faster than the defaults: keep them."
 	case p == nil:
 		s.Advice, s.point = Unproven, best.Point
-		s.Headline = fmt.Sprintf("Not proven: in the search %s took %s.", s.Header.Case, report.Quantity(best.Value, "ns"))
+		s.Headline = fmt.Sprintf("Not proven: in the search, %s took %s.", s.Header.Case, words.Quantity(best.Value, "ns"))
 		if d := s.Default; d.Status == OK && d.Value > 0 && best.Value > 0 {
-			s.Headline = fmt.Sprintf("Not proven: in the search %s took %s, and with the defaults %s: %.2f times as fast.",
-				s.Header.Case, report.Quantity(best.Value, "ns"), report.Quantity(d.Value, "ns"), d.Value/best.Value)
+			s.Headline = fmt.Sprintf("Not proven: in the search, %s took %s, and with the defaults %s: %s.",
+				s.Header.Case, words.Quantity(best.Value, "ns"), words.Quantity(d.Value, "ns"), words.Change(best.Value/d.Value))
 		}
 		if s.Unproven != "" {
-			s.Notes = append(s.Notes, "It was not measured again: "+report.Sanitize(s.Unproven)+".")
+			s.Notes = append(s.Notes, "It was not measured again: "+words.Sanitize(s.Unproven)+".")
 		}
-		s.Notes = append(s.Notes, "The best of many looks better than it is: part of its lead is luck. Only a measurement side by side with the defaults tells how much.")
+		s.Notes = append(s.Notes, "The best of many looks better than it is: part of its lead is luck. Only a measurement side by side with the defaults shows how much.")
 	default:
 		s.Headline = p.Sentence
 		s.proven(p)
 	}
 	if s.Unchecked != "" {
-		s.Notes = append(s.Notes, "Nobody looked at the results: "+report.Sanitize(s.Unchecked)+".")
+		s.Notes = append(s.Notes, "Results were not checked: "+words.Sanitize(s.Unchecked)+".")
 	}
 }
 
@@ -135,17 +135,17 @@ func (s *Suggestions) proven(p *Proof) {
 			}
 		}
 		if s.point != nil {
-			s.Notes = append(s.Notes, "What follows is the best of the search, for whoever wants to measure it longer. Do not make it the default on this evidence.")
+			s.Notes = append(s.Notes, "The point below is the best of the search. Measure it longer; do not make it the default on this evidence.")
 		}
 	default:
 		s.Advice = Keep
 	}
 	for _, f := range p.Finalists {
 		if f.ResultError != "" {
-			s.Notes = append(s.Notes, fmt.Sprintf("Evaluation %d was fast and is no choice: %s.", f.N, strings.TrimSuffix(report.Sanitize(f.ResultError), ".")))
+			s.Notes = append(s.Notes, fmt.Sprintf("Evaluation %d was fast but cannot be used: %s.", f.N, strings.TrimSuffix(words.Sanitize(f.ResultError), ".")))
 		}
 	}
 	if len(p.SlowerCases) > 0 {
-		s.Notes = append(s.Notes, "As a default for all it would make these slower: "+report.Sanitize(strings.Join(p.SlowerCases, ", "))+". Choose by config.")
+		s.Notes = append(s.Notes, "As the default for all configs, it would make these slower: "+words.Sanitize(strings.Join(p.SlowerCases, ", "))+". Choose by config.")
 	}
 }

@@ -35,7 +35,7 @@ func failures(parameters []Parameter, list []Evaluation) []Failure {
 		{RuntimeError, "fail when they run"},
 		{Wrong, "give wrong results"},
 		{Timeout, "take too long"},
-		{Pruned, "have no room on the device, and were not built"},
+		{Pruned, "do not fit on the device, and were not built"},
 	} {
 		failed := Failure{Status: f.status, Words: f.words}
 		said := map[string]int{}

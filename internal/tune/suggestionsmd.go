@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
 // Markdown writes the suggestions for people: tuning/suggestions.md.
@@ -27,11 +27,11 @@ func (s *Suggestions) Markdown(w io.Writer) error {
 	}
 	if len(s.Alternatives) > 0 {
 		m.line("## Nearly as fast")
-		m.line("By the times of the search, within %.0f %% of its best. Differences of this size may be noise.", 100*nearOptimal)
+		m.line("Within %.0f %% of the best time in the search. Differences of this size may be noise.", 100*nearOptimal)
 		m.row("evaluation", "time", "over the best", "what is different")
 		m.row("---:", "---:", "---:", "---")
 		for _, a := range s.Alternatives {
-			m.row(fmt.Sprint(a.N), report.Quantity(a.Value, "ns"), report.Percent(a.Over), text(a.Differs))
+			m.row(fmt.Sprint(a.N), words.Quantity(a.Value, "ns"), words.Percent(a.Over), text(a.Differs))
 		}
 		m.b.WriteByte('\n')
 		if s.Common != "" {
@@ -43,11 +43,11 @@ func (s *Suggestions) Markdown(w io.Writer) error {
 	m.items(s.Unexplored)
 	m.line("## What it took")
 	m.items(s.Cost)
-	m.line("Every evaluation stands in %s. To repeat the search:", name(s.Journal))
-	m.fence("sh", report.Sanitize(s.Command))
+	m.line("Every evaluation is in %s. To repeat the search:", name(s.Journal))
+	m.fence("sh", words.Sanitize(s.Command))
 	if m.b.Len() > 0 {
 		if _, err := io.WriteString(w, strings.TrimRight(m.b.String(), "\n")+"\n"); err != nil {
-			return fmt.Errorf("write suggestions: %w", err)
+			return fmt.Errorf("cannot write suggestions: %w", err)
 		}
 	}
 	return nil
@@ -68,7 +68,7 @@ func (s *Suggestions) about(word, code func(string) string) string {
 		}
 	}
 	if h.Strategy != "" {
-		list = append(list, "by the strategy "+word(h.Strategy))
+		list = append(list, "using the strategy "+word(h.Strategy))
 	}
 	list = append(list, fmt.Sprintf("with seed %d", h.Seed))
 	if !s.Created.IsZero() {
@@ -80,8 +80,8 @@ func (s *Suggestions) about(word, code func(string) string) string {
 // method says how importance was computed, and its limits.
 func (m Importance) method() string {
 	return fmt.Sprintf("Shares of the variance of the logarithm of the time over the whole space, with 90 %% intervals: "+
-		"boosted trees learned from %d evaluations, and foresee %.0f %% of the differences between those that they had not seen. "+
-		"A search looks mostly where it is fast: of slow corners that it did not visit, the shares know nothing.", m.Evaluations, 100*m.Fit)
+		"boosted trees were trained on %d evaluations, and predict %.0f %% of the differences between evaluations that they have not seen. "+
+		"A search mostly tries fast points: the shares do not cover slow regions that it did not visit.", m.Evaluations, 100*m.Fit)
 }
 
 func (m *markdown) suggestion(s *Suggestions) {
@@ -99,7 +99,7 @@ func (m *markdown) suggestion(s *Suggestions) {
 		m.row(name(x.Name), name(valueText(x.Default)), value, x.Matters)
 	}
 	m.b.WriteByte('\n')
-	m.line("How to apply it, whichever fits:")
+	m.line("Apply it in one of these ways:")
 	for _, f := range s.Forms {
 		m.form(f)
 	}
@@ -110,14 +110,14 @@ func (m *markdown) proof(s *Suggestions) {
 		return
 	}
 	m.line("## The proof")
-	m.line("The best of the search were measured again in fresh processes, in turn with the defaults, and judged: %d rounds a side. Every sample stands in %s.", s.Proof.Rounds, name(s.Proof.Record))
+	m.line("The best points of the search were measured again in fresh processes, alternating with the defaults, and judged: %d rounds per side. Every sample is in %s.", s.Proof.Rounds, name(s.Proof.Record))
 	m.row("point", "case", "speed-up", "95 % interval", "answer")
 	m.row("---", "---", "---:", "---", "---")
 	for _, f := range s.Proof.Finalists {
 		label := text(s.diffFromDefaults(f.Point))
 		for _, c := range f.Cases {
 			if c.Excluded != "" {
-				m.row(label, text(c.Case), "-", "-", "not allowed there: "+text(c.Excluded))
+				m.row(label, text(c.Case), "-", "-", "not allowed for this case: "+text(c.Excluded))
 			} else {
 				m.row(label, text(c.Case), fmt.Sprintf("%.2fx", c.Speedup), interval(c.Low, c.High), answer(c.Answer, string(c.Verdict)))
 			}
@@ -188,7 +188,7 @@ func (r *Report) choiceText(c Choice) string {
 	case c.Significant:
 		return "the defaults"
 	}
-	return "the defaults, for lack of an answer"
+	return "the defaults (no answer)"
 }
 
 // diffFromDefaults lists how a point differs from the defaults.
@@ -202,7 +202,7 @@ func (r *Report) diffFromDefaults(point map[string]any) string {
 	if len(list) == 0 {
 		return "the defaults"
 	}
-	return report.Sanitize(strings.Join(list, " "))
+	return words.Sanitize(strings.Join(list, " "))
 }
 
 // pointText formats a point in one line.
@@ -211,7 +211,7 @@ func (r *Report) pointText(point map[string]any) string {
 	for _, p := range r.ordered(point) {
 		list = append(list, p.Name+"="+valueText(point[p.Name]))
 	}
-	return report.Sanitize(strings.Join(list, " "))
+	return words.Sanitize(strings.Join(list, " "))
 }
 
 func (m *markdown) failures(s *Suggestions) {
@@ -234,10 +234,10 @@ func (m *markdown) failures(s *Suggestions) {
 func (f Failure) sentence(of int) string {
 	out := fmt.Sprintf("%d of %d %s.", f.Count, of, f.Words)
 	if f.Why != "" {
-		out += " The most frequent reason: " + strings.TrimSuffix(report.Sanitize(f.Why), ".") + "."
+		out += " The most frequent reason: " + strings.TrimSuffix(words.Sanitize(f.Why), ".") + "."
 	}
 	if len(f.Rules) > 0 {
-		out += " Without exception where:"
+		out += " All points fail where:"
 	}
 	return out
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
 // alternatives finds the points nearly as fast as the suggested one, by their times in the
@@ -46,7 +46,7 @@ func (s *Suggestions) differs(point, own map[string]any) string {
 			list = append(list, fmt.Sprintf("%s %s instead of %s", p.Name, valueText(a), valueText(b)))
 		}
 	}
-	return report.Sanitize(strings.Join(list, ", "))
+	return words.Sanitize(strings.Join(list, ", "))
 }
 
 // common says what near-optimal points share, and which parameters vary.
@@ -70,9 +70,9 @@ func (s *Suggestions) common(near []Evaluation) string {
 		text += " All of them have " + strings.Join(shared, ", ") + "."
 	}
 	if len(free) > 0 {
-		text += " Every value occurs among them of " + strings.Join(free, ", ") + "."
+		text += " Among them is every value of " + strings.Join(free, ", ") + "."
 	}
-	return report.Sanitize(text)
+	return words.Sanitize(text)
 }
 
 // negligibleShare is the share below which a parameter can keep its default.
@@ -95,22 +95,22 @@ func (m Importance) of(name string) string {
 // words describes the importance in sentences.
 func (m Importance) words() []string {
 	if m.Unknown != "" {
-		return []string{"Not known: " + report.Sanitize(m.Unknown) + "."}
+		return []string{"Not known: " + words.Sanitize(m.Unknown) + "."}
 	}
 	var list []string
 	little := []string{}
 	for _, e := range m.Effects {
-		name := report.Sanitize(e.Name)
+		name := words.Sanitize(e.Name)
 		if e.Total < negligibleShare {
 			little = append(little, name)
 			continue
 		}
-		text := fmt.Sprintf("%s makes %s of the differences in time by itself (%s to %s)", name, share(e.Share), share(e.Low), share(e.High))
+		text := fmt.Sprintf("%s explains %s of the differences in time by itself (%s to %s)", name, share(e.Share), share(e.Low), share(e.High))
 		if e.Total-e.Share >= 0.01 {
 			text += fmt.Sprintf(" and %s together with others", share(e.Total-e.Share))
 		}
 		if e.Spread > 1.02 && e.Share >= 0.02 {
-			text += fmt.Sprintf("; on average %s is the fastest value, and %s takes %.2f times as long", report.Sanitize(valueText(e.Best)), report.Sanitize(valueText(e.Worst)), e.Spread)
+			text += fmt.Sprintf("; on average %s is the fastest value, and %s is %s", words.Sanitize(valueText(e.Best)), words.Sanitize(valueText(e.Worst)), words.Change(e.Spread))
 		}
 		list = append(list, text+".")
 	}
@@ -119,10 +119,10 @@ func (m Importance) words() []string {
 			break
 		}
 		list = append(list, fmt.Sprintf("%s and %s depend on each other: which value of one is best changes with the other (%s, %s to %s).",
-			report.Sanitize(p.A), report.Sanitize(p.B), share(p.Share), share(p.Low), share(p.High)))
+			words.Sanitize(p.A), words.Sanitize(p.B), share(p.Share), share(p.Low), share(p.High)))
 	}
 	if len(little) > 0 {
-		list = append(list, "Hardly any difference: "+report.Sanitize(strings.Join(little, ", "))+".")
+		list = append(list, "Negligible: "+words.Sanitize(strings.Join(little, ", "))+".")
 	}
 	return list
 }
@@ -140,13 +140,13 @@ func (s *Suggestions) unexplored() []string {
 	var list []string
 	switch {
 	case points == 0:
-		list = append(list, fmt.Sprintf("%d points were tried; how many there are is not known.", n))
+		list = append(list, fmt.Sprintf("%d points were tried; the total number is not known.", n))
 	case n >= points && s.Complete:
 		list = append(list, fmt.Sprintf("Nothing: all %d points were tried.", points))
 	case s.Complete:
 		list = append(list, fmt.Sprintf("%d of %d points were tried, %s.", n, points, share(float64(n)/float64(points))))
 	default:
-		list = append(list, fmt.Sprintf("%d points were tried. The space is too large to be held: %d points drawn from it were there to choose from.", n, points))
+		list = append(list, fmt.Sprintf("%d points were tried. The space is too large to list: the search chose from %d points drawn from it.", n, points))
 	}
 	for _, p := range s.Header.Space.Parameters {
 		var never []string
@@ -156,7 +156,7 @@ func (s *Suggestions) unexplored() []string {
 			}
 		}
 		if len(never) > 0 && n > 0 {
-			list = append(list, report.Sanitize(fmt.Sprintf("Never tried: %s %s.", p.Name, strings.Join(never, ", "))))
+			list = append(list, words.Sanitize(fmt.Sprintf("Never tried: %s %s.", p.Name, strings.Join(never, ", "))))
 		}
 	}
 	return append(list, s.edges()...)
@@ -178,9 +178,9 @@ func (s *Suggestions) edges() []string {
 		}
 		switch {
 		case x == high:
-			list = append(list, report.Sanitize(fmt.Sprintf("%s %s is the largest value there is: a larger one may be faster still.", p.Name, valueText(x))))
+			list = append(list, words.Sanitize(fmt.Sprintf("%s %s is the largest value in the space: a larger one may be even faster.", p.Name, valueText(x))))
 		case x == low && x > 1: // below 1 most parameters are meaningless
-			list = append(list, report.Sanitize(fmt.Sprintf("%s %s is the smallest value there is: a smaller one may be faster still.", p.Name, valueText(x))))
+			list = append(list, words.Sanitize(fmt.Sprintf("%s %s is the smallest value in the space: a smaller one may be even faster.", p.Name, valueText(x))))
 		}
 	}
 	return list
@@ -195,22 +195,22 @@ func (s *Suggestions) cost() []string {
 	total := s.Seconds
 	text := fmt.Sprintf("The search took %s for %d evaluations", span(s.Seconds), len(s.Evaluations)-s.Resumed)
 	if s.Resumed > 0 {
-		text += fmt.Sprintf(", and went on from %d of an earlier one", s.Resumed)
+		text += fmt.Sprintf(", and continued from %d of an earlier search", s.Resumed)
 	}
 	list := []string{fmt.Sprintf("%s. Of all evaluations, building took %s, checking %s and measuring %s; builds run while others are measured.", text, span(build), span(check), span(measured))}
 	if s.Proof != nil && s.Proof.Rounds > 0 {
 		total += s.Proof.Seconds
-		list = append(list, fmt.Sprintf("The proof took %s: %d rounds a side.", span(s.Proof.Seconds), s.Proof.Rounds))
+		list = append(list, fmt.Sprintf("The proof took %s: %d rounds per side.", span(s.Proof.Seconds), s.Proof.Rounds))
 	}
 	if s.Price > 0 {
-		list = append(list, fmt.Sprintf("At $%.2f an hour that is %s.", s.Price, report.Dollars(s.Price*total/3600)))
+		list = append(list, fmt.Sprintf("At $%.2f an hour that is %s.", s.Price, words.Dollars(s.Price*total/3600)))
 	}
-	if why := map[string]string{"budget": "the budget was spent", "evaluations": "all evaluations that were asked for were done", "space": "every point was tried", "interrupted": "it was interrupted"}[s.End]; why != "" {
+	if why := map[string]string{"budget": "the budget was spent", "evaluations": "all requested evaluations were done", "space": "every point was tried", "interrupted": "it was interrupted"}[s.End]; why != "" {
 		list = append(list, "It ended because "+why+".")
 	}
 	return list
 }
 
 func span(seconds float64) string {
-	return report.FormatDuration(time.Duration(min(seconds, 1e9) * float64(time.Second)))
+	return words.Duration(time.Duration(min(seconds, 1e9) * float64(time.Second)))
 }

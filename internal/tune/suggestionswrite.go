@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
 // markdown is a Markdown text being written. Text from a suite or a journal must go through
@@ -16,7 +16,7 @@ type markdown struct{ b bytes.Buffer }
 // text escapes s but keeps it readable as source: an underscore inside a word is not
 // markup.
 func text(s string) string {
-	s = report.MarkdownText(report.Sanitize(s))
+	s = words.MarkdownText(words.Sanitize(s))
 	for range 2 { // a_b_c overlaps
 		s = inWord.ReplaceAllString(s, "${1}_$2")
 	}
@@ -24,10 +24,10 @@ func text(s string) string {
 }
 
 func name(s string) string {
-	if s = report.Sanitize(s); condensed.MatchString(s) {
+	if s = words.Sanitize(s); condensed.MatchString(s) {
 		return "`" + s + "`"
 	}
-	return report.MarkdownCode(s)
+	return words.MarkdownCode(s)
 }
 
 var (

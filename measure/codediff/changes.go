@@ -69,7 +69,7 @@ func (c Changes) String() string {
 		if len(c.Same) == 0 {
 			return ""
 		}
-		return fmt.Sprintf("no function changed: all %d are the same machine code", len(c.Same))
+		return fmt.Sprintf("no function changed: all %d have identical machine code", len(c.Same))
 	}
 	var parts []string
 	say := func(names []string, what string) {
@@ -87,7 +87,7 @@ func (c Changes) String() string {
 	if max(len(c.Changed), len(c.New), len(c.Removed)) <= shown { // with many changes, the word would be pointless
 		text = "only " + text
 	}
-	return fmt.Sprintf("%s; %d %s the same machine code", text, len(c.Same), plural(c.Same, "other is", "others are"))
+	return fmt.Sprintf("%s; %d %s identical machine code", text, len(c.Same), plural(c.Same, "other has", "others have"))
 }
 
 // shown is the maximum number of names in a sentence.

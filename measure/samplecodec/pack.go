@@ -28,7 +28,7 @@ const (
 // pack never compresses so well that unpack would treat the result as a zip bomb.
 func pack(payload []byte) ([]byte, error) {
 	if len(payload) > MaxPayload {
-		return nil, fmt.Errorf("%d MB of samples are more than the %d that are kept", len(payload)>>20, MaxPayload>>20)
+		return nil, fmt.Errorf("%d MB of samples, the max is %d", len(payload)>>20, MaxPayload>>20)
 	}
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
 	if err != nil {
@@ -44,23 +44,23 @@ func pack(payload []byte) ([]byte, error) {
 func allowed(packed int) int { return min(max(maxRatio*packed, unlimitedRatioBytes), MaxPayload) }
 
 // ErrTooLarge is wrapped by the error for joining more samples than allowed.
-var ErrTooLarge = errors.New("there is no room for so many samples")
+var ErrTooLarge = errors.New("too many samples")
 
 func unpack(data []byte, room int) ([]byte, error) {
 	rest, ok := bytes.CutPrefix(data, []byte(magic))
 	if !ok || len(rest) == 0 {
-		return nil, errors.New("this is no file of samples: it does not begin with pawl.samples/v1")
+		return nil, errors.New("not a samples file: it does not start with pawl.samples/v1")
 	}
 	most := allowed(len(data))
 	switch rest[0] {
 	case stored:
 		if len(rest)-1 > room {
-			return nil, fmt.Errorf("%w: %d bytes, and %d are taken", ErrTooLarge, len(rest)-1, room)
+			return nil, fmt.Errorf("%w: %d bytes, the max is %d", ErrTooLarge, len(rest)-1, room)
 		}
 		return rest[1:], nil
 	case compressed:
 	default:
-		return nil, fmt.Errorf("samples are packed in a way (%d) that this pawl does not know: it is too old", rest[0])
+		return nil, fmt.Errorf("unknown packing of samples (%d): this pawl is too old", rest[0])
 	}
 	z, err := zstd.NewReader(bytes.NewReader(rest[1:]), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxWindow(window), zstd.WithDecoderMaxMemory(MaxPayload+1))
@@ -76,7 +76,7 @@ func unpack(data []byte, room int) ([]byte, error) {
 		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, room)
 	}
 	if len(payload) > most {
-		return nil, fmt.Errorf("unpack samples: %d bytes unpack to more than %d: no file of samples does", len(data), most)
+		return nil, fmt.Errorf("unpack samples: %d bytes unpack to more than %d, which no samples file does", len(data), most)
 	}
 	return payload, nil
 }

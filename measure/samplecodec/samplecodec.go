@@ -13,7 +13,7 @@ import (
 )
 
 // ErrWrongRun is wrapped by the error for joining samples with a different run.
-var ErrWrongRun = errors.New("the samples are of another run")
+var ErrWrongRun = errors.New("the samples belong to another run")
 
 // Split separates the samples from a run. The stripped copy has everything else; run is
 // unchanged.
@@ -25,7 +25,7 @@ func Split(run *measure.Run) (stripped *measure.Run, data []byte, err error) {
 		*s = nil
 	}
 	if data, err = pack(payload); err != nil {
-		return nil, nil, fmt.Errorf("take the samples out of run %s: %w", run.ID, err)
+		return nil, nil, fmt.Errorf("cannot take the samples out of run %s: %w", run.ID, err)
 	}
 	return stripped, data, nil
 }
@@ -41,7 +41,7 @@ func Join(stripped *measure.Run, data []byte) (*measure.Run, error) {
 func JoinLimited(stripped *measure.Run, data []byte, most int) (*measure.Run, error) {
 	run, err := join(stripped, data, min(most, MaxPayload))
 	if err != nil {
-		return nil, fmt.Errorf("put the samples back into run %s: %w", stripped.ID, err)
+		return nil, fmt.Errorf("cannot put the samples back into run %s: %w", stripped.ID, err)
 	}
 	return run, nil
 }
@@ -64,14 +64,14 @@ func join(stripped *measure.Run, data []byte, most int) (*measure.Run, error) {
 	}
 	for s := range seriesOf(run) {
 		if len(*s) > 0 {
-			return nil, errors.New("the run has samples already")
+			return nil, errors.New("the run already has samples")
 		}
 		if *s, payload, err = decodeSeries(payload); err != nil {
 			return nil, err
 		}
 	}
 	if len(payload) > 0 {
-		return nil, fmt.Errorf("%w: it had %d bytes more of them", ErrWrongRun, len(payload))
+		return nil, fmt.Errorf("%w: they have %d extra bytes", ErrWrongRun, len(payload))
 	}
 	return run, nil
 }

@@ -185,16 +185,16 @@ func TestJoinRefuses(t *testing.T) {
 		data []byte
 		want string
 	}{
-		"nothing":            {stripped, nil, "does not begin with pawl.samples/v1"},
-		"something else":     {stripped, []byte("PK\x03\x04"), "does not begin with pawl.samples/v1"},
-		"only the beginning": {stripped, data[:16], "does not begin"},
+		"nothing":            {stripped, nil, "does not start with pawl.samples/v1"},
+		"something else":     {stripped, []byte("PK\x03\x04"), "does not start with pawl.samples/v1"},
+		"only the beginning": {stripped, data[:16], "does not start"},
 		"a later packing":    {stripped, append(data[:16:16], 9), "too old"},
 		"cut off":            {stripped, data[:len(data)-1], "unpack samples"},
 		"not compressed":     {stripped, append(data[:17:17], "hello"...), "unpack samples"},
-		"another run":        {&other, data, "of another run"},
-		"fewer rounds":       {&fewer, data, "bytes more of them"},
-		"more rounds":        {&more, data, "end too early"},
-		"samples twice":      {run, data, "samples already"},
+		"another run":        {&other, data, "belong to another run"},
+		"fewer rounds":       {&fewer, data, "extra bytes"},
+		"more rounds":        {&more, data, "end early"},
+		"samples twice":      {run, data, "already has samples"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := samplecodec.Join(tc.run, tc.data); err == nil || !strings.Contains(err.Error(), tc.want) {

@@ -19,8 +19,8 @@ const (
 )
 
 var (
-	errShort  = errors.New("the samples end too early")
-	errSeries = errors.New("a series of samples is not one")
+	errShort  = errors.New("the samples end early")
+	errSeries = errors.New("a series of samples is invalid")
 )
 
 // maxDecimals is the max number of decimals of a clock reading.

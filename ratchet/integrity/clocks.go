@@ -34,7 +34,7 @@ func CheckSampleClock(side, base []measure.CaseRound) string {
 	if own.ratio-spread <= max(1, other.ratio)*(1+agreeShare) || own.samples*(own.ratio-1) < agreeTime {
 		return ""
 	}
-	return fmt.Sprintf("clocks disagree: the samples say %s a run, pawl's own clock outside the process says %s (%.2f times as much, in %d readings)",
+	return fmt.Sprintf("clocks disagree: the samples say %s per run, pawl's own clock outside the process says %s (%.2f times as much, in %d readings)",
 		duration(own.samples), duration(own.samples*own.ratio), own.ratio, own.readings)
 }
 

@@ -62,11 +62,11 @@ const (
 func (l Line) Problem() string {
 	switch {
 	case !(l.Run > 0):
-		return "more runs take no more time on pawl's own clock: they are not made"
+		return "more runs take no more time on pawl's own clock: the runs are not executed"
 	case l.Asking > maxOverheadFixed+maxOverheadRuns*l.Run:
-		return "few runs take much longer than their share on pawl's own clock: time is spent where it does not count (" + duration(l.Asking) + " for asking, " + duration(l.Run) + " a run)"
+		return "few runs take much longer than their share on pawl's own clock: time is spent outside the runs (" + duration(l.Asking) + " per request, " + duration(l.Run) + " per run)"
 	case l.Bent > maxResidual:
-		return "the time of several runs does not grow with their number on pawl's own clock"
+		return "the time of several runs does not grow in proportion to their number on pawl's own clock"
 	default:
 		return ""
 	}

@@ -31,7 +31,7 @@ func Implausible(device gpu.Identity, c measure.Case) string {
 	if len(medians) == 0 || stats.Median(medians) >= floorShare*floor {
 		return ""
 	}
-	return fmt.Sprintf("implausible: %s a run, and %s cannot do the declared work (%.3g flops, %.3g bytes) in less than %s",
+	return fmt.Sprintf("implausible: %s per run, but %s cannot do the declared work (%.3g flops, %.3g bytes) in less than %s",
 		duration(stats.Median(medians)), device.Name, c.Flops, c.Bytes, duration(floor))
 }
 

@@ -93,7 +93,7 @@ func (p *process) close() {
 
 func (p *process) send(line string) error {
 	if p.requests == nil {
-		return errors.New("sending after close")
+		return errors.New("cannot send after close")
 	}
 	if err := p.requests.SetWriteDeadline(time.Now().Add(p.timeout)); err != nil {
 		return err
@@ -113,7 +113,7 @@ func (p *process) message() (map[string]any, error) {
 		return nil, fmt.Errorf("no reply within %v", p.timeout)
 	case err != nil:
 		<-p.afterEnd()
-		return nil, fmt.Errorf("no reply, the harness closed its pipe (%s)", p.statusText())
+		return nil, fmt.Errorf("no reply: the harness closed its pipe (%s)", p.statusText())
 	}
 	var m map[string]any
 	if err := json.Unmarshal(line, &m); err != nil || m == nil {
@@ -128,7 +128,7 @@ func (p *process) exit() (int, error) {
 	case <-p.ended:
 		return p.cmd.ProcessState.ExitCode(), nil
 	case <-time.After(p.grace):
-		return 0, fmt.Errorf("the harness did not end within %v", p.grace)
+		return 0, fmt.Errorf("the harness did not exit within %v", p.grace)
 	}
 }
 

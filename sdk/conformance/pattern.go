@@ -23,13 +23,13 @@ func difference(pattern, got any, at string) string {
 	case map[string]any:
 		object, ok := got.(map[string]any)
 		if !ok {
-			return fmt.Sprintf("%s: want an object, got %s", at, show(got))
+			return fmt.Sprintf("%s: expected an object, got %s", at, show(got))
 		}
 		for _, name := range slices.Sorted(maps.Keys(want)) {
 			value, there := object[name]
 			if want[name] == "<absent>" {
 				if there {
-					return fmt.Sprintf("%s.%s: must not be there, got %s", at, name, show(value))
+					return fmt.Sprintf("%s.%s: must be absent, got %s", at, name, show(value))
 				}
 				continue
 			}
@@ -44,7 +44,7 @@ func difference(pattern, got any, at string) string {
 	case []any:
 		list, ok := got.([]any)
 		if !ok || len(list) != len(want) {
-			return fmt.Sprintf("%s: want a list of %d, got %s", at, len(want), show(got))
+			return fmt.Sprintf("%s: expected a list of %d, got %s", at, len(want), show(got))
 		}
 		for i := range want {
 			if d := difference(want[i], list[i], fmt.Sprintf("%s[%d]", at, i)); d != "" {
@@ -58,7 +58,7 @@ func difference(pattern, got any, at string) string {
 		}
 	}
 	if pattern != got {
-		return fmt.Sprintf("%s: want %s, got %s", at, show(pattern), show(got))
+		return fmt.Sprintf("%s: expected %s, got %s", at, show(pattern), show(got))
 	}
 	return ""
 }
@@ -88,14 +88,14 @@ func byRule(rule, argument string, got any, at string) string {
 		ok = isList && inRange(float64(len(list)), count)
 		for i, value := range list {
 			if ok && !isNumber(value, of, false) {
-				return fmt.Sprintf("%s[%d]: want a number %s, got %s", at, i, of, show(value))
+				return fmt.Sprintf("%s[%d]: expected %s, got %s", at, i, strings.TrimSpace("a number "+of), show(value))
 			}
 		}
 	}
 	if ok {
 		return ""
 	}
-	return fmt.Sprintf("%s: want <%s>, got %s", at, strings.TrimSpace(rule+" "+argument), show(got))
+	return fmt.Sprintf("%s: expected <%s>, got %s", at, strings.TrimSpace(rule+" "+argument), show(got))
 }
 
 func isNumber(got any, bounds string, whole bool) bool {
@@ -146,7 +146,7 @@ func checkPattern(pattern any) error {
 	case string:
 		m := placeholder.FindStringSubmatch(p)
 		if m == nil && strings.HasPrefix(p, "<") {
-			return fmt.Errorf("%q is not a rule: want <any>, <absent>, <bool>, <string>, <list>, <number>, <integer> or <numbers>", p)
+			return fmt.Errorf("%q is not a rule: expected <any>, <absent>, <bool>, <string>, <list>, <number>, <integer> or <numbers>", p)
 		}
 		if m == nil {
 			return nil

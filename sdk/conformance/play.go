@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
 // Test plays every transcript against a harness, each in its own process.
@@ -33,7 +35,7 @@ func Test(t *testing.T, h Harness) {
 func Play(ctx context.Context, h Harness, t Transcript) error {
 	dir, err := os.MkdirTemp("", "conformance")
 	if err != nil {
-		return fmt.Errorf("making a folder for %s: %w", t.Name, err)
+		return fmt.Errorf("cannot create a folder for %s: %w", t.Name, err)
 	}
 	defer os.RemoveAll(dir)
 	p, err := start(ctx, h)
@@ -69,7 +71,7 @@ func (d *dialogue) play(step Step) error {
 		d.sent, d.sentAt = strings.ReplaceAll(*step.Send, "$DIR", d.dir), time.Now()
 		if err := d.process.send(d.sent); err != nil {
 			<-d.process.afterEnd()
-			return fmt.Errorf("sending failed: %w (%s)", err, d.process.statusText())
+			return fmt.Errorf("cannot send: %w (%s)", err, d.process.statusText())
 		}
 	case step.Want != nil:
 		got, err := d.reply()
@@ -78,11 +80,11 @@ func (d *dialogue) play(step Step) error {
 		}
 		d.took = time.Since(d.sentAt)
 		if diff := difference(d.inDir(step.Want), got, ""); diff != "" {
-			return fmt.Errorf("the reply differs at %s\n  want %s\n  got  %s", diff, show(step.Want), show(got))
+			return fmt.Errorf("the reply differs at %s\n  expected %s\n  got      %s", diff, show(step.Want), show(got))
 		}
 	case step.Took != 0:
 		if d.took < step.Took {
-			return fmt.Errorf("the reply came after %v, want at least %v", d.took, step.Took)
+			return fmt.Errorf("the reply came after %v, expected at least %v", d.took, step.Took)
 		}
 	case step.Close:
 		d.process.close()
@@ -98,7 +100,7 @@ func (d *dialogue) play(step Step) error {
 		}
 	case step.None != "":
 		if _, err := os.Stat(filepath.Join(d.dir, step.None)); err == nil {
-			return fmt.Errorf("there is a file %s, which nobody asked for", step.None)
+			return fmt.Errorf("unexpected file %s", step.None)
 		}
 	case step.Exit != nil:
 		status, err := d.process.exit()
@@ -171,15 +173,15 @@ func (d *dialogue) reply() (map[string]any, error) {
 func checkMeasurement(parts map[string][]any, count any) error {
 	samples := len(parts["samples"])
 	if count != float64(samples) {
-		return fmt.Errorf("count is %s, but %d samples came", show(count), samples)
+		return fmt.Errorf("count is %s, but %s arrived", show(count), words.Plural(samples, "sample"))
 	}
 	for clock, values := range parts {
 		if len(values) != samples && len(values) != 0 {
-			return fmt.Errorf("%d samples, but %d values of %s beside them", samples, len(values), clock)
+			return fmt.Errorf("%s, but %s of %s", words.Plural(samples, "sample"), words.Plural(len(values), "value"), clock)
 		}
 	}
 	if i := slices.IndexFunc(parts["samples"], func(v any) bool { n, ok := v.(float64); return !ok || n <= 0 }); i >= 0 {
-		return fmt.Errorf("sample %d is %s: want a number above 0", i, show(parts["samples"][i]))
+		return fmt.Errorf("sample %d is %s: expected a number above 0", i, show(parts["samples"][i]))
 	}
 	return nil
 }

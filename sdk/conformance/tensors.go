@@ -44,7 +44,7 @@ func (t tensor) data() ([]byte, error) {
 		case "I32":
 			b = binary.LittleEndian.AppendUint32(b, uint32(int32(v)))
 		default:
-			return nil, fmt.Errorf("values of %s: write hex", t.DType)
+			return nil, fmt.Errorf("values of %s are not supported: use hex", t.DType)
 		}
 	}
 	return b, nil
@@ -123,17 +123,17 @@ func (f *Tensors) difference(path string) string {
 	var metadata map[string]string
 	if raw, ok := header["__metadata__"]; ok {
 		if err := json.Unmarshal(raw, &metadata); err != nil {
-			return "its metadata: " + err.Error()
+			return "invalid metadata: " + err.Error()
 		}
 		delete(header, "__metadata__")
 	}
 	for key, want := range f.Metadata {
 		if metadata[key] != want {
-			return fmt.Sprintf("metadata %s is %q, want %q", key, metadata[key], want)
+			return fmt.Sprintf("metadata %s is %q, expected %q", key, metadata[key], want)
 		}
 	}
 	if len(header) != len(f.Tensors) {
-		return fmt.Sprintf("it has %d tensors, want %d", len(header), len(f.Tensors))
+		return fmt.Sprintf("it has %d tensors, expected %d", len(header), len(f.Tensors))
 	}
 	for name, want := range f.Tensors {
 		var got stored
@@ -141,14 +141,14 @@ func (f *Tensors) difference(path string) string {
 			return fmt.Sprintf("tensor %s: %v", name, err)
 		}
 		if got.DType != want.DType || !slices.Equal(got.Shape, want.Shape) {
-			return fmt.Sprintf("tensor %s is %s %v, want %s %v", name, got.DType, got.Shape, want.DType, want.Shape)
+			return fmt.Sprintf("tensor %s is %s %v, expected %s %v", name, got.DType, got.Shape, want.DType, want.Shape)
 		}
 		if got.Offsets[0] < 0 || got.Offsets[1] < got.Offsets[0] || got.Offsets[1] > len(data) {
-			return fmt.Sprintf("tensor %s stands at %v of %d bytes", name, got.Offsets, len(data))
+			return fmt.Sprintf("tensor %s has offsets %v, outside the %d bytes of data", name, got.Offsets, len(data))
 		}
 		bytesWant, _ := want.data() // checked by parseTensors
 		if bytesGot := data[got.Offsets[0]:got.Offsets[1]]; want.hasData() && !bytes.Equal(bytesGot, bytesWant) {
-			return fmt.Sprintf("tensor %s holds %.200x, want %.200x", name, bytesGot, bytesWant)
+			return fmt.Sprintf("tensor %s holds %.200x, expected %.200x", name, bytesGot, bytesWant)
 		}
 	}
 	return ""
@@ -156,11 +156,11 @@ func (f *Tensors) difference(path string) string {
 
 func decodeTensors(b []byte) (map[string]json.RawMessage, []byte, error) {
 	if len(b) < 8 {
-		return nil, nil, errors.New("it is too short for a safetensors file")
+		return nil, nil, errors.New("too short for a safetensors file")
 	}
 	n := binary.LittleEndian.Uint64(b)
 	if n > uint64(len(b)-8) || n%8 != 0 {
-		return nil, nil, fmt.Errorf("its header has %d bytes of %d: want a multiple of 8", n, len(b)-8)
+		return nil, nil, fmt.Errorf("its header has %d bytes of %d: expected a multiple of 8", n, len(b)-8)
 	}
 	var header map[string]json.RawMessage
 	err := json.Unmarshal(b[8:8+n], &header)

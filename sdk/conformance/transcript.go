@@ -42,13 +42,13 @@ const AnyFailure = -1
 func Transcripts() ([]Transcript, error) {
 	names, err := transcripts.ReadDir("transcripts")
 	if err != nil {
-		return nil, fmt.Errorf("reading the embedded transcripts: %w", err)
+		return nil, fmt.Errorf("cannot read the embedded transcripts: %w", err)
 	}
 	var all []Transcript
 	for _, name := range names {
 		text, err := transcripts.Open(path.Join("transcripts", name.Name()))
 		if err != nil {
-			return nil, fmt.Errorf("reading the embedded transcripts: %w", err)
+			return nil, fmt.Errorf("cannot read the embedded transcripts: %w", err)
 		}
 		t, err := Parse(name.Name(), text)
 		if err != nil {
@@ -102,7 +102,7 @@ func parseStep(text string) (Step, error) {
 	case "took":
 		took, err := time.ParseDuration(rest)
 		if err != nil || took <= 0 {
-			return Step{}, fmt.Errorf("%q is not a time such as 30ms", rest)
+			return Step{}, fmt.Errorf("%q is not a duration such as 30ms", rest)
 		}
 		return Step{Took: took}, nil
 	case "close":
@@ -120,11 +120,11 @@ func parseStep(text string) (Step, error) {
 		if rest != "failure" {
 			var err error
 			if status, err = strconv.Atoi(rest); err != nil || status < 0 || status > 255 {
-				return Step{}, fmt.Errorf("%q is not an exit status: want 0 to 255, or failure", rest)
+				return Step{}, fmt.Errorf("%q is not an exit status: expected 0 to 255, or failure", rest)
 			}
 		}
 		return Step{Exit: &status}, nil
 	default:
-		return Step{}, fmt.Errorf("a line begins with one of > < took close exit write read none #, not with %q", word)
+		return Step{}, fmt.Errorf("a line must start with one of > < took close exit write read none #, not with %q", word)
 	}
 }

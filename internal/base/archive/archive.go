@@ -48,7 +48,7 @@ type Manifest struct {
 func (m Manifest) Has(name string) bool { _, ok := m.Files[name]; return ok }
 
 // ErrRejected is wrapped by the error for an archive that no honest sender makes.
-var ErrRejected = errors.New("the archive is refused")
+var ErrRejected = errors.New("the archive is rejected")
 
 func reject(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrRejected, fmt.Errorf(format, args...))
@@ -60,7 +60,7 @@ func Unpack(archive io.ReaderAt, size int64, into *os.Root, l Limits) (Manifest,
 	list := &limitedReaderAt{from: archive, left: l.Directory + endOfArchive}
 	z, err := zip.NewReader(list, size)
 	if err != nil {
-		return Manifest{}, reject("its list of files cannot be read: %w", err)
+		return Manifest{}, reject("cannot read its list of files: %w", err)
 	}
 	list.left = -1 // the directory is read; from here on each file has its own limit
 	if len(z.File) > l.Entries {
@@ -102,7 +102,7 @@ func Unpack(archive io.ReaderAt, size int64, into *os.Root, l Limits) (Manifest,
 func Open(dir string, into *os.Root, l Limits) (Manifest, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return Manifest{}, fmt.Errorf("open results: %w", err)
+		return Manifest{}, fmt.Errorf("cannot open results: %w", err)
 	}
 	defer root.Close()
 	m := Manifest{Files: map[string]int64{}}
@@ -112,18 +112,18 @@ func Open(dir string, into *os.Root, l Limits) (Manifest, error) {
 			continue
 		}
 		if err != nil {
-			return Manifest{}, fmt.Errorf("open results: %w", err)
+			return Manifest{}, fmt.Errorf("cannot open results: %w", err)
 		}
 		if !info.Mode().IsRegular() {
-			return Manifest{}, reject("%s is no regular file (%s)", want.Name, info.Mode().Type())
+			return Manifest{}, reject("%s is not a regular file (%s)", want.Name, info.Mode().Type())
 		}
 		content, err := root.Open(want.Name)
 		if err != nil {
-			return Manifest{}, fmt.Errorf("open results: %w", err)
+			return Manifest{}, fmt.Errorf("cannot open results: %w", err)
 		}
 		if now, err := content.Stat(); err != nil || !os.SameFile(info, now) {
 			content.Close()
-			return Manifest{}, reject("%s became another file while it was opened", want.Name)
+			return Manifest{}, reject("%s was replaced while it was opened", want.Name)
 		}
 		if err := errors.Join(m.copyFile(content, into, want, l.Total), content.Close()); err != nil {
 			return Manifest{}, err
@@ -144,11 +144,11 @@ func (l Limits) want(name string) (WantedFile, bool) {
 func (m *Manifest) copyFile(content io.Reader, into *os.Root, want WantedFile, total int64) error {
 	out, err := into.OpenFile(want.Name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return fmt.Errorf("keep %s: %w", want.Name, err)
+		return fmt.Errorf("cannot store %s: %w", want.Name, err)
 	}
 	n, err := io.Copy(out, io.LimitReader(content, want.Most+1))
 	if err := out.Close(); err != nil {
-		return fmt.Errorf("keep %s: %w", want.Name, err)
+		return fmt.Errorf("cannot store %s: %w", want.Name, err)
 	}
 	for _, size := range m.Files {
 		total -= size
@@ -157,7 +157,7 @@ func (m *Manifest) copyFile(content io.Reader, into *os.Root, want WantedFile, t
 	case n > want.Most:
 		return reject("%s has more than %d bytes", want.Name, want.Most)
 	case n > total:
-		return reject("its files together are too large (%s is where it ends)", want.Name)
+		return reject("its files together are too large (the limit is reached at %s)", want.Name)
 	case err != nil:
 		return reject("%s: %w", want.Name, err)
 	}

@@ -31,7 +31,7 @@ func CheckJSON(r io.Reader, l JSONLimits) error {
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		err = reject("there is more behind its end")
+		err = reject("there is more after its end")
 	}
 	if m.problem != "" {
 		return reject("%s", m.problem)
@@ -43,7 +43,7 @@ func (l JSONLimits) count(d *jsontext.Decoder) error {
 	for {
 		token, err := d.ReadToken()
 		if err != nil {
-			return reject("it is no JSON: %.200s", err.Error())
+			return reject("it is not JSON: %.200s", err.Error())
 		}
 		switch token.Kind() { //nolint:exhaustive // other tokens are not limited
 		case '{', '[':
@@ -55,11 +55,11 @@ func (l JSONLimits) count(d *jsontext.Decoder) error {
 		}
 		switch {
 		case d.StackDepth() > l.Depth:
-			return reject("it is deeper than %d", l.Depth)
+			return reject("it is nested deeper than %d", l.Depth)
 		case l.Lists < 0:
 			return reject("it has too many objects and arrays")
 		case l.Strings < 0:
-			return reject("it has too many texts")
+			return reject("it has too many strings")
 		case l.Numbers < 0:
 			return reject("it has too many numbers")
 		case d.StackDepth() == 0:
@@ -115,6 +115,6 @@ func (m *meter) add(c byte) {
 		m.run = 0
 	}
 	if m.run > m.longest {
-		m.problem = fmt.Sprintf("a word of it has more than %d bytes", m.longest)
+		m.problem = fmt.Sprintf("one of its tokens has more than %d bytes", m.longest)
 	}
 }

@@ -35,11 +35,11 @@ func (n *names) add(name string, mode fs.FileMode) error {
 	path, folder := strings.CutSuffix(name, "/")
 	switch kind := mode.Type(); {
 	case kind != 0 && kind != fs.ModeDir:
-		return reject("%q is no regular file (%s)", short, kind)
+		return reject("%q is not a regular file (%s)", short, kind)
 	case folder != (kind == fs.ModeDir):
-		return reject("%q is a folder by its name or by its kind, but not by both", short)
+		return reject("%q is a folder by its name or by its type, but not by both", short)
 	case n.seen[path]:
-		return reject("%q is there twice", short)
+		return reject("%q is in it twice", short)
 	}
 	n.seen[path] = true
 	first, _, deeper := strings.Cut(path, "/")
@@ -47,7 +47,7 @@ func (n *names) add(name string, mode fs.FileMode) error {
 	switch {
 	case !ok:
 	case first != wanted:
-		return reject("%q differs from %s by the size of letters only", short, wanted)
+		return reject("%q differs from %s only in letter case", short, wanted)
 	case folder || deeper:
 		return reject("%s is a folder", wanted)
 	}
@@ -65,15 +65,15 @@ func badName(name string) string {
 	case !utf8.ValidString(name):
 		return "is not UTF-8"
 	case strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return "has letters nobody sees"
+		return "has unprintable characters"
 	case strings.Contains(name, "\\"):
 		return "has a backslash"
 	case !fs.ValidPath(path) || path == ".":
-		return "leads elsewhere"
+		return "is not a valid relative path"
 	case len(path) >= 2 && path[1] == ':':
-		return "begins with a drive"
+		return "starts with a drive letter"
 	case strings.Count(path, "/") >= maxDepth:
-		return "is too deep"
+		return "is nested too deeply"
 	}
 	return ""
 }
@@ -85,9 +85,9 @@ func checkEntry(f *zip.File) error {
 	case f.Flags&1 != 0:
 		return reject("%q is encrypted", name)
 	case f.Method != zip.Store && f.Method != zip.Deflate:
-		return reject("%q is packed by method %d", name, f.Method)
+		return reject("%q is compressed with method %d, which is not supported", name, f.Method)
 	case f.UncompressedSize64 > ratioFrom && f.UncompressedSize64/maxRatio > f.CompressedSize64:
-		return reject("%q says that it unpacks to %d bytes from %d", name, f.UncompressedSize64, f.CompressedSize64)
+		return reject("%q claims to unpack to %d bytes from %d", name, f.UncompressedSize64, f.CompressedSize64)
 	}
 	return nil
 }
@@ -103,17 +103,17 @@ func checkOverlap(files []*zip.File, size int64) error {
 	for _, f := range files {
 		from, err := f.DataOffset()
 		if err != nil {
-			return reject("%.80q has no beginning: %w", f.Name, err)
+			return reject("cannot find the start of %.80q: %w", f.Name, err)
 		}
 		if f.CompressedSize64 > uint64(size) || from > size-int64(f.CompressedSize64) {
-			return reject("%.80q ends behind the end of the archive", f.Name)
+			return reject("%.80q ends after the end of the archive", f.Name)
 		}
 		spans = append(spans, span{from, from + int64(f.CompressedSize64), f.Name})
 	}
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
 	for i := 1; i < len(spans); i++ {
 		if spans[i].from < spans[i-1].to || spans[i].from == spans[i-1].from {
-			return reject("%.80q and %.80q share bytes", spans[i-1].name, spans[i].name)
+			return reject("%.80q and %.80q overlap", spans[i-1].name, spans[i].name)
 		}
 	}
 	return nil
@@ -130,7 +130,7 @@ type limitedReaderAt struct {
 	left int64 // negative means no limit
 }
 
-var errDirectoryTooLong = errors.New("it is longer than any list of results")
+var errDirectoryTooLong = errors.New("it is too long for a list of results")
 
 func (f *limitedReaderAt) ReadAt(p []byte, at int64) (int, error) {
 	if f.left < 0 {

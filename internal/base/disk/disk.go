@@ -4,19 +4,25 @@ package disk
 import (
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
 
-// WriteAtomic writes a file atomically and durably: readers see all of it or none of it.
+// WriteAtomic writes a file that everyone may read atomically and durably: readers see all of it or none of it.
 func WriteAtomic(path string, text []byte) error {
+	return Replace(path, 0o644, func(w io.Writer) error { _, err := w.Write(text); return err })
+}
+
+// Replace writes a file atomically and durably. If write fails, the old file stays.
+func Replace(path string, mode fs.FileMode, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name()) // fails after the rename
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
+	if err := errors.Join(write(f), f.Chmod(mode), f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	if err := os.Rename(f.Name(), path); err != nil {
@@ -29,7 +35,7 @@ func WriteAtomic(path string, text []byte) error {
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
-		return fmt.Errorf("sync folder: %w", err)
+		return fmt.Errorf("cannot sync the folder: %w", err)
 	}
 	return errors.Join(d.Sync(), d.Close())
 }

@@ -51,6 +51,6 @@ func TestNamesAndPlacesAgree(t *testing.T) {
 	names := failpoint.Names()
 	slices.Sort(names)
 	if len(slices.Compact(names)) != len(failpoint.Names()) {
-		t.Error("a name is there twice")
+		t.Error("a name occurs twice")
 	}
 }

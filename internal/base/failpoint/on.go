@@ -49,7 +49,7 @@ func At(name string) {
 		_ = os.Rename(file, file+".fired") // signals to the test that the failpoint was reached
 	}
 	if err := syscall.Kill(o.pid, syscall.SIGKILL); err != nil {
-		fmt.Fprintf(os.Stderr, "failpoint %s: killing %d: %v\n", name, o.pid, err)
+		fmt.Fprintf(os.Stderr, "failpoint %s: cannot kill %d: %v\n", name, o.pid, err)
 	}
 	if o.pid == os.Getpid() {
 		select {} // the kill takes effect in a moment
@@ -75,11 +75,11 @@ func parse(text, postgres string, self int) (order, error) {
 	}
 	parts := strings.Split(text, ":")
 	if len(parts) != 3 || !slices.Contains(names, parts[0]) {
-		return order{}, fmt.Errorf("PAWLD_FAILPOINT=%q: want NAME:N:self or NAME:N:postgres, with a name of failpoint.Names", text)
+		return order{}, fmt.Errorf("PAWLD_FAILPOINT=%q: must be NAME:N:self or NAME:N:postgres, with a name of failpoint.Names", text)
 	}
 	nth, err := strconv.ParseInt(parts[1], 10, 64)
 	if err != nil || nth < 1 {
-		return order{}, fmt.Errorf("PAWLD_FAILPOINT=%q: the passing is a number from 1", text)
+		return order{}, fmt.Errorf("PAWLD_FAILPOINT=%q: N must be a number from 1", text)
 	}
 	switch parts[2] {
 	case "self":
@@ -87,9 +87,9 @@ func parse(text, postgres string, self int) (order, error) {
 	case "postgres":
 		pid, err := strconv.Atoi(postgres)
 		if err != nil || pid < 2 {
-			return order{}, fmt.Errorf("PAWLD_FAILPOINT_PID=%q: want the process of the database", postgres)
+			return order{}, fmt.Errorf("PAWLD_FAILPOINT_PID=%q: must be the process ID of the database", postgres)
 		}
 		return order{parts[0], nth, pid}, nil
 	}
-	return order{}, fmt.Errorf("PAWLD_FAILPOINT=%q: kill self or postgres", text)
+	return order{}, fmt.Errorf("PAWLD_FAILPOINT=%q: the target must be self or postgres", text)
 }

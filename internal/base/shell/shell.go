@@ -49,7 +49,7 @@ func direct(line string) string {
 // Kill kills the process group of a started command.
 func Kill(cmd *exec.Cmd) error {
 	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
-		return fmt.Errorf("kill %s: %w", cmd.Path, err)
+		return fmt.Errorf("cannot kill %s: %w", cmd.Path, err)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func Times(few, many int) int {
 func NightlyOnly(t testing.TB) {
 	t.Helper()
 	if !Nightly() {
-		t.Skip("runs at night: make nightly")
+		t.Skip("nightly test: run `make nightly`")
 	}
 }
 

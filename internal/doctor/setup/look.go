@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/shell"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -27,7 +28,7 @@ func (l *planner) programs() {
 			i = l.withoutToolkit(i)
 		}
 		if i.State == Missing && strings.Contains(n.Program, "/") {
-			i.Note = "it is a file of the suite's own: correct the command, or make it"
+			i.Note = "it is a file of the suite: correct the command, or create the file"
 		}
 		l.add(i)
 	}
@@ -35,14 +36,15 @@ func (l *planner) programs() {
 
 // withoutToolkit adds where the CUDA toolkit is, or how to get it.
 func (l *planner) withoutToolkit(i Item) Item {
-	if at := lastMatch(l.Root, "usr/local/cuda/bin/nvcc", "usr/local/cuda-*/bin/nvcc"); at != "" {
+	if at := shell.NewestMatch(l.Root, "usr/local/cuda/bin/nvcc", "usr/local/cuda-*/bin/nvcc"); at != "" {
+		at = "/" + at
 		i.State, i.At, i.packages = Misconfigured, at, nil
 		i.ByHand = true
 		i.Fix = []Command{{Line: fmt.Sprintf("export PATH=%s:$PATH", filepath.Dir(at))}}
-		i.Note = "it is installed, and not on the search path"
+		i.Note = "it is installed, but not on the search path"
 		return i
 	}
-	i.Note = "about 5 GB; Debian keeps it in non-free and contrib, Ubuntu in multiverse. NVIDIA's own repository has newer ones, which GPUs newer than the system need"
+	i.Note = "about 5 GB; it is in non-free and contrib on Debian, in multiverse on Ubuntu. NVIDIA's own repository has newer versions, which GPUs newer than the system need"
 	return i
 }
 
@@ -54,7 +56,7 @@ func (l *planner) optionalTools(ctx context.Context) {
 	}
 	for _, tool := range []struct{ name, why string }{
 		{"ninja", "CMake and PyTorch build faster with it"},
-		{"ccache", "what was compiled before is not compiled again: the base and the change share most files"},
+		{"ccache", "files that were compiled before are not compiled again: the base and the change share most files"},
 	} {
 		if !l.has(tool.name) {
 			l.add(l.program(tool.name, l.search(), false, tool.why))
@@ -74,7 +76,7 @@ func (l *planner) sandbox(ctx context.Context) {
 	if !required && !modes["auto"] {
 		return
 	}
-	why := "builds of code that is not one's own, such as a fork's pull request, run in a sandbox"
+	why := "builds of untrusted code, such as a pull request from a fork, run in a sandbox"
 	switch {
 	case untrusted != "":
 		why = "builds run in a sandbox: " + untrusted
@@ -129,7 +131,7 @@ func (l *planner) python(ctx context.Context) {
 		for _, script := range build.Programs(l.Dir, u.line) {
 			text := build.SmallFile(filepath.Join(l.Dir, script))
 			for _, name := range imported(text) {
-				l.module(ctx, python, name, fmt.Sprintf("%s imports it, which is the suite's %s", script, u.what))
+				l.module(ctx, python, name, fmt.Sprintf("%s, the suite's %s, imports it", script, u.what))
 			}
 		}
 	}
@@ -194,7 +196,7 @@ func (l *planner) module(ctx context.Context, python, name, why string) {
 			i.Fix = []Command{{Line: python + " -m pip install " + pip}}
 		}
 		if name == "torch" {
-			i.Note = "the system's package is for CPUs; for a GPU take it from pip, in a virtual environment"
+			i.Note = "the system's package is for CPUs; for a GPU, install it with pip in a virtual environment"
 		}
 	}
 	l.add(i)

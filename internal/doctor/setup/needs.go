@@ -60,7 +60,7 @@ func Needs(s *suite.Suite, dir, path string) []Need {
 	for _, name := range build.Named(dir, Commands(s)...) {
 		in := SearchOf(dir, path, variants[0].Build.Env)
 		if _, found := in.Find(name); slices.Contains(tellingTools, name) || found && slices.Contains(compilers, name) {
-			add(Need{name, in, false, "the files of the build name it"})
+			add(Need{name, in, false, "the build files mention it"})
 		}
 	}
 	return list

@@ -44,18 +44,18 @@ func (l *planner) withoutDriver(i Item) Item {
 	_, container := fs.Stat(l.Root, ".dockerenv")
 	switch {
 	case container == nil:
-		i.Note += "; in a container the host's driver serves: docker run --gpus all"
+		i.Note += "; a container uses the host's driver: docker run --gpus all"
 	case !l.hasCard():
-		i.Note += "; no PCI device of NVIDIA's is in this machine"
+		i.Note += "; this machine has no NVIDIA PCI device"
 	case l.system.family == debian:
-		i.Note += "; Debian keeps it in non-free. A restart follows"
+		i.Note += "; on Debian it is in non-free. A restart is required"
 		i.packages = []string{"nvidia-driver"}
 		if text, err := fs.ReadFile(l.Root, "etc/os-release"); err == nil && strings.Contains(string(text), "ID=ubuntu") {
 			i.packages = nil
 			i.Fix = []Command{{Line: "ubuntu-drivers install", Root: true}}
 		}
 	default:
-		i.Note += "; install the driver of your distribution"
+		i.Note += "; install the driver package of your distribution"
 	}
 	return i
 }
@@ -81,16 +81,6 @@ func (l *planner) persistence(id gpu.Identity, state gpu.State) {
 	l.add(i)
 }
 
-// lastMatch returns the last file of the first pattern with a match.
-func lastMatch(root fs.FS, patterns ...string) string {
-	for _, pattern := range patterns {
-		if found, _ := fs.Glob(root, pattern); len(found) > 0 { // fails only on a bad pattern
-			return "/" + found[len(found)-1]
-		}
-	}
-	return ""
-}
-
 // profiler adds ncu, and whether it may read the GPU's counters.
 func (l *planner) profiler() {
 	i := Item{Name: "ncu", State: Missing, Why: "profiles explain why a kernel is slow"}
@@ -112,9 +102,9 @@ func (l *planner) profiler() {
 		c.State, c.ByHand = Misconfigured, true
 		if l.trusted() {
 			c.Fix = []Command{{Line: "sh -c 'echo options nvidia NVreg_RestrictProfilingToAdminUsers=0 > /etc/modprobe.d/nvidia-profiling.conf'", Root: true}}
-			c.Note = "only root may, or run pawl profile with sudo. The command lets everybody after a restart, who can then observe others' work on the GPU (CVE-2018-6260): not on a machine that runs strangers' code"
+			c.Note = "only root may read them; run pawl profile with sudo. After a restart, the command allows every user, who can then observe the work of other users on the GPU (CVE-2018-6260): do not use it on a machine that runs untrusted code"
 		} else {
-			c.Note = "only root may, and that is right on a machine that runs strangers' code: profile elsewhere"
+			c.Note = "only root may read them, which is right on a machine that runs untrusted code: profile on another machine"
 		}
 	}
 	l.add(c)

@@ -45,7 +45,7 @@ func TestNVIDIA(t *testing.T) {
 		"counters, and strangers": {
 			trust: "trust: self-timed\n", files: adminOnly,
 			want: map[string]string{"counters": "unset, optional (by hand)"},
-			note: "profile elsewhere",
+			note: "profile on another machine",
 		},
 		"a profiler beside the search path": {
 			files: map[string]string{"usr/local/cuda-12.6/bin/ncu": ""},

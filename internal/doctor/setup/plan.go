@@ -88,7 +88,7 @@ func Look(ctx context.Context, o Options) (Plan, error) {
 	l.system = SystemOf(l.Root)
 	var err error
 	if l.inventory, err = l.Devices(ctx); err != nil {
-		return Plan{}, fmt.Errorf("look at this machine: %w", err)
+		return Plan{}, fmt.Errorf("cannot examine this machine: %w", err)
 	}
 	l.versions = map[string]string{}
 	for _, t := range build.Toolchain(ctx, l.Dir, append(Commands(l.Suite), "ninja", "ccache", "cmake")...) {
@@ -140,7 +140,7 @@ func (l *planner) program(name string, in shell.Search, required bool, why strin
 	if p := l.system.Package(name); p != "" {
 		i.packages = []string{p}
 	} else {
-		i.Note = "no package is known that brings it: install it by hand, so that it is found on the search path"
+		i.Note = "no package for it is known: install it by hand, on the search path"
 	}
 	return i
 }

@@ -19,16 +19,16 @@ type RunError struct {
 }
 
 func (e *RunError) Error() string {
-	s := fmt.Sprintf("%s: %v\n  the commands after it were not run: fix that, then run pawl setup again; it continues from there", e.Command.Line, e.Err)
+	s := fmt.Sprintf("%s: %v\n  the remaining commands were not run: fix this, then run `pawl doctor --fix` again; it continues from there", e.Command.Line, e.Err)
 	if e.Command.Root && errors.Is(e.Err, errNoSudo) {
-		s = fmt.Sprintf("%s: %v\n  run it as root, then pawl setup again", e.Command.Line, e.Err)
+		s = fmt.Sprintf("%s: %v\n  run it as root, then run `pawl doctor --fix` again", e.Command.Line, e.Err)
 	}
 	return s
 }
 
 func (e *RunError) Unwrap() error { return e.Err }
 
-var errNoSudo = errors.New("there is no sudo here")
+var errNoSudo = errors.New("sudo is not installed")
 
 // Streams are the standard streams of commands; the user types a password for sudo there.
 type Streams struct {

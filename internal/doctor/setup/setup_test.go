@@ -95,7 +95,7 @@ func TestLook(t *testing.T) {
 	on := func(release string) map[string]string { return map[string]string{"etc/os-release": release} }
 	for name, test := range map[string]struct {
 		machine
-		want     map[string]string // item to what is told of it; empty when it is no item
+		want     map[string]string // item to its text; empty if there is no such item
 		commands []string
 		ready    bool
 	}{
@@ -315,7 +315,7 @@ func TestRun(t *testing.T) {
 		shown = append(shown, c.Line)
 	})
 	e, ok := errors.AsType[*setup.RunError](err)
-	if !ok || e.Command != commands[1] || len(e.Left) != 1 || !strings.Contains(e.Error(), "the commands after it were not run") {
+	if !ok || e.Command != commands[1] || len(e.Left) != 1 || !strings.Contains(e.Error(), "the remaining commands were not run") {
 		t.Errorf("got %v", err)
 	}
 	if said, _ := os.ReadFile(file); string(said) != "one\n" || out.String() != "two\n" || len(shown) != 2 {

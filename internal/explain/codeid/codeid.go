@@ -33,7 +33,7 @@ func Of(ctx context.Context, files []string) ([]measure.CodeDigest, error) {
 		if cuda.HasCode(file) {
 			cubins, err := cuda.Cubins(ctx, file)
 			if err != nil {
-				return nil, fmt.Errorf("identify the code of %s: %w", file, err)
+				return nil, fmt.Errorf("cannot identify the code of %s: %w", file, err)
 			}
 			for _, c := range cubins {
 				for _, k := range c.Kernels {
@@ -43,7 +43,7 @@ func Of(ctx context.Context, files []string) ([]measure.CodeDigest, error) {
 			}
 		}
 		if err := all.host(ctx, file); err != nil {
-			return nil, fmt.Errorf("identify the code of %s: %w", file, err)
+			return nil, fmt.Errorf("cannot identify the code of %s: %w", file, err)
 		}
 	}
 	return all.digests(ctx), nil

@@ -58,22 +58,22 @@ func TestKernels(t *testing.T) {
 		"a comment": {
 			text:    "// why\n\n" + kernels,
 			want:    codediff.Changes{Same: []string{"fill", "scale<64>", "shift"}},
-			reading: "no function changed: all 3 are the same machine code",
+			reading: "no function changed: all 3 have identical machine code",
 		},
 		"line information": {
 			text: kernels, flags: []string{"-lineinfo"},
 			want:    codediff.Changes{Same: []string{"fill", "scale<64>", "shift"}},
-			reading: "no function changed: all 3 are the same machine code",
+			reading: "no function changed: all 3 have identical machine code",
 		},
 		"one kernel": {
 			text:    strings.Replace(kernels, "+= 1;", "+= 2;", 1),
 			want:    codediff.Changes{Same: []string{"fill", "scale<64>"}, Changed: []string{"shift"}},
-			reading: "only shift changed; 2 others are the same machine code",
+			reading: "only shift changed; 2 others have identical machine code",
 		},
 		"another instantiation": {
 			text:    strings.Replace(kernels, "scale<64>", "scale<32>", 1),
 			want:    codediff.Changes{Same: []string{"fill", "shift"}, New: []string{"scale<32>"}, Removed: []string{"scale<64>"}},
-			reading: "only scale<32> is new; scale<64> is gone; 2 others are the same machine code",
+			reading: "only scale<32> is new; scale<64> is gone; 2 others have identical machine code",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -149,14 +149,14 @@ func TestChangesAreSaid(t *testing.T) {
 	for want, c := range map[string]codediff.Changes{
 		"":                              {},
 		"a, b, c, d and 2 more changed": {Changed: many},
-		"only k changed; 1 other is the same machine code":  {Changed: []string{"k"}, Same: []string{"o"}},
-		"only k is new; 6 others are the same machine code": {New: []string{"k"}, Same: many},
-		"b, c, literal constants, pawl_a and 2 more changed; 1 other is the same machine code": {
+		"only k changed; 1 other has identical machine code":  {Changed: []string{"k"}, Same: []string{"o"}},
+		"only k is new; 6 others have identical machine code": {New: []string{"k"}, Same: many},
+		"b, c, literal constants, pawl_a and 2 more changed; 1 other has identical machine code": {
 			Changed: []string{"(data)", "b", "c", "pawl_a", "pawli_b", "pawli_c"}, Same: []string{"o"},
 		},
-		"only k, l are gone; 1 other is the same machine code":       {Removed: []string{"k", "l"}, Same: []string{"o"}},
-		"no function changed: all 6 are the same machine code":       {Same: many},
-		"only a changed; b is new; 1 other is the same machine code": {Changed: []string{"a"}, New: []string{"b"}, Same: []string{"o"}},
+		"only k, l are gone; 1 other has identical machine code":       {Removed: []string{"k", "l"}, Same: []string{"o"}},
+		"no function changed: all 6 have identical machine code":       {Same: many},
+		"only a changed; b is new; 1 other has identical machine code": {Changed: []string{"a"}, New: []string{"b"}, Same: []string{"o"}},
 	} {
 		if got := c.String(); got != want {
 			t.Errorf("%q, want %q", got, want)

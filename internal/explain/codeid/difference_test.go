@@ -62,8 +62,8 @@ func TestLoadsOfRealKernelsAreToldApart(t *testing.T) {
 		before, after diagnose.Subject
 		want          string
 	}{
-		{wide, narrow, "30 % slower (130 us, was 100 us): loads are 4 bytes wide, were 16"},
-		{narrow, wide, "23 % less time (100 us, was 130 us): loads are 16 bytes wide, were 4"},
+		{wide, narrow, "30.0 % slower (130 us, was 100 us): loads are 4 bytes wide (was 16)"},
+		{narrow, wide, "23.1 % faster (100 us, was 130 us): loads are 16 bytes wide (was 4)"},
 	} {
 		d, err := diagnose.Compare(c.before, c.after)
 		if err != nil {
@@ -78,7 +78,7 @@ func TestLoadsOfRealKernelsAreToldApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !d.Identical || !strings.Contains(d.Sentence, "the machine code is identical: look at clocks, data or the machine") {
+	if !d.Identical || !strings.Contains(d.Sentence, "the machine code is identical: check the clocks, the data and the machine") {
 		t.Errorf("%s", d.Sentence)
 	}
 }

@@ -29,7 +29,7 @@ func Mixes(ctx context.Context, files, names []string) ([]profile.Function, erro
 	mixes := map[[2]string]measure.Mix{}
 	for _, file := range files {
 		if err := mixesOf(ctx, file, mixes); err != nil {
-			return nil, fmt.Errorf("count the instructions of %s: %w", file, err)
+			return nil, fmt.Errorf("cannot count the instructions of %s: %w", file, err)
 		}
 	}
 	list := make([]profile.Function, len(digests))

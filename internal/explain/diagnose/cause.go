@@ -92,7 +92,7 @@ func readCause(data []byte) (*cause, error) {
 		return nil, err
 	}
 	if c.Name == "" || c.Title == "" || !slices.Contains(kinds, c.Kind) || len(c.When) == 0 || len(c.Slower) == 0 || len(c.Faster) == 0 || len(c.Chain) == 0 {
-		return nil, fmt.Errorf("%q lacks a title, a kind (%s), when, slower, faster or chain", c.Name, strings.Join(kinds, ", "))
+		return nil, fmt.Errorf("%q must have a title, a kind (%s), when, slower, faster and chain", c.Name, strings.Join(kinds, ", "))
 	}
 	units := causeUnits()
 	for _, source := range c.When {
@@ -121,7 +121,7 @@ func readCause(data []byte) (*cause, error) {
 	for _, step := range c.Chain {
 		name, way, _ := strings.Cut(step, " ")
 		if _, known := units["slow_"+name]; !known || way != "" && way != "up" && way != "down" {
-			return nil, fmt.Errorf("chain: %q is no quantity with up, down or nothing", step)
+			return nil, fmt.Errorf("chain: %q must be a quantity, optionally followed by up or down", step)
 		}
 	}
 	return c, nil
@@ -149,7 +149,7 @@ func compileCause(source string, units map[string]string) (*expr.Expr, error) {
 	}
 	for _, v := range e.Variables() {
 		if _, known := units[v.Name]; !known {
-			return nil, fmt.Errorf("%q: there is no quantity %q", source, v.Name)
+			return nil, fmt.Errorf("%q: unknown quantity %q", source, v.Name)
 		}
 	}
 	return e, nil
@@ -165,7 +165,7 @@ func causeTemplate(text string, units map[string]string) (template, error) {
 		}
 		inside, rest, closed := strings.Cut(after, "}")
 		if !closed {
-			return nil, fmt.Errorf("%q: a { without its }", after)
+			return nil, fmt.Errorf("%q: { is not closed", after)
 		}
 		source, unit, given := strings.Cut(inside, "|")
 		source = strings.TrimSpace(source)

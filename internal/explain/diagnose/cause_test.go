@@ -142,11 +142,11 @@ func TestProfilerSeesNoChange(t *testing.T) {
 		return Subject{Profile: &profile.Profile{Subject: profile.Subject{Nanoseconds: ns}}, Facts: profile.Facts{"time_ns": profiled, "registers": 32}}
 	}
 	d, err := Compare(side(100, 90), side(130, 90.5))
-	if err != nil || !strings.HasPrefix(d.Sentence, "30 % slower (130 ns, was 100 ns): under the profiler both take the same time") {
+	if err != nil || !strings.HasPrefix(d.Sentence, "30.0 % slower (130 ns, was 100 ns): under the profiler both take the same time") {
 		t.Errorf("%v %+v", err, d)
 	}
 	d, err = Compare(side(100, 90), side(130, 120))
-	if err != nil || !strings.Contains(d.Sentence, "nothing that this profile measures explains it") {
+	if err != nil || !strings.Contains(d.Sentence, "nothing in this profile explains it") {
 		t.Errorf("%v %+v", err, d)
 	}
 }

@@ -89,7 +89,7 @@ func (r *reader) complete(n *yaml.Node, x *Rule) {
 		quiet = quiet || v.want == silent
 	}
 	if len(x.tests) > 0 && (!fires || !quiet) {
-		r.fail(n, "", "the tests of a rule have one in which it speaks and one in which it is silent")
+		r.fail(n, "", "the tests must include one in which the rule speaks and one in which it is silent")
 	}
 }
 
@@ -105,7 +105,7 @@ func hasKey(n *yaml.Node, key string) bool {
 func (r *reader) short(n *yaml.Node, what string) string {
 	s := r.text(n, what)
 	if len(s) > maxText {
-		r.fail(n, "", "%s has %d bytes, the limit is %d", what, len(s), maxText)
+		r.fail(n, "", "%s has %d bytes; the limit is %d", what, len(s), maxText)
 		return ""
 	}
 	return s
@@ -114,7 +114,7 @@ func (r *reader) short(n *yaml.Node, what string) string {
 func (r *reader) id(n *yaml.Node) string {
 	s := r.text(n, "id")
 	if s != "" && (len(s) > 60 || !ruleID.MatchString(s)) {
-		r.fail(n, "small letters, digits and dashes", "%.60q cannot be the id of a rule", s)
+		r.fail(n, "use lowercase letters, digits and dashes", "%.60q is not a valid rule id", s)
 		return ""
 	}
 	return s
@@ -130,7 +130,7 @@ func (r *reader) class(n *yaml.Node) Bottleneck {
 		words[i] = string(w)
 	}
 	if s != "" {
-		r.fail(n, "known: "+strings.Join(words, ", "), "class cannot be %.40q", s)
+		r.fail(n, "known: "+strings.Join(words, ", "), "unknown class %.40q", s)
 	}
 	return ""
 }
@@ -174,11 +174,11 @@ func (r *reader) clue(n *yaml.Node) evidenceRule {
 	text := r.text(n, "evidence")
 	m := clueForm.FindStringSubmatch(text)
 	if m == nil {
-		r.fail(n, "write dram_pct >= 60", "evidence is a quantity, and perhaps what it is compared with")
+		r.fail(n, "for example dram_pct >= 60", "evidence must be a quantity, optionally compared with a value")
 		return evidenceRule{}
 	}
 	if _, ok := quantity(m[1]); !ok {
-		r.fail(n, nearQuantity(m[1]), "evidence: there is no quantity %q", m[1])
+		r.fail(n, nearQuantity(m[1]), "evidence: unknown quantity %q", m[1])
 		return evidenceRule{}
 	}
 	c := evidenceRule{quantity: m[1], compare: m[2]}
@@ -200,7 +200,7 @@ func (r *reader) fix(n *yaml.Node) FixRule {
 		"gain":    func(n *yaml.Node) { f.gain = r.formula(n, "gain", amount, shareName) },
 	})
 	if f.Do == "" && !hasKey(n, "do") {
-		r.fail(n, "", `a fix says what to do: missing key "do"`)
+		r.fail(n, "", `fix: missing key "do"`)
 	}
 	return f
 }
@@ -214,7 +214,7 @@ func (r *reader) vector(n *yaml.Node) vector {
 		"want":   func(n *yaml.Node) { v.want = r.outcome(n) },
 	})
 	if v.want == "" && !hasKey(n, "want") {
-		r.fail(n, "", `a test has no "want"`)
+		r.fail(n, "", `test: missing key "want"`)
 	}
 	return v
 }
@@ -224,14 +224,14 @@ func (r *reader) outcome(n *yaml.Node) outcome {
 	case speaks, silent, intended:
 		return s
 	default:
-		r.fail(n, "known: speaks, silent, intended", "want cannot be %.40q", string(s))
+		r.fail(n, "known: speaks, silent, intended", "want: unknown outcome %.40q", string(s))
 		return ""
 	}
 }
 
 func (r *reader) facts(n *yaml.Node) map[string]float64 {
 	if n.Kind != yaml.MappingNode {
-		r.fail(n, "", "facts: want a mapping of quantities")
+		r.fail(n, "", "facts must be a mapping of quantities to numbers")
 		return nil
 	}
 	facts := map[string]float64{}
@@ -240,9 +240,9 @@ func (r *reader) facts(n *yaml.Node) map[string]float64 {
 		var x float64
 		switch _, known := quantity(key.Value); {
 		case !known:
-			r.fail(key, nearQuantity(key.Value), "facts: there is no quantity %.60q", key.Value)
+			r.fail(key, nearQuantity(key.Value), "facts: unknown quantity %.60q", key.Value)
 		case value.Kind != yaml.ScalarNode || value.Decode(&x) != nil || math.IsNaN(x) || math.IsInf(x, 0):
-			r.fail(value, "", "facts: %s: want a number", key.Value)
+			r.fail(value, "", "facts: %s must be a number", key.Value)
 		default:
 			facts[key.Value] = x
 		}

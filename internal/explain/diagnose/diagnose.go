@@ -127,7 +127,7 @@ func lines(how string, list []rankedFinding) []string {
 	for _, f := range list[:min(len(list), maxLines-1)] {
 		line := f.Sentence
 		if f.Intended {
-			line = strings.TrimSuffix(line, ".") + ": intended, it seems, and no fault."
+			line = strings.TrimSuffix(line, ".") + ": probably intended, not a problem."
 		}
 		all = append(all, line)
 	}

@@ -66,7 +66,7 @@ func TestNothingIsSaidOfNothing(t *testing.T) {
 	if d.Bottleneck != Unknown || len(d.Findings) != 0 {
 		t.Errorf("got %s and %v", d.Bottleneck, d.Findings)
 	}
-	if want := "What limits the kernel is not in the profile."; d.Sentence != want {
+	if want := "The profile does not show what limits the kernel."; d.Sentence != want {
 		t.Errorf("got %q, want %q", d.Sentence, want)
 	}
 }

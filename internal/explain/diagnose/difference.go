@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
 )
 
@@ -48,7 +49,7 @@ type Change struct {
 	After    *float64 `json:"after,omitempty"`
 }
 
-// String describes a change: "registers of a thread 96 to 128".
+// String describes a change: "registers per thread 96 to 128".
 func (c Change) String() string {
 	if c.Before == nil || c.After == nil {
 		return c.About
@@ -90,7 +91,7 @@ func (rs *RuleSet) Explain(before *Subject, after Subject) (Diagnosis, *Differen
 func Compare(before, after Subject) (*Difference, error) {
 	if before.Profile != nil && after.Profile != nil {
 		if err := profile.Comparable(before.Profile, after.Profile); err != nil {
-			return nil, fmt.Errorf("compare two profiles: %w", err)
+			return nil, fmt.Errorf("cannot compare the profiles: %w", err)
 		}
 	}
 	known, err := allCauses()
@@ -115,7 +116,7 @@ func Compare(before, after Subject) (*Difference, error) {
 	profiled := math.Log(after.Facts["time_ns"] / before.Facts["time_ns"])
 	switch {
 	case math.IsNaN(change):
-		d.Sentence = "Neither side has a time, so no change can be explained; what moved is listed."
+		d.Sentence = "The two sides have no times to compare, so no change can be explained; the quantities that changed are listed."
 	case math.Abs(change) < same:
 		d.Sentence = sentence(unchanged(d))
 	case change > 0:
@@ -160,9 +161,9 @@ func isTime(x float64) bool { return x > 0 && !math.IsInf(x, 1) }
 // unchanged returns the sentence for equal times.
 func unchanged(d *Difference) string {
 	if d.Timer == "" {
-		return "no change to speak of"
+		return "no notable change"
 	}
-	s := fmt.Sprintf("no change to speak of: %s, was %s", inWords(d.After, "ns"), inWords(d.Before, "ns"))
+	s := fmt.Sprintf("no notable change: %s, was %s", inWords(d.After, "ns"), inWords(d.Before, "ns"))
 	if d.Identical {
 		s += "; the machine code is identical"
 	}
@@ -171,9 +172,9 @@ func unchanged(d *Difference) string {
 
 // setSentences sets Sentence and Because: how much, why, and what to try.
 func (d *Difference) setSentences(change, profiled float64, blind bool) {
-	much := howMuch(change)
+	much := words.Change(math.Exp(change))
 	if d.Timer == "" {
-		much = "by the counts of instructions and misses " + much
+		much = "judging by the counts of instructions and misses, " + much
 	} else {
 		much += fmt.Sprintf(" (%s, was %s)", inWords(d.After, "ns"), inWords(d.Before, "ns"))
 	}
@@ -185,13 +186,13 @@ func (d *Difference) setSentences(change, profiled float64, blind bool) {
 func (d *Difference) reason(profiled float64, blind bool) string {
 	switch {
 	case len(d.Causes) == 0 && d.Identical:
-		return "the machine code is identical: look at clocks, data or the machine"
+		return "the machine code is identical: check the clocks, the data and the machine"
 	case len(d.Causes) == 0 && math.Abs(profiled) < sameProfiled:
-		return "under the profiler both take the same time: look at clocks, at what is between the launches, and at what else the machine does"
+		return "under the profiler both take the same time: check the clocks, what happens between the launches, and other work on the machine"
 	case len(d.Causes) == 0 && blind:
-		return "the time is spent inside the kernels, where this tool does not see: look at what changed in their source, in what they are given and on the machine"
+		return "the time is spent inside the kernels, where this tool cannot see: check what changed in their source, in their inputs and on the machine"
 	case len(d.Causes) == 0:
-		return "nothing that this profile measures explains it; profile both sides with the full set of metrics"
+		return "nothing in this profile explains it; profile both sides with the full set of metrics"
 	}
 	first := d.Causes[0]
 	why := strings.TrimSuffix(lowerFirst(first.Sentence), ".")
@@ -210,23 +211,6 @@ func seesInside(v values) bool {
 		_, ok := v.get(name)
 		return ok
 	})
-}
-
-// howMuch formats a logarithmic change: percent below a factor of 1.5, then a factor.
-func howMuch(change float64) string {
-	factor := math.Exp(math.Abs(change))
-	word := "slower"
-	if change < 0 {
-		word = "faster"
-	}
-	switch {
-	case factor < 1.5 && change > 0:
-		return inWords(100*(factor-1), "%") + " " + word
-	case factor < 1.5:
-		return inWords(100*(1-1/factor), "%") + " less time"
-	default:
-		return number(factor) + " times " + word
-	}
 }
 
 // lowerFirst starts a clause with a lower-case letter; a name in capitals stays.

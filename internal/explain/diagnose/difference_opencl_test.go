@@ -37,7 +37,7 @@ func TestAKernelOfTheDriverIsNotIdentical(t *testing.T) {
 	if d.Identical || d.Before != 2.5e6 || d.After != 20e6 {
 		t.Errorf("identical %v, %v, was %v", d.Identical, d.After, d.Before)
 	}
-	if want := "8 times slower (20 ms, was 2.5 ms): the time is spent inside the kernels, where this tool does not see"; !strings.HasPrefix(d.Sentence, want) {
+	if want := "8.00x slower (20 ms, was 2.5 ms): the time is spent inside the kernels, where this tool cannot see"; !strings.HasPrefix(d.Sentence, want) {
 		t.Errorf("have %q\nwant %q", d.Sentence, want)
 	}
 }

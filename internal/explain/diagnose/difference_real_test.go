@@ -138,7 +138,7 @@ func TestRealNoiseHasNoCause(t *testing.T) {
 		first, second := seen(t, name), seen(t, name)
 		first.Launch, second.Launch = first.Profile.Launches[0], first.Profile.Launches[1]
 		first.Facts, second.Facts = first.Launch.Facts(), second.Launch.Facts()
-		if d := compare(t, first, second); len(d.Causes) > 0 || !strings.HasPrefix(d.Sentence, "No change to speak of") {
+		if d := compare(t, first, second); len(d.Causes) > 0 || !strings.HasPrefix(d.Sentence, "No notable change") {
 			t.Errorf("%s: %s", name, d.Sentence)
 		}
 	}

@@ -13,14 +13,14 @@ import (
 // codeQuantities are the quantities of the machine code, in addition to those of a run. They count
 // instructions in the code, not executed ones.
 var codeQuantities = []profile.Quantity{
-	{Name: "load_width", Unit: "bytes", About: "width of a thread's global loads"},
-	{Name: "store_width", Unit: "bytes", About: "width of a thread's global stores"},
+	{Name: "load_width", Unit: "bytes", About: "width of global loads per thread"},
+	{Name: "store_width", Unit: "bytes", About: "width of global stores per thread"},
 	{Name: "tensor_code", About: "tensor core instructions in the code"},
 	{Name: "fp64_code", About: "FP64 instructions in the code"},
 	{Name: "barrier_code", About: "barriers in the code"},
 	{Name: "atomic_code", About: "atomic operations in the code"},
-	{Name: "local_code", About: "loads and stores of local memory in the code"},
-	{Name: "spill_bytes", Unit: "bytes", About: "bytes that the compiler spills"},
+	{Name: "local_code", About: "local memory loads and stores in the code"},
+	{Name: "spill_bytes", Unit: "bytes", About: "bytes spilled by the compiler"},
 	{Name: "vector_width", Unit: "bytes", About: "width of the host's floating-point instructions in loops"},
 	{Name: "code_size", About: "instructions in the code"},
 }

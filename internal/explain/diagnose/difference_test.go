@@ -290,14 +290,14 @@ func TestCompareTakesAnything(t *testing.T) {
 func TestSameIsSaid(t *testing.T) {
 	p := pairs(t)["clocks"]
 	same := p.side(p.Before)
-	if d := compare(t, same, same); !d.Identical || len(d.Causes)+len(d.Changes) > 0 || !strings.HasPrefix(d.Sentence, "No change") {
+	if d := compare(t, same, same); !d.Identical || len(d.Causes)+len(d.Changes) > 0 || !strings.HasPrefix(d.Sentence, "No notable change") {
 		t.Errorf("%+v", d)
 	}
 	// The same code in more time, and no quantity says why.
 	slow := p.side(p.Before)
 	slow.Facts = maps.Clone(slow.Facts)
 	slow.Facts["time_ns"] *= 1.3
-	if d := compare(t, same, slow); !strings.Contains(d.Sentence, "machine code is identical: look at clocks, data or the machine") {
+	if d := compare(t, same, slow); !strings.Contains(d.Sentence, "machine code is identical: check the clocks, the data and the machine") {
 		t.Errorf("%s", d.Sentence)
 	}
 	// Nothing is known of the time.
@@ -323,7 +323,7 @@ func TestSplitKernel(t *testing.T) {
 		return s
 	}
 	d := compare(t, trace(map[string]float64{"fused": 100e3}), trace(map[string]float64{"first": 60e3, "second": 50e3, "third": 40e3}))
-	if d.Before != 100e3 || d.After != 150e3 || len(d.Causes) == 0 || d.Causes[0].Name != "launches" || !strings.Contains(d.Sentence, "launches is 3, was 1") {
+	if d.Before != 100e3 || d.After != 150e3 || len(d.Causes) == 0 || d.Causes[0].Name != "launches" || !strings.Contains(d.Sentence, "launches is 3 (was 1)") {
 		t.Errorf("%+v", d)
 	}
 }

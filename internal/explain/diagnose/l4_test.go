@@ -36,7 +36,7 @@ func TestL4ReportSaysWhatAnExpertWould(t *testing.T) {
 		t.Errorf("got %s and %s first, want memory and occupancy-registers", d.Bottleneck, d.Findings[0].Rule)
 	}
 	first := strings.Join(d.Lines[:2], " ")
-	for _, want := range []string{"DRAM at 71 %", "egisters (168 a thread)", "shared memory (32", "one block per SM", "16.7 % occupancy"} {
+	for _, want := range []string{"DRAM at 71 %", "egisters (168 per thread)", "shared memory (32", "one block per SM", "16.7 % occupancy"} {
 		if !strings.Contains(first, want) {
 			t.Errorf("the first two lines have no %q:\n%s", want, first)
 		}

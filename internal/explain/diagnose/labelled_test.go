@@ -41,7 +41,7 @@ func labelledProfiles(t *testing.T) map[string]labelled {
 		}
 		for name := range l.Facts {
 			if _, ok := quantity(name); !ok {
-				t.Errorf("%s: there is no quantity %q", file, name)
+				t.Errorf("%s: unknown quantity %q", file, name)
 			}
 		}
 		list[strings.TrimSuffix(filepath.Base(file), ".yaml")] = l

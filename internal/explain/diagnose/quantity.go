@@ -13,12 +13,12 @@ import (
 // derived are the quantities that no tool measures; they are computed from others.
 var derived = []profile.Quantity{
 	{Name: "blocks_per_sm", Unit: "", About: "blocks that fit on an SM at once"},
-	{Name: "next_occupancy_pct", Unit: "%", About: "occupancy with one more block on an SM"},
-	{Name: "next_registers", Unit: "", About: "registers of a thread that leave room for one more block"},
-	{Name: "next_shared_bytes", Unit: "byte", About: "shared memory of a block that leaves room for one more, with the largest carve-out"},
-	{Name: "tail_pct", Unit: "%", About: "share of the last wave's room that stays empty, of all waves"},
-	{Name: "busiest_pct", Unit: "%", About: "the busier one of SM and memory"},
-	{Name: "slack_pct", Unit: "%", About: "share of the time in which SMs have work and no unit is at its peak"},
+	{Name: "next_occupancy_pct", Unit: "%", About: "occupancy with one more block per SM"},
+	{Name: "next_registers", Unit: "", About: "registers per thread that would let one more block fit on an SM"},
+	{Name: "next_shared_bytes", Unit: "byte", About: "shared memory per block that would let one more block fit on an SM, with the largest carve-out"},
+	{Name: "tail_pct", Unit: "%", About: "share of the block slots of all waves that the last wave leaves empty"},
+	{Name: "busiest_pct", Unit: "%", About: "the busier of SM and memory"},
+	{Name: "slack_pct", Unit: "%", About: "share of the time in which SMs have work but no unit is at its peak"},
 }
 
 // Derived lists the quantities that rules may use in addition to those of a profile.
@@ -50,7 +50,7 @@ func nearQuantity(name string) string {
 	if near := spell.Nearest(name, names); near != "" {
 		return "did you mean " + strconv.Quote(near) + "?"
 	}
-	return "docs/reference/profile.md lists them"
+	return "see docs/reference/profile.md"
 }
 
 // derive adds the derived quantities to v.

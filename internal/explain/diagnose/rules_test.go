@@ -72,10 +72,10 @@ func TestExamplesAreNotCut(t *testing.T) {
 	}
 }
 
-// A launch of which only the time is known is told with it.
+// A launch of which only the time is known is described by that time.
 func TestAProfileOfTimesTellsThem(t *testing.T) {
 	d := Rules().Diagnose(Subject{Facts: profile.Facts{"time_ns": 558e3, "queued_ns": 140, "submit_ns": 20e3, "launches": 1}})
-	if want := "What limits the kernel is not in the profile, only that a launch takes 558 us after 20.1 us on its way."; d.Sentence != want {
+	if want := "The profile does not show what limits the kernel, only that a launch takes 558 us after 20.1 us of waiting to start."; d.Sentence != want {
 		t.Errorf("have %q\nwant %q", d.Sentence, want)
 	}
 }

@@ -84,7 +84,7 @@ func (rs *RuleSet) Add(file string, data []byte) error {
 	added := r.rules(root)
 	for i, x := range added {
 		if j := slices.IndexFunc(added, func(y *Rule) bool { return y.ID == x.ID }); j < i && x.ID != "" {
-			r.errs.add(x.at, "", "there are two rules %q in the file", x.ID)
+			r.errs.add(x.at, "", "the file has two rules with the id %q", x.ID)
 		}
 	}
 	if err := r.errs.err(); err != nil {
@@ -108,7 +108,7 @@ func (rs *RuleSet) Test() error {
 		for i, t := range x.tests {
 			got, err := x.try(t)
 			if err == nil && got != t.want {
-				err = fmt.Errorf("is %s, want %s", got, t.want)
+				err = fmt.Errorf("got %s, expected %s", got, t.want)
 			}
 			if err != nil {
 				errs.add(t.at, "", "rule %s, test %d (%s): %v", x.ID, i+1, t.name, err)
@@ -159,7 +159,7 @@ func (x *Rule) try(t vector) (outcome, error) {
 	case !ok:
 		return silent, nil
 	case x.say(v, "") == x.Title:
-		return "", errors.New("it speaks, and none of its sentences has all the values it names")
+		return "", errors.New("it speaks, but none of its sentences has all the values that it uses")
 	case len(f.Evidence) == 0:
 		return "", errors.New("it speaks without evidence")
 	case f.Intended:
@@ -176,7 +176,7 @@ func (s *Subject) on(device string) error {
 		return nil
 	}
 	if _, err := gpu.FindArch(device); err != nil {
-		return fmt.Errorf("device %.40q is neither a card nor an architecture that pawl knows", device)
+		return fmt.Errorf("device %.40q is not a known card or architecture", device)
 	}
 	s.Launch.CC = device
 	return nil

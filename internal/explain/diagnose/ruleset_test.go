@@ -64,29 +64,29 @@ func TestAddSaysWhereAMistakeIs(t *testing.T) {
 	with := func(old, text string) string { return strings.Replace(ownRule, old, text, 1) }
 	for _, tt := range []struct{ name, text, want string }{
 		{"empty", "", `r.yaml:1:1: the file is empty`},
-		{"not YAML", "id: [", `r.yaml:1:1: not YAML`},
-		{"no mapping", "- 3", `r.yaml:1:3: a rule: want a mapping`},
+		{"not YAML", "id: [", `r.yaml:1:1: not valid YAML`},
+		{"no mapping", "- 3", `r.yaml:1:3: a rule must be a mapping`},
 		{"unknown key", with("when:", "whem:"), `r.yaml:5:1: a rule has no key "whem" (did you mean "when"?)`},
 		{"key twice", ownRule + "share: 1\n", `r.yaml:14:1: a rule has the key "share" twice`},
 		{"missing key", without(`says: "{instructions} instructions are too many"` + "\n"), `r.yaml:1:1: the rule has no "says"`},
-		{"id", with("too-many-steps", "Too Many"), `r.yaml:1:5: "Too Many" cannot be the id of a rule (small letters, digits and dashes)`},
-		{"class", with("class: compute", "class: slow"), `r.yaml:2:8: class cannot be "slow" (known: memory, compute, latency, launch, occupancy, balanced)`},
-		{"quantity", with("when: instructions", "when: registers > 3 and instruction"), `r.yaml:5:25: when: there is no quantity "instruction" (did you mean "instructions"?)`},
+		{"id", with("too-many-steps", "Too Many"), `r.yaml:1:5: "Too Many" is not a valid rule id (use lowercase letters, digits and dashes)`},
+		{"class", with("class: compute", "class: slow"), `r.yaml:2:8: unknown class "slow" (known: memory, compute, latency, launch, occupancy, balanced)`},
+		{"quantity", with("when: instructions", "when: registers > 3 and instruction"), `r.yaml:5:25: when: unknown quantity "instruction" (did you mean "instructions"?)`},
 		{"grammar", with("when: instructions > 1000", "when: instructions >"), `r.yaml:5:21: when: the expression ends too early`},
-		{"not a condition", with("when: instructions > 1000", "when: instructions"), `r.yaml:5:7: when: want a condition, this is a value (compare it with something)`},
-		{"not a number", with("share: 0.5", "share: instructions > 3"), `r.yaml:7:8: share: want a number`},
-		{"colon", with("share: 0.5", "share: instructions > 3 ? 1 : 0"), `r.yaml:7:1: not YAML: mapping values are not allowed in this context (put text with a colon in quotes)`},
-		{"colon in a list", with("share: 0.5", "share:\n  - instructions > 3 ? 1 : 0"), `r.yaml:8:5: share: want text (put text with a colon in quotes)`},
-		{"brace", with("{instructions} ins", "{instructions ins"), `r.yaml:6:7: says: a { without its }`},
-		{"nothing in braces", with("{instructions} ins", "{} ins"), `r.yaml:6:7: says: nothing stands in the braces`},
-		{"evidence", with("[instructions > 1000]", `["> 1000"]`), `r.yaml:8:12: evidence is a quantity`},
-		{"fix", with("{do: compute less}", "{example: x}"), `a fix says what to do: missing key "do"`},
-		{"want", with("want: speaks", "want: maybe"), `r.yaml:12:24: want cannot be "maybe" (known: speaks, silent, intended)`},
-		{"fact", with("instructions: 2000", "instructions: many"), `facts: instructions: want a number`},
-		{"infinite fact", with("instructions: 2000", "instructions: .inf"), `facts: instructions: want a number`},
-		{"only one answer", without("  - {name: few, want: silent, facts: {instructions: 10}}\n"), `one in which it speaks and one in which it is silent`},
-		{"alias", with("title: Too many instructions", "title: &a x\nexplains: *a\n#"), `id: want text`},
-		{"twice", "- " + strings.ReplaceAll(ownRule, "\n", "\n  ") + "\n- " + strings.ReplaceAll(ownRule, "\n", "\n  "), `there are two rules "too-many-steps" in the file`},
+		{"not a condition", with("when: instructions > 1000", "when: instructions"), `r.yaml:5:7: when: expected a condition, got a value (compare it with a value)`},
+		{"not a number", with("share: 0.5", "share: instructions > 3"), `r.yaml:7:8: share: expected a number`},
+		{"colon", with("share: 0.5", "share: instructions > 3 ? 1 : 0"), `r.yaml:7:1: not valid YAML: mapping values are not allowed in this context (put text that contains a colon in quotes)`},
+		{"colon in a list", with("share: 0.5", "share:\n  - instructions > 3 ? 1 : 0"), `r.yaml:8:5: share must be text (put text that contains a colon in quotes)`},
+		{"brace", with("{instructions} ins", "{instructions ins"), `r.yaml:6:7: says: { is not closed`},
+		{"nothing in braces", with("{instructions} ins", "{} ins"), `r.yaml:6:7: says: the braces are empty`},
+		{"evidence", with("[instructions > 1000]", `["> 1000"]`), `r.yaml:8:12: evidence must be a quantity`},
+		{"fix", with("{do: compute less}", "{example: x}"), `fix: missing key "do"`},
+		{"want", with("want: speaks", "want: maybe"), `r.yaml:12:24: want: unknown outcome "maybe" (known: speaks, silent, intended)`},
+		{"fact", with("instructions: 2000", "instructions: many"), `facts: instructions must be a number`},
+		{"infinite fact", with("instructions: 2000", "instructions: .inf"), `facts: instructions must be a number`},
+		{"only one answer", without("  - {name: few, want: silent, facts: {instructions: 10}}\n"), `one in which the rule speaks and one in which it is silent`},
+		{"alias", with("title: Too many instructions", "title: &a x\nexplains: *a\n#"), `id must be text`},
+		{"twice", "- " + strings.ReplaceAll(ownRule, "\n", "\n  ") + "\n- " + strings.ReplaceAll(ownRule, "\n", "\n  "), `the file has two rules with the id "too-many-steps"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			rs := &RuleSet{}
@@ -106,11 +106,11 @@ func TestAddSaysWhereAMistakeIs(t *testing.T) {
 
 func TestTestFindsWhatIsWrong(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
-		{"vector", strings.Replace(ownRule, "instructions: 2000", "instructions: 20", 1), `own.yaml:12:5: rule too-many-steps, test 1 (many): is silent, want speaks`},
+		{"vector", strings.Replace(ownRule, "instructions: 2000", "instructions: 20", 1), `own.yaml:12:5: rule too-many-steps, test 1 (many): got silent, expected speaks`},
 		{"unknown", strings.Replace(ownRule, "issue-bound", "issue-bounds", 1), `rule too-many-steps explains issue-bounds, which does not exist`},
 		{"circle", strings.Replace(ownRule, "explains: [issue-bound]", "explains: [too-many-steps]", 1), `rule too-many-steps explains itself`},
 		{"values missing", strings.Replace(ownRule, "says: \"{instr", "says: \"{registers} {instr", 1), `none of its sentences has all the values`},
-		{"device", strings.Replace(ownRule, "want: speaks,", "want: speaks, device: abacus,", 1), `device "abacus" is neither a card nor an architecture`},
+		{"device", strings.Replace(ownRule, "want: speaks,", "want: speaks, device: abacus,", 1), `device "abacus" is not a known card or architecture`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			rs := Rules()

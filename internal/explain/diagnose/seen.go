@@ -12,11 +12,11 @@ import (
 // pawl does not know the device.
 func NewSubject(p *profile.Profile, card *gpu.Card) (Subject, error) {
 	if p == nil {
-		return Subject{}, errors.New("diagnose: there is no profile")
+		return Subject{}, errors.New("cannot diagnose: there is no profile")
 	}
 	launch, ok := p.Main()
 	if !ok {
-		return Subject{}, errors.New("diagnose: the profile has no launch of a kernel: was the right kernel named, and did it run under the tool?")
+		return Subject{}, errors.New("cannot diagnose: the profile has no kernel launch; check the name of the kernel, and that it ran under the tool")
 	}
 	if card == nil {
 		if c, ok := gpu.CardOf(p.Subject.Device); ok {

@@ -34,14 +34,14 @@ func (r *reader) template(n *yaml.Node, what string) template {
 		}
 		inside, behind, closed := strings.Cut(after, "}")
 		if !closed {
-			r.fail(n, "", "%s: a { without its }", what)
+			r.fail(n, "", "%s: { is not closed", what)
 			return t
 		}
 		rest = behind
 		source, unit, given := strings.Cut(inside, "|")
 		source, unit = strings.TrimSpace(source), strings.TrimSpace(unit)
 		if source == "" {
-			r.fail(n, "", "%s: nothing stands in the braces", what)
+			r.fail(n, "", "%s: the braces are empty", what)
 			return t
 		}
 		e := r.expression(n, source, r.at(n), what, amount, nil)

@@ -73,7 +73,7 @@ func (t *tree) classify(v values) (Bottleneck, string) {
 			}
 		}
 	}
-	return Unknown, "what limits the kernel is not in the profile" + timesOf(v)
+	return Unknown, "the profile does not show what limits the kernel" + timesOf(v)
 }
 
 // timesOf describes what a profile without counters contains: how long a launch takes.
@@ -86,7 +86,7 @@ func timesOf(v values) string {
 	queued, known := v.get("queued_ns")
 	submit, also := v.get("submit_ns")
 	if known || also {
-		says += " after " + inWords(queued+submit, "ns") + " on its way"
+		says += " after " + inWords(queued+submit, "ns") + " of waiting to start"
 	}
 	return says
 }

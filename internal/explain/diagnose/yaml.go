@@ -23,7 +23,7 @@ type reader struct {
 }
 
 // colonHint is the hint for an expression such as a ? b : c.
-const colonHint = "put text with a colon in quotes"
+const colonHint = "put text that contains a colon in quotes"
 
 var yamlLine = lazyregexp.New(`^yaml: (?:line (\d+): )?(?s:(.*))$`)
 
@@ -50,7 +50,7 @@ func (r *reader) parse(data []byte) *yaml.Node {
 		if strings.Contains(msg, "mapping values are not allowed") {
 			hint = colonHint
 		}
-		r.errs.add(start, hint, "not YAML: %s", msg)
+		r.errs.add(start, hint, "not valid YAML: %s", msg)
 		return nil
 	}
 	if len(doc.Content) == 0 {
@@ -69,7 +69,7 @@ func (r *reader) fail(n *yaml.Node, hint, format string, args ...any) {
 // mapping calls a function for each key of a mapping, and rejects unknown keys.
 func (r *reader) mapping(n *yaml.Node, what string, keys map[string]func(*yaml.Node)) bool {
 	if n.Kind != yaml.MappingNode {
-		r.fail(n, "", "%s: want a mapping", what)
+		r.fail(n, "", "%s must be a mapping", what)
 		return false
 	}
 	known := make([]string, 0, len(keys))
@@ -115,7 +115,7 @@ func (r *reader) text(n *yaml.Node, what string) string {
 		if n.Kind == yaml.MappingNode {
 			hint = colonHint
 		}
-		r.fail(n, hint, "%s: want text", what)
+		r.fail(n, hint, "%s must be text", what)
 		return ""
 	}
 	return strings.TrimRight(n.Value, "\n")
@@ -175,7 +175,7 @@ func (r *reader) expression(n *yaml.Node, text string, at place, what string, wa
 			continue
 		}
 		if _, known := quantity(v.Name); !known {
-			r.errs.add(inside(v.Pos), nearQuantity(v.Name), "%s: there is no quantity %q", what, v.Name)
+			r.errs.add(inside(v.Pos), nearQuantity(v.Name), "%s: unknown quantity %q", what, v.Name)
 			ok = false
 		}
 		sample[v.Name] = 1.0
@@ -191,9 +191,9 @@ func (r *reader) expression(n *yaml.Node, text string, at place, what string, wa
 	case err != nil:
 		r.errs.add(inside(0), "", "%s: %v", what, err)
 	case want == condition && !yes:
-		r.errs.add(inside(0), "compare it with something", "%s: want a condition, this is a value", what)
+		r.errs.add(inside(0), "compare it with a value", "%s: expected a condition, got a value", what)
 	case want == amount && !number:
-		r.errs.add(inside(0), "", "%s: want a number", what)
+		r.errs.add(inside(0), "", "%s: expected a number", what)
 	default:
 		return e
 	}

@@ -29,7 +29,7 @@ func isCallgrind(data []byte) bool {
 
 // ErrNothingCollected means that a callgrind file has no counted instruction: the function that
 // switches collection on never ran.
-var ErrNothingCollected = errors.New("callgrind collected nothing: the function it was told to watch never ran")
+var ErrNothingCollected = errors.New("callgrind collected nothing: the function to be watched never ran")
 
 // Limits of a callgrind file, beside its size.
 const (
@@ -45,7 +45,7 @@ func readCallgrind(data []byte) (*Profile, error) {
 	for line := range bytes.Lines(data) {
 		number++
 		if err := c.line(strings.TrimSpace(string(line))); err != nil {
-			return nil, fmt.Errorf("reading a callgrind file: line %d: %w", number, err)
+			return nil, fmt.Errorf("cannot read callgrind file: line %d: %w", number, err)
 		}
 	}
 	return c.profile()
@@ -77,7 +77,7 @@ func (c *callgrind) line(line string) error {
 	if name, value, ok := strings.Cut(line, ":"); ok {
 		return c.header(name, strings.TrimSpace(value))
 	}
-	return fmt.Errorf("%.60q is no line of a callgrind file", line)
+	return fmt.Errorf("%.60q is not a line of a callgrind file", line)
 }
 
 func (c *callgrind) header(name, value string) (err error) {
@@ -170,7 +170,7 @@ func (c *callgrind) numbers(fields []string) ([]float64, error) {
 	for i, field := range fields {
 		v, err := strconv.ParseFloat(field, 64)
 		if err != nil || v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
-			return nil, fmt.Errorf("%.40q is no count", field)
+			return nil, fmt.Errorf("%.40q is not a count", field)
 		}
 		values[i] = v
 	}
@@ -179,10 +179,10 @@ func (c *callgrind) numbers(fields []string) ([]float64, error) {
 
 func (c *callgrind) profile() (*Profile, error) {
 	if len(c.events) == 0 || c.events[0] != "Ir" {
-		return nil, errors.New("reading a callgrind file: its first event is not Ir (instructions): is it whole?")
+		return nil, errors.New("cannot read callgrind file: its first event is not Ir (instructions); is the file complete?")
 	}
 	if len(c.totals) == 0 || c.totals[0] == 0 {
-		return nil, fmt.Errorf("reading a callgrind file of %q: %w", c.command, ErrNothingCollected)
+		return nil, fmt.Errorf("cannot read callgrind file of %q: %w", c.command, ErrNothingCollected)
 	}
 	functions := make([]function, 0, len(c.self))
 	for name, n := range c.self {

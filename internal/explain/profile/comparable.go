@@ -11,19 +11,19 @@ import (
 // Missing information (a page without the release of its tool) is no reason to refuse.
 func Comparable(a, b *Profile) error {
 	if a.Tool.Name != b.Tool.Name {
-		return fmt.Errorf("the profiles are of %s and of %s, which count differently: profile both with one tool", a.Tool.Name, b.Tool.Name)
+		return fmt.Errorf("the profiles are from %s and %s, which count differently: profile both with the same tool", a.Tool.Name, b.Tool.Name)
 	}
 	if x, y := major(a.Tool.Version), major(b.Tool.Version); x != "" && y != "" && x != y {
-		return fmt.Errorf("the profiles are of %s %s and %s: metrics change their meaning between such releases, so profile both with one of them", a.Tool.Name, a.Tool.Version, b.Tool.Version)
+		return fmt.Errorf("the profiles are from %s %s and %s: metrics change their meaning between these releases; profile both with the same one", a.Tool.Name, a.Tool.Version, b.Tool.Version)
 	}
 	for _, name := range decisive {
 		x, known := a.Tool.setting(name)
 		if y, ok := b.Tool.setting(name); ok && known && x != y {
-			return fmt.Errorf("the profiles were taken with %s %s and %s: profile both alike", name, x, y)
+			return fmt.Errorf("the profiles were taken with %s %s and %s: profile both with the same setting", name, x, y)
 		}
 	}
 	if x, y := a.chips(), b.chips(); len(x) > 0 && len(y) > 0 && !slices.Equal(x, y) {
-		return fmt.Errorf("the profiles are of GPUs with compute capability %s and %s: a difference would be that of the GPUs", strings.Join(x, ", "), strings.Join(y, ", "))
+		return fmt.Errorf("the profiles are from GPUs with compute capability %s and %s: a difference would come from the GPUs", strings.Join(x, ", "), strings.Join(y, ", "))
 	}
 	return nil
 }

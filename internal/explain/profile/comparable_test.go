@@ -19,18 +19,18 @@ func TestComparable(t *testing.T) {
 		want   string // part of the reason; empty for none
 	}{
 		{"the same", func(*profile.Profile) {}, ""},
-		{"another tool", func(p *profile.Profile) { p.Tool.Name = "nsys" }, "ncu and of nsys"},
+		{"another tool", func(p *profile.Profile) { p.Tool.Name = "nsys" }, "from ncu and nsys"},
 		{"a minor release", func(p *profile.Profile) { p.Tool.Version = "2024.3.0.0" }, ""},
 		{"a major release", func(p *profile.Profile) { p.Tool.Version = "2025.3.1.0" }, "2024.1.1.0 and 2025.3.1.0"},
-		{"a release that nobody told", func(p *profile.Profile) { p.Tool.Version = "" }, ""},
+		{"an unknown release", func(p *profile.Profile) { p.Tool.Version = "" }, ""},
 		{"other clocks", func(p *profile.Profile) { p.Tool.Settings[0].Value = "none" }, "clock_control base and none"},
-		{"clocks that nobody told", func(p *profile.Profile) { p.Tool.Settings = nil }, ""},
+		{"unknown clocks", func(p *profile.Profile) { p.Tool.Settings = nil }, ""},
 		{"more sections", func(p *profile.Profile) {
 			p.Tool.Settings = append(p.Tool.Settings, profile.Setting{Name: "set", Value: "full"})
 		}, ""},
 		{"another page", func(p *profile.Profile) { p.Tool.Page = "text" }, ""},
 		{"another GPU", func(p *profile.Profile) { p.Launches[0].CC = "9.0" }, "8.9 and 9.0"},
-		{"a GPU that nobody told", func(p *profile.Profile) { p.Launches[0].CC = "" }, ""},
+		{"an unknown GPU", func(p *profile.Profile) { p.Launches[0].CC = "" }, ""},
 		{"another kernel", func(p *profile.Profile) { p.Launches[0].Kernel = "other" }, ""},
 	} {
 		changed := with(c.change)

@@ -36,7 +36,7 @@ func openSheet(data []byte, want ...string) (*sheet, error) {
 		before.add(string(line))
 		data = rest
 	}
-	return nil, fmt.Errorf("no line names the columns %s", strings.Join(want, ", "))
+	return nil, fmt.Errorf("no line has the columns %s", strings.Join(want, ", "))
 }
 
 // rowsOf drops lines that are not rows. If a tool quotes every cell, a row starts with a quote, and
@@ -109,14 +109,14 @@ func splitUnit(column string) (name, unit string) {
 
 func newSheet(header []string, rest []byte, notes []string) (*sheet, error) {
 	if len(header) > maxColumns {
-		return nil, fmt.Errorf("%d columns, more than %d", len(header), maxColumns)
+		return nil, fmt.Errorf("%d columns (max %d)", len(header), maxColumns)
 	}
 	s := &sheet{csv.NewReader(bytes.NewReader(rest)), header, map[string]int{}, map[string]string{}, notes}
 	for i, column := range header {
 		name, unit := splitUnit(column)
 		header[i], s.units[name] = name, unit
 		if _, twice := s.columns[name]; twice {
-			return nil, fmt.Errorf("the column %q is there twice", name)
+			return nil, fmt.Errorf("column %q appears twice", name)
 		}
 		s.columns[name] = i
 	}
@@ -132,7 +132,7 @@ func (s *sheet) next() ([]string, error) {
 		return nil, io.EOF
 	}
 	if errors.Is(err, csv.ErrQuote) {
-		return nil, fmt.Errorf("after the header: %w: was the file cut short, or edited? export it again", err)
+		return nil, fmt.Errorf("after the header: %w: the file may be cut short or edited; export it again", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("after the header: %w", err)
@@ -140,7 +140,7 @@ func (s *sheet) next() ([]string, error) {
 	for _, cell := range row {
 		if len(cell) > maxCell {
 			line, _ := s.FieldPos(0)
-			return nil, fmt.Errorf("after the header: line %d: a cell of %d bytes, more than %d", line, len(cell), maxCell)
+			return nil, fmt.Errorf("after the header: line %d: a cell has %d bytes (max %d)", line, len(cell), maxCell)
 		}
 	}
 	return row, nil

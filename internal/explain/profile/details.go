@@ -23,7 +23,7 @@ func isDetails(data []byte) bool { return hasHeader(data, "Kernel Name", "Metric
 func readDetails(data []byte) (*Profile, error) {
 	p, err := detailsPage(data)
 	if err != nil {
-		return nil, fmt.Errorf("reading a details page of ncu: %w", err)
+		return nil, fmt.Errorf("cannot read ncu details page: %w", err)
 	}
 	return p, nil
 }
@@ -36,7 +36,7 @@ func detailsPage(data []byte) (*Profile, error) {
 	value := "Metric Value"
 	if !s.has(value) {
 		if value = "Average"; !s.has(value) {
-			return nil, errors.New("there is neither a column Metric Value nor Average")
+			return nil, errors.New("there is no column Metric Value or Average")
 		}
 	}
 	p := &Profile{Format: Format, Tool: Tool{Name: "ncu", Page: "details"}, Notes: s.notes}

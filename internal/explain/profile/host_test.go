@@ -108,11 +108,11 @@ func TestHostFilesThatSayNothing(t *testing.T) {
 	}{
 		"nothing collected":  {head + "cmd: sh\ntotals: 0 0\n", `"sh"`, profile.ErrNothingCollected},
 		"cut off":            {head + "fn=(1) a\n1 5 2\n", "collected nothing", profile.ErrNothingCollected},
-		"no events":          {"# callgrind format\nfn=(1) a\n", "is it whole", nil},
+		"no events":          {"# callgrind format\nfn=(1) a\n", "is the file complete", nil},
 		"a count too many":   {head + "fn=(1) a\n1 5 2 3\n", "line 4: 3 values for 2 events", nil},
-		"a negative count":   {head + "totals: -5\n", `line 3: "-5" is no count`, nil},
+		"a negative count":   {head + "totals: -5\n", `line 3: "-5" is not a count`, nil},
 		"an unnamed number":  {head + "fn=(7)\n", "function (7) has no name", nil},
-		"not of callgrind":   {head + "what is this\n", "no line of a callgrind file", nil},
+		"not of callgrind":   {head + "what is this\n", "is not a line of a callgrind file", nil},
 		"no counters":        {"<not supported>,,instructions,0,100.00,,\n", "counted nothing", profile.ErrNoCounters},
 		"a foreign language": {"1,5,,instructions,1000,100.00,,\n2.5,,cycles,x,y\n", "", nil},
 	}

@@ -15,7 +15,7 @@ func (p *Profile) Write(w io.Writer) error {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", " ")
 	if err := e.Encode(p); err != nil {
-		return fmt.Errorf("writing a profile: %w", err)
+		return fmt.Errorf("cannot write profile: %w", err)
 	}
 	return nil
 }
@@ -33,7 +33,7 @@ func ReadJSON(r io.Reader) (*Profile, error) {
 func readJSON(data []byte) (*Profile, error) {
 	p, err := decode(data)
 	if err != nil {
-		return nil, fmt.Errorf("reading a profile record: %w", err)
+		return nil, fmt.Errorf("cannot read profile record: %w", err)
 	}
 	return p, nil
 }
@@ -41,7 +41,7 @@ func readJSON(data []byte) (*Profile, error) {
 func decode(data []byte) (*Profile, error) {
 	// Three bytes of JSON can become a metric in memory, so count before decoding.
 	if n := bytes.Count(data, []byte("{")); n > maxMetrics+maxLaunches+maxRules {
-		return nil, fmt.Errorf("it has %d objects, more than anything that pawl writes", n)
+		return nil, fmt.Errorf("it has %d objects, more than any record that pawl writes", n)
 	}
 	var head struct {
 		Format string `json:"format"`
@@ -50,7 +50,7 @@ func decode(data []byte) (*Profile, error) {
 		return nil, err
 	}
 	if head.Format != Format {
-		return nil, fmt.Errorf("its format is %.40q, not %s: a newer pawl may read it", head.Format, Format)
+		return nil, fmt.Errorf("its format is %.40q, expected %s: a newer pawl may be able to read it", head.Format, Format)
 	}
 	var p Profile
 	if err := json.Unmarshal(data, &p, json.RejectUnknownMembers(true)); err != nil {

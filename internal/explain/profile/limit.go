@@ -22,10 +22,10 @@ const (
 func readAll(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxSize+1))
 	if err != nil {
-		return nil, fmt.Errorf("reading a profile: %w", err)
+		return nil, fmt.Errorf("cannot read profile: %w", err)
 	}
 	if len(data) > maxSize {
-		return nil, fmt.Errorf("reading a profile: more than %d MB: profile fewer launches (ncu -c), or fewer sections", maxSize>>20)
+		return nil, fmt.Errorf("cannot read profile: more than %d MB: profile fewer launches (ncu -c), or fewer sections", maxSize>>20)
 	}
 	return data, nil
 }
@@ -45,4 +45,4 @@ func (c *count) check() error {
 	return nil
 }
 
-var errEmpty = errors.New("there is no launch in it: did the tool find the kernel?")
+var errEmpty = errors.New("it has no launch: did the tool find the kernel?")

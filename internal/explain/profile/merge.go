@@ -12,10 +12,10 @@ import (
 // another label, are appended, so that nothing is lost.
 func Merge(raw, details *Profile) (*Profile, error) {
 	if raw.Tool.Name != details.Tool.Name {
-		return nil, fmt.Errorf("merging two pages: one is of %s, one of %s", raw.Tool.Name, details.Tool.Name)
+		return nil, fmt.Errorf("cannot merge two pages: one is from %s, the other from %s", raw.Tool.Name, details.Tool.Name)
 	}
 	if len(raw.Launches) != len(details.Launches) {
-		return nil, fmt.Errorf("merging two pages: one has %d launches, one %d: they are not of one report", len(raw.Launches), len(details.Launches))
+		return nil, fmt.Errorf("cannot merge two pages: one has %d launches, the other %d: they are not from the same report", len(raw.Launches), len(details.Launches))
 	}
 	p := *raw
 	p.Tool.Page = raw.Tool.Page + "+" + details.Tool.Page
@@ -32,7 +32,7 @@ func Merge(raw, details *Profile) (*Profile, error) {
 	for i := range raw.Launches {
 		l, err := raw.Launches[i].merge(details.Launches[i])
 		if err != nil {
-			return nil, fmt.Errorf("merging launch %d (%.60s): %w", raw.Launches[i].ID, raw.Launches[i].Kernel, err)
+			return nil, fmt.Errorf("cannot merge launch %d (%.60s): %w", raw.Launches[i].ID, raw.Launches[i].Kernel, err)
 		}
 		p.Launches[i] = l
 	}
@@ -41,11 +41,11 @@ func Merge(raw, details *Profile) (*Profile, error) {
 
 func (l Launch) merge(other Launch) (Launch, error) {
 	if l.ID != other.ID || l.Kernel != other.Kernel {
-		return Launch{}, fmt.Errorf("the other page has launch %d (%.60s) there: the pages are not of one report", other.ID, other.Kernel)
+		return Launch{}, fmt.Errorf("the other page has launch %d (%.60s) in its place: the pages are not from the same report", other.ID, other.Kernel)
 	}
 	a, known := l.time()
 	if b, ok := other.time(); ok && known && math.Abs(a-b) > 0.02*max(a, b) {
-		return Launch{}, errors.New("the two pages give it different times: they are not of one report")
+		return Launch{}, errors.New("the two pages have different times for it: they are not from the same report")
 	}
 	l.Metrics = slices.Clone(l.Metrics)
 	index := make(map[string]int, len(l.Metrics))

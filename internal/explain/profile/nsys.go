@@ -39,7 +39,7 @@ func isKernelSum(data []byte) bool { return hasHeader(data, "Name", "Instances")
 func readKernelSum(data []byte) (*Profile, error) {
 	p, err := kernelSum(data)
 	if err != nil {
-		return nil, fmt.Errorf("reading the cuda_gpu_kern_sum of nsys: %w", err)
+		return nil, fmt.Errorf("cannot read the cuda_gpu_kern_sum of nsys: %w", err)
 	}
 	return p, nil
 }

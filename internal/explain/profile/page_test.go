@@ -107,7 +107,7 @@ func TestRawPageAsText(t *testing.T) {
 	}
 }
 
-// What is no profile is refused with a reason.
+// Files that are not profiles are refused with a reason.
 func TestPagesThatAreRefused(t *testing.T) {
 	const ids = `"ID","Kernel Name"`
 	const rows = `"ID","Kernel Name","Section Name","Metric Name","Metric Unit","Metric Value"` + "\n"
@@ -116,14 +116,14 @@ func TestPagesThatAreRefused(t *testing.T) {
 		{"a report", "NVR\x00\x00", "ncu --import"},
 		{"no kernel", "==PROF== Connected\n==WARNING== No kernels were profiled.\n", "none of"},
 		{"names alone", ids + `,"sm__cycles_active.avg"` + "\n", "line of units is missing"},
-		{"no launches", ids + `,"sm__cycles_active.avg"` + "\n" + `"","","cycle"` + "\n", "no launch in it"},
-		{"no units", ids + `,"sm__cycles_active.avg"` + "\n" + `"0","k","12"` + "\n", "not that of the units"},
-		{"an ID that is none", ids + `,"x__y"` + "\n" + `"","",""` + "\n" + `"zero","k","12"` + "\n", `the ID "zero" is no number`},
+		{"no launches", ids + `,"sm__cycles_active.avg"` + "\n" + `"","","cycle"` + "\n", "it has no launch"},
+		{"no units", ids + `,"sm__cycles_active.avg"` + "\n" + `"0","k","12"` + "\n", "is not the line of units"},
+		{"an ID that is none", ids + `,"x__y"` + "\n" + `"","",""` + "\n" + `"zero","k","12"` + "\n", `the ID "zero" is not a number`},
 		{"a column twice", ids + `,"x__y","x__y"` + "\n", "twice"},
-		{"an open quote", rows + `"0","k","Occupancy","Achieved`, "was the file cut short"},
-		{"details without values", `"ID","Kernel Name","Section Name","Metric Name","Metric Unit"` + "\n", "neither"},
-		{"a long cell", rows + `"0","` + strings.Repeat("k", 70_000) + `"`, "a cell of 70000 bytes"},
-		{"text without its beginning", "    ----- ---- ----\n    Duration us 1.5\n    ----- ---- ----\n", "lost its beginning"},
+		{"an open quote", rows + `"0","k","Occupancy","Achieved`, "the file may be cut short"},
+		{"details without values", `"ID","Kernel Name","Section Name","Metric Name","Metric Unit"` + "\n", "no column Metric Value or Average"},
+		{"a long cell", rows + `"0","` + strings.Repeat("k", 70_000) + `"`, "a cell has 70000 bytes"},
+		{"text without its start", "    ----- ---- ----\n    Duration us 1.5\n    ----- ---- ----\n", "the start of the page is missing"},
 		{"too much", strings.Repeat("x", 64<<20+1), "more than 64 MB"},
 	} {
 		_, err := profile.Read(strings.NewReader(c.in))

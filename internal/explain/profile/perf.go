@@ -21,7 +21,7 @@ func ReadPerf(r io.Reader) (*Profile, error) {
 }
 
 // ErrNoCounters means that the machine provided none of the counters.
-var ErrNoCounters = errors.New("perf counted nothing: the machine has no counters for these events, or lets nobody read them")
+var ErrNoCounters = errors.New("perf counted nothing: the machine has no counters for these events, or does not allow reading them")
 
 const mostPerfEvents = 1000
 
@@ -48,7 +48,7 @@ func readPerf(data []byte) (*Profile, error) {
 		}
 		c, err := readPerfLine(text)
 		if err != nil {
-			return nil, fmt.Errorf("reading the counters of perf: line %d: %w", number, err)
+			return nil, fmt.Errorf("cannot read perf counters: line %d: %w", number, err)
 		}
 		if c.value != nil {
 			counted++
@@ -56,7 +56,7 @@ func readPerf(data []byte) (*Profile, error) {
 		if i, seen := place[c.event]; seen {
 			l.Metrics[i].add(c.value)
 		} else if len(l.Metrics) == mostPerfEvents {
-			return nil, fmt.Errorf("reading the counters of perf: more than %d events", mostPerfEvents)
+			return nil, fmt.Errorf("cannot read perf counters: more than %d events", mostPerfEvents)
 		} else {
 			place[c.event] = len(l.Metrics)
 			l.Metrics = append(l.Metrics, c.metric())
@@ -66,7 +66,7 @@ func readPerf(data []byte) (*Profile, error) {
 		}
 	}
 	if counted == 0 {
-		return nil, fmt.Errorf("reading the counters of perf: %w", ErrNoCounters)
+		return nil, fmt.Errorf("cannot read perf counters: %w", ErrNoCounters)
 	}
 	p.Launches = []Launch{l}
 	return p, nil
@@ -84,11 +84,11 @@ type counter struct {
 func readPerfLine(line string) (counter, error) {
 	fields := strings.Split(line, ",")
 	if len(fields) < 5 || len(line) > maxCell {
-		return counter{}, fmt.Errorf("%.60q is no line of perf stat -x,", line)
+		return counter{}, fmt.Errorf("%.60q is not a line of perf stat -x,", line)
 	}
 	c := counter{event: eventName(fields[2]), unit: fields[1]}
 	if c.event == "" {
-		return counter{}, fmt.Errorf("%.60q names no event", line)
+		return counter{}, fmt.Errorf("%.60q does not name an event", line)
 	}
 	var err error
 	if c.running, err = number(fields[4]); err != nil {
@@ -109,7 +109,7 @@ func readPerfLine(line string) (counter, error) {
 func number(field string) (float64, error) {
 	v, err := strconv.ParseFloat(field, 64)
 	if err != nil || !(v >= 0) || math.IsInf(v, 0) {
-		return 0, fmt.Errorf("%.40q is no count: was it written in another language than LC_ALL=C?", field)
+		return 0, fmt.Errorf("%.40q is not a count: was it written with a locale other than LC_ALL=C?", field)
 	}
 	return v, nil
 }

@@ -22,7 +22,7 @@ func ReadRaw(r io.Reader) (*Profile, error) {
 func readRaw(data []byte) (*Profile, error) {
 	p, err := rawPage(data)
 	if err != nil {
-		return nil, fmt.Errorf("reading a raw page of ncu: %w", err)
+		return nil, fmt.Errorf("cannot read ncu raw page: %w", err)
 	}
 	return p, nil
 }
@@ -38,11 +38,11 @@ func rawPage(data []byte) (*Profile, error) {
 	metrics := s.metricColumns()
 	row, err := s.next()
 	if err != nil {
-		return nil, fmt.Errorf("the line of units is missing: %w: was the file cut short? export it again", notEOF(err))
+		return nil, fmt.Errorf("the line of units is missing: %w: the file may be cut short; export it again", notEOF(err))
 	}
 	units := make([]string, len(s.header))
 	if s.at(row, "ID") != "" {
-		return nil, errors.New("the line after the names is not that of the units")
+		return nil, errors.New("the line after the header is not the line of units")
 	}
 	for i := range min(len(row), len(units)) {
 		units[i] = strings.Clone(row[i])
@@ -132,7 +132,7 @@ func (s *sheet) launch(row []string) (Launch, error) {
 		n, err := strconv.Atoi(id)
 		if err != nil || n < 0 {
 			line, _ := s.FieldPos(0)
-			return Launch{}, fmt.Errorf("after the header: line %d: the ID %q is no number", line, id)
+			return Launch{}, fmt.Errorf("after the header: line %d: the ID %q is not a number", line, id)
 		}
 		l.ID = n
 	}

@@ -19,9 +19,9 @@ func Read(r io.Reader) (*Profile, error) {
 		}
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, errors.New("reading a profile: the file is empty: did the tool fail that was to write it?")
+		return nil, errors.New("cannot read profile: the file is empty; did the tool that should write it fail?")
 	}
-	return nil, errors.New("reading a profile: it is none of: " + formNames() + ". A report (.ncu-rep) is read by ncu --import")
+	return nil, errors.New("cannot read profile: it is none of: " + formNames() + ". To read a report (.ncu-rep), use ncu --import")
 }
 
 // forms are tried in this order.
@@ -31,13 +31,13 @@ var forms = []struct {
 	read func([]byte) (*Profile, error)
 }{
 	{"a profile record", isJSON, readJSON},
-	{"a raw page of ncu (--page raw --csv)", isRaw, readRaw},
-	{"a details page of ncu (--page details --csv)", isDetails, readDetails},
-	{"a kernel trace of rocprofv3", isRocprof, rocprofTrace.read},
-	{"a cuda_gpu_trace of nsys", isNsysTrace, nsysTrace.read},
-	{"a cuda_gpu_kern_sum of nsys", isKernelSum, readKernelSum},
-	{"a text page of ncu", isText, readText},
-	{"a file of callgrind", isCallgrind, readCallgrind},
+	{"an ncu raw page (--page raw --csv)", isRaw, readRaw},
+	{"an ncu details page (--page details --csv)", isDetails, readDetails},
+	{"a rocprofv3 kernel trace", isRocprof, rocprofTrace.read},
+	{"an nsys cuda_gpu_trace", isNsysTrace, nsysTrace.read},
+	{"an nsys cuda_gpu_kern_sum", isKernelSum, readKernelSum},
+	{"an ncu text page", isText, readText},
+	{"a callgrind file", isCallgrind, readCallgrind},
 	{"the counters of perf stat -x,", isPerf, readPerf},
 }
 

@@ -166,7 +166,7 @@ func (s shape) raw(d device) string {
 	return "==PROF== Connected to process 4120\n" + quoted(header) + "\n" + quoted(units) + "\n" + quoted(row) + "\n"
 }
 
-const shapeRule = "Occupancy is limited by the registers of a thread, and by little else that anybody can see in this page for people."
+const shapeRule = "Occupancy is limited by the registers per thread, and by little else that anybody can see in this page for people."
 
 func (s shape) details(d device) string {
 	header, ids := s.ids(d)

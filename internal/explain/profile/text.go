@@ -36,10 +36,10 @@ func readText(data []byte) (*Profile, error) {
 	for line := range bytes.Lines(data) {
 		number++
 		if len(line) > maxCell {
-			return nil, fmt.Errorf("reading a text page of ncu: line %d has %d bytes, more than %d", number, len(line), maxCell)
+			return nil, fmt.Errorf("cannot read ncu text page: line %d has %d bytes (max %d)", number, len(line), maxCell)
 		}
 		if err := t.line(strings.TrimRight(strings.ToValidUTF8(string(line), "\ufffd"), " \r\n")); err != nil {
-			return nil, fmt.Errorf("reading a text page of ncu: line %d: %w", number, err)
+			return nil, fmt.Errorf("cannot read ncu text page: line %d: %w", number, err)
 		}
 	}
 	t.profile.Notes = t.notes.list
@@ -47,7 +47,7 @@ func readText(data []byte) (*Profile, error) {
 		t.profile.Launches[i].complete()
 	}
 	if len(t.profile.Launches) == 0 {
-		return nil, fmt.Errorf("reading a text page of ncu: %w", errEmpty)
+		return nil, fmt.Errorf("cannot read ncu text page: %w", errEmpty)
 	}
 	return t.profile, nil
 }
@@ -157,7 +157,7 @@ func (t *textPage) continueRule(text string) {
 
 func (t *textPage) metric(s string) error {
 	if len(t.profile.Launches) == 0 {
-		return errors.New("a value before the launch it is of: the page has lost its beginning")
+		return errors.New("a value comes before its launch: the start of the page is missing")
 	}
 	l := &t.profile.Launches[len(t.profile.Launches)-1]
 	cells := cut(s, t.columns)

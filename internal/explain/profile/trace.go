@@ -50,7 +50,7 @@ type event struct {
 func (t trace) read(data []byte) (*Profile, error) {
 	p, err := t.profile(data)
 	if err != nil {
-		return nil, fmt.Errorf("reading the %s of %s: %w", t.page, t.tool, err)
+		return nil, fmt.Errorf("cannot read the %s of %s: %w", t.page, t.tool, err)
 	}
 	return p, nil
 }
@@ -98,7 +98,7 @@ func (t trace) profile(data []byte) (*Profile, error) {
 		return nil, errEmpty
 	}
 	if copies > 0 {
-		p.Notes = append(p.Notes, fmt.Sprintf("%d copies and fills of memory are left out; the gaps know of them", copies))
+		p.Notes = append(p.Notes, fmt.Sprintf("%d memory copies and fills are left out; the gaps account for them", copies))
 	}
 	gaps(p.Launches, events)
 	countLaunches(p.Launches)
@@ -119,7 +119,7 @@ func (t trace) event(s *sheet, row []string) (event, error) {
 		v, known := convert(v, s.units[c.column], nanoseconds)
 		if !ok || !known || v < 0 {
 			line, _ := s.FieldPos(0)
-			return event{}, fmt.Errorf("after the header: line %d: %s is %.40q %s, which is no time", line, c.column, cell, s.units[c.column])
+			return event{}, fmt.Errorf("after the header: line %d: %s is %.40q %s, which is not a time", line, c.column, cell, s.units[c.column])
 		}
 		*c.into = v
 	}
@@ -128,7 +128,7 @@ func (t trace) event(s *sheet, row []string) (event, error) {
 	}
 	if e.end < e.start {
 		line, _ := s.FieldPos(0)
-		return event{}, fmt.Errorf("after the header: line %d: it ends before it begins", line)
+		return event{}, fmt.Errorf("after the header: line %d: it ends before it starts", line)
 	}
 	return e, nil
 }

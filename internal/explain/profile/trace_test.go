@@ -79,8 +79,8 @@ func TestTracesThatAreRefused(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
 		{"no launch", header, "no launch"},
 		{"a time that is none", header + "soon,5,1,0,k\n", `line 1: Start is "soon"`},
-		{"before time", header + "5,-5,1,0,k\n", "no time"},
-		{"a unit of something else", "Start (%),Duration (ns),CorrId,Device,Name\n1,2,3,0,k\n", "no time"},
+		{"before time", header + "5,-5,1,0,k\n", "is not a time"},
+		{"a unit of something else", "Start (%),Duration (ns),CorrId,Device,Name\n1,2,3,0,k\n", "is not a time"},
 		{"nothing at all", "\n\n", "the file is empty"},
 		{"columns twice", "Start (ns),Start (us),Duration (ns),CorrId,Device,Name\n1,2,3,4,0,k\n", "twice"},
 	} {

@@ -65,7 +65,7 @@ func TestParseNumber(t *testing.T) {
 	}
 	for _, in := range []string{"", "n/a", "nan", "inf", "-", "1,5", "1,23,456", ",123", "1234,567", "0x10", "1e999", "1 2", "CachePreferNone", "1;2", "1,000e,3"} {
 		if got, _, ok := parseNumber(in); ok {
-			t.Errorf("%q is no number, not %v", in, got)
+			t.Errorf("%q is not a number, not %v", in, got)
 		}
 	}
 }

@@ -68,7 +68,7 @@ func (s *State) explain(c *Config, j *Job, fits []*HostConfig, now time.Time) {
 	for _, hc := range fits {
 		if h := s.host(hc.Name); !s.Day.Short && h.SettledUntil.IsZero() && !s.affords(c, hc, now) {
 			s.Day.Short = true
-			s.say("job %s waits: the budget of %s does not reach for a start of %s", j.key(), s.Day.Date, hc.Name)
+			s.say("job %s waits: the budget of %s is too small for a start of %s", j.key(), s.Day.Date, hc.Name)
 		}
 	}
 }

@@ -93,7 +93,7 @@ func TestBudgetEnds(t *testing.T) {
 			if got := p.now.Sub(began); got < c.want || got > c.want+20*time.Second {
 				t.Errorf("stopped after %v, want %v; said %q", got, c.want, p.said)
 			}
-			if lost := strings.Contains(strings.Join(p.said, "\n"), "under a running job, which is lost"); lost != c.running {
+			if lost := strings.Contains(strings.Join(p.said, "\n"), "stopping although a job is running, which is lost"); lost != c.running {
 				t.Errorf("said %q", p.said)
 			}
 		})
@@ -118,11 +118,11 @@ func TestWhatIsPaidFor(t *testing.T) {
 	p := begin(t, oneHost+"hours_per_day: 24}")
 	p.now = time.Date(2026, 11, 15, 23, 0, 0, 0, time.UTC)
 	p.tell(Tick{})
-	p.power["a"] = On // by hand, just after the look
+	p.power["a"] = On // by hand, just after the check
 	p.now = p.now.Add(time.Minute)
 	p.tell(Tick{})
 	if got := p.state.spent(p.config, p.now).time; got != time.Minute {
-		t.Errorf("%v, want the minute in which nobody looked", got)
+		t.Errorf("%v, want the minute between the two checks", got)
 	}
 	d := p.job(1, Running)
 	d.Job.Labels = []string{"gpu"}

@@ -66,7 +66,7 @@ func (r runner) ask(ctx context.Context, hc *HostConfig) (power Power, why strin
 	}
 	power = Power(strings.ToLower(strings.TrimSpace(out.out.String())))
 	if !slices.Contains([]Power{On, Off, Starting, Stopping}, power) {
-		return Unknown, fmt.Sprintf("the status command prints %q and not on, off, starting or stopping", power), busy
+		return Unknown, fmt.Sprintf("the status command must print on, off, starting or stopping, got %q", power), busy
 	}
 	return power, "", busy
 }
@@ -104,7 +104,7 @@ func (r runner) run(ctx context.Context, hc *HostConfig, line string, lock *os.F
 	err := shell.Run(cmd)
 	switch {
 	case ctx.Err() != nil:
-		return &o, fmt.Errorf("%q was ended after %v", line, hc.Timeout)
+		return &o, fmt.Errorf("%q was stopped after %v", line, hc.Timeout)
 	case errors.Is(err, exec.ErrWaitDelay):
 		return &o, nil // it has ended; its background processes hold the output open
 	case err != nil:

@@ -29,9 +29,9 @@ func TestStatusCommand(t *testing.T) {
 		"printf ' OFF \\n'":             {Off, ""},
 		"echo stopping; echo noise >&2": {Stopping, ""},
 		"echo on; exit 3":               {Unknown, "exit status 3"},
-		"echo perhaps":                  {Unknown, `prints "perhaps"`},
-		"true":                          {Unknown, `prints ""`},
-		"echo on; echo off":             {Unknown, "prints"},
+		"echo perhaps":                  {Unknown, `must print on, off, starting or stopping, got "perhaps"`},
+		"true":                          {Unknown, `must print on, off, starting or stopping, got ""`},
+		"echo on; echo off":             {Unknown, `must print on, off, starting or stopping, got "on\noff"`},
 		"/nowhere":                      {Unknown, "/nowhere"},
 	} {
 		r, h := host(t, HostConfig{Status: line})
@@ -42,7 +42,7 @@ func TestStatusCommand(t *testing.T) {
 	}
 }
 
-// A command is told its host, and none of our secrets; what it says is kept in bounds.
+// A command gets the name of its host and none of the secrets. Its output is truncated.
 func TestMoveCommand(t *testing.T) {
 	t.Setenv("HOOK_SECRET", "s3cret")
 	r, h := host(t, HostConfig{Start: `test "$PAWL_HOST" = box && test -z "$HOOK_SECRET" && touch started`, Stop: "yes why | head -c 100000; exit 1"})
@@ -56,12 +56,12 @@ func TestMoveCommand(t *testing.T) {
 		t.Errorf("%d bytes: %.100s", len(why), why)
 	}
 	r, h = host(t, HostConfig{Start: "sleep 600", Timeout: 50 * time.Millisecond})
-	if why := r.move(t.Context(), h, Start); !strings.Contains(why, "was ended after 50ms") {
+	if why := r.move(t.Context(), h, Start); !strings.Contains(why, "was stopped after 50ms") {
 		t.Error(why)
 	}
 }
 
-// While a command runs its host is busy. What one that ended left behind does not count.
+// A host is busy while its command runs. Processes that an ended command left behind do not count.
 func TestBusy(t *testing.T) {
 	r, h := host(t, HostConfig{Start: "touch begun; while ! test -e go; do sleep 0.01; done", Stop: "sleep 600 >/dev/null 2>&1 & echo $! > pid", Status: "echo on"})
 	ended := make(chan string)
@@ -71,7 +71,7 @@ func TestBusy(t *testing.T) {
 		return err == nil
 	})
 	if _, _, busy := r.ask(t.Context(), h); !busy {
-		t.Error("a start runs, and the host is not busy")
+		t.Error("the start command is running, but the host is not busy")
 	}
 	if err := os.WriteFile(filepath.Join(r.config.dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)

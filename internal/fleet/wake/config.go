@@ -88,12 +88,12 @@ const (
 func LoadConfig(path string) (*Config, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("read what to watch: %w", err)
+		return nil, fmt.Errorf("cannot read the wake settings: %w", err)
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
 	if err != nil {
-		return nil, fmt.Errorf("read what to watch: %w", err)
+		return nil, fmt.Errorf("cannot read the wake settings: %w", err)
 	}
 	c, err := ParseConfig(data)
 	if err != nil {
@@ -113,12 +113,12 @@ func ParseConfig(data []byte) (*Config, error) {
 	d.KnownFields(true)
 	if err := d.Decode(&c); err != nil {
 		if errors.Is(err, io.EOF) {
-			return nil, errors.New(`it is empty: begin with "version: 1"`)
+			return nil, errors.New(`it is empty: start with "version: 1"`)
 		}
 		return nil, err
 	}
 	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, errors.New("it has a second document: remove the ---")
+		return nil, errors.New("contains a second YAML document: remove the ---")
 	}
 	c.setDefaults()
 	return &c, c.check()
@@ -163,21 +163,21 @@ var (
 func (c *Config) check() error {
 	switch {
 	case c.Version != 1:
-		return fmt.Errorf("version is %d: this pawl reads version 1", c.Version)
+		return fmt.Errorf("version must be 1, got %d", c.Version)
 	case len(c.Hosts) == 0:
-		return errors.New("hosts: name at least one machine to wake")
+		return errors.New("hosts: list at least one machine to wake")
 	case len(c.Hosts) > maxHosts:
-		return fmt.Errorf("hosts: %d of them, the limit is %d", len(c.Hosts), maxHosts)
+		return fmt.Errorf("hosts: got %d, the limit is %d", len(c.Hosts), maxHosts)
 	case len(c.GitHub.Repositories) == 0:
-		return errors.New("github.repositories: name at least one, as owner/name")
+		return errors.New("github.repositories: list at least one, as owner/name")
 	case len(c.GitHub.Repositories) > maxRepos:
-		return fmt.Errorf("github.repositories: %d of them, the limit is %d", len(c.GitHub.Repositories), maxRepos)
+		return fmt.Errorf("github.repositories: got %d, the limit is %d", len(c.GitHub.Repositories), maxRepos)
 	case c.Poll < time.Second:
-		return fmt.Errorf("poll: %v is too often: a second is the least", c.Poll)
+		return fmt.Errorf("poll: %v is too often: the minimum is 1s", c.Poll)
 	case c.Budget.Hours == 0 && c.Budget.Dollars == 0:
-		return errors.New("budget: say what a day may cost, as hours_per_day or dollars_per_day")
+		return errors.New("budget: set what a day may cost, as hours_per_day or dollars_per_day")
 	case c.Budget.Hours < 0 || c.Budget.Dollars < 0 || c.Budget.Least < 0 || c.Budget.Margin < 0 || c.Budget.Grace < 0:
-		return errors.New("budget: nothing in it may be negative")
+		return errors.New("budget: values must not be negative")
 	}
 	for _, r := range c.GitHub.Repositories {
 		if !repoName.MatchString(r) {
@@ -187,7 +187,7 @@ func (c *Config) check() error {
 	seen := map[string]bool{}
 	for _, h := range c.Hosts {
 		if seen[h.Name] {
-			return fmt.Errorf("hosts: %s is there twice", h.Name)
+			return fmt.Errorf("hosts: %s is listed twice", h.Name)
 		}
 		seen[h.Name] = true
 		if err := c.checkHost(h); err != nil {
@@ -200,20 +200,20 @@ func (c *Config) check() error {
 func (c *Config) checkHost(h HostConfig) error {
 	switch {
 	case !hostName.MatchString(h.Name):
-		return errors.New("name: use letters, digits, dots, dashes and underscores, at most 63")
+		return errors.New("name: must be at most 63 letters, digits, dots, dashes and underscores")
 	case len(h.Labels) == 0:
-		return errors.New("labels: name those of its runner, self-hosted among them")
+		return errors.New("labels: list the labels of its runner, including self-hosted")
 	case h.Start == "" || h.Stop == "" || h.Status == "":
 		return errors.New("start, stop and status each need a command")
 	case h.Boot < 0 || h.Halt < 0 || h.Idle < 0 || h.Timeout < 0 || h.Ask < 0 || h.Retry < 0 || h.Jobs < 0 || h.Price < 0:
-		return errors.New("nothing of it may be negative")
+		return errors.New("values must not be negative")
 	case h.Ask < 10*time.Millisecond:
-		return fmt.Errorf("ask: %v is too often", h.Ask)
+		return fmt.Errorf("ask: %v is too often: the minimum is 10ms", h.Ask)
 	case c.Budget.Dollars > 0 && h.Price == 0:
 		return errors.New("price_per_hour: a budget in dollars needs the price of every host")
 	}
 	if need := c.startNeeds(&h); !amountOf(need, &h).within(c.Budget) {
-		return fmt.Errorf("the budget of a day does not reach for one start of it: boot, least, halt and margin are %v together", need)
+		return fmt.Errorf("the budget of a day is too small for one start: boot, least, halt and margin are %v together", need)
 	}
 	return nil
 }
@@ -244,14 +244,14 @@ func (c *Config) host(name string) *HostConfig {
 func (c *Config) ReadSecret(s Secret, getenv func(string) string) (string, error) {
 	switch {
 	case s.File != "" && s.Env != "":
-		return "", errors.New("file and env both say where it is: give one of them")
+		return "", errors.New("file and env are both set: set only one")
 	case s.Env != "":
 		if v := getenv(s.Env); v != "" {
 			return v, nil
 		}
-		return "", fmt.Errorf("the variable %s is empty", s.Env)
+		return "", fmt.Errorf("the environment variable %s is empty", s.Env)
 	case s.File == "":
-		return "", errors.New("say where it is, with file or env")
+		return "", errors.New("set file or env")
 	}
 	f, err := os.Open(c.path(s.File))
 	if err != nil {

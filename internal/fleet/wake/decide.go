@@ -30,7 +30,7 @@ func (s *State) decide(c *Config, now time.Time) []Action {
 			if kind == Start {
 				h.Up, h.Stopped = time.Time{}, time.Time{}
 				h.meter(now, now)
-				s.reason(hc.Name, h, "is started for %d waiting", l.waiting)
+				s.reason(hc.Name, h, "starting, waiting jobs: %d", l.waiting)
 			}
 			list = append(list, Action{kind, hc.Name, h.turn})
 			continue
@@ -52,7 +52,7 @@ func (s *State) mustStop(c *Config, hc *HostConfig, h *Host, l *load, over bool,
 		if now.Sub(h.Stopped) < hc.Halt {
 			return false
 		}
-		s.stopFailed(hc, h, now, "it was stopped and is not off after "+hc.Halt.String())
+		s.stopFailed(hc, h, now, "it was stopped but is not off after "+hc.Halt.String())
 	}
 	if now.Before(h.NoStopBefore) {
 		return false
@@ -60,13 +60,13 @@ func (s *State) mustStop(c *Config, hc *HostConfig, h *Host, l *load, over bool,
 	switch {
 	case over && (!l.running || now.Sub(s.Day.Ended) >= c.Budget.Grace):
 		if l.running {
-			s.reason(hc.Name, h, "is stopped under a running job, which is lost: the budget of %s is used up", s.Day.Date)
+			s.reason(hc.Name, h, "stopping although a job is running, which is lost: the budget of %s is used up", s.Day.Date)
 		} else {
-			s.reason(hc.Name, h, "is put to sleep: the budget of %s is used up", s.Day.Date)
+			s.reason(hc.Name, h, "stopping: the budget of %s is used up", s.Day.Date)
 		}
 		return true
 	case !h.Started.IsZero() && now.Sub(h.Started) > hc.Boot:
-		s.startFailed(hc, h, now, "it was started and is not on after "+hc.Boot.String())
+		s.startFailed(hc, h, now, "it was started but is not on after "+hc.Boot.String())
 		return h.Seen != Off
 	case h.Seen != On || !h.Started.IsZero() || l.running || !s.recentlyPolled(c, now):
 		return false
@@ -76,10 +76,10 @@ func (s *State) mustStop(c *Config, hc *HostConfig, h *Host, l *load, over bool,
 		return false
 	}
 	if l.waiting > 0 {
-		s.startFailed(hc, h, now, "it is on and takes none of the jobs that wait")
+		s.startFailed(hc, h, now, "it is on but takes none of the waiting jobs")
 	} else {
 		h.Failures = 0
-		s.reason(hc.Name, h, "is put to sleep after %v without a job", hc.Idle)
+		s.reason(hc.Name, h, "stopping after %v without a job", hc.Idle)
 	}
 	return true
 }

@@ -101,7 +101,7 @@ func (s *Server) loop(ctx context.Context, failed <-chan error) error {
 		case <-ticker.C:
 			s.processBatch(commands, message{event: Tick{}})
 		case err := <-failed:
-			return fmt.Errorf("listen for webhooks: %w", err)
+			return fmt.Errorf("cannot listen for webhooks: %w", err)
 		case <-ctx.Done():
 			return s.shutdown(stop)
 		}
@@ -121,7 +121,7 @@ func (s *Server) processBatch(ctx context.Context, first message) {
 	}
 	err := s.store.Save(s.state)
 	if err != nil {
-		s.Log("%v: no host is started before it can be", err)
+		s.Log("%v: no host is started until the state is saved", err)
 	}
 	for _, m := range batch {
 		if m.saved != nil {
@@ -212,9 +212,9 @@ func (s *Server) poll(ctx context.Context) {
 			if text != said[repo] {
 				said[repo] = text
 				if text == "" {
-					text = "answers again"
+					text = "available again"
 				}
-				s.Log("ask for the jobs of %s: %s", repo, text)
+				s.Log("jobs of %s: %s", repo, text)
 			}
 			if err != nil {
 				continue

@@ -93,7 +93,7 @@ func (s *State) Recover(c *Config, now time.Time) {
 	for name, h := range s.Hosts {
 		if c.host(name) == nil {
 			if !h.SettledUntil.IsZero() {
-				s.say("%s was running when it was removed from the file: it is no longer put to sleep, stop it by hand", name)
+				s.say("%s was running when it was removed from the file: it is no longer stopped automatically, stop it by hand", name)
 			}
 			delete(s.Hosts, name)
 			continue

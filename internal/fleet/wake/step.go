@@ -104,7 +104,7 @@ func (s *State) answered(hc *HostConfig, a StatusResult, now time.Time) {
 		}
 		h.OffAt, h.Up, h.Stopped, h.StopFailures = now, time.Time{}, time.Time{}, 0
 	case Unknown:
-		s.reason(hc.Name, h, "its status is not known: %s", a.Why)
+		s.reason(hc.Name, h, "its status is unknown: %s", a.Why)
 		if h.SettledUntil.IsZero() {
 			h.NoStartBefore = later(h.NoStartBefore, now.Add(3*hc.Ask)) // another host may be usable
 		}
@@ -143,10 +143,10 @@ func (s *State) startFailed(hc *HostConfig, h *Host, now time.Time, why string) 
 	wait := 3 * hc.Ask << min(h.Failures-1, 5)
 	if h.Failures >= attempts {
 		wait = max(wait, hc.Retry)
-		s.say("%s: given up for %v after %d tries", hc.Name, wait, h.Failures)
+		s.say("%s: giving up for %v after %d attempts", hc.Name, wait, h.Failures)
 	}
 	h.NoStartBefore = now.Add(wait)
-	s.reason(hc.Name, h, "%s; tried again in %v", why, wait)
+	s.reason(hc.Name, h, "%s; retrying in %v", why, wait)
 }
 
 // stopFailed delays the next stop, but never for long: every minute costs.
@@ -155,7 +155,7 @@ func (s *State) stopFailed(hc *HostConfig, h *Host, now time.Time, why string) {
 	wait := hc.Ask << min(h.StopFailures, 4)
 	h.StopFailures++
 	h.NoStopBefore = now.Add(wait)
-	s.say("%s: %s; tried again in %v", hc.Name, why, wait)
+	s.say("%s: %s; retrying in %v", hc.Name, why, wait)
 }
 
 func later(a, b time.Time) time.Time {

@@ -312,8 +312,8 @@ func TestFailedStarts(t *testing.T) {
 	if diff := cmp.Diff(want, waits); diff != "" {
 		t.Error(diff)
 	}
-	if !slices.ContainsFunc(p.said, func(s string) bool { return strings.Contains(s, "given up for 1h0m0s after 5 tries") }) {
-		t.Errorf("nobody is told: %q", p.said)
+	if !slices.ContainsFunc(p.said, func(s string) bool { return strings.Contains(s, "giving up for 1h0m0s after 5 attempts") }) {
+		t.Errorf("the pause is not reported: %q", p.said)
 	}
 }
 

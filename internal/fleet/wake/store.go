@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -28,14 +27,14 @@ const maxState = 64 << 20
 func OpenStore(path string) (*Store, *State, error) {
 	lock, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, nil, fmt.Errorf("keep the state: %w", err)
+		return nil, nil, fmt.Errorf("cannot lock the state: %w", err)
 	}
 	if err := tryLock(lock); err != nil {
 		lock.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, nil, fmt.Errorf("keep the state: another pawl wake serve has %s: two would start hosts twice", path)
+			return nil, nil, fmt.Errorf("cannot lock the state: another pawl wake serve uses %s, and two would start hosts twice", path)
 		}
-		return nil, nil, fmt.Errorf("keep the state: lock %s: %w", path, err)
+		return nil, nil, fmt.Errorf("cannot lock the state %s: %w", path, err)
 	}
 	state, err := LoadState(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -55,48 +54,33 @@ func (st *Store) Close() error { return st.lock.Close() }
 func (st *Store) Save(s *State) error {
 	data, err := json.Marshal(s)
 	if err != nil {
-		return fmt.Errorf("keep the state: %w", err)
+		return fmt.Errorf("cannot save the state: %w", err)
 	}
 	if bytes.Equal(data, st.last) {
 		return nil
 	}
-	if err := replace(st.path, data); err != nil {
-		return fmt.Errorf("keep the state: %w", err)
+	err = disk.Replace(st.path, 0o600, func(w io.Writer) error { _, err := w.Write(data); return err })
+	if err != nil {
+		return fmt.Errorf("cannot save the state: %w", err)
 	}
 	st.last = data
 	return nil
-}
-
-func replace(path string, data []byte) error {
-	next := path + ".next"
-	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(next, path); err != nil {
-		return err
-	}
-	return disk.SyncDir(filepath.Dir(path))
 }
 
 // LoadState reads a state file, even one that is in use.
 func LoadState(path string) (*State, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("read the state: %w", err)
+		return nil, fmt.Errorf("cannot read the state: %w", err)
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxState+1))
 	if err != nil {
-		return nil, fmt.Errorf("read the state: %w", err)
+		return nil, fmt.Errorf("cannot read the state: %w", err)
 	}
 	s, err := DecodeState(data)
 	if err != nil {
-		return nil, fmt.Errorf("read the state: %s: %w: look at it; without the file pawl wake begins anew and knows nothing of today's costs", path, err)
+		return nil, fmt.Errorf("cannot read the state: %s: %w: check the file; without it, pawl wake starts over and does not know today's costs", path, err)
 	}
 	return s, nil
 }
@@ -122,16 +106,16 @@ func DecodeState(data []byte) (*State, error) {
 		s.Day.On = map[string]time.Duration{}
 	}
 	if _, err := time.Parse(time.DateOnly, s.Day.Date); err != nil && s.Day.Date != "" {
-		return nil, fmt.Errorf("its day is %q", s.Day.Date)
+		return nil, fmt.Errorf("its day %q is not a date", s.Day.Date)
 	}
 	for key, j := range s.Jobs {
 		if j == nil || j.key() != key {
-			return nil, fmt.Errorf("job %q is not what its key says", key)
+			return nil, fmt.Errorf("job %q does not match its key", key)
 		}
 	}
 	for name, h := range s.Hosts {
 		if h == nil || h.Flight != nil && h.Flight.Kind != Start && h.Flight.Kind != Stop {
-			return nil, fmt.Errorf("host %q is broken", name)
+			return nil, fmt.Errorf("host %q is invalid", name)
 		}
 	}
 	return s, nil

@@ -18,8 +18,8 @@ func TestStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := OpenStore(path); err == nil || !strings.Contains(err.Error(), "another pawl wake serve has") {
-		t.Errorf("a second one gets it: %v", err)
+	if _, _, err := OpenStore(path); err == nil || !strings.Contains(err.Error(), "another pawl wake serve uses") {
+		t.Errorf("a second server opens the state: %v", err)
 	}
 	p := begin(t, twoHosts)
 	p.state = s

@@ -42,7 +42,7 @@ type payload struct {
 func DecodeDelivery(body []byte) (d Delivery, ok bool, err error) {
 	var p payload
 	if err := json.Unmarshal(body, &p); err != nil {
-		return d, false, fmt.Errorf("it is no workflow_job: %w", err)
+		return d, false, fmt.Errorf("not a workflow_job event: %w", err)
 	}
 	stage, known := stages[p.Action]
 	if !known {
@@ -53,7 +53,7 @@ func DecodeDelivery(body []byte) (d Delivery, ok bool, err error) {
 	case p.Job.ID <= 0:
 		return d, false, errors.New("the job has no id")
 	case !repoName.MatchString(repo):
-		return d, false, errors.New("the repository has no name")
+		return d, false, errors.New("the name of the repository is invalid")
 	case len(p.Job.Labels) > maxLabels:
 		return d, false, fmt.Errorf("the job has %d labels, the limit is %d", len(p.Job.Labels), maxLabels)
 	case len(p.Job.Runner) > maxLabel:
@@ -99,7 +99,7 @@ func newReceiver(secret []byte, log func(string, ...any), accept func(Delivery) 
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		http.Error(w, "only POST", http.StatusMethodNotAllowed)
+		http.Error(w, "only POST is supported", http.StatusMethodNotAllowed)
 		return
 	}
 	event := req.Header.Get("X-GitHub-Event")
@@ -115,7 +115,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case r.slots <- struct{}{}:
 		defer func() { <-r.slots }()
 	default:
-		busy(w, "too many at once")
+		busy(w, "too many requests at once")
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, MaxBody))
@@ -124,11 +124,11 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		if _, tooLong := errors.AsType[*http.MaxBytesError](err); tooLong {
 			code = http.StatusRequestEntityTooLarge
 		}
-		http.Error(w, "the body could not be read", code)
+		http.Error(w, "cannot read the body", code)
 		return
 	}
 	if !signed(r.secret, body, req.Header.Get("X-Hub-Signature-256")) {
-		http.Error(w, "the signature is not right", http.StatusUnauthorized)
+		http.Error(w, "the signature is invalid", http.StatusUnauthorized)
 		return
 	}
 	if event == "ping" {
@@ -141,7 +141,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // take passes on a signed delivery, once.
 func (r *receiver) take(w http.ResponseWriter, body []byte, id string) {
 	if r.seen.has(id) {
-		fmt.Fprintln(w, "seen already")
+		fmt.Fprintln(w, "already received")
 		return
 	}
 	d, ok, err := DecodeDelivery(body)
@@ -154,8 +154,8 @@ func (r *receiver) take(w http.ResponseWriter, body []byte, id string) {
 		return
 	}
 	if err := r.accept(d); err != nil {
-		r.log("a delivery was turned away: %v", err)
-		busy(w, "not now")
+		r.log("cannot accept a delivery: %v", err)
+		busy(w, "busy, try again later")
 		return
 	}
 	r.seen.add(id)

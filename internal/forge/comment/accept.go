@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/forge"
-	"github.com/goatnote-inc/pawl/internal/report"
 )
 
 // Acceptance is a user's decision to accept one head of a pull request. It ends with the
@@ -36,7 +36,7 @@ func ParseAccept(body string) (sha, reason string, ok bool) {
 		if m == nil {
 			continue
 		}
-		if reason = report.Sanitize(m[2]); reason != "" && reason != "REASON" {
+		if reason = words.Sanitize(m[2]); reason != "" && reason != "REASON" {
 			return m[1], reason, true
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/forge"
-	"github.com/goatnote-inc/pawl/internal/report"
 )
 
 // diagnostic matches the start of a build error as pawl shows it: "kernels/sum.cu:12:3:
@@ -46,6 +46,6 @@ func (in Input) annotation(stage, text string) (forge.Annotation, bool) {
 		return forge.Annotation{}, false
 	}
 	return forge.Annotation{
-		Path: file, Line: line, Level: forge.Fault, Title: report.Sanitize("pawl: " + stage), Message: report.Sanitize(m[3]),
+		Path: file, Line: line, Level: forge.Fault, Title: words.Sanitize("pawl: " + stage), Message: words.Sanitize(m[3]),
 	}, true
 }

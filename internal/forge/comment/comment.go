@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/judge/cost"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
@@ -84,7 +85,7 @@ func New(in Input) Notice {
 		Section: forge.Section{Key: key, Body: body, Quiet: in.Gate.Quiet && o.needsNoReport(in)},
 		Check: forge.Check{
 			Name: CheckName(in.Suite), SHA: in.SHA, Status: forge.Completed, Conclusion: o.conclusion,
-			Title: report.Sanitize(o.title(in, in.headline(o, d))), Summary: body, Annotations: in.annotations(),
+			Title: words.Sanitize(o.title(in, in.headline(o, d))), Summary: body, Annotations: in.annotations(),
 		},
 		Summary: body,
 	}
@@ -114,7 +115,7 @@ func CheckName(suite string) string {
 	if suite == "" {
 		return "pawl"
 	}
-	return "pawl / " + report.Sanitize(suite)
+	return "pawl / " + words.Sanitize(suite)
 }
 
 // Key returns the key of a section, made from the names of a suite and a device.
@@ -149,7 +150,7 @@ const keyLength = 60
 func Started(suite, sha, url string, now time.Time) forge.Check {
 	return forge.Check{
 		Name: CheckName(suite), SHA: sha, Status: forge.InProgress, URL: url, Started: now, Title: "measuring",
-		Summary: "The change and its base are built and measured side by side on one device. The answer replaces this text.",
+		Summary: "The change and its base are being built and measured side by side on one device. The result will replace this text.",
 	}
 }
 
@@ -157,6 +158,6 @@ func Started(suite, sha, url string, now time.Time) forge.Check {
 func Unaffected(suite, sha string) forge.Check {
 	return forge.Check{
 		Name: CheckName(suite), SHA: sha, Status: forge.Completed, Conclusion: forge.Success, Title: "no kernel touched",
-		Summary: "No file of this change belongs to a kernel of the suite, so there was nothing to measure.",
+		Summary: "This change touches no file that belongs to a kernel of the suite, so there was nothing to measure.",
 	}
 }

@@ -22,7 +22,7 @@ func TestConclusions(t *testing.T) {
 		maintained   .              enforce  yes   no       | neutral     claimed by a fork: 2 unchanged
 		improvement  .              enforce  no    no       | success     1 improvement
 		improvement  .              enforce  yes   no       | neutral     claimed by a fork: 1 improvement
-		identical    .              enforce  no    no       | success     nothing that a build
+		identical    .              enforce  no    no       | success     no input of a build or a kernel differs
 		identical    .              enforce  yes   no       | neutral     claimed by a fork
 
 		regression   .              enforce  no    no       | failure     1 regression
@@ -139,12 +139,12 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// The word of the machine that measured is shown where it is not what its samples say.
+// The verdict of the measuring machine is shown if its samples say otherwise.
 func TestOtherClaimIsTold(t *testing.T) {
 	in := judged(t, madeRun(made["regression"]...), "")
 	in.Claimed = ratchet.Improvement
 	n := comment.New(in)
-	if n.Check.Conclusion != forge.Failure || !strings.Contains(n.Section.Body, "said improvement. Judged again from its samples") {
+	if n.Check.Conclusion != forge.Failure || !strings.Contains(n.Section.Body, "reported improvement. Judged again from its samples") {
 		t.Errorf("%s\n%s", n.Check.Conclusion, n.Section.Body)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/yuin/goldmark/text"
 	"pgregory.net/rapid"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/forge/comment"
 	"github.com/goatnote-inc/pawl/internal/judge/cost"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
@@ -51,7 +52,7 @@ func hostile(in comment.Input, word string) comment.Input {
 	return in
 }
 
-var words = []string{
+var hostileWords = []string{
 	"", "|", "a|b\\|c", "`x`", "```\n", "~~~\n", "<script>alert(1)</script>", "</code></td></summary></details>", "<img src=x onerror=alert(1)>", "<!--", "-->",
 	"![a](https://evil.example/x.png)", "[a](javascript:alert(1))", "[a]: https://evil.example", "https://evil.example www.evil.example a@evil.example", "<https://evil.example>",
 	"@everyone @root/team #1 GH-1 o/n#1", "line\nbreak\r\n| a | b |\n| --- | --- |", "\n# heading\n", "\n===", "\n- item", "\n1. item", "\n> quote", "$x$ $$y$$",
@@ -127,7 +128,7 @@ func TestStrangersWordsAreText(t *testing.T) {
 		body := n.Section.Body
 		got, links := shapeOf(body)
 		want := want
-		if !strings.Contains(report.MarkdownLink("comment", acceptedAt+word), "](") {
+		if !strings.Contains(words.MarkdownLink("comment", acceptedAt+word), "](") {
 			want.links-- // an address that is too long is not a link
 		}
 		if got != want {
@@ -155,13 +156,13 @@ func TestStrangersWordsAreText(t *testing.T) {
 			}
 		}
 	}
-	for _, word := range words {
+	for _, word := range hostileWords {
 		check(t, word)
 	}
 	if t.Failed() {
 		return
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		check(t, strings.Join(rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(words), rapid.String()), 1, 3).Draw(t, "words"), ""))
+		check(t, strings.Join(rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(hostileWords), rapid.String()), 1, 3).Draw(t, "words"), ""))
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/measure"
@@ -17,20 +18,20 @@ import (
 // head puts the most important facts first: the result, the worst case, the device.
 func (in Input) head(o outcome, d *report.Document) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### pawl: %s: %s\n\n", o.label(), report.MarkdownText(in.headline(o, d)))
+	fmt.Fprintf(&b, "### pawl: %s: %s\n\n", o.label(), words.MarkdownText(in.headline(o, d)))
 	say := func(text string) { fmt.Fprintf(&b, "%s\n\n", text) }
 	switch {
 	case in.ToolFailed != "":
-		say(report.MarkdownLine(report.Sanitize(in.ToolFailed)) + " This says nothing of the change.")
+		say(words.MarkdownLine(words.Sanitize(in.ToolFailed)) + " This says nothing about the change.")
 	case o.word == suite.FailOnError:
-		say("The run left no samples, so there is nothing to judge. This says nothing of the change.")
+		say("The run produced no samples, so there is nothing to judge. This says nothing about the change.")
 	case d.Sentence != "":
-		say(report.MarkdownLine(d.Sentence))
+		say(words.MarkdownLine(d.Sentence))
 	}
 	say(in.about(d))
 	if in.Claimed != "" && in.Result != nil && in.Claimed != in.Result.Verdict {
-		say(fmt.Sprintf("The machine that measured said %s. Judged again from its samples, by the base's policy, it is **%s**.",
-			report.MarkdownText(report.Sanitize(string(in.Claimed))), report.MarkdownText(string(in.Result.Verdict))))
+		say(fmt.Sprintf("The measuring machine reported %s. Judged again from its samples with the base's policy, the verdict is **%s**.",
+			words.MarkdownText(words.Sanitize(string(in.Claimed))), words.MarkdownText(string(in.Result.Verdict))))
 	}
 	b.WriteString(in.conclusionText(o))
 	return b.String()
@@ -46,7 +47,7 @@ func (in Input) headline(o outcome, d *report.Document) string {
 	case o.word == string(ratchet.Broken):
 		return "the candidate cannot be measured"
 	case o.word == string(ratchet.Identical):
-		return "nothing that a build or a kernel reads differs from the base, there was nothing to measure"
+		return "no input of a build or a kernel differs from the base, so there was nothing to measure"
 	default:
 		return "the run ended before anything could be judged"
 	}
@@ -56,14 +57,14 @@ func (in Input) headline(o outcome, d *report.Document) string {
 func (in Input) about(d *report.Document) string {
 	var parts []string
 	if in.Run != nil {
-		parts = append(parts, report.MarkdownLine(d.Title))
+		parts = append(parts, words.MarkdownLine(d.Title))
 	}
-	commits := report.MarkdownCode(short(in.SHA))
+	commits := words.MarkdownCode(short(in.SHA))
 	if in.Run == nil {
 		commits = "commit " + commits
 	}
 	if base := in.base(); base != "" {
-		commits += " against " + report.MarkdownCode(base)
+		commits += " against " + words.MarkdownCode(base)
 	}
 	parts = append(parts, commits)
 	if price := in.price(); price != "" {
@@ -78,7 +79,7 @@ func (in Input) base() string {
 	}
 	for _, im := range in.Run.Implementations {
 		if im.Name == measure.Base {
-			return short(report.Sanitize(im.Commit))
+			return short(words.Sanitize(im.Commit))
 		}
 	}
 	return ""
@@ -96,7 +97,7 @@ func (in Input) price() string {
 	if !(seconds > 0 && seconds < 1e7) {
 		return ""
 	}
-	text := report.FormatDuration(time.Duration(seconds * float64(time.Second)))
+	text := words.Duration(time.Duration(seconds * float64(time.Second)))
 	if dollars > 0 && dollars < 1e9 {
 		text += ", " + dollarsText(dollars)
 	}
@@ -104,7 +105,7 @@ func (in Input) price() string {
 }
 
 // dollarsText formats money so that no forge reads it as the start of a formula.
-func dollarsText(v float64) string { return report.MarkdownText(report.Dollars(v)) }
+func dollarsText(v float64) string { return words.MarkdownText(words.Dollars(v)) }
 
 // conclusionText explains what the conclusion means for merging, and what to do about it.
 func (in Input) conclusionText(o outcome) string {
@@ -112,16 +113,16 @@ func (in Input) conclusionText(o outcome) string {
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n\n", args...) }
 	switch o.because {
 	case fromFork:
-		say("**Claimed by a fork.** Its code ran on the machine that measured, so the check is neutral whatever the numbers say. A maintainer who wants to be sure measures it on a branch of this repository.")
+		say("**Claimed by a fork.** The fork's code ran on the measuring machine, so the check is neutral whatever the numbers say. To be sure, a maintainer can measure the change on a branch of this repository.")
 	case accepted:
 		a := in.Accepted
 		when := a.At.UTC().Format("2006-01-02 15:04 UTC")
-		say("**Accepted** by %s on %s (%s): %s", report.MarkdownText(report.Sanitize(a.By)), when, report.MarkdownLink("comment", a.URL), report.MarkdownText(report.Sanitize(a.Reason)))
-		say("That holds for %s only: the next push is judged anew.", report.MarkdownCode(short(in.SHA)))
+		say("**Accepted** by %s on %s (%s): %s", words.MarkdownText(words.Sanitize(a.By)), when, words.MarkdownLink("comment", a.URL), words.MarkdownText(words.Sanitize(a.Reason)))
+		say("This applies to %s only. The next push is judged again.", words.MarkdownCode(short(in.SHA)))
 	case advised:
-		say("The check is neutral because the gate only advises. Enforced, it would have failed for: %s.", o.failing())
+		say("The check is neutral because the gate only advises. With `mode: enforce`, it would have failed for: %s.", o.failing())
 	case undecided:
-		say("The check is neutral: `gate.fail-on` of the base does not name this.")
+		say("The check is neutral: `gate.fail-on` of the base does not include this result.")
 	case passed, failed:
 	}
 	return b.String()
@@ -133,9 +134,9 @@ func (in Input) overrule(o outcome) string {
 	case o.because != failed:
 		return ""
 	case !acceptable(o.fails):
-		return "What is broken cannot be accepted: mend it, or take the case out of the gate in a change of its own.\n\n"
+		return "A broken result cannot be accepted: fix it, or remove the case from the gate in a separate change.\n\n"
 	default:
-		return fmt.Sprintf("To merge it all the same, somebody with %s permission comments this line, with a reason:\n\n```\n%s\n```\n\n",
+		return fmt.Sprintf("To merge it anyway, a user with %s permission must comment this line, with a reason:\n\n```\n%s\n```\n\n",
 			cmp.Or(in.Gate.Accept, "write"), AcceptLine(in.SHA))
 	}
 }
@@ -147,7 +148,7 @@ func (in Input) foot(o outcome) string {
 	b.WriteString(in.overrule(o))
 	b.WriteString(in.quarantines())
 	if in.Drift != nil && in.Drift.Verdict == ratchet.Regression {
-		say("**Drift:** the base is slower than the baseline, by earlier changes. %s", report.MarkdownText(report.Sanitize(in.Drift.Sentence)))
+		say("**Drift:** the base is slower than the baseline because of earlier changes. %s", words.MarkdownText(words.Sanitize(in.Drift.Sentence)))
 	}
 	if proposal := in.propose(); proposal != "" {
 		say("%s", proposal)
@@ -157,9 +158,9 @@ func (in Input) foot(o outcome) string {
 	}
 	var links []string
 	for _, l := range []struct{ text, url string }{
-		{"run", in.Links.Run}, {"everything that was measured", in.Links.Artifact}, {"report", in.Links.Report}, {"how to read this", in.Links.Help},
+		{"run", in.Links.Run}, {"all measurements", in.Links.Artifact}, {"report", in.Links.Report}, {"how to read this", in.Links.Help},
 	} {
-		if link := report.MarkdownLink(l.text, l.url); strings.HasPrefix(link, "[") {
+		if link := words.MarkdownLink(l.text, l.url); strings.HasPrefix(link, "[") {
 			links = append(links, link)
 		}
 	}
@@ -187,13 +188,13 @@ func (in Input) quarantines() string {
 				break
 			}
 			q := cases[name]
-			fmt.Fprintf(&b, "- %s, %s %s, owner %s: %s\n", report.MarkdownCode(report.Sanitize(name)), end, q.Until.Format(time.DateOnly),
-				report.MarkdownText(report.Sanitize(q.Owner)), report.MarkdownText(report.Sanitize(q.Reason)))
+			fmt.Fprintf(&b, "- %s, %s %s, owner %s: %s\n", words.MarkdownCode(words.Sanitize(name)), end, q.Until.Format(time.DateOnly),
+				words.MarkdownText(words.Sanitize(q.Owner)), words.MarkdownText(words.Sanitize(q.Reason)))
 		}
 		b.WriteString("\n")
 	}
-	list("Quarantined: measured, and fails nobody", in.Quarantined, "until")
-	list("No longer quarantined: fails a change again", in.Released, "ended after")
+	list("Quarantined: measured, but cannot fail a change", in.Quarantined, "until")
+	list("No longer quarantined: can fail a change again", in.Released, "ended after")
 	return b.String()
 }
 
@@ -208,8 +209,8 @@ func (in Input) propose() string {
 	}
 	days := int(in.Now.Sub(g.Since).Hours() / 24)
 	file := cmp.Or(in.File, "pawl.yaml")
-	return fmt.Sprintf("This gate has advised for %d days without failing anyone. To let it fail changes, write `mode: enforce` in place of `mode: advise` below `gate:` in %s.",
-		days, report.MarkdownCode(report.Sanitize(file)))
+	return fmt.Sprintf("This gate has only advised for %d days. To let it fail changes, replace `mode: advise` with `mode: enforce` under `gate:` in %s.",
+		days, words.MarkdownCode(words.Sanitize(file)))
 }
 
 // cost summarizes the costs of the repository's runs.
@@ -219,12 +220,12 @@ func (in Input) cost() string {
 		return ""
 	}
 	if c.Dollars <= 0 {
-		return fmt.Sprintf("In 30 days: %s, %s on the device. `device.price_per_hour` in the suite makes that dollars.",
-			report.Plural(c.MonthRuns, "run"), report.FormatDuration(time.Duration(c.MonthSeconds*float64(time.Second))))
+		return fmt.Sprintf("Last 30 days: %s, %s on the device. Set `device.price_per_hour` in the suite to see the cost in dollars.",
+			words.Plural(c.MonthRuns, "run"), words.Duration(time.Duration(c.MonthSeconds*float64(time.Second))))
 	}
-	text := fmt.Sprintf("In 30 days: %s, %s", report.Plural(c.MonthRuns, "run"), dollarsText(c.MonthDollars))
+	text := fmt.Sprintf("Last 30 days: %s, %s", words.Plural(c.MonthRuns, "run"), dollarsText(c.MonthDollars))
 	if c.Caught > 0 {
-		return text + fmt.Sprintf("; %s caught and mended, %s each.", report.Plural(c.Caught, "regression"), dollarsText(c.PerCaught()))
+		return text + fmt.Sprintf("; %s caught and fixed, %s each.", words.Plural(c.Caught, "regression"), dollarsText(c.PerCaught()))
 	}
 	return text + "."
 }

@@ -74,8 +74,7 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// Two weeks of advice are enough; before that, or where nobody said when it began, nothing
-// is proposed.
+// Enforcement is proposed after two weeks of advice, and never without a start date.
 func TestProposesToEnforce(t *testing.T) {
 	for gate, want := range map[string]bool{
 		"gate: {mode: advise, since: 2026-11-06}":  true,
@@ -85,7 +84,7 @@ func TestProposesToEnforce(t *testing.T) {
 		"gate: {mode: advise, since: 2027-01-01}":  false,
 	} {
 		body := comment.New(judged(t, madeRun(made["maintained"]...), gate)).Section.Body
-		if got := strings.Contains(body, "write `mode: enforce` in place of `mode: advise`"); got != want {
+		if got := strings.Contains(body, "replace `mode: advise` with `mode: enforce`"); got != want {
 			t.Errorf("%s: proposes %t", gate, got)
 		}
 	}

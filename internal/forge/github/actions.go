@@ -20,20 +20,13 @@ import (
 func (c *Client) Run(ctx context.Context, id int64) (forge.Run, error) {
 	r, _, err := c.api.Actions.GetWorkflowRunByID(c.withBudget(ctx), c.Repo.Owner, c.Repo.Name, id)
 	if err != nil {
-		return forge.Run{}, c.wrapError(err, "read workflow run %d", id)
+		return forge.Run{}, c.wrapError(err, "cannot read workflow run %d", id)
 	}
 	return runOf(r), nil
 }
 
-// RunQuery selects runs. Empty fields match everything.
-type RunQuery struct {
-	Workflow string // file of the workflow, with or without its folder
-	HeadSHA  string
-	Since    time.Time
-}
-
 // Runs returns runs, newest first: at most the 1,000 that GitHub returns for a query.
-func (c *Client) Runs(ctx context.Context, q RunQuery) ([]forge.Run, error) {
+func (c *Client) Runs(ctx context.Context, q forge.RunQuery) ([]forge.Run, error) {
 	ctx = c.withBudget(ctx)
 	o := &gh.ListWorkflowRunsOptions{HeadSHA: q.HeadSHA, ExcludePullRequests: true}
 	if !q.Since.IsZero() {
@@ -41,7 +34,7 @@ func (c *Client) Runs(ctx context.Context, q RunQuery) ([]forge.Run, error) {
 	}
 	found, err := c.listRuns(ctx, q.Workflow, o)
 	if err != nil {
-		return nil, c.wrapError(err, "list the runs of workflow %q", q.Workflow)
+		return nil, c.wrapError(err, "cannot list the runs of workflow %q", q.Workflow)
 	}
 	var runs []forge.Run
 	for _, r := range found {
@@ -72,7 +65,7 @@ func runOf(r *gh.WorkflowRun) forge.Run {
 	file, _, _ := strings.Cut(r.GetPath(), "@")
 	head := r.GetHeadRepository().GetID()
 	return forge.Run{
-		ID: r.GetID(), Attempt: r.GetRunAttempt(), Workflow: file, Event: r.GetEvent(),
+		ID: r.GetID(), Attempt: r.GetRunAttempt(), Workflow: file, Event: r.GetEvent(), Pull: r.GetEvent() == "pull_request",
 		Head:   forge.Head{Repo: head, Branch: r.GetHeadBranch(), SHA: r.GetHeadSHA()},
 		Fork:   head != r.GetRepository().GetID(),
 		Status: r.GetStatus(), Conclusion: r.GetConclusion(), URL: r.GetHTMLURL(),
@@ -88,7 +81,7 @@ func (c *Client) Artifacts(ctx context.Context, run int64) ([]forge.Artifact, er
 		return list.GetArtifacts(), resp, err
 	})
 	if err != nil {
-		return nil, c.wrapError(err, "list the artifacts of workflow run %d", run)
+		return nil, c.wrapError(err, "cannot list the artifacts of workflow run %d", run)
 	}
 	return artifactsOf(found, run), nil
 }
@@ -101,7 +94,7 @@ func (c *Client) ArtifactsNamed(ctx context.Context, name string) ([]forge.Artif
 		return list.GetArtifacts(), resp, err
 	})
 	if err != nil {
-		return nil, c.wrapError(err, "list the artifacts called %q", name)
+		return nil, c.wrapError(err, "cannot list the artifacts named %q", name)
 	}
 	return artifactsOf(found, 0), nil
 }
@@ -126,7 +119,7 @@ func artifactsOf(found []*gh.Artifact, run int64) []forge.Artifact {
 func (c *Client) Download(ctx context.Context, a forge.Artifact, w io.Writer, limit int64) error {
 	ctx = c.withBudget(ctx)
 	if a.Size > limit {
-		return fmt.Errorf("download artifact %d: it has %d bytes, more than the %d allowed", a.ID, a.Size, limit)
+		return fmt.Errorf("cannot download artifact %d: it has %d bytes, the max is %d", a.ID, a.Size, limit)
 	}
 	out := &bounded{w: w, left: limit}
 	var err error
@@ -134,12 +127,12 @@ func (c *Client) Download(ctx context.Context, a forge.Artifact, w io.Writer, li
 		if err = c.fetch(ctx, a, out); err == nil || out.err != nil || ctx.Err() != nil || status(err) != 0 {
 			break
 		}
-		c.Log("artifact %d broke off after %d bytes: %v", a.ID, out.done, err)
+		c.Log("download of artifact %d was interrupted after %d bytes: %v", a.ID, out.done, err)
 		if sleepErr := c.Sleep(ctx, firstPause<<try); sleepErr != nil {
 			return sleepErr
 		}
 	}
-	return c.wrapError(err, "download artifact %d", a.ID)
+	return c.wrapError(err, "cannot download artifact %d", a.ID)
 }
 
 // fetch gets the download URL, which is valid for a minute and needs no token, and appends
@@ -159,7 +152,7 @@ func (c *Client) fetch(ctx context.Context, a forge.Artifact, out *bounded) erro
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("the store of artifacts answers %s", resp.Status)
+		return fmt.Errorf("the artifact store returned %s", resp.Status)
 	}
 	if _, err := io.CopyN(io.Discard, resp.Body, out.done); err != nil {
 		return err
@@ -177,7 +170,7 @@ type bounded struct {
 
 func (b *bounded) Write(p []byte) (int, error) {
 	if int64(len(p)) > b.left {
-		b.err = fmt.Errorf("it is longer than the %d bytes allowed", b.done+b.left)
+		b.err = fmt.Errorf("it is longer than the max of %d bytes", b.done+b.left)
 		return 0, b.err
 	}
 	n, err := b.w.Write(p)
@@ -209,7 +202,7 @@ func (c *Client) LiveJobs(ctx context.Context) ([]Job, error) {
 	for _, state := range []string{"queued", "in_progress"} {
 		runs, err := c.listRuns(ctx, "", &gh.ListWorkflowRunsOptions{Status: state, ExcludePullRequests: true})
 		if err != nil {
-			return nil, c.wrapError(err, "list the runs that are %s", state)
+			return nil, c.wrapError(err, "cannot list the runs with status %s", state)
 		}
 		for _, r := range runs {
 			if seen[r.GetID()] {
@@ -238,7 +231,7 @@ func (c *Client) liveJobs(ctx context.Context, run int64) ([]Job, error) {
 		return list.Jobs, resp, nil
 	})
 	if err != nil {
-		return nil, c.wrapError(err, "list the jobs of workflow run %d", run)
+		return nil, c.wrapError(err, "cannot list the jobs of workflow run %d", run)
 	}
 	var jobs []Job
 	for _, j := range found {

@@ -31,17 +31,17 @@ var shaPattern = lazyregexp.New(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 // and creates a new check run, as GitHub does.
 func (c *Client) SetCheck(ctx context.Context, k forge.Check) (string, error) {
 	if k.Name == "" || !shaPattern.MatchString(k.SHA) {
-		return "", fmt.Errorf("a check needs a name and a whole commit, not %q on %q", oneLine(k.Name), oneLine(k.SHA))
+		return "", fmt.Errorf("a check needs a name and a full commit SHA, got %q on %q", oneLine(k.Name), oneLine(k.SHA))
 	}
 	if (k.Status == forge.Completed) != (k.Conclusion != "") {
-		return "", fmt.Errorf("check %q is %s and concludes %q: exactly a completed one concludes", k.Name, k.Status, k.Conclusion)
+		return "", fmt.Errorf("check %q has status %s and conclusion %q: a completed check must have a conclusion, any other must not", k.Name, k.Status, k.Conclusion)
 	}
 	if k.Started.IsZero() {
 		k.Started = c.Now()
 	}
 	ctx = c.withBudget(ctx)
 	address, err := c.setCheck(ctx, newCheck(k, c.Now()))
-	return address, c.wrapError(err, "set check %q on %.12s", k.Name, k.SHA)
+	return address, c.wrapError(err, "cannot set check %q on %.12s", k.Name, k.SHA)
 }
 
 func (c *Client) setCheck(ctx context.Context, k *check) (string, error) {
@@ -68,7 +68,7 @@ func (c *Client) setCheck(ctx context.Context, k *check) (string, error) {
 			return "", err
 		}
 	}
-	return "", fmt.Errorf("%w: it does not stay as it is set", ErrBusy)
+	return "", fmt.Errorf("%w: the check keeps changing", ErrBusy)
 }
 
 // check is a check to be set.
@@ -197,11 +197,11 @@ func (c *Client) missing(ctx context.Context, k *check, r *gh.CheckRun) ([]forge
 	}
 	has := map[string]int{}
 	for _, a := range there {
-		has[identity(a)]++
+		has[annotationID(a)]++
 	}
 	var missing []forge.Annotation
 	for _, a := range k.Annotations {
-		if id := identity(annotationsOf([]forge.Annotation{a})[0]); has[id] > 0 {
+		if id := annotationID(annotationsOf([]forge.Annotation{a})[0]); has[id] > 0 {
 			has[id]--
 			continue
 		}
@@ -210,7 +210,7 @@ func (c *Client) missing(ctx context.Context, k *check, r *gh.CheckRun) ([]forge
 	return missing, nil
 }
 
-func identity(a *gh.CheckRunAnnotation) string {
+func annotationID(a *gh.CheckRunAnnotation) string {
 	return fmt.Sprintf("%s\x00%d\x00%d\x00%s\x00%s\x00%s", a.GetPath(), a.GetStartLine(), a.GetEndLine(), a.GetAnnotationLevel(),
 		strings.TrimSpace(a.GetTitle()), strings.TrimSpace(a.GetMessage()))
 }

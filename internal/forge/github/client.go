@@ -21,11 +21,11 @@ import (
 
 // Errors that callers can distinguish. Each is wrapped with the attempted operation.
 var (
-	ErrForbidden = errors.New("GitHub refuses it")           // 401 and 403, unless it is a rate limit
-	ErrGone      = errors.New("GitHub does not have it")     // 404 and 410
-	ErrInvalid   = errors.New("GitHub does not take it")     // 422
-	ErrMoved     = errors.New("the branch is elsewhere now") // another client wrote to it
-	ErrBusy      = errors.New("GitHub did not get to it")    // limits and failures that outlast Config.Patience
+	ErrForbidden = errors.New("GitHub denies access")       // 401 and 403, unless it is a rate limit
+	ErrGone      = forge.ErrNotFound                        // 404 and 410
+	ErrInvalid   = errors.New("the request is rejected")    // 422
+	ErrMoved     = errors.New("the branch has moved")       // another client wrote to it
+	ErrBusy      = errors.New("gave up waiting for GitHub") // limits and failures that outlast Config.Patience
 )
 
 // Config selects the repository and provides the client's dependencies.
@@ -59,7 +59,7 @@ type Client struct {
 // New checks the configuration. It sends no requests.
 func New(c Config) (*Client, error) {
 	if !validName(c.Repo.Owner) || !validName(c.Repo.Name) {
-		return nil, fmt.Errorf("%q is no repository: it is written OWNER/NAME", c.Repo)
+		return nil, fmt.Errorf("%q is not a repository: expected OWNER/NAME", c.Repo)
 	}
 	if c.Token == nil {
 		return nil, errors.New("no token for GitHub: set GITHUB_TOKEN")
@@ -69,7 +69,7 @@ func New(c Config) (*Client, error) {
 	}
 	base, err := url.Parse(c.BaseURL)
 	if err != nil || base.Host == "" || (base.Scheme != "https" && base.Scheme != "http") {
-		return nil, fmt.Errorf("%q is no address of a GitHub API: it is https://HOST/api/v3 for GitHub Enterprise", c.BaseURL)
+		return nil, fmt.Errorf("%q is not the URL of a GitHub API: for GitHub Enterprise it is https://HOST/api/v3", c.BaseURL)
 	}
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
 	fill(&c)
@@ -85,7 +85,7 @@ func New(c Config) (*Client, error) {
 		gh.WithDisableRateLimitCheck(), // it would fail where patient waits
 	)
 	if err != nil {
-		return nil, fmt.Errorf("prepare the client of %s: %w", c.BaseURL, err)
+		return nil, fmt.Errorf("cannot create a client for %s: %w", c.BaseURL, err)
 	}
 	return client, nil
 }
@@ -154,10 +154,10 @@ func (c *Client) wrapError(err error, format string, args ...any) error {
 	case http.StatusUnauthorized:
 		kind, hint = ErrForbidden, ": the token is wrong or has expired"
 	case http.StatusForbidden:
-		kind, hint = ErrForbidden, ": the token may not do this. Give the job that permission; "+
-			"the token of a pull request from a fork may never write: publish through workflow_run, see docs/how-to/github.md"
+		kind, hint = ErrForbidden, ": the token does not have this permission. Give the job the permission. "+
+			"The token of a pull request from a fork can never write: publish through workflow_run, see docs/how-to/github.md"
 	case http.StatusNotFound, http.StatusGone:
-		kind, hint = ErrGone, ": it does not exist, or the token may not see it"
+		kind, hint = ErrGone, ": it does not exist, or the token cannot see it"
 	case http.StatusConflict:
 		kind = ErrMoved
 	}
@@ -204,5 +204,5 @@ func pages[T any](limit int, get func(o gh.ListOptions) ([]T, *gh.Response, erro
 		}
 		o.Page = resp.NextPage
 	}
-	return nil, fmt.Errorf("the list is longer than %d entries", limit*perPage)
+	return nil, fmt.Errorf("the list has more than %d entries", limit*perPage)
 }

@@ -117,18 +117,18 @@ func TestReadsWhatTheForgeKnows(t *testing.T) {
 		for i := range 120 {
 			s.AddRun(forge.Run{Workflow: ".github/workflows/pawl-gate.yml", Event: "pull_request", Status: "completed", Conclusion: "success", Head: forge.Head{Branch: "topic", SHA: sha('c')}, Created: clock.time().Add(time.Duration(i) * time.Minute)})
 		}
-		want := forge.Run{ID: 9, Attempt: 2, Workflow: ".github/workflows/pawl-gate.yml", Event: "pull_request", Status: "in_progress", Head: forge.Head{Repo: 77, Branch: "x", SHA: sha('d')}, Fork: true, Created: clock.time()}
+		want := forge.Run{ID: 9, Attempt: 2, Workflow: ".github/workflows/pawl-gate.yml", Event: "pull_request", Pull: true, Status: "in_progress", Head: forge.Head{Repo: 77, Branch: "x", SHA: sha('d')}, Fork: true, Created: clock.time()}
 		s.AddRun(want)
 		s.AddRun(forge.Run{Workflow: ".github/workflows/other.yml", Event: "push", Status: "queued"})
 		got, err := c.Run(ctx, 9)
 		if d := cmp.Diff(want, got, cmpopts.IgnoreFields(want, "URL")); d != "" || err != nil {
 			t.Error(d, err)
 		}
-		all, err := c.Runs(ctx, github.RunQuery{Workflow: ".github/workflows/pawl-gate.yml"})
+		all, err := c.Runs(ctx, forge.RunQuery{Workflow: ".github/workflows/pawl-gate.yml"})
 		if len(all) != 121 || err != nil {
 			t.Errorf("%d runs, %v", len(all), err)
 		}
-		some, err := c.Runs(ctx, github.RunQuery{HeadSHA: sha('c'), Since: clock.time().Add(110 * time.Minute)})
+		some, err := c.Runs(ctx, forge.RunQuery{HeadSHA: sha('c'), Since: clock.time().Add(110 * time.Minute)})
 		if len(some) != 10 || err != nil {
 			t.Errorf("%d runs, %v", len(some), err)
 		}

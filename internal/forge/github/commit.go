@@ -37,10 +37,10 @@ func (c *Client) Commit(ctx context.Context, change forge.Change) (string, error
 				return "", err
 			}
 		default:
-			return "", c.wrapError(err, "commit to branch %s", change.Branch)
+			return "", c.wrapError(err, "cannot commit to branch %s", change.Branch)
 		}
 	}
-	return "", c.wrapError(ErrBusy, "commit to branch %s", change.Branch)
+	return "", c.wrapError(ErrBusy, "cannot commit to branch %s", change.Branch)
 }
 
 func (c *Client) tryCommit(ctx context.Context, change forge.Change, made *[]string) (string, error) {
@@ -53,7 +53,7 @@ func (c *Client) tryCommit(ctx context.Context, change forge.Change, made *[]str
 		return tip, nil
 	}
 	if change.Expect != "" && tip != change.Expect {
-		return "", fmt.Errorf("%w: at %.12q, expected at %.12q; read it again and repeat", ErrMoved, tip, change.Expect)
+		return "", fmt.Errorf("%w: it is at %.12q, expected %.12q; read it again and retry", ErrMoved, tip, change.Expect)
 	}
 	parent := tip
 	if !exists {

@@ -13,7 +13,7 @@ func (c *Client) MergeBase(ctx context.Context, base, head string) (string, erro
 	only := &gh.ListOptions{Page: 2, PerPage: 1}
 	found, _, err := c.api.Repositories.CompareCommits(c.withBudget(ctx), c.Repo.Owner, c.Repo.Name, base, head, only)
 	if err != nil {
-		return "", c.wrapError(err, "find where %.12s left %.12s", head, base)
+		return "", c.wrapError(err, "cannot find the merge base of %.12s and %.12s", head, base)
 	}
 	return found.GetMergeBaseCommit().GetSHA(), nil
 }

@@ -14,7 +14,7 @@ func (c *Client) Pull(ctx context.Context, number int) (forge.Pull, error) {
 	ctx = c.withBudget(ctx)
 	p, _, err := c.api.PullRequests.Get(ctx, c.Repo.Owner, c.Repo.Name, number)
 	if err != nil {
-		return forge.Pull{}, c.wrapError(err, "read pull request %d", number)
+		return forge.Pull{}, c.wrapError(err, "cannot read pull request %d", number)
 	}
 	return pullOf(p), nil
 }
@@ -24,7 +24,7 @@ func (c *Client) Pull(ctx context.Context, number int) (forge.Pull, error) {
 func (c *Client) PullsOf(ctx context.Context, head forge.Head) ([]forge.Pull, error) {
 	open, err := c.openPulls(c.withBudget(ctx), "")
 	if err != nil {
-		return nil, c.wrapError(err, "list the open pull requests")
+		return nil, c.wrapError(err, "cannot list the open pull requests")
 	}
 	return slices.DeleteFunc(open, func(p forge.Pull) bool {
 		return p.HeadRepo == 0 || p.HeadRepo != head.Repo || p.HeadBranch != head.Branch || p.HeadSHA != head.SHA
@@ -70,7 +70,7 @@ func (c *Client) OpenDraft(ctx context.Context, d forge.Draft) (forge.Pull, erro
 	for range 10 {
 		open, err := c.openPulls(ctx, c.Repo.Owner+":"+d.Head)
 		if err != nil {
-			return forge.Pull{}, c.wrapError(err, "list the pull requests of branch %s", d.Head)
+			return forge.Pull{}, c.wrapError(err, "cannot list the pull requests of branch %s", d.Head)
 		}
 		open = slices.DeleteFunc(open, func(p forge.Pull) bool { return p.Fork || p.HeadBranch != d.Head })
 		var p *gh.PullRequest
@@ -85,8 +85,8 @@ func (c *Client) OpenDraft(ctx context.Context, d forge.Draft) (forge.Pull, erro
 		case err == nil:
 			return pullOf(p), nil
 		case !shouldRetry(err):
-			return forge.Pull{}, c.wrapError(err, "open a draft pull request from %s to %s", d.Head, d.Base)
+			return forge.Pull{}, c.wrapError(err, "cannot open a draft pull request from %s to %s", d.Head, d.Base)
 		}
 	}
-	return forge.Pull{}, c.wrapError(ErrBusy, "open a draft pull request from %s to %s", d.Head, d.Base)
+	return forge.Pull{}, c.wrapError(ErrBusy, "cannot open a draft pull request from %s to %s", d.Head, d.Base)
 }

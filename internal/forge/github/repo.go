@@ -16,7 +16,7 @@ import (
 func (c *Client) Comments(ctx context.Context, pull int) ([]forge.Comment, error) {
 	found, err := c.listComments(c.withBudget(ctx), pull)
 	if err != nil {
-		return nil, c.wrapError(err, "list the comments on pull request %d", pull)
+		return nil, c.wrapError(err, "cannot list the comments on pull request %d", pull)
 	}
 	var all []forge.Comment
 	for _, k := range found {
@@ -41,14 +41,14 @@ func (c *Client) listComments(ctx context.Context, pull int) ([]*gh.IssueComment
 // Permission returns the permission of a user. A user unknown to GitHub has none.
 func (c *Client) Permission(ctx context.Context, user string) (forge.Permission, error) {
 	if !validName(strings.TrimSuffix(user, "[bot]")) {
-		return forge.NoAccess, fmt.Errorf("%q is no name of a user", oneLine(user))
+		return forge.NoAccess, fmt.Errorf("%q is not a user name", oneLine(user))
 	}
 	p, _, err := c.api.Repositories.GetPermissionLevel(c.withBudget(ctx), c.Repo.Owner, c.Repo.Name, user)
 	if status(err) == http.StatusNotFound {
 		return forge.NoAccess, nil
 	}
 	if err != nil {
-		return forge.NoAccess, c.wrapError(err, "read what %s may do", user)
+		return forge.NoAccess, c.wrapError(err, "cannot read the permission of %s as a collaborator", user)
 	}
 	// The role is more precise, but an organization can define its own; then the legacy
 	// permission counts.
@@ -72,20 +72,20 @@ func (c *Client) File(ctx context.Context, ref, path string) ([]byte, error) {
 		err = fmt.Errorf("it is a %s", oneLine(file.GetType()))
 	}
 	if err != nil {
-		return nil, c.wrapError(err, "read %s at %s", path, ref)
+		return nil, c.wrapError(err, "cannot read %s at %s", path, ref)
 	}
 	text, err := file.GetContent()
 	if err == nil && file.GetEncoding() == "none" {
-		err = fmt.Errorf("it has %d bytes: GitHub gives only files up to 1 MB", file.GetSize())
+		err = fmt.Errorf("it has %d bytes: GitHub returns only files up to 1 MB", file.GetSize())
 	}
-	return []byte(text), c.wrapError(err, "read %s at %s", path, ref)
+	return []byte(text), c.wrapError(err, "cannot read %s at %s", path, ref)
 }
 
 // Visibility reports whether the repository is public.
 func (c *Client) Visibility(ctx context.Context) (public bool, err error) {
 	r, _, err := c.api.Repositories.Get(c.withBudget(ctx), c.Repo.Owner, c.Repo.Name)
 	if err != nil {
-		return false, c.wrapError(err, "read the settings")
+		return false, c.wrapError(err, "cannot read the settings")
 	}
 	return !r.GetPrivate() && r.GetVisibility() != "internal", nil
 }
@@ -147,7 +147,7 @@ func (c *Client) viewer(ctx context.Context) (account, error) {
 		return account{}, err
 	}
 	if _, err = c.api.Do(req, &answer); err != nil && status(err) == 0 {
-		return account{}, c.wrapError(err, "ask whose token this is")
+		return account{}, c.wrapError(err, "cannot look up the token's account for the comments")
 	}
 	if v := answer.Data.Viewer; err == nil && v.Login != "" {
 		return account{ID: v.DatabaseID, Login: v.Login}, nil

@@ -34,11 +34,11 @@ const maxReads = 60
 // already there.
 func (c *Client) Report(ctx context.Context, pull int, s forge.Section) (string, error) {
 	if !validKey(s.Key) {
-		return "", fmt.Errorf("%q is no key of a section", oneLine(s.Key))
+		return "", fmt.Errorf("%q is not a valid section key", oneLine(s.Key))
 	}
 	ctx = c.withBudget(ctx)
 	address, err := c.converge(ctx, pull, s)
-	return address, c.wrapError(err, "write the report on pull request %d", pull)
+	return address, c.wrapError(err, "cannot write the report on pull request %d", pull)
 }
 
 func (c *Client) converge(ctx context.Context, pull int, s forge.Section) (string, error) {
@@ -58,7 +58,7 @@ func (c *Client) converge(ctx context.Context, pull int, s forge.Section) (strin
 		}
 		do := w.next(all)
 		if do.kind == full {
-			return "", fmt.Errorf("%w: the report has %d sections, the most there can be", ErrInvalid, maxSections)
+			return "", fmt.Errorf("%w: the report already has %d sections, the max", ErrInvalid, maxSections)
 		}
 		if do.kind == nothing {
 			if !w.wrote || slices.Equal(all, still) {
@@ -84,7 +84,7 @@ func (c *Client) converge(ctx context.Context, pull int, s forge.Section) (strin
 			return "", err
 		}
 	}
-	return "", fmt.Errorf("%w: after %d looks others are still writing it", ErrBusy, maxReads)
+	return "", fmt.Errorf("%w: after %d reads, other jobs are still writing it", ErrBusy, maxReads)
 }
 
 // isTransient reports whether reading again will explain an error: the comment to be written is

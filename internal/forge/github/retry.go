@@ -27,7 +27,9 @@ type retryTransport struct {
 // againError reports that a write was delayed or has an unknown outcome. The wait is over.
 type againError struct{ why error }
 
-func (e *againError) Error() string { return e.why.Error() + "; look before writing again" }
+func (e *againError) Error() string {
+	return e.why.Error() + "; read the current state before writing again"
+}
 func (e *againError) Unwrap() error { return e.why }
 
 func shouldRetry(err error) bool {
@@ -87,7 +89,7 @@ func (p *retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		wait += time.Duration(c.Random() * float64(wait) / 4)
 		why = fmt.Errorf("%s %s: %w", req.Method, req.URL.Path, why)
 		if b.waits++; b.waits > maxWaits || c.Now().Add(wait).After(b.until) {
-			return nil, fmt.Errorf("%w: %w; it would take another %s", ErrBusy, why, wait.Round(time.Second))
+			return nil, fmt.Errorf("%w: %w; the next attempt would be in %s", ErrBusy, why, wait.Round(time.Second))
 		}
 		c.Log("%v; waiting %s", why, wait.Round(time.Millisecond))
 		if err := c.Sleep(ctx, wait); err != nil {
@@ -137,7 +139,7 @@ func (p *retryTransport) once(req *http.Request) (*http.Response, []byte, error)
 	if req.URL.Host == p.host {
 		token, err := p.client.Token(ctx)
 		if err != nil {
-			return nil, nil, fmt.Errorf("get a token: %w", err)
+			return nil, nil, fmt.Errorf("cannot get a token: %w", err)
 		}
 		out.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -153,13 +155,13 @@ func (p *retryTransport) once(req *http.Request) (*http.Response, []byte, error)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, bodyLimit+1))
 	if err != nil {
-		return nil, nil, fmt.Errorf("the answer broke off after %d bytes: %w", len(body), err)
+		return nil, nil, fmt.Errorf("the response ended early, after %d bytes: %w", len(body), err)
 	}
 	if len(body) > bodyLimit {
-		return nil, nil, fmt.Errorf("the answer is longer than %d bytes", bodyLimit)
+		return nil, nil, fmt.Errorf("the response is longer than %d bytes", bodyLimit)
 	}
 	if strings.Contains(resp.Header.Get("Content-Type"), "json") && len(body) > 0 && !json.Valid(body) {
-		return nil, nil, errors.New("the answer is no JSON")
+		return nil, nil, errors.New("the response is not JSON")
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, body, nil
@@ -176,12 +178,12 @@ func (b *budget) classify(resp *http.Response, body []byte, err error, now time.
 		if asked, ok := retryAfter(resp, now); ok {
 			wait = max(wait, asked)
 		}
-		return wait, fmt.Errorf("GitHub answers %s", resp.Status)
+		return wait, fmt.Errorf("GitHub returned %s", resp.Status)
 	case resp.StatusCode == http.StatusTooManyRequests, resp.StatusCode == http.StatusForbidden:
 		wait, limit := b.limit(resp, body, now)
 		if limit != "" {
 			b.limited++
-			return wait, fmt.Errorf("GitHub answers %s: %s", resp.Status, limit)
+			return wait, fmt.Errorf("GitHub returned %s: %s", resp.Status, limit)
 		}
 	}
 	b.limited, b.failing = 0, 0
@@ -195,17 +197,17 @@ func (b *budget) failed() time.Duration {
 
 func (b *budget) limit(resp *http.Response, body []byte, now time.Time) (time.Duration, string) {
 	if wait, ok := retryAfter(resp, now); ok {
-		return max(wait, time.Second), "it names the wait"
+		return max(wait, time.Second), "rate limit with a Retry-After header"
 	}
 	if resp.Header.Get("X-Ratelimit-Remaining") == "0" {
 		if reset, err := strconv.ParseInt(resp.Header.Get("X-Ratelimit-Reset"), 10, 64); err == nil {
-			return max(time.Unix(reset, 0).Sub(now)+time.Second, time.Second), "the limit of requests is used up"
+			return max(time.Unix(reset, 0).Sub(now)+time.Second, time.Second), "the rate limit is used up"
 		}
 	}
 	text := bytes.ToLower(body)
 	secondary := bytes.Contains(text, []byte("secondary rate limit")) || bytes.Contains(text, []byte("abuse detection"))
 	if secondary || resp.StatusCode == http.StatusTooManyRequests || resp.Header.Get("X-Ratelimit-Remaining") == "0" {
-		return limitPause << min(b.limited, 10), "a secondary limit"
+		return limitPause << min(b.limited, 10), "a secondary rate limit"
 	}
 	return 0, ""
 }

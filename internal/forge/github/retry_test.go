@@ -29,7 +29,7 @@ func TestWaitsAsAsked(t *testing.T) {
 		{"Retry-After as a date", 1, func(c *clock) githubtest.Fault {
 			return githubtest.Fault{Status: 429, Header: http.Header{"Retry-After": {c.time().Add(20 * time.Second).Format(http.TimeFormat)}}}
 		}, 20 * time.Second, 30 * time.Second},
-		{"Retry-After of a secondary limit", 1, func(*clock) githubtest.Fault {
+		{"Retry-After of a secondary rate limit", 1, func(*clock) githubtest.Fault {
 			return githubtest.Fault{Status: 403, Header: http.Header{"Retry-After": {"90"}}, Body: secondary}
 		}, 90 * time.Second, 2 * time.Minute},
 		{"used up until a time", 1, func(c *clock) githubtest.Fault {

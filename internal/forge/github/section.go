@@ -18,7 +18,7 @@ const (
 	commentLimit = 65_536 // characters, set by GitHub
 	keyLimit     = 200
 	maxSections  = 64 // their marks still fit into a comment
-	cutNote      = "*Shortened: a comment holds 65,536 characters. The check has the whole.*"
+	cutNote      = "*Shortened: a comment is limited to 65,536 characters. The check has the full text.*"
 )
 
 var (

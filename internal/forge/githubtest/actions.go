@@ -64,7 +64,7 @@ func (s *Server) serveActions(q *parsedRequest) *response {
 // receive the token.
 func (s *Server) serveBlob(w http.ResponseWriter, r *http.Request, id string) {
 	if r.Header.Get("Authorization") != "" {
-		s.complain("the token was sent to the store of artifacts")
+		s.complain("the token was sent to the artifact store")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -94,7 +94,7 @@ func (s *Server) openPull(q *parsedRequest) *response {
 	head, ok := s.git.branches[strings.TrimPrefix(t.Head, s.Repo.Owner+":")]
 	base, known := s.git.branches[t.Base]
 	if !ok || !known {
-		return invalid("head or base is no branch")
+		return invalid("head or base is not a branch")
 	}
 	for _, p := range s.pulls {
 		if p.Open && !p.Fork && p.HeadBranch == t.Head && p.BaseBranch == t.Base {

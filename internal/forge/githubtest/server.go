@@ -89,7 +89,7 @@ func Listen(addr string, complain func(format string, args ...any)) (*Server, er
 	}
 	l, err := net.Listen("tcp", addr) //nolint:noctx // ends with Close
 	if err != nil {
-		return nil, fmt.Errorf("serve a GitHub for tests on %s: %w", addr, err)
+		return nil, fmt.Errorf("cannot serve a test GitHub on %s: %w", addr, err)
 	}
 	s.http = &httptest.Server{Listener: l, Config: &http.Server{Handler: s, ReadHeaderTimeout: time.Minute}}
 	s.http.Start()

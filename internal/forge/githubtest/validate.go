@@ -30,12 +30,12 @@ var loadValidator = sync.OnceValues(func() (*validator, error) {
 	}
 	doc, err := openapi3.NewLoader().LoadFromFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("read GitHub's description (PAWL_GITHUB_API, made by scripts/github-api): %w", err)
+		return nil, fmt.Errorf("cannot read the description of GitHub's API (PAWL_GITHUB_API, made by scripts/github-api): %w", err)
 	}
 	doc.Servers = nil // any host
 	router, err := gorillamux.NewRouter(doc)
 	if err != nil {
-		return nil, fmt.Errorf("read the paths of %s: %w", file, err)
+		return nil, fmt.Errorf("cannot read the paths of %s: %w", file, err)
 	}
 	return &validator{router}, nil
 })
@@ -69,7 +69,7 @@ func (v *validator) check(r *http.Request, body []byte, a *response) []string {
 	var problems []string
 	// Requests that the server rejects may be as invalid as the test wants.
 	if err := openapi3filter.ValidateRequest(r.Context(), asked); err != nil && a.code < 400 {
-		problems = append(problems, "the request: "+brief(err))
+		problems = append(problems, "invalid request: "+brief(err))
 	}
 	header := a.header.Clone()
 	if header == nil {
@@ -82,7 +82,7 @@ func (v *validator) check(r *http.Request, body []byte, a *response) []string {
 		RequestValidationInput: asked, Status: a.code, Header: header, Body: io.NopCloser(bytes.NewReader(a.body)), Options: options,
 	})
 	if err != nil {
-		problems = append(problems, "the answer: "+brief(err))
+		problems = append(problems, "invalid response: "+brief(err))
 	}
 	return problems
 }

@@ -54,7 +54,7 @@ func (a *App) Token(ctx context.Context) (Token, error) {
 	}
 	token, expires, err := a.ask(ctx)
 	if err != nil {
-		return Token{}, fmt.Errorf("get a token of installation %d of the App %s: %w", a.Installation, a.ID, err)
+		return Token{}, fmt.Errorf("cannot get a token for installation %d of App %s: %w", a.Installation, a.ID, err)
 	}
 	a.token, a.expires = token, expires
 	return token, nil
@@ -103,7 +103,7 @@ func (a *App) ask(ctx context.Context) (Token, time.Time, error) {
 		Expires time.Time `json:"expires_at"`
 	}
 	if json.Unmarshal(answer, &said) != nil || said.Token == "" || said.Expires.IsZero() {
-		return Token{}, time.Time{}, errors.New("the answer has no token")
+		return Token{}, time.Time{}, errors.New("the response has no token")
 	}
 	return NewToken(said.Token), said.Expires, nil
 }
@@ -116,7 +116,7 @@ func withHint(err error) error {
 	}
 	switch status.Status {
 	case http.StatusUnauthorized:
-		return fmt.Errorf("%w: the key is not this App's, or the clock of this machine is wrong", err)
+		return fmt.Errorf("%w: the key does not belong to this App, or the clock of this machine is wrong", err)
 	case http.StatusNotFound:
 		return fmt.Errorf("%w: the App has no such installation", err)
 	case http.StatusUnprocessableEntity:
@@ -127,7 +127,7 @@ func withHint(err error) error {
 
 func (a *App) address() (string, error) {
 	if a.ID == "" || a.Installation <= 0 || a.Key == nil {
-		return "", errors.New("it needs the App's ID, the number of its installation and its key")
+		return "", errors.New("the App's ID, its installation ID and its key are required")
 	}
 	base := a.BaseURL
 	if base == "" {
@@ -135,7 +135,7 @@ func (a *App) address() (string, error) {
 	}
 	u, err := url.Parse(base)
 	if err != nil || !isSecureURL(u) {
-		return "", fmt.Errorf("the API's address %q is not https", base)
+		return "", fmt.Errorf("the API URL %q must use https", base)
 	}
 	return strings.TrimRight(u.String(), "/") + "/app/installations/" + strconv.FormatInt(a.Installation, 10) + "/access_tokens", nil
 }
@@ -144,7 +144,7 @@ func (a *App) address() (string, error) {
 func (a *App) jwt() (Token, error) {
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: a.Key}, (&jose.SignerOptions{}).WithType("JWT"))
 	if err != nil {
-		return Token{}, fmt.Errorf("sign as the App: %w", err)
+		return Token{}, fmt.Errorf("cannot sign as the App: %w", err)
 	}
 	now := a.Now()
 	claims, err := json.Marshal(struct {
@@ -157,7 +157,7 @@ func (a *App) jwt() (Token, error) {
 	}
 	signed, err := signer.Sign(claims)
 	if err != nil {
-		return Token{}, fmt.Errorf("sign as the App: %w", err)
+		return Token{}, fmt.Errorf("cannot sign as the App: %w", err)
 	}
 	text, err := signed.CompactSerialize()
 	return NewToken(text), err

@@ -141,7 +141,7 @@ func TestAppFaults(t *testing.T) {
 	}{
 		{[]int{502, 503}, ""},
 		{[]int{502, 503, 500}, "500"},
-		{[]int{401}, "the key is not this App's"},
+		{[]int{401}, "the key does not belong to this App"},
 		{[]int{404}, "no such installation"},
 		{[]int{422}, "these repositories or permissions"},
 		{[]int{200}, "200"},

@@ -23,10 +23,10 @@ var projectName = lazyregexp.New(`^[a-z0-9][a-z0-9._-]{0,99}(/[a-z0-9][a-z0-9._-
 func Audience(server, project string, d Digest) (string, error) {
 	u, err := url.Parse(server)
 	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return "", fmt.Errorf("the server's address %q is not of the form https://HOST", server)
+		return "", fmt.Errorf("the server URL %q must have the form https://HOST", server)
 	}
 	if !projectName.MatchString(project) {
-		return "", fmt.Errorf("the project %q: want lower-case letters, digits, '.', '_' and '-' in up to four parts", project)
+		return "", fmt.Errorf("the project %q must have one to four parts of lower-case letters, digits, '.', '_' and '-', separated by '/'", project)
 	}
 	base := "https://" + strings.ToLower(u.Host) + strings.TrimRight(u.EscapedPath(), "/")
 	return base + "/" + project + "?sha256=" + d.String(), nil

@@ -53,12 +53,12 @@ func (p *parsed) claims() (Claims, error) {
 		return Claims{}, r.err
 	}
 	if len(c.ID) > 256 {
-		return Claims{}, refuse(BadClaims, "jti has %d bytes, more than 256", len(c.ID))
+		return Claims{}, refuse(BadClaims, "jti has %d bytes, the max is 256", len(c.ID))
 	}
 	// A list of audiences is for shared tokens; this token is for one report.
 	var ok bool
 	if c.Audience, ok = p.payload.text("aud"); !ok {
-		return Claims{}, refuse(WrongAudience, "aud is %s: want one string", quoteClaim(string(p.payload["aud"])))
+		return Claims{}, refuse(WrongAudience, "aud is %s: expected one string", quoteClaim(string(p.payload["aud"])))
 	}
 	return c, nil
 }
@@ -75,14 +75,14 @@ func (r *claimReader) fail(name, want string) {
 		if v, ok := r.from[name]; ok {
 			got = quoteClaim(string(v))
 		}
-		r.err = refuse(BadClaims, "%s is %s: want %s", name, got, want)
+		r.err = refuse(BadClaims, "%s is %s: expected %s", name, got, want)
 	}
 }
 
 func (r *claimReader) need(name string) string {
 	s, ok := r.from.text(name)
 	if !ok || s == "" {
-		r.fail(name, "a string that is not empty")
+		r.fail(name, "a non-empty string")
 	}
 	return s
 }

@@ -17,7 +17,7 @@ import (
 
 // ErrUnavailable reports that the keys of an issuer cannot be fetched. Nothing is known
 // about the token, and the client should retry.
-var ErrUnavailable = errors.New("the issuer's keys cannot be had now")
+var ErrUnavailable = errors.New("the issuer's keys are not available now")
 
 const (
 	keysTimeout = 10 * time.Second // if the client has none
@@ -38,7 +38,7 @@ type issuer struct {
 func newIssuer(name string, client *http.Client, now func() time.Time) (*issuer, error) {
 	u, err := url.Parse(name)
 	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("the issuer %q is not of the form https://HOST[/PATH]: GitHub's is %s", name, GitHub)
+		return nil, fmt.Errorf("the issuer %q must have the form https://HOST[/PATH]: GitHub's is %s", name, GitHub)
 	}
 	base, timeout := http.DefaultTransport, keysTimeout
 	if client != nil && client.Transport != nil {
@@ -50,7 +50,7 @@ func newIssuer(name string, client *http.Client, now func() time.Time) (*issuer,
 	return &issuer{name: name, client: &http.Client{
 		Transport:     &cachingTransport{base: base, host: u.Host, now: now, answers: map[string]answer{}},
 		Timeout:       timeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return errors.New("an issuer does not redirect") },
+		CheckRedirect: func(*http.Request, []*http.Request) error { return errors.New("an issuer must not redirect") },
 	}}, nil
 }
 
@@ -70,7 +70,7 @@ func (i *issuer) verify(ctx context.Context, raw string) error {
 		if _, ok := errors.AsType[*unreachableError](told.err); ok || ctx.Err() != nil {
 			return fmt.Errorf("%w: %w", ErrUnavailable, told.err)
 		}
-		return refuse(BadSignature, "no key of %s made its signature", i.name)
+		return refuse(BadSignature, "its signature matches no key of %s", i.name)
 	}
 	return nil
 }
@@ -87,13 +87,13 @@ func (i *issuer) remote(ctx context.Context) (*oidc.RemoteKeySet, error) {
 	ctx = oidc.ClientContext(context.WithoutCancel(ctx), i.client)
 	p, err := oidc.NewProvider(ctx, i.name)
 	if err != nil {
-		return nil, fmt.Errorf("%w: read what %s says of itself: %w", ErrUnavailable, i.name, err)
+		return nil, fmt.Errorf("%w: cannot read the OpenID configuration of %s: %w", ErrUnavailable, i.name, err)
 	}
 	var said struct {
 		Keys string `json:"jwks_uri"`
 	}
 	if err := p.Claims(&said); err != nil || said.Keys == "" {
-		return nil, fmt.Errorf("%w: %s does not say where its keys are", ErrUnavailable, i.name)
+		return nil, fmt.Errorf("%w: the OpenID configuration of %s has no jwks_uri", ErrUnavailable, i.name)
 	}
 	i.keys = oidc.NewRemoteKeySet(ctx, said.Keys)
 	return i.keys, nil
@@ -135,7 +135,7 @@ func (e *unreachableError) Unwrap() error { return e.error }
 
 func (r *cachingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL.Scheme != "https" || req.URL.Host != r.host || req.Method != http.MethodGet {
-		return nil, &unreachableError{fmt.Errorf("the issuer's keys lie at %s, not on its own host", req.URL.Redacted())}
+		return nil, &unreachableError{fmt.Errorf("the issuer's keys are at %s, not on its own host", req.URL.Redacted())}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -173,13 +173,13 @@ func (r *cachingTransport) ask(req *http.Request) answer {
 	a.body, err = io.ReadAll(io.LimitReader(resp.Body, maxKeys+1))
 	switch {
 	case err != nil:
-		a.err = fmt.Errorf("read %s: %w", req.URL.Redacted(), err)
+		a.err = fmt.Errorf("cannot read %s: %w", req.URL.Redacted(), err)
 	case resp.StatusCode != http.StatusOK:
-		a.err = fmt.Errorf("%s answers %s", req.URL.Redacted(), resp.Status)
+		a.err = fmt.Errorf("%s returned %s", req.URL.Redacted(), resp.Status)
 	case len(a.body) > maxKeys:
-		a.err = fmt.Errorf("%s answers with more than %d bytes", req.URL.Redacted(), maxKeys)
+		a.err = fmt.Errorf("the response of %s has more than %d bytes", req.URL.Redacted(), maxKeys)
 	case !jsontext.Value(a.body).IsValid():
-		a.err = fmt.Errorf("%s does not answer with JSON", req.URL.Redacted())
+		a.err = fmt.Errorf("the response of %s is not JSON", req.URL.Redacted())
 	}
 	return a
 }

@@ -40,11 +40,11 @@ var forbiddenHeaders = []string{"jku", "jwk", "x5u", "x5c", "crit", "b64", "zip"
 // libraries behind it, so that they never see ambiguous input.
 func parse(raw string) (*parsed, error) {
 	if len(raw) > maxToken {
-		return nil, refuse(TooLarge, "it has %d bytes, more than %d", len(raw), maxToken)
+		return nil, refuse(TooLarge, "it has %d bytes, the max is %d", len(raw), maxToken)
 	}
 	parts := strings.Split(raw, ".")
 	if len(parts) != 3 {
-		return nil, refuse(Malformed, "it has %d parts, a signed token has 3", len(parts))
+		return nil, refuse(Malformed, "it has %d parts, but a signed token has 3", len(parts))
 	}
 	var plain [3][]byte
 	for i, part := range parts {
@@ -68,7 +68,7 @@ func parse(raw string) (*parsed, error) {
 	}
 	payload, err := object(plain[1])
 	if err != nil {
-		return nil, refuse(BadClaims, "the claims: %v", err)
+		return nil, refuse(BadClaims, "invalid claims: %v", err)
 	}
 	return &parsed{raw: raw, keyID: keyID, payload: payload}, nil
 }
@@ -76,23 +76,23 @@ func parse(raw string) (*parsed, error) {
 func header(text []byte) (keyID string, err error) {
 	h, err := object(text)
 	if err != nil {
-		return "", refuse(BadHeader, "the header: %v", err)
+		return "", refuse(BadHeader, "invalid header: %v", err)
 	}
 	for _, name := range forbiddenHeaders {
 		if _, ok := h[name]; ok {
-			return "", refuse(BadHeader, "it has the parameter %q: keys come from the issuer alone", name)
+			return "", refuse(BadHeader, "the header parameter %q is not allowed: keys come only from the issuer", name)
 		}
 	}
 	// Check the algorithm before using any key: a token must not choose how it is verified.
 	if alg, ok := h.text("alg"); !ok || alg != "RS256" {
-		return "", refuse(BadAlgorithm, "it is signed with %s, only RS256 is taken", quoteClaim(string(h["alg"])))
+		return "", refuse(BadAlgorithm, "it is signed with %s, only RS256 is accepted", quoteClaim(string(h["alg"])))
 	}
 	if typ, there := h["typ"]; there && string(typ) != `"JWT"` {
 		return "", refuse(BadHeader, "its type is %s, not JWT", quoteClaim(string(typ)))
 	}
 	keyID, ok := h.text("kid")
 	if !ok || !keyIDForm.MatchString(keyID) {
-		return "", refuse(BadHeader, "its key is called %s: want letters, digits, '-' and '_'", quoteClaim(string(h["kid"])))
+		return "", refuse(BadHeader, "its key ID is %s: expected letters, digits, '-' and '_'", quoteClaim(string(h["kid"])))
 	}
 	return keyID, nil
 }
@@ -102,7 +102,7 @@ func header(text []byte) (keyID string, err error) {
 func object(text []byte) (members, error) {
 	d := jsontext.NewDecoder(bytes.NewReader(text))
 	if start, err := d.ReadToken(); err != nil || start.Kind() != '{' {
-		return nil, fmt.Errorf("it is no JSON object")
+		return nil, fmt.Errorf("not a JSON object")
 	}
 	m, folded := members{}, map[string]bool{}
 	for d.PeekKind() != '}' {
@@ -117,13 +117,13 @@ func object(text []byte) (members, error) {
 		}
 		switch fold := strings.ToLower(key); {
 		case folded[fold]:
-			return nil, fmt.Errorf("%s is there twice", quoteClaim(key))
+			return nil, fmt.Errorf("%s occurs twice", quoteClaim(key))
 		case len(m) == maxClaims:
-			return nil, fmt.Errorf("it has more than %d members", maxClaims)
+			return nil, fmt.Errorf("more than %d members", maxClaims)
 		case len(value) > maxClaim:
-			return nil, fmt.Errorf("%s has %d bytes, more than %d", quoteClaim(key), len(value), maxClaim)
+			return nil, fmt.Errorf("%s has %d bytes, the max is %d", quoteClaim(key), len(value), maxClaim)
 		case depth(value) > maxDepth:
-			return nil, fmt.Errorf("%s is nested deeper than %d", quoteClaim(key), maxDepth)
+			return nil, fmt.Errorf("%s is nested more than %d levels deep", quoteClaim(key), maxDepth)
 		default:
 			folded[fold] = true
 			m[key] = value.Clone()
@@ -133,7 +133,7 @@ func object(text []byte) (members, error) {
 		return nil, redactError(err)
 	}
 	if len(bytes.TrimSpace(text[d.InputOffset():])) != 0 {
-		return nil, fmt.Errorf("something follows it")
+		return nil, fmt.Errorf("data follows the JSON object")
 	}
 	return m, nil
 }
@@ -142,9 +142,9 @@ func object(text []byte) (members, error) {
 func redactError(err error) error {
 	text := err.Error()
 	if strings.Contains(text, "duplicate") {
-		return fmt.Errorf("a name is there twice")
+		return fmt.Errorf("a name occurs twice")
 	}
-	return fmt.Errorf("it is not valid JSON")
+	return fmt.Errorf("not valid JSON")
 }
 
 func depth(v jsontext.Value) int {

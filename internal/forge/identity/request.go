@@ -14,10 +14,10 @@ import (
 )
 
 // ErrNoPermission reports that the job may not request an ID token.
-var ErrNoPermission = errors.New("the job has no id-token: give it `permissions: id-token: write`, in a job that runs no code of the change")
+var ErrNoPermission = errors.New("the job may not request an ID token: set `permissions: id-token: write`, in a job that runs no code of the change")
 
 // ErrFork reports that the job runs for a fork, which gets no token from GitHub.
-var ErrFork = errors.New("a pull request from a fork has no id-token: its results are published by the workflow_run workflow")
+var ErrFork = errors.New("a pull request from a fork gets no ID token: the workflow_run workflow publishes its results")
 
 // Env is the environment of a GitHub Actions job.
 type Env struct {
@@ -40,7 +40,7 @@ func Request(ctx context.Context, env Env, audience string) (Token, error) {
 	where, bearer := env.Getenv("ACTIONS_ID_TOKEN_REQUEST_URL"), NewToken(env.Getenv("ACTIONS_ID_TOKEN_REQUEST_TOKEN"))
 	if where == "" || bearer.IsZero() {
 		if env.Getenv("GITHUB_ACTIONS") != "true" {
-			return Token{}, errors.New("this is no job of GitHub Actions: there is nobody to ask for a token")
+			return Token{}, errors.New("cannot request a token: this is not a GitHub Actions job")
 		}
 		if fromFork(env.Getenv("GITHUB_EVENT_PATH")) {
 			return Token{}, ErrFork
@@ -49,7 +49,7 @@ func Request(ctx context.Context, env Env, audience string) (Token, error) {
 	}
 	u, err := url.Parse(where)
 	if err != nil || !isSecureURL(u) {
-		return Token{}, errors.New("ACTIONS_ID_TOKEN_REQUEST_URL is not an https address: the token that it asks for would be sent in the open")
+		return Token{}, errors.New("ACTIONS_ID_TOKEN_REQUEST_URL is not an https URL: the token would be sent unencrypted")
 	}
 	q := u.Query()
 	q.Set("audience", audience)
@@ -64,13 +64,13 @@ func Request(ctx context.Context, env Env, audience string) (Token, error) {
 		return req, nil
 	})
 	if err != nil {
-		return Token{}, fmt.Errorf("ask GitHub Actions for a token: %w", err)
+		return Token{}, fmt.Errorf("cannot get a token from GitHub Actions: %w", err)
 	}
 	var said struct {
 		Value string `json:"value"`
 	}
 	if json.Unmarshal(body, &said) != nil || said.Value == "" {
-		return Token{}, errors.New("ask GitHub Actions for a token: the answer has none")
+		return Token{}, errors.New("cannot get a token from GitHub Actions: the response has no token")
 	}
 	return NewToken(said.Value), nil
 }
@@ -82,7 +82,7 @@ type StatusError struct {
 }
 
 func (e *StatusError) Error() string {
-	return fmt.Sprintf("%s answers %d %s", e.Host, e.Status, http.StatusText(e.Status))
+	return fmt.Sprintf("%s returned %d %s", e.Host, e.Status, http.StatusText(e.Status))
 }
 
 // try sends a request up to three times, if the failure may be transient. The body is
@@ -124,10 +124,10 @@ func once(ctx context.Context, c *http.Client, want int, build func(context.Cont
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err != nil {
-		return nil, fmt.Errorf("read the answer of %s: %w", req.URL.Host, err)
+		return nil, fmt.Errorf("cannot read the response of %s: %w", req.URL.Host, err)
 	}
 	if len(body) > maxAnswer {
-		return nil, fmt.Errorf("%s answers with more than %d bytes", req.URL.Host, maxAnswer)
+		return nil, fmt.Errorf("the response of %s has more than %d bytes", req.URL.Host, maxAnswer)
 	}
 	return body, nil
 }

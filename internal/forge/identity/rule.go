@@ -70,22 +70,22 @@ func (r Rule) named(ref string) bool {
 func (r Rule) Check() error {
 	switch {
 	case r.RepositoryID <= 0 || r.OwnerID <= 0:
-		return fmt.Errorf("a rule names the numbers of the repository and of its owner")
+		return fmt.Errorf("a rule must have the IDs of the repository and of its owner")
 	case r.DefaultBranch == "" || strings.HasPrefix(r.DefaultBranch, "refs/"):
-		return fmt.Errorf("the default branch %q: want its name, such as main", r.DefaultBranch)
+		return fmt.Errorf("the default branch %q must be a branch name such as main", r.DefaultBranch)
 	case !workflowPath.MatchString(r.Workflow):
-		return fmt.Errorf("the workflow %q: want a path such as .github/workflows/pawl-gate.yml", r.Workflow)
+		return fmt.Errorf("the workflow %q must be a path such as .github/workflows/pawl-gate.yml", r.Workflow)
 	case len(r.Events) == 0:
-		return fmt.Errorf("a rule names its events")
+		return fmt.Errorf("a rule must have at least one event")
 	}
 	for _, e := range r.Events {
 		if events[e] == nil {
-			return fmt.Errorf("jobs of the event %q may not upload", e)
+			return fmt.Errorf("jobs of event %q may not upload", e)
 		}
 	}
 	for _, ref := range r.Refs {
 		if !strings.HasPrefix(ref, "refs/heads/") && !strings.HasPrefix(ref, "refs/tags/") || strings.Contains(strings.TrimSuffix(ref, "/*"), "*") {
-			return fmt.Errorf("the ref %q: want refs/heads/NAME, or refs/heads/NAME/* for all below", ref)
+			return fmt.Errorf("the ref %q must be refs/heads/NAME or refs/tags/NAME, or refs/heads/NAME/* for all refs below NAME", ref)
 		}
 	}
 	return nil
@@ -94,7 +94,7 @@ func (r Rule) Check() error {
 // decide returns what the first matching rule grants. If none matches, the error is that of
 // the rule that matched longest.
 func decide(rules []Rule, c Claims) (Kind, error) {
-	var why error = &RefusedError{Reason: NoRule, Detail: "no rule lets anybody upload to this project"}
+	var why error = &RefusedError{Reason: NoRule, Detail: "this project has no rule that allows uploads"}
 	farthest := -1
 	for n, r := range rules {
 		if err := r.Check(); err != nil {
@@ -122,15 +122,15 @@ func (r Rule) allows(c Claims) (agreed int, err error) {
 		reason Reason
 		detail string
 	}{
-		{c.RepositoryID == r.RepositoryID, WrongRepo, fmt.Sprintf("repository %d is not this project's", c.RepositoryID)},
-		{c.OwnerID == r.OwnerID, WrongOwner, fmt.Sprintf("owner %d is not this project's: where the repository moved, say so in the rule", c.OwnerID)},
-		{slices.Contains(r.Events, c.Event), WrongEvent, fmt.Sprintf("a job of %s may not upload, only of %s", quoteClaim(c.Event), strings.Join(r.Events, ", "))},
-		{from != nil && from(r, c.Ref), WrongRef, fmt.Sprintf("%s is not a ref from which %s may upload", quoteClaim(c.Ref), quoteClaim(c.Event))},
+		{c.RepositoryID == r.RepositoryID, WrongRepo, fmt.Sprintf("repository %d does not belong to this project", c.RepositoryID)},
+		{c.OwnerID == r.OwnerID, WrongOwner, fmt.Sprintf("owner %d does not belong to this project: if the repository has moved, update the rule", c.OwnerID)},
+		{slices.Contains(r.Events, c.Event), WrongEvent, fmt.Sprintf("jobs of event %s may not upload, only jobs of %s", quoteClaim(c.Event), strings.Join(r.Events, ", "))},
+		{from != nil && from(r, c.Ref), WrongRef, fmt.Sprintf("%s is not a ref from which event %s may upload", quoteClaim(c.Ref), quoteClaim(c.Event))},
 		{!r.Protected || c.RefProtected, Unprotected, fmt.Sprintf("%s is not protected", quoteClaim(c.Ref))},
-		{c.WorkflowRef == workflow, WrongWorkflow, fmt.Sprintf("the workflow is %s, want %s of the same repository and ref", quoteClaim(c.WorkflowRef), r.Workflow)},
-		{r.JobWorkflow == "" || c.JobWorkflowRef == r.JobWorkflow, WrongJobWorkflow, fmt.Sprintf("the job is in %s, want %s", quoteClaim(c.JobWorkflowRef), r.JobWorkflow)},
-		{r.JobWorkflowSHA == "" || c.JobWorkflowSHA == r.JobWorkflowSHA, WrongJobWorkflow, fmt.Sprintf("the job's workflow is of commit %s, want %s", quoteClaim(c.JobWorkflowSHA), r.JobWorkflowSHA)},
-		{r.Environment == "" || c.Environment == r.Environment, WrongEnv, fmt.Sprintf("the environment is %s, want %s", quoteClaim(c.Environment), r.Environment)},
+		{c.WorkflowRef == workflow, WrongWorkflow, fmt.Sprintf("the workflow is %s, expected %s of the same repository and ref", quoteClaim(c.WorkflowRef), r.Workflow)},
+		{r.JobWorkflow == "" || c.JobWorkflowRef == r.JobWorkflow, WrongJobWorkflow, fmt.Sprintf("the job is in %s, expected %s", quoteClaim(c.JobWorkflowRef), r.JobWorkflow)},
+		{r.JobWorkflowSHA == "" || c.JobWorkflowSHA == r.JobWorkflowSHA, WrongJobWorkflow, fmt.Sprintf("the job's workflow is at commit %s, expected %s", quoteClaim(c.JobWorkflowSHA), r.JobWorkflowSHA)},
+		{r.Environment == "" || c.Environment == r.Environment, WrongEnv, fmt.Sprintf("the environment is %s, expected %s", quoteClaim(c.Environment), r.Environment)},
 	} {
 		if !check.ok {
 			return n, &RefusedError{Reason: check.reason, Detail: check.detail}

@@ -8,10 +8,10 @@ import (
 )
 
 // ErrReplayed reports that a token was used before, for another report.
-var ErrReplayed = errors.New("the token was used for another report")
+var ErrReplayed = errors.New("the token was already used for another report")
 
 // ErrFull reports that no more tokens can be remembered now.
-var ErrFull = errors.New("too many tokens in use to remember another")
+var ErrFull = errors.New("cannot record another token: too many are in use")
 
 // TokenStore remembers used tokens while they are valid. Package identitytest has tests for every
 // implementation.

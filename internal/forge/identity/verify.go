@@ -41,7 +41,7 @@ func NewVerifier(c Config) (*Verifier, error) {
 		return nil, err
 	}
 	if c.Now == nil || c.Seen == nil || len(c.Issuers) == 0 {
-		return nil, errors.New("a verifier needs a clock, a memory of used tokens and at least one issuer")
+		return nil, errors.New("a verifier needs a clock, a store of used tokens and at least one issuer")
 	}
 	v := &Verifier{server: c.Server, now: c.Now, seen: c.Seen, issuers: map[string]*issuer{}}
 	for _, name := range c.Issuers {
@@ -83,7 +83,7 @@ func (v *Verifier) Admit(ctx context.Context, token Token, up Upload, rules []Ru
 		return Grant{}, err
 	}
 	if c.Audience != audience {
-		return Grant{}, refuse(WrongAudience, "it is for %s, this is %s", quoteClaim(c.Audience), audience)
+		return Grant{}, refuse(WrongAudience, "its audience is %s, expected %s", quoteClaim(c.Audience), audience)
 	}
 	kind, err := decide(rules, c)
 	if err != nil {
@@ -93,10 +93,10 @@ func (v *Verifier) Admit(ctx context.Context, token Token, up Upload, rules []Ru
 		Issuer: c.Issuer, ID: c.ID, Digest: up.Digest, Receipt: up.Receipt, Until: c.Expires.Add(skew),
 	})
 	if errors.Is(err, ErrReplayed) {
-		return Grant{}, refuse(Replayed, "it was used before, for another report: ask for a fresh one")
+		return Grant{}, refuse(Replayed, "it was already used for another report: request a new one")
 	}
 	if err != nil {
-		return Grant{}, fmt.Errorf("remember that the token was used: %w", err)
+		return Grant{}, fmt.Errorf("cannot record the use of the token: %w", err)
 	}
 	return Grant{Kind: kind, Receipt: receipt, Fresh: fresh, Claims: c}, nil
 }
@@ -125,7 +125,7 @@ func (v *Verifier) claims(ctx context.Context, token Token) (Claims, error) {
 	}
 	from, ok := v.issuers[c.Issuer]
 	if !ok {
-		return Claims{}, refuse(WrongIssuer, "it was issued by %s", quoteClaim(c.Issuer))
+		return Claims{}, refuse(WrongIssuer, "its issuer %s is not accepted", quoteClaim(c.Issuer))
 	}
 	if err := from.verify(ctx, p.raw); err != nil {
 		return Claims{}, err
@@ -136,13 +136,13 @@ func (v *Verifier) claims(ctx context.Context, token Token) (Claims, error) {
 func (c Claims) timely(now time.Time) error {
 	switch {
 	case !now.Before(c.Expires.Add(skew)):
-		return refuse(Expired, "it expired at %s, now is %s: ask for a fresh one for every attempt", clock(c.Expires), clock(now))
+		return refuse(Expired, "it expired at %s, the time is %s: request a new one for every attempt", clock(c.Expires), clock(now))
 	case c.NotBefore.After(now.Add(skew)):
-		return refuse(NotYet, "it is valid from %s, now is %s", clock(c.NotBefore), clock(now))
+		return refuse(NotYet, "it is valid from %s, the time is %s", clock(c.NotBefore), clock(now))
 	case c.Issued.After(now.Add(skew)):
-		return refuse(IssuedInFuture, "it was issued at %s, now is %s", clock(c.Issued), clock(now))
+		return refuse(IssuedInFuture, "it was issued at %s, the time is %s", clock(c.Issued), clock(now))
 	case c.Expires.Sub(c.Issued) > maxLifetime:
-		return refuse(TooLong, "it is valid for %s, at most %s is taken", c.Expires.Sub(c.Issued), maxLifetime)
+		return refuse(TooLong, "it is valid for %s, the max is %s", c.Expires.Sub(c.Issued), maxLifetime)
 	}
 	return nil
 }

@@ -27,20 +27,20 @@ func (c Claim) Elsewhere(t Terms) []string {
 	candidate, base := c.side(measure.Candidate), c.side(measure.Base)
 	switch {
 	case candidate == nil || base == nil:
-		return []string{"the record has not both sides, candidate and base"}
+		return []string{"the record does not have both sides, candidate and base"}
 	case !slices.Contains(t.Heads, candidate.Commit):
-		say("the candidate is commit %q, the change is %.12s", short(candidate.Commit), t.Heads[0])
+		say("the candidate is commit %q, but the change is %.12s", short(candidate.Commit), t.Heads[0])
 	case candidate.Dirty || base.Dirty:
-		say("a side was built from a tree with other changes")
+		say("a side was built from a tree with uncommitted changes")
 	}
 	if !t.Base(base.Commit) {
-		say("the base is commit %q, which is not where the change began", short(base.Commit))
+		say("the base is commit %q, which is not where the change started", short(base.Commit))
 	}
 	if want := cmp.Or(t.Suite.Trust, measure.Trusted); cmp.Or(c.Run.Trust, measure.Trusted) != want {
-		say("it was measured with trust %q, the base's suite asks for %q", short(string(c.Run.Trust)), want)
+		say("it was measured with trust %q, but the base's suite requires %q", short(string(c.Run.Trust)), want)
 	}
 	if kind := t.Suite.Device.Kind; kind != "" && c.Run.Device.Kind != kind {
-		say("it was measured on a device of kind %q, the base's suite asks for %q", short(string(c.Run.Device.Kind)), kind)
+		say("it was measured on a device of kind %q, but the base's suite requires %q", short(string(c.Run.Device.Kind)), kind)
 	}
 	return list
 }

@@ -44,7 +44,7 @@ func applyTerms(record *measure.Run, known map[string]term) *measure.Run {
 	for _, x := range run.Cases {
 		if term, ok := known[x.Name()]; ok && !term.listed && !based[x.Name()] && x.Implementation == measure.Candidate {
 			x.Implementation = measure.Base
-			x.Rounds = []measure.CaseRound{{Error: "the record holds nothing of the base"}}
+			x.Rounds = []measure.CaseRound{{Error: "the record has no results of the base"}}
 			run.Cases = append(run.Cases, x)
 		}
 	}

@@ -18,7 +18,7 @@ const (
 // plausible rejects numbers that no timer produces, before anything is computed from them.
 func plausible(run *measure.Run) error {
 	if len(run.Cases) > maxCases || len(run.Rounds) > maxRounds {
-		return fmt.Errorf("it has %d cases and %d rounds", len(run.Cases), len(run.Rounds))
+		return fmt.Errorf("too many cases or rounds (%d cases, %d rounds)", len(run.Cases), len(run.Rounds))
 	}
 	if run.Source != measure.Measured {
 		return errors.New("it was not measured by pawl")
@@ -26,7 +26,7 @@ func plausible(run *measure.Run) error {
 	sides := map[string]bool{}
 	for _, im := range run.Implementations {
 		if sides[im.Name] {
-			return fmt.Errorf("the side %.40q is there twice", im.Name)
+			return fmt.Errorf("the side %.40q occurs twice", im.Name)
 		}
 		sides[im.Name] = true
 	}
@@ -40,7 +40,7 @@ func plausible(run *measure.Run) error {
 			key.Metric = ""
 		}
 		if keys[key] {
-			return fmt.Errorf("the case %.80q is there twice", c.String())
+			return fmt.Errorf("the case %.80q occurs twice", c.String())
 		}
 		keys[key] = true
 		if err := plausibleCase(c); err != nil {
@@ -52,18 +52,18 @@ func plausible(run *measure.Run) error {
 
 func plausibleCase(c measure.Case) error {
 	if len(c.Rounds) > maxRounds {
-		return fmt.Errorf("it has %d rounds", len(c.Rounds))
+		return fmt.Errorf("too many rounds (%d)", len(c.Rounds))
 	}
 	seen := map[int]bool{}
 	for _, r := range c.Rounds {
 		if r.Round < 0 || r.Round > maxRounds || seen[r.Round] {
-			return fmt.Errorf("round %d is there twice, or cannot be", r.Round)
+			return fmt.Errorf("round %d occurs twice or is out of range", r.Round)
 		}
 		seen[r.Round] = true
 		for _, v := range r.Samples {
 			time := c.Metric == "" || c.Metric == measure.MetricTime
 			if time && !(v > 0 && v < maxTime) || math.Abs(v) > 1e30 {
-				return fmt.Errorf("a sample of %v", v)
+				return fmt.Errorf("a sample of %v is not plausible", v)
 			}
 		}
 	}

@@ -24,7 +24,7 @@ func (t Terms) fullSuite(run *measure.Run) (*suite.Suite, error) {
 	}
 	filled, err := t.Suite.Fill(listed(run, t.Suite))
 	if err != nil {
-		return nil, fmt.Errorf("the cases of the record do not fit the base's suite: %w", err)
+		return nil, fmt.Errorf("the cases of the record do not match the base's suite: %w", err)
 	}
 	return filled, nil
 }

@@ -87,7 +87,7 @@ func Read(dir string) (Claim, error) {
 	c := Claim{Code: -1}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return c, fmt.Errorf("read results: %w", err)
+		return c, fmt.Errorf("cannot read the results: %w", err)
 	}
 	defer root.Close()
 	if n, err := strconv.Atoi(strings.TrimSpace(archive.Text(root, Code, 16))); err == nil && n >= 0 && n <= 255 {
@@ -105,7 +105,7 @@ func Read(dir string) (Claim, error) {
 func ReadRecord(dir, name string) (*measure.Run, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("read results: %w", err)
+		return nil, fmt.Errorf("cannot read the results: %w", err)
 	}
 	defer root.Close()
 	for _, name := range []string{name, name + packed} {

@@ -20,7 +20,7 @@ func blocks(branch string, today time.Time) []block {
 	}
 	return []block{
 		{"baseline", baseline},
-		{"gate", "# Reports, and fails nobody yet. After two weeks the report proposes to enforce.\ngate:\n  mode: advise\n  since: " + today.Format(time.DateOnly) + "\n"},
+		{"gate", "# Only reports; fails no change yet. After two weeks the report proposes to enforce.\ngate:\n  mode: advise\n  since: " + today.Format(time.DateOnly) + "\n"},
 	}
 }
 
@@ -29,16 +29,16 @@ func blocks(branch string, today time.Time) []block {
 func AddKeys(suite []byte, branch string, today time.Time) (text []byte, added []string, err error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal(suite, &root); err != nil {
-		return nil, nil, fmt.Errorf("it is no YAML: %w", err)
+		return nil, nil, fmt.Errorf("not valid YAML: %w", err)
 	}
 	if len(root.Content) != 1 || root.Content[0].Kind != yaml.MappingNode || root.Content[0].Style&yaml.FlowStyle != 0 {
-		return nil, nil, errors.New("it is not written as a list of keys, so nothing can be added at its end")
+		return nil, nil, errors.New("it is not a mapping with one key per line, so nothing can be appended")
 	}
 	if bytes.Contains(suite, []byte("\n...")) || bytes.Contains(suite, []byte("\n---")) {
-		return nil, nil, errors.New("it says where its document ends, so nothing can be added behind it")
+		return nil, nil, errors.New("it has a document marker (--- or ...), so nothing can be appended")
 	}
 	if get(root.Content[0], "extends") != nil && (get(root.Content[0], "gate") == nil || get(root.Content[0], "baseline") == nil) {
-		return nil, nil, errors.New("it extends another file, which may say how to gate")
+		return nil, nil, errors.New("it extends another file, which may configure the gate")
 	}
 	text = bytes.TrimRight(suite, "\r\n")
 	text = append(bytes.Clone(text), '\n')
@@ -54,7 +54,7 @@ func AddKeys(suite []byte, branch string, today time.Time) (text []byte, added [
 	// An indented or unfinished suite cannot be extended at its end.
 	var longer yaml.Node
 	if yaml.Unmarshal(text, &longer) != nil || len(longer.Content) != 1 || len(longer.Content[0].Content) != len(root.Content[0].Content)+2*len(added) {
-		return nil, nil, errors.New("nothing can be added at its end")
+		return nil, nil, errors.New("it is indented or incomplete, so nothing can be appended")
 	}
 	return text, added, nil
 }

@@ -41,21 +41,21 @@ type step struct {
 // see something other than GitHub does.
 func parse(text []byte) (document, error) {
 	if len(text) > maxBytes {
-		return document{}, fmt.Errorf("it has %d bytes, more than %d", len(text), maxBytes)
+		return document{}, fmt.Errorf("it has %d bytes, the max is %d", len(text), maxBytes)
 	}
 	dec := yaml.NewDecoder(strings.NewReader(string(text)))
 	var root yaml.Node
 	if err := dec.Decode(&root); err != nil {
-		return document{}, fmt.Errorf("it is no YAML: %w", err)
+		return document{}, fmt.Errorf("not valid YAML: %w", err)
 	}
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return document{}, errors.New("it is more than one document")
+		return document{}, errors.New("it has more than one document")
 	}
 	if len(root.Content) != 1 || root.Content[0].Kind != yaml.MappingNode {
-		return document{}, errors.New("it is no mapping")
+		return document{}, errors.New("not a mapping")
 	}
 	if n := aliased(&root); n != nil {
-		return document{}, fmt.Errorf("line %d: it uses an alias, which these rules do not follow", n.Line)
+		return document{}, fmt.Errorf("line %d: aliases are not supported by these rules", n.Line)
 	}
 	top := root.Content[0]
 	d := document{triggers: triggersOf(get(top, "on")), permissions: get(top, "permissions"), env: get(top, "env"), concurrency: get(top, "concurrency")}
@@ -196,7 +196,7 @@ func (d document) mayWrite(j job) bool {
 }
 
 // kernelCommand matches pawl commands that run the user's build or kernels.
-var kernelCommand = lazyregexp.New(`(?m)\bpawl\b[^\n|;&]*?\s(?:run|bench|build|fuzz|sweep|profile|setup|tune(?:\s+apply)?|doctor\s+--gate|doctor\s+--noise)\b`)
+var kernelCommand = lazyregexp.New(`(?m)\bpawl\b[^\n|;&]*?\s(?:run|bench|build|fuzz|sweep|profile|tune(?:\s+apply)?|doctor\s+--(?:gate|noise|fix))\b`)
 
 // runsKernels reports whether a job builds or runs what is measured.
 func (j job) runsKernels() bool {

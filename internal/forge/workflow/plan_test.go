@@ -95,7 +95,7 @@ func TestMergeOfSettings(t *testing.T) {
 
 func TestKeysAreAddedToASuite(t *testing.T) {
 	today := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
-	const gate = "\n# Reports, and fails nobody yet. After two weeks the report proposes to enforce.\ngate:\n  mode: advise\n  since: 2026-11-15\n"
+	const gate = "\n# Only reports; fails no change yet. After two weeks the report proposes to enforce.\ngate:\n  mode: advise\n  since: 2026-11-15\n"
 	const baseline = "\n# The best confirmed commit of every case, on a branch of its own.\nbaseline:\n  keep: branch\n  remote: origin\n"
 	for _, c := range []struct{ name, branch, suite, want, err string }{
 		{"neither", "main", "version: 1 # first\n", "version: 1 # first\n" + baseline + gate, ""},
@@ -103,13 +103,13 @@ func TestKeysAreAddedToASuite(t *testing.T) {
 		{"a baseline", "main", "baseline: {keep: file}\n# mine\n", "baseline: {keep: file}\n# mine\n" + gate, ""},
 		{"both", "main", "gate: {}\nbaseline: {}\n\n\n", "gate: {}\nbaseline: {}\n\n\n", ""},
 		{"a gate of a benchmark only", "main", "x:\n  gate: 1\nbaseline: 1\n", "x:\n  gate: 1\nbaseline: 1\n" + gate, ""},
-		{"in braces", "main", "{version: 1}\n", "", "list of keys"},
-		{"an end", "main", "version: 1\n...\n", "", "document ends"},
-		{"no YAML", "main", "version: [\n", "", "no YAML"},
+		{"in braces", "main", "{version: 1}\n", "", "mapping with one key per line"},
+		{"an end", "main", "version: 1\n...\n", "", "document marker"},
+		{"no YAML", "main", "version: [\n", "", "not valid YAML"},
 		{"shared", "main", "extends: ../common.yaml\n", "", "extends another file"},
 		{"shared, and all said", "main", "extends: a\ngate: 1\nbaseline: 1\n", "extends: a\ngate: 1\nbaseline: 1\n", ""},
-		{"indented", "main", "  version: 1\n", "", "nothing can be added"},
-		{"nothing", "main", "", "", "list of keys"},
+		{"indented", "main", "  version: 1\n", "", "indented or incomplete, so nothing can be appended"},
+		{"nothing", "main", "", "", "mapping with one key per line"},
 	} {
 		got, added, err := AddKeys([]byte(c.suite), c.branch, today)
 		switch {

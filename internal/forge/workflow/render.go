@@ -56,7 +56,7 @@ func Render(s Settings, version string) ([]File, error) {
 	var files []File
 	add := func(name string, text []byte, err error) error {
 		if err != nil {
-			return fmt.Errorf("write the workflow %s: %w", name, err)
+			return fmt.Errorf("cannot write the workflow %s: %w", name, err)
 		}
 		f, err := stamp(path.Join(Folder, name+".yml"), s, version, text)
 		files = append(files, f)

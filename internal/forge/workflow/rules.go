@@ -68,38 +68,38 @@ func Check(path string, text []byte) []Problem {
 }
 
 var rules = []rule{
-	{"pull-request-target", true, "It runs with a write token and the repository's secrets on whatever a stranger sends.", targetTrigger},
-	{"no-default-permissions", false, "Without it a job that is added later may do what the repository allows.", topPermissions},
-	{"measure-reads-only", true, "Whatever a kernel can reach, its author can.", measurePermissions},
+	{"pull-request-target", true, "It runs untrusted code with a write token and the repository's secrets.", targetTrigger},
+	{"no-default-permissions", false, "Without it, a job that is added later gets the repository's default permissions.", topPermissions},
+	{"measure-reads-only", true, "Whatever a kernel can access, its author can access.", measurePermissions},
 	{"measure-has-no-secrets", true, "A kernel can read the memory and the environment of its job.", measureSecrets},
-	{"measure-apart-from-writing", true, "A job that runs a kernel has nothing to write with, and a job that writes runs no kernel.", apart},
-	{"no-persisted-credentials", true, "checkout leaves its token in .git/config, where the code that it checked out can read it.", credentials},
-	{"writer-checks-out-base", true, "A job that may write takes nothing from the change but data.", unsafeCheckouts},
-	{"no-text-in-scripts", true, "A branch may be called $(curl ...): data reaches a script through its environment.", injection},
-	{"artifact-stays-packed", true, "An archive of a stranger's run is unpacked by pawl, which expects the worst.", unpacking},
-	{"no-shared-cache", true, "A cache is how a pull request's job reaches the job of a release.", caches},
-	{"forks-wait", true, "A stranger's code runs on a GPU runner only after a person has said so.", forksWait},
+	{"measure-apart-from-writing", true, "A job that runs a kernel has no write access, and a job that writes runs no kernel.", apart},
+	{"no-persisted-credentials", true, "checkout leaves its token in .git/config, where the checked-out code can read it.", credentials},
+	{"writer-checks-out-base", true, "A job that may write takes only data from the change.", unsafeCheckouts},
+	{"no-text-in-scripts", true, "A branch can be named $(curl ...): pass data to a script through its environment.", injection},
+	{"artifact-stays-packed", true, "An archive of an untrusted run is unpacked by pawl, which treats it as hostile.", unpacking},
+	{"no-shared-cache", true, "Through a shared cache, a pull request's job can affect the job of a release.", caches},
+	{"forks-wait", true, "Untrusted code runs on a GPU runner only after a person has approved it.", forksWait},
 	{"pinned-actions", false, "A tag can be moved; a commit cannot.", pinned},
-	{"writer-on-hosted-runner", false, "A machine that runs kernels remembers what they did to it.", hosted},
-	{"no-paths-filter", false, "A required check that never starts blocks the pull request for ever.", pathsFilter},
-	{"concurrency", false, "A newer push makes the older measurement worthless; a ratchet never is.", concurrency},
-	{"timeout", false, "A hung kernel holds the runner for six hours.", timeouts},
-	{"retention", false, "Results are evidence for a month, and rubbish after it.", retention},
+	{"writer-on-hosted-runner", false, "Kernels can leave changes behind on the machine that runs them.", hosted},
+	{"no-paths-filter", false, "A required check that never starts blocks the pull request forever.", pathsFilter},
+	{"concurrency", false, "A newer push makes the older measurement of a pull request obsolete; a ratchet run never becomes obsolete.", concurrency},
+	{"timeout", false, "Without it, a hung kernel occupies the runner for six hours.", timeouts},
+	{"retention", false, "Results are needed for a month, not longer.", retention},
 }
 
 func targetTrigger(d document) []finding {
 	if n := d.triggers["pull_request_target"]; n != nil {
-		return []finding{{n.Line, "pull_request_target gives code of strangers a token that writes: use pull_request, and pawl-publish.yml for what a fork may not write (pawl init --github)"}}
+		return []finding{{n.Line, "pull_request_target gives untrusted code a write token: use pull_request, and pawl-publish.yml for what a fork may not write (pawl init --github)"}}
 	}
 	return nil
 }
 
 func topPermissions(d document) []finding {
 	if d.permissions == nil {
-		return []finding{{1, "say permissions: {} at the top, and in each job what it needs"}}
+		return []finding{{1, "set permissions: {} at the top, and in each job only what it needs"}}
 	}
 	if d.mayWrite(job{node: &yaml.Node{}}) {
-		return []finding{{d.permissions.Line, "every job of this workflow may write: say permissions: {} at the top, and in each job what it needs"}}
+		return []finding{{d.permissions.Line, "every job of this workflow may write: set permissions: {} at the top, and in each job only what it needs"}}
 	}
 	return nil
 }
@@ -134,10 +134,10 @@ func measurePermissions(d document) []finding {
 		grants, all := d.grants(j)
 		delete(grants, "contents")
 		if _, id := grants["id-token"]; id {
-			return []finding{{j.line, fmt.Sprintf("the job %s runs kernels and may ask for an identity (id-token): mint it in another job", j.id)}}
+			return []finding{{j.line, fmt.Sprintf("the job %s runs kernels and may request an ID token (id-token): request it in another job", j.id)}}
 		}
 		if all || len(grants) > 0 || d.mayWrite(j) {
-			return []finding{{j.line, fmt.Sprintf("the job %s runs kernels: give it permissions: contents: read, and nothing else", j.id)}}
+			return []finding{{j.line, fmt.Sprintf("the job %s runs kernels: set its permissions to contents: read and nothing else", j.id)}}
 		}
 		return nil
 	})
@@ -148,7 +148,7 @@ var secretContext = lazyregexp.New(`(?i)\$\{\{[^}]*(?:\bsecrets\b|github\s*(?:\.
 func measureSecrets(d document) []finding {
 	return eachJob(d, job.runsKernels, func(j job) []finding {
 		if secretContext.MatchString(allText(j.node)) || secretContext.MatchString(allText(d.env)) {
-			return []finding{{j.line, fmt.Sprintf("the job %s runs kernels and is given a secret: give it to another job", j.id)}}
+			return []finding{{j.line, fmt.Sprintf("the job %s runs kernels and has a secret: use the secret in another job", j.id)}}
 		}
 		return nil
 	})
@@ -158,7 +158,7 @@ func apart(d document) []finding {
 	return eachJob(d, job.runsKernels, func(j job) []finding {
 		for _, s := range j.steps {
 			if writerCommand.MatchString(s.run) {
-				return []finding{{s.line, fmt.Sprintf("the job %s runs kernels and writes: do one of them in another job, on another runner", j.id)}}
+				return []finding{{s.line, fmt.Sprintf("the job %s runs kernels and writes: move one of the two to another job, on another runner", j.id)}}
 			}
 		}
 		return nil
@@ -176,7 +176,7 @@ func (s step) action(name string) bool {
 func credentials(d document) []finding {
 	return eachStep(d, func(_ job, s step) string {
 		if s.action("actions/checkout") && scalar(s.with, "persist-credentials") != "false" {
-			return "say persist-credentials: false: the token stays in .git/config otherwise"
+			return "set persist-credentials: false; otherwise the token stays in .git/config"
 		}
 		return ""
 	})
@@ -213,10 +213,10 @@ func unsafeCheckouts(d document) []finding {
 func injection(d document) []finding {
 	return eachStep(d, func(_ job, s step) string {
 		if strings.Contains(s.run, "${{") {
-			return "an expression stands in a script: put it under env, and use the variable"
+			return "the script contains an expression: put it under env, and use the variable"
 		}
 		if s.action("actions/github-script") && strings.Contains(scalar(s.with, "script"), "${{") {
-			return "an expression stands in a script: put it under env, and use process.env"
+			return "the script contains an expression: put it under env, and use process.env"
 		}
 		return ""
 	})
@@ -229,7 +229,7 @@ func unpacking(d document) []finding {
 			return ""
 		}
 		if get(s.with, "run-id") != nil || get(s.with, "run_id") != nil || !s.action("actions/download-artifact") {
-			return "the artifact of another run is unpacked in a job that may write: use pawl comment --from-run"
+			return "the artifact of another run is unpacked in a job that may write: use pawl ci comment --from-run"
 		}
 		return ""
 	})
@@ -239,7 +239,7 @@ func caches(d document) []finding {
 	return eachStep(d, func(j job, s step) string {
 		name, _, _ := strings.Cut(s.uses, "@")
 		if (name == "actions/cache" || strings.HasPrefix(name, "actions/cache/")) && (j.runsKernels() || d.mayWrite(j)) {
-			return fmt.Sprintf("the job %s uses the cache of the repository: keep builds on the runner instead", j.id)
+			return fmt.Sprintf("the job %s uses the repository's cache: keep builds on the runner instead", j.id)
 		}
 		return ""
 	})

@@ -45,7 +45,7 @@ jobs:
       - uses: actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c # v8.0.1
         with:
           name: pawl-results
-      - run: pawl comment --results results
+      - run: pawl ci comment --results results
         env:
           GITHUB_TOKEN: ${{ github.token }}
 `
@@ -67,7 +67,7 @@ var broken = []struct{ rule, about, old, new string }{
 	{"measure-has-no-secrets", "the token", "      - run: pawl run", "      - env: {A: \"${{ github.token }}\"}\n        run: pawl run"},
 	{"measure-has-no-secrets", "all of them", "      - run: pawl run", "      - env: {A: \"${{ toJSON(secrets) }}\"}\n        run: pawl run"},
 	{"measure-has-no-secrets", "a secret for every job", "permissions: {}\n", "permissions: {}\nenv: {A: \"${{ secrets.A }}\"}\n"},
-	{"measure-apart-from-writing", "in one job", "pawl run --out results", "pawl run --out results && pawl comment --results results"},
+	{"measure-apart-from-writing", "in one job", "pawl run --out results", "pawl run --out results && pawl ci comment --results results"},
 	{"no-persisted-credentials", "said nothing", "          persist-credentials: false\n      - run: pawl run", "          fetch-depth: 0\n      - run: pawl run"},
 	{"no-persisted-credentials", "kept", "persist-credentials: false", "persist-credentials: true"},
 	{"writer-checks-out-base", "the head", "pull_request.base.sha", "pull_request.head.sha"},
@@ -75,12 +75,12 @@ var broken = []struct{ rule, about, old, new string }{
 	{"writer-checks-out-base", "the head, if it has one", "github.event.pull_request.base.sha", "github.event.pull_request.base.sha && github.head_ref"},
 	{"writer-checks-out-base", "the base's name in another repository", "          ref: ${{ github.event", "          repository: stranger/pawl\n          ref: ${{ github.event"},
 	{"writer-checks-out-base", "a ref by its name", "${{ github.event.pull_request.base.sha }}", "refs/pull/7/merge"},
-	{"no-text-in-scripts", "a title", "pawl comment --results results", "echo ${{ github.event.pull_request.title }}"},
-	{"no-text-in-scripts", "a title in JavaScript", "      - run: pawl comment", "      - uses: actions/github-script@3a2844b7e9c422d3c10d287c895573f7108da1b3\n        with: {script: \"x('${{ github.head_ref }}')\"}\n      - run: pawl comment"},
-	{"artifact-stays-packed", "of another run", "          name: pawl-results\n      - run: pawl comment", "          name: pawl-results\n          run-id: 7\n      - run: pawl comment"},
+	{"no-text-in-scripts", "a title", "pawl ci comment --results results", "echo ${{ github.event.pull_request.title }}"},
+	{"no-text-in-scripts", "a title in JavaScript", "      - run: pawl ci comment", "      - uses: actions/github-script@3a2844b7e9c422d3c10d287c895573f7108da1b3\n        with: {script: \"x('${{ github.head_ref }}')\"}\n      - run: pawl ci comment"},
+	{"artifact-stays-packed", "of another run", "          name: pawl-results\n      - run: pawl ci comment", "          name: pawl-results\n          run-id: 7\n      - run: pawl ci comment"},
 	{"artifact-stays-packed", "by a stranger's action", "actions/download-artifact@", "dawidd6/action-download-artifact@"},
 	{"no-shared-cache", "in the measuring job", "      - run: pawl run", "      - uses: actions/cache@0057852bfaa89a56745cba8c7296529d2fc39830\n      - run: pawl run"},
-	{"no-shared-cache", "in the writing job", "      - run: pawl comment", "      - uses: actions/cache/restore@0057852bfaa89a56745cba8c7296529d2fc39830\n      - run: pawl comment"},
+	{"no-shared-cache", "in the writing job", "      - run: pawl ci comment", "      - uses: actions/cache/restore@0057852bfaa89a56745cba8c7296529d2fc39830\n      - run: pawl ci comment"},
 	{"forks-wait", "no condition", "    if: github.event.pull_request.head.repo.id == github.event.repository.id\n", ""},
 	{"forks-wait", "a condition that lets forks in", "head.repo.id == github.event.repository.id", "head.repo.id == github.event.repository.id || true"},
 	{"forks-wait", "an environment that may be none", "    if: github.event.pull_request.head.repo.id == github.event.repository.id\n", "    environment: ${{ github.event.pull_request.draft && 'pawl-fork' }}\n"},

@@ -29,7 +29,7 @@ func forksWait(d document) []finding {
 		if env := get(j.node, "environment"); excluded || env != nil && !strings.Contains(allText(env), "${{") {
 			return nil
 		}
-		return []finding{{j.line, fmt.Sprintf("the job %s runs the code of forks as it comes: keep forks out of it (if: github.event.pull_request.head.repo.id == github.event.repository.id), or let a person approve it (environment: pawl-fork)", j.id)}}
+		return []finding{{j.line, fmt.Sprintf("the job %s runs code of forks without approval: exclude forks (if: github.event.pull_request.head.repo.id == github.event.repository.id), or require approval (environment: pawl-fork)", j.id)}}
 	})
 }
 
@@ -55,7 +55,7 @@ func hosted(d document) []finding {
 	return eachJob(d, func(j job) bool { return len(j.steps) > 0 && !j.runsKernels() }, func(j job) []finding {
 		on := get(j.node, "runs-on")
 		if on != nil && strings.Contains(allText(on), "self-hosted") {
-			return []finding{{j.line, fmt.Sprintf("the job %s runs no kernel and takes a self-hosted runner: use a hosted one", j.id)}}
+			return []finding{{j.line, fmt.Sprintf("the job %s runs no kernel and uses a self-hosted runner: use a hosted one", j.id)}}
 		}
 		return nil
 	})
@@ -66,7 +66,7 @@ func pathsFilter(d document) []finding {
 	for _, event := range []string{"pull_request", "merge_group"} {
 		for key := range pairs(d.triggers[event]) {
 			if key.Value == "paths" || key.Value == "paths-ignore" {
-				list = append(list, finding{key.Line, fmt.Sprintf("%s on %s: a required check would wait for ever; pawl touched decides in a cheap job", key.Value, event)})
+				list = append(list, finding{key.Line, fmt.Sprintf("%s on %s: a required check would wait forever; let `pawl ci affected` decide in a cheap job", key.Value, event)})
 			}
 		}
 	}
@@ -92,13 +92,13 @@ func concurrency(d document) []finding {
 	case !measures:
 		return nil
 	case pulls && (cancel == "" || cancel == "false"):
-		return []finding{{line, "older runs of a pull request go on measuring: say concurrency with cancel-in-progress: ${{ github.event_name == 'pull_request' }}"}}
+		return []finding{{line, "older runs of a pull request keep measuring: set concurrency with cancel-in-progress: ${{ github.event_name == 'pull_request' }}"}}
 	case pulls && cancel == "true" && d.on("push", "merge_group", "schedule"):
-		return []finding{{line, "runs that are not of a pull request can be cancelled: say cancel-in-progress: ${{ github.event_name == 'pull_request' }}"}}
+		return []finding{{line, "runs that do not belong to a pull request can be canceled: set cancel-in-progress: ${{ github.event_name == 'pull_request' }}"}}
 	case d.on("push") && !pulls && cancel != "" && cancel != "false":
-		return []finding{{line, "a ratchet can be cancelled: say cancel-in-progress: false"}}
+		return []finding{{line, "a ratchet run can be canceled: set cancel-in-progress: false"}}
 	case d.on("push") && !pulls && group != "" && !strings.Contains(group, "github.sha") && !strings.Contains(group, "github.run_id"):
-		return []finding{{line, "a ratchet that waits is replaced by the next one of its group: put ${{ github.sha }} into the group"}}
+		return []finding{{line, "a waiting ratchet run is replaced by the next one in its group: add ${{ github.sha }} to the group"}}
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func retention(d document) []finding {
 			return ""
 		}
 		if days, err := strconv.Atoi(scalar(s.with, "retention-days")); err != nil || days < 1 || days > 90 {
-			return "say for how long the artifact is kept: retention-days: 30"
+			return "set how long the artifact is kept: retention-days: 30"
 		}
 		return ""
 	})

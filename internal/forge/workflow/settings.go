@@ -69,33 +69,33 @@ var (
 // Check rejects settings that could produce a different workflow than intended.
 func (s Settings) Check() error {
 	if len(s.Runner) == 0 || len(s.ForkRunner) == 0 || len(s.Folders) == 0 {
-		return fmt.Errorf("a workflow needs the labels of a runner and the folder of a suite")
+		return fmt.Errorf("a workflow needs runner labels and a suite folder")
 	}
 	if len(s.Names) != 0 && len(s.Names) != len(s.Folders) || len(s.Folders) > 1 && len(s.Names) == 0 {
-		return fmt.Errorf("%d suites and %d names for their checks", len(s.Folders), len(s.Names))
+		return fmt.Errorf("%d suites, but %d check names", len(s.Folders), len(s.Names))
 	}
 	for _, c := range []struct {
 		what  string
 		form  *lazyregexp.Regexp
 		texts []string
 	}{
-		{"label of a runner", labelForm, append(append([]string{s.Hosted}, s.Runner...), s.ForkRunner...)},
+		{"runner label", labelForm, append(append([]string{s.Hosted}, s.Runner...), s.ForkRunner...)},
 		{"branch", branchForm, []string{s.Branch}},
-		{"folder of a suite", folderForm, s.Folders},
-		{"name of a suite", nameForm, s.Names},
-		{"version of pawl", versionForm, []string{s.Install}},
+		{"suite folder", folderForm, s.Folders},
+		{"suite name", nameForm, s.Names},
+		{"pawl version", versionForm, []string{s.Install}},
 		{"action (OWNER/REPO@COMMIT)", actionForm, []string{s.Action}},
-		{"name of the action's version", tagForm, []string{s.ActionTag}},
-		{"time of the nightly run", cronForm, []string{s.Cron}},
+		{"action version name", tagForm, []string{s.ActionTag}},
+		{"schedule of the nightly run", cronForm, []string{s.Cron}},
 	} {
 		for _, text := range c.texts {
 			if !c.form.MatchString(text) || strings.Contains(text, "..") {
-				return fmt.Errorf("%q cannot be a %s in a workflow", text, c.what)
+				return fmt.Errorf("%q is not a valid %s in a workflow", text, c.what)
 			}
 		}
 	}
 	if s.Shared != "" && !actionForm.MatchString(s.Shared) {
-		return fmt.Errorf("%q cannot be the place of shared workflows: write OWNER/REPO@COMMIT", s.Shared)
+		return fmt.Errorf("%q is not a valid location of shared workflows: expected OWNER/REPO@COMMIT", s.Shared)
 	}
 	return nil
 }

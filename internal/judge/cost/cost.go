@@ -69,39 +69,39 @@ func Read(r io.Reader) (RunCost, error) {
 	var a RunCost
 	data, err := io.ReadAll(io.LimitReader(r, FileLimit+1))
 	if err != nil {
-		return a, fmt.Errorf("read an account: %w", err)
+		return a, fmt.Errorf("cannot read the run cost: %w", err)
 	}
 	if len(data) > FileLimit {
-		return a, fmt.Errorf("read an account: it has more than %d bytes", FileLimit)
+		return a, fmt.Errorf("cannot read the run cost: it is larger than %d bytes", FileLimit)
 	}
 	if err := json.Unmarshal(data, &a); err != nil {
-		return RunCost{}, fmt.Errorf("read an account: %w", err)
+		return RunCost{}, fmt.Errorf("cannot read the run cost: %w", err)
 	}
 	if err := a.check(); err != nil {
-		return RunCost{}, fmt.Errorf("read an account: %w", err)
+		return RunCost{}, fmt.Errorf("cannot read the run cost: %w", err)
 	}
 	return a, nil
 }
 
 func (a RunCost) check() error {
 	if a.Schema != Schema {
-		return fmt.Errorf("its schema is %.40q, this pawl reads %s", a.Schema, Schema)
+		return fmt.Errorf("its schema is %.40q, but this version reads %s", a.Schema, Schema)
 	}
 	within := func(v, most float64) bool { return v >= 0 && v <= most && !math.IsNaN(v) }
 	if !within(a.Seconds, maxSeconds) || !within(a.PricePerHour, maxPrice) || !within(a.Dollars, maxSeconds/3600*maxPrice) {
-		return errors.New("its seconds or dollars cannot be")
+		return errors.New("its seconds or dollars are out of range")
 	}
 	if len(a.Stages) > maxStages {
-		return fmt.Errorf("it has %d stages", len(a.Stages))
+		return fmt.Errorf("it has too many stages (%d)", len(a.Stages))
 	}
 	for name, s := range a.Stages {
 		if !within(s, maxSeconds) || len(name) > maxText {
-			return errors.New("the seconds of a stage cannot be")
+			return errors.New("a stage has an invalid name or its seconds are out of range")
 		}
 	}
 	for _, text := range []string{a.Run, string(a.Verdict), a.Suite, a.Device, a.Commit, a.Branch} {
 		if len(text) > maxText || !utf8.ValidString(text) {
-			return fmt.Errorf("it has a text of %d bytes", len(text))
+			return fmt.Errorf("it has a text of %d bytes that is too long or not UTF-8", len(text))
 		}
 	}
 	return nil

@@ -134,12 +134,12 @@ func TestRead(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"": "unexpected end", "[]": "cannot unmarshal", "{}": "its schema", `{"schema":"pawl.account/v2"}`: "its schema",
-		`{"schema":"pawl.account/v1","seconds":-1}`:                                      "cannot be",
-		`{"schema":"pawl.account/v1","seconds":1e300}`:                                   "cannot be",
-		`{"schema":"pawl.account/v1","dollars":1e300}`:                                   "cannot be",
-		`{"schema":"pawl.account/v1","stages":{"build":-1}}`:                             "cannot be",
+		`{"schema":"pawl.account/v1","seconds":-1}`:                                      "its seconds or dollars are out of range",
+		`{"schema":"pawl.account/v1","seconds":1e300}`:                                   "its seconds or dollars are out of range",
+		`{"schema":"pawl.account/v1","dollars":1e300}`:                                   "its seconds or dollars are out of range",
+		`{"schema":"pawl.account/v1","stages":{"build":-1}}`:                             "its seconds are out of range",
 		`{"schema":"pawl.account/v1","device":"` + strings.Repeat("x", 301) + `"}`:       "301 bytes",
-		`{"schema":"pawl.account/v1","device":"` + strings.Repeat("x", 2*cost.FileLimit): "more than",
+		`{"schema":"pawl.account/v1","device":"` + strings.Repeat("x", 2*cost.FileLimit): "it is larger than",
 	} {
 		if _, err := cost.Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60s: %v, want %q", text, err, want)

@@ -46,22 +46,22 @@ func ReadSummary(r io.Reader) (Summary, error) {
 	var s Summary
 	data, err := io.ReadAll(io.LimitReader(r, FileLimit+1))
 	if err != nil {
-		return s, fmt.Errorf("read a sum of accounts: %w", err)
+		return s, fmt.Errorf("cannot read the cost summary: %w", err)
 	}
 	if len(data) > FileLimit {
-		return s, fmt.Errorf("read a sum of accounts: it has more than %d bytes", FileLimit)
+		return s, fmt.Errorf("cannot read the cost summary: it is larger than %d bytes", FileLimit)
 	}
 	if err := json.Unmarshal(data, &s); err != nil {
-		return Summary{}, fmt.Errorf("read a sum of accounts: %w", err)
+		return Summary{}, fmt.Errorf("cannot read the cost summary: %w", err)
 	}
 	for _, n := range []int{s.Runs, s.MonthRuns, s.Caught, s.Found, s.Unpriced} {
 		if n < 0 || n > maxRuns {
-			return Summary{}, fmt.Errorf("read a sum of accounts: %d of something cannot be", n)
+			return Summary{}, fmt.Errorf("cannot read the cost summary: count %d is out of range", n)
 		}
 	}
 	for _, v := range []float64{s.Seconds, s.Dollars, s.MonthSeconds, s.MonthDollars} {
 		if !(v >= 0 && v <= maxRuns*maxSeconds) {
-			return Summary{}, errors.New("read a sum of accounts: its seconds or dollars cannot be")
+			return Summary{}, errors.New("cannot read the cost summary: its seconds or dollars are out of range")
 		}
 	}
 	return s, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/goatnote-inc/pawl/internal/base/parallel"
 	"github.com/goatnote-inc/pawl/stats"
 )
 
@@ -26,7 +27,7 @@ func (l *judgeLab) creeps(ctx context.Context) error {
 		c.Histories = l.histories
 		l.Say(fmt.Sprintf("creep: %d histories of %d commits, %s each", c.Histories, c.Commits, percent(c.Step)))
 		stops := make([]float64, c.Histories)
-		err := forEach(ctx, c.Histories, func(history int) {
+		err := parallel.Each(ctx, c.Histories, func(history int) {
 			for commit := 1; commit <= c.Commits && stops[history] == 0 && ctx.Err() == nil; commit++ {
 				s := NewScene(Gaussian, typical, c.Step*float64(commit))
 				if pawl.Ask(s.Compare(l.Seed+2, uint64(history*c.Commits+commit))).Answer == Slower {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/goatnote-inc/pawl/internal/base/parallel"
 	"github.com/goatnote-inc/pawl/internal/judge/loop"
 	"github.com/goatnote-inc/pawl/ratchet"
 	"github.com/goatnote-inc/pawl/stats"
@@ -60,7 +61,7 @@ func (l *judgeLab) curses(ctx context.Context) error {
 		for _, k := range keepers {
 			l.Say(fmt.Sprintf("winner's curse: %s, %s, %d worlds of %d runs", k.name, shape, l.worlds, biasRuns))
 			worlds := make([]Curse, l.worlds)
-			err := forEach(ctx, l.worlds, func(i int) {
+			err := parallel.Each(ctx, l.worlds, func(i int) {
 				seed := l.Seed + uint64(i)<<32
 				w := simulatedBranch{Scene: NewScene(shape, typical, 0), policy: l.policy, rng: rand.New(rand.NewPCG(seed, 1)), seed: seed}
 				worlds[i] = simulateBranch(k.make(w), l.gates)

@@ -151,7 +151,7 @@ func TestWinnersCurse(t *testing.T) {
 	}
 }
 
-// Two percent everywhere is seen by the suite, not by any case.
+// A change of 2 % in every case is detected for the suite, not for any single case.
 func TestSuiteOutcome(t *testing.T) {
 	slow := NewScene(Gaussian, 0.008, 0.02)
 	s, _ := gate(ratchet.Default(), slow.suite(1, 1, suiteCases))

@@ -2,9 +2,9 @@ package lab
 
 import (
 	"context"
-	"runtime"
 	"sync"
-	"sync/atomic"
+
+	"github.com/goatnote-inc/pawl/internal/base/parallel"
 )
 
 // Row holds the answers of one method to similar comparisons.
@@ -34,7 +34,7 @@ func count(ctx context.Context, n, tallies int, try func(trial uint64, tallies [
 	var mu sync.Mutex
 	total := make([]Tally, tallies)
 	const together = 50 // trials per partial tally
-	err := forEach(ctx, (n+together-1)/together, func(part int) {
+	err := parallel.Each(ctx, (n+together-1)/together, func(part int) {
 		own := make([]Tally, tallies)
 		for trial := part * together; trial < min((part+1)*together, n); trial++ {
 			try(uint64(trial), own)
@@ -46,21 +46,6 @@ func count(ctx context.Context, n, tallies int, try func(trial uint64, tallies [
 		}
 	})
 	return total, err
-}
-
-// forEach calls do for 0 to n-1 on all cores, until the context ends.
-func forEach(ctx context.Context, n int, do func(i int)) error {
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), n) {
-		group.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				do(i)
-			}
-		})
-	}
-	group.Wait()
-	return ctx.Err()
 }
 
 func (t *Tally) merge(o Tally) {

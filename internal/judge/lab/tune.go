@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/tune/repeat"
 	"github.com/goatnote-inc/pawl/internal/tune/replay"
 	"github.com/goatnote-inc/pawl/internal/tune/search"
 )
@@ -166,12 +167,12 @@ func (t *tunerLab) count(ctx context.Context) error {
 	for _, rec := range t.recs {
 		for _, strategy := range strategies {
 			t.Say(fmt.Sprintf("%s on %s: %d searches", strategy, rec.Name, t.Repeats))
-			plan := ReplayPlan{Strategy: strategy, Plan: replay.Plan{Evaluations: maxEvaluations}, Repeats: t.Repeats, Seed: t.Seed}
-			traces, err := Replay(ctx, rec, plan)
+			plan := repeat.Plan{Strategy: strategy, Plan: replay.Plan{Evaluations: maxEvaluations}, Repeats: t.Repeats, Seed: t.Seed}
+			traces, err := repeat.Run(ctx, rec, plan)
 			if err != nil {
 				return err
 			}
-			t.report.Rows = append(t.report.Rows, TuneRow{Space: rec.Name, Strategy: strategy, Repeats: t.Repeats, Levels: replay.Summarize(traces, Levels(maxEvaluations)...)})
+			t.report.Rows = append(t.report.Rows, TuneRow{Space: rec.Name, Strategy: strategy, Repeats: t.Repeats, Levels: replay.Summarize(traces, repeat.Levels(maxEvaluations)...)})
 		}
 	}
 	if t.Data == "" {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/goatnote-inc/pawl/internal/base/testrun"
+	"github.com/goatnote-inc/pawl/internal/tune/repeat"
 	"github.com/goatnote-inc/pawl/internal/tune/replay"
 )
 
@@ -59,7 +60,7 @@ func TestTune(t *testing.T) {
 	if err := r.Markdown(&page); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"pawl lab tune --quick --part count --seed 3 --repeats 1 --strategy auto,random\n", "## By cost", "## With noise", "## With what another GPU taught", "| generated_small | generated_large |"} {
+	for _, want := range []string{"pawl-lab tune --quick --part count --seed 3 --repeats 1 --strategy auto,random\n", "## By cost", "## With noise", "## With what another GPU taught", "| generated_small | generated_large |"} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page lacks %q:\n%s", want, page.String())
 		}
@@ -93,7 +94,7 @@ func tuneFigures() *TuneReport {
 			{"conv_a", "tpe", 10, level(0.95)[:3]},
 		},
 		Costs:    []CostRow{{"gemm_b", 0.8, 200, 0.85, 3}},
-		Noises:   []NoiseRow{{"conv_a", 0.98, 0.96, ChoiceQuality{0.975, 0.9, 0.97, 160}}},
+		Noises:   []NoiseRow{{"conv_a", 0.98, 0.96, repeat.ChoiceQuality{Mean: 0.975, P10: 0.9, Within: 0.97, Draws: 160}}},
 		Transfer: []TransferRow{{"conv_a", "gemm_b", 0.97, 0.98, 0.8, 0.95, 0.985}},
 	}
 	r.Claims = tuneClaims(r)
@@ -166,7 +167,7 @@ func FuzzParseAnchors(f *testing.F) {
 
 func TestLevels(t *testing.T) {
 	for n, want := range map[int][]int{10: {10}, 20: {20}, 120: {20, 50, 100, 120}, 500: {20, 50, 100, 200, 500}} {
-		if diff := cmp.Diff(want, Levels(n)); diff != "" {
+		if diff := cmp.Diff(want, repeat.Levels(n)); diff != "" {
 			t.Errorf("%d: %s", n, diff)
 		}
 	}

@@ -29,7 +29,7 @@ func (o TuneOptions) made(part string) TunePart {
 
 // Command returns the command that reproduces the part.
 func (m TunePart) Command() string {
-	words := []string{"pawl lab tune"}
+	words := []string{"pawl-lab tune"}
 	if m.Quick {
 		words = append(words, "--quick")
 	} else {
@@ -84,10 +84,10 @@ func ReadTune(r io.Reader) (*TuneReport, error) {
 	}
 	for i, m := range report.Parts {
 		if !slices.Contains(TuneParts, m.Part) {
-			return nil, fmt.Errorf("nothing is known of its part %q", m.Part)
+			return nil, fmt.Errorf("unknown part %q", m.Part)
 		}
 		if report.Made(m.Part) != &report.Parts[i] {
-			return nil, fmt.Errorf("its part %s is there twice", m.Part)
+			return nil, fmt.Errorf("part %s occurs twice", m.Part)
 		}
 	}
 	return report, nil
@@ -97,7 +97,7 @@ func ReadTune(r io.Reader) (*TuneReport, error) {
 // measured one by one.
 func (r *TuneReport) Keep(old *TuneReport) error {
 	if old.Quick() != r.Quick() {
-		return errors.New("figures of generated spaces and of recorded ones do not go on one page")
+		return errors.New("figures of generated and of recorded spaces cannot be on one page")
 	}
 	for _, part := range TuneParts {
 		m := old.Made(part)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/goatnote-inc/pawl/internal/tune/repeat"
 )
 
 // Parts that were measured before stay, those that were measured again do not.
@@ -16,14 +18,14 @@ func TestKeepParts(t *testing.T) {
 	old.Noises[0].Noisy = 0.5
 	again := &TuneReport{
 		Schema: TuneSchema, Parts: []TunePart{{Part: PartNoise, Seed: 9, Repeats: 3}},
-		Spaces: []SpaceSummary{{"gemm_b", 17956, 300, 30}}, Noises: []NoiseRow{{"gemm_b", 0.98, 0.9, ChoiceQuality{0.9, 0.8, 0.5, 40}}},
+		Spaces: []SpaceSummary{{"gemm_b", 17956, 300, 30}}, Noises: []NoiseRow{{"gemm_b", 0.98, 0.9, repeat.ChoiceQuality{Mean: 0.9, P10: 0.8, Within: 0.5, Draws: 40}}},
 	}
 	if err := again.Keep(old); err != nil {
 		t.Fatal(err)
 	}
 	want := tuneFigures()
 	want.Parts[2] = TunePart{Part: PartNoise, Seed: 9, Repeats: 3}
-	want.Noises = []NoiseRow{{"gemm_b", 0.98, 0.9, ChoiceQuality{0.9, 0.8, 0.5, 40}}}
+	want.Noises = []NoiseRow{{"gemm_b", 0.98, 0.9, repeat.ChoiceQuality{Mean: 0.9, P10: 0.8, Within: 0.5, Draws: 40}}}
 	want.Claims = tuneClaims(want)
 	if diff := cmp.Diff(want, again); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)
@@ -36,9 +38,9 @@ func TestKeepParts(t *testing.T) {
 
 func TestTuneCommand(t *testing.T) {
 	for want, m := range map[string]TunePart{
-		"pawl lab tune --data DATA --out docs/lab --part noise --seed 1000 --repeats 100":                       {Part: PartNoise, Seed: 1000, Repeats: 100},
-		"pawl lab tune --quick --part count --seed 1 --repeats 2 --strategy auto,random":                        {Part: PartCount, Quick: true, Seed: 1, Repeats: 2, Strategies: []string{"auto", "random"}},
-		"pawl lab tune --data DATA --out docs/lab --part transfer --seed 1 --repeats 5 --space 'gemm*,pnpoly*'": {Part: PartTransfer, Seed: 1, Repeats: 5, Spaces: []string{"gemm*", "pnpoly*"}},
+		"pawl-lab tune --data DATA --out docs/lab --part noise --seed 1000 --repeats 100":                       {Part: PartNoise, Seed: 1000, Repeats: 100},
+		"pawl-lab tune --quick --part count --seed 1 --repeats 2 --strategy auto,random":                        {Part: PartCount, Quick: true, Seed: 1, Repeats: 2, Strategies: []string{"auto", "random"}},
+		"pawl-lab tune --data DATA --out docs/lab --part transfer --seed 1 --repeats 5 --space 'gemm*,pnpoly*'": {Part: PartTransfer, Seed: 1, Repeats: 5, Spaces: []string{"gemm*", "pnpoly*"}},
 	} {
 		if got := m.Command(); got != want {
 			t.Errorf("%s\nwant\n%s", got, want)

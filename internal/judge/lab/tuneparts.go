@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goatnote-inc/pawl/internal/tune/repeat"
 	"github.com/goatnote-inc/pawl/internal/tune/replay"
 	"github.com/goatnote-inc/pawl/internal/tune/search"
 	"github.com/goatnote-inc/pawl/stats"
@@ -35,14 +36,14 @@ func (t *tunerLab) cost(ctx context.Context) error {
 		}
 		t.Say("by cost: " + rec.Name)
 		hour := replay.Plan{Evaluations: rec.Space.Len(), Seconds: anHour}
-		random, err := Replay(ctx, rec, ReplayPlan{Strategy: "random", Plan: hour, Repeats: t.Repeats, Seed: t.Seed})
+		random, err := repeat.Run(ctx, rec, repeat.Plan{Strategy: "random", Plan: hour, Repeats: t.Repeats, Seed: t.Seed})
 		if err != nil {
 			return err
 		}
 		// The promise is a tenth of the hour. A search that needs more than a third of it does not matter, so it
 		// ends there.
 		short := replay.Plan{Evaluations: rec.Space.Len(), Seconds: anHour / 3}
-		traces, err := Replay(ctx, rec, ReplayPlan{Strategy: defaultStrategy, Plan: short, Repeats: t.Repeats, Seed: t.Seed, ByCost: true})
+		traces, err := repeat.Run(ctx, rec, repeat.Plan{Strategy: defaultStrategy, Plan: short, Repeats: t.Repeats, Seed: t.Seed, ByCost: true})
 		if err != nil {
 			return err
 		}
@@ -72,10 +73,10 @@ func (t *tunerLab) cost(ctx context.Context) error {
 
 // NoiseRow is the effect of raw times instead of medians on a search of 100 evaluations.
 type NoiseRow struct {
-	Space  string        `json:"space"`
-	Quiet  float64       `json:"quiet"` // mean fraction of the optimum with medians
-	Noisy  float64       `json:"noisy"` // with one raw time per evaluation, before the best are measured again
-	Chosen ChoiceQuality `json:"chosen"`
+	Space  string               `json:"space"`
+	Quiet  float64              `json:"quiet"` // mean fraction of the optimum with medians
+	Noisy  float64              `json:"noisy"` // with one raw time per evaluation, before the best are measured again
+	Chosen repeat.ChoiceQuality `json:"chosen"`
 }
 
 func (t *tunerLab) noise(ctx context.Context) error {
@@ -85,18 +86,18 @@ func (t *tunerLab) noise(ctx context.Context) error {
 		}
 		t.Say("with noise: " + rec.Name)
 		row := NoiseRow{Space: rec.Name}
-		plan := ReplayPlan{Strategy: defaultStrategy, Plan: replay.Plan{Evaluations: 100}, Repeats: t.Repeats, Seed: t.Seed}
-		quiet, err := Replay(ctx, rec, plan)
+		plan := repeat.Plan{Strategy: defaultStrategy, Plan: replay.Plan{Evaluations: 100}, Repeats: t.Repeats, Seed: t.Seed}
+		quiet, err := repeat.Run(ctx, rec, plan)
 		if err != nil {
 			return err
 		}
 		plan.Noisy = true
-		noisy, err := Replay(ctx, rec, plan)
+		noisy, err := repeat.Run(ctx, rec, plan)
 		if err != nil {
 			return err
 		}
 		row.Quiet, row.Noisy = replay.Summarize(quiet, 100)[0].Mean, replay.Summarize(noisy, 100)[0].Mean
-		row.Chosen = Choices(rec, noisy, t.Seed)
+		row.Chosen = repeat.Choices(rec, noisy, t.Seed)
 		t.report.Noises = append(t.report.Noises, row)
 	}
 	return nil
@@ -124,7 +125,7 @@ func (t *tunerLab) transfer(ctx context.Context) error {
 			t.Say(fmt.Sprintf("from %s to %s", from.Name, to.Name))
 			var err error
 			if cold == nil {
-				if cold, err = Replay(ctx, to, t.hundredEvaluations(t.Seed)); err != nil {
+				if cold, err = repeat.Run(ctx, to, t.hundredEvaluations(t.Seed)); err != nil {
 					return err
 				}
 			}
@@ -144,8 +145,8 @@ func (t *tunerLab) transfer(ctx context.Context) error {
 }
 
 // hundredEvaluations returns a plan for searches of 100 evaluations.
-func (t *tunerLab) hundredEvaluations(seed uint64) ReplayPlan {
-	return ReplayPlan{Strategy: defaultStrategy, Plan: replay.Plan{Evaluations: 100}, Repeats: t.Repeats, Seed: seed}
+func (t *tunerLab) hundredEvaluations(seed uint64) repeat.Plan {
+	return repeat.Plan{Strategy: defaultStrategy, Plan: replay.Plan{Evaluations: 100}, Repeats: t.Repeats, Seed: seed}
 }
 
 // sameParameters reports whether two recordings are of the same kernel.
@@ -157,7 +158,7 @@ func (t *tunerLab) pair(ctx context.Context, from, to *replay.Recording, cold []
 	row := TransferRow{From: from.Name, To: to.Name}
 	plan := t.hundredEvaluations(t.Seed)
 	plan.Source = func(seed uint64) *search.Source { return translated(from, to, taught[seed-t.Seed]) }
-	warm, err := Replay(ctx, to, plan)
+	warm, err := repeat.Run(ctx, to, plan)
 	if err != nil {
 		return row, err
 	}
@@ -172,7 +173,7 @@ func (t *tunerLab) pair(ctx context.Context, from, to *replay.Recording, cold []
 func (t *tunerLab) teach(ctx context.Context, from *replay.Recording) ([][]search.Outcome, error) {
 	plan := t.hundredEvaluations(t.Seed + 1<<40)
 	plan.Evaluations = maxEvaluations
-	traces, err := Replay(ctx, from, plan)
+	traces, err := repeat.Run(ctx, from, plan)
 	list := make([][]search.Outcome, len(traces))
 	for i, trace := range traces {
 		list[i] = trace.Outcomes()

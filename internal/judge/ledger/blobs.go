@@ -52,7 +52,7 @@ func (b *blobs) get(name string) ([]byte, error) {
 	}
 	data, err := b.ask(name)
 	if err != nil {
-		return nil, fmt.Errorf("read version %.12s of the ledger: %w", name, err)
+		return nil, fmt.Errorf("cannot read version %.12s of the ledger: %w", name, err)
 	}
 	b.kept = append(b.kept, keptBlob{name, data})
 	b.kept = b.kept[max(0, len(b.kept)-3):]
@@ -70,13 +70,13 @@ func (b *blobs) ask(name string) ([]byte, error) {
 	var size int64
 	fields := strings.Fields(head)
 	if len(fields) != 3 || fields[1] != "blob" {
-		return nil, fmt.Errorf("git answers %q", strings.TrimSpace(head))
+		return nil, fmt.Errorf("unexpected git output %q", strings.TrimSpace(head))
 	}
 	if _, err := fmt.Sscan(fields[2], &size); err != nil {
 		return nil, err
 	}
 	if size > ratchet.MaxLedger+ratchet.MaxLine {
-		return nil, fmt.Errorf("%d bytes, which no ledger has", size)
+		return nil, fmt.Errorf("%d bytes is larger than a ledger can be", size)
 	}
 	data := make([]byte, size+1) // plus a newline
 	if _, err := io.ReadFull(b.out, data); err != nil {

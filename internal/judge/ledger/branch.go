@@ -43,12 +43,12 @@ func openBranch(ctx context.Context, w Location) (*branch, error) {
 		return nil, fmt.Errorf("ledger on branch %s: %w", w.Branch, err)
 	}
 	if _, err := b.line(ctx, "check-ref-format", b.ref); err != nil {
-		return nil, fmt.Errorf("ledger on branch %q: that is no name of a branch", w.Branch)
+		return nil, fmt.Errorf("ledger on branch %q: not a valid branch name", w.Branch)
 	}
 	if b.remote != "" {
 		b.seen = "refs/pawl/" + b.remote + "/" + w.Branch
 		if _, err := b.line(ctx, "check-ref-format", b.seen); err != nil || strings.HasPrefix(b.remote, "-") {
-			return nil, fmt.Errorf("ledger on branch %s of %q: name a remote as git remote lists it, such as origin", w.Branch, w.Remote)
+			return nil, fmt.Errorf("ledger on branch %s of %q: not a valid remote; use a name that `git remote` lists, such as origin", w.Branch, w.Remote)
 		}
 	}
 	if w.Fetched {
@@ -66,14 +66,14 @@ func (b *branch) setPath(ctx context.Context, file string) error {
 	if file != "" {
 		prefix, err := b.line(ctx, "rev-parse", "--show-prefix")
 		if err != nil {
-			return fmt.Errorf("%s is in no git repository: %w", b.dir, err)
+			return fmt.Errorf("%s is not in a git repository: %w", b.dir, err)
 		}
 		if b.file = path.Join(prefix, filepath.ToSlash(file)); !filepath.IsLocal(b.file) {
-			return fmt.Errorf("%s is not below %s", file, b.dir)
+			return fmt.Errorf("%s is not inside %s", file, b.dir)
 		}
 	}
 	if err := b.cdToRoot(ctx); err != nil {
-		return fmt.Errorf("%s is in no git repository: %w", b.dir, err)
+		return fmt.Errorf("%s is not in a git repository: %w", b.dir, err)
 	}
 	return nil
 }
@@ -99,14 +99,14 @@ func (b *branch) load(ctx context.Context) (version, error) {
 	v := version{tip: tip}
 	blob, err := b.blob(ctx, tip)
 	if err != nil {
-		return version{}, fmt.Errorf("read the ledger on %s: %w", b.ref, err)
+		return version{}, fmt.Errorf("cannot read the ledger on %s: %w", b.ref, err)
 	}
 	if blob == "" {
 		return v, b.checkNotDeleted(ctx, tip)
 	}
 	data, err := b.run(ctx, nil, nil, "cat-file", "blob", blob)
 	if err != nil {
-		return version{}, fmt.Errorf("read the ledger on %s: %w", b.ref, err)
+		return version{}, fmt.Errorf("cannot read the ledger on %s: %w", b.ref, err)
 	}
 	v.text, v.torn = splitTorn(data)
 	return v, nil
@@ -152,12 +152,12 @@ func (b *branch) blob(ctx context.Context, commit string) (string, error) {
 	if fields := strings.Fields(facts); len(fields) == 3 && fields[1] == "blob" {
 		return fields[2], nil
 	}
-	return "", fmt.Errorf("%w: %s is no file", ErrChanged, b.file)
+	return "", fmt.Errorf("%w: %s is not a file", ErrChanged, b.file)
 }
 
 func (b *branch) extend(ctx context.Context, old version, lines []byte, entries []ratchet.Entry) error {
 	if b.fetched != "" {
-		return fmt.Errorf("%s is only read here, as it was last fetched", b.ref)
+		return fmt.Errorf("%s is read-only here: it is the copy that was last fetched", b.ref)
 	}
 	text := append(bytes.Clone(old.text), lines...)
 	commit, err := b.commit(ctx, old, text, entries)
@@ -219,7 +219,7 @@ func (b *branch) tree(ctx context.Context, tip string, text []byte) (string, err
 	}
 	dir, err := os.MkdirTemp("", "pawl-index-")
 	if err != nil {
-		return "", fmt.Errorf("make a place for an index: %w", err)
+		return "", fmt.Errorf("cannot create a temporary index: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	index := []string{"GIT_INDEX_FILE=" + filepath.Join(dir, "index")}

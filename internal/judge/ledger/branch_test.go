@@ -327,7 +327,7 @@ func TestARemoteThatForgets(t *testing.T) {
 		}
 	}
 	git(t, remote, "update-ref", "-d", ref)
-	check("deleted", "is gone from origin")
+	check("deleted", "was deleted from origin")
 	git(t, remote, "update-ref", ref, last+"~1")
 	check("set back", "was rewritten")
 	rewriter := onBranch(t, clone(t, remote), "origin")
@@ -400,7 +400,7 @@ func TestAFileOfTheMainLine(t *testing.T) {
 	}
 }
 
-// Where nobody may be asked, the ledger is what was fetched last, and cannot be extended.
+// Without access to the remote, the ledger is the copy that was last fetched, and cannot be extended.
 func TestAFetchedLedger(t *testing.T) {
 	t.Parallel()
 	remote := newRemote(t)
@@ -412,7 +412,7 @@ func TestAFetchedLedger(t *testing.T) {
 	if diff := cmp.Diff([]string{"a"}, cases(t, l)); diff != "" {
 		t.Error(diff)
 	}
-	if err := appendTo(t.Context(), l, "c"); err == nil || !strings.Contains(err.Error(), "only read here") {
+	if err := appendTo(t.Context(), l, "c"); err == nil || !strings.Contains(err.Error(), "is read-only here") {
 		t.Errorf("it was extended: %v", err)
 	}
 }

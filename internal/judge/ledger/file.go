@@ -25,7 +25,7 @@ type file struct {
 func openFile(w Location) (*file, error) {
 	f := &file{dir: cmp.Or(w.Dir, "."), name: filepath.Clean(cmp.Or(w.File, DefaultFile))}
 	if !filepath.IsLocal(f.name) || f.name == "." {
-		return nil, fmt.Errorf("ledger %s: want a file below %s", w.File, f.dir)
+		return nil, fmt.Errorf("ledger %s: must be a file inside %s", w.File, f.dir)
 	}
 	return f, nil
 }
@@ -50,7 +50,7 @@ func (f *file) open(flag int) (*os.File, error) {
 		return nil, err
 	}
 	if info, err := opened.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(fmt.Errorf("%s is no regular file", f.path()), err, opened.Close())
+		return nil, errors.Join(fmt.Errorf("%s is not a regular file", f.path()), err, opened.Close())
 	}
 	return opened, nil
 }
@@ -61,12 +61,12 @@ func (f *file) load(context.Context) (version, error) {
 		return version{}, nil
 	}
 	if err != nil {
-		return version{}, fmt.Errorf("read the ledger: %w", err)
+		return version{}, fmt.Errorf("cannot read the ledger: %w", err)
 	}
 	defer opened.Close()
 	data, err := readAll(opened)
 	if err != nil {
-		return version{}, fmt.Errorf("read the ledger %s: %w", f.path(), err)
+		return version{}, fmt.Errorf("cannot read the ledger %s: %w", f.path(), err)
 	}
 	text, torn := splitTorn(data)
 	return version{text: text, torn: torn}, nil
@@ -75,7 +75,7 @@ func (f *file) load(context.Context) (version, error) {
 func readAll(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, ratchet.MaxLedger+ratchet.MaxLine+1))
 	if err == nil && len(data) > ratchet.MaxLedger+ratchet.MaxLine {
-		err = fmt.Errorf("more than %d bytes, which no ledger has", ratchet.MaxLedger)
+		err = fmt.Errorf("more than %d bytes, the maximum of a ledger", ratchet.MaxLedger)
 	}
 	return data, err
 }
@@ -128,7 +128,7 @@ func (f *file) write(locked *os.File, old version, lines []byte) error {
 		return errors.Join(err, locked.Truncate(size)) // disk full: undo the partial write
 	}
 	if err := locked.Sync(); err != nil {
-		return fmt.Errorf("whether the lines are on disk is not known: %w", err)
+		return fmt.Errorf("the new lines may not be on disk: %w", err)
 	}
 	if !f.same(locked) {
 		return errConflict // a checkout replaced the file: the lines went to the old one

@@ -87,7 +87,7 @@ type bounded struct {
 
 func (b *bounded) Write(p []byte) (int, error) {
 	if b.Len()+len(p) > b.max {
-		return 0, fmt.Errorf("it printed more than %d bytes", b.max)
+		return 0, fmt.Errorf("the output is larger than %d bytes", b.max)
 	}
 	return b.Buffer.Write(p)
 }

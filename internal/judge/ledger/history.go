@@ -16,11 +16,11 @@ import (
 func (f *file) history(ctx context.Context, v version, r *Report) error {
 	repo := repository{f.dir}
 	if _, err := repo.line(ctx, "rev-parse", "--git-dir"); err != nil {
-		r.note("%s is in no git repository: only the chain of hashes was checked, which whoever edits a line can compute anew", f.dir)
+		r.note("%s is not in a git repository: only the hash chain was checked, which can be recomputed after an edit", f.dir)
 		return ctx.Err()
 	}
 	if _, err := repo.line(ctx, "rev-parse", "--verify", "--quiet", "HEAD"); err != nil {
-		r.note("the repository has no commit yet: only the chain of hashes was checked")
+		r.note("the repository has no commit yet: only the hash chain was checked")
 		return ctx.Err()
 	}
 	name := filepath.ToSlash(f.name)
@@ -28,7 +28,7 @@ func (f *file) history(ctx context.Context, v version, r *Report) error {
 		return err
 	}
 	if r.Versions == 0 {
-		r.note("git does not know %s: commit it, so that its history can be checked (does .gitignore leave it out?)", f.path())
+		r.note("%s is not committed: commit it so that its history can be checked (does .gitignore exclude it?)", f.path())
 	}
 	last, err := repo.run(ctx, nil, nil, "cat-file", "blob", "HEAD:./"+name)
 	if err != nil { // HEAD has no ledger
@@ -42,7 +42,7 @@ func (f *file) history(ctx context.Context, v version, r *Report) error {
 // history compares the versions of a ledger on a branch.
 func (b *branch) history(ctx context.Context, v version, r *Report) error {
 	if v.tip == "" {
-		r.note("there is no branch %s yet", b.ref)
+		r.note("branch %s does not exist yet", b.ref)
 		return nil
 	}
 	return b.walk(ctx, v.tip, b.file, r)
@@ -58,15 +58,15 @@ func (r repository) walk(ctx context.Context, rev, name string, report *Report) 
 	if shallow, err := r.line(ctx, "rev-parse", "--is-shallow-repository"); err != nil {
 		return err
 	} else if shallow == "true" {
-		report.note("this clone is shallow: versions from before its oldest commit were not checked; get them with `git fetch --unshallow`")
+		report.note("this clone is shallow: versions before its oldest commit were not checked; get them with `git fetch --unshallow`")
 	}
 	changes, err := r.changes(ctx, rev, name)
 	if err != nil {
-		return fmt.Errorf("read the ledger's history: %w", err)
+		return fmt.Errorf("cannot read the ledger's history: %w", err)
 	}
 	blobs, err := r.blobs(ctx)
 	if err != nil {
-		return fmt.Errorf("read the ledger's history: %w", err)
+		return fmt.Errorf("cannot read the ledger's history: %w", err)
 	}
 	defer blobs.close()
 	for _, c := range changes {
@@ -75,7 +75,7 @@ func (r repository) walk(ctx context.Context, rev, name string, report *Report) 
 			continue
 		}
 		if c.next == "" {
-			report.problem(c.commit, 0, "it deletes the ledger")
+			report.problem(c.commit, 0, "the ledger was deleted")
 			continue
 		}
 		old, err := blobs.get(c.old)
@@ -101,10 +101,10 @@ func (r *Report) compare(commit string, before, after []byte) {
 	for i, line := range old {
 		switch {
 		case i >= len(now):
-			r.problem(commit, i+1, "it removes %d lines, from %s on", len(old)-i, about(line))
+			r.problem(commit, i+1, "%d lines were removed, starting at %s", len(old)-i, about(line))
 			return
 		case !bytes.Equal(line, now[i]) && !bytes.Equal(bytes.TrimSuffix(line, []byte("\n")), bytes.TrimSuffix(now[i], []byte("\n"))):
-			r.problem(commit, i+1, "it changes %s, which was written before", about(line))
+			r.problem(commit, i+1, "%s was changed after it was recorded", about(line))
 			return
 		}
 	}
@@ -143,7 +143,7 @@ func (r repository) changes(ctx context.Context, rev, name string) ([]change, er
 		list = append(list, change{commit, blobName(fields[2]), blobName(fields[3])})
 	}
 	if commit == "" && len(out) > 0 {
-		return nil, errors.New("git log answers in a form that is not known: update pawl")
+		return nil, errors.New("unknown git log output: update pawl")
 	}
 	slices.Reverse(list)
 	return list, nil

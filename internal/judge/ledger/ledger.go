@@ -56,7 +56,7 @@ type State struct {
 }
 
 // ErrChanged means that a ledger is not as pawl wrote it.
-var ErrChanged = errors.New("the ledger was changed by other hands, or is damaged: see pawl baseline verify")
+var ErrChanged = errors.New("the ledger was changed outside pawl or is damaged (run `pawl baseline verify`)")
 
 // backend stores a ledger and extends it unless another writer was faster.
 type backend interface {
@@ -78,7 +78,7 @@ type version struct {
 
 var (
 	// errConflict means that another writer was faster.
-	errConflict = errors.New("the ledger was extended by somebody else meanwhile")
+	errConflict = errors.New("another writer extended the ledger at the same time")
 	// errRefused means that the ledger could not be extended, most likely because another writer
 	// was faster. If none was, there is another reason, and retrying does not help.
 	errRefused = errors.New("the ledger was not extended")
@@ -151,11 +151,11 @@ func (l *Ledger) Append(ctx context.Context, next func(State) ([]ratchet.Entry, 
 		most := min(maxWait, time.Millisecond<<min(try, 10))
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("extend the ledger: %w", ctx.Err())
+			return nil, fmt.Errorf("cannot extend the ledger: %w", ctx.Err())
 		case <-time.After(min(l.wait(most), most)):
 		}
 	}
-	return nil, fmt.Errorf("%w: given up after %d tries; try again when there are fewer writers", last.err, maxTries)
+	return nil, fmt.Errorf("%w: gave up after %d attempts; try again when there are fewer writers", last.err, maxTries)
 }
 
 // attempt is one try to extend a ledger: the text before, the intended text, and the result.
@@ -172,7 +172,7 @@ func (l *Ledger) try(ctx context.Context, v version, next func(State) ([]ratchet
 	}
 	a := attempt{before: v.text, text: slices.Concat(v.text, lines), sealed: sealed}
 	if a.err = l.backend.extend(ctx, v, lines, sealed); a.err != nil {
-		a.err = fmt.Errorf("extend the ledger: %w", a.err)
+		a.err = fmt.Errorf("cannot extend the ledger: %w", a.err)
 	}
 	return a
 }
@@ -199,10 +199,10 @@ func compose(v version, next func(State) ([]ratchet.Entry, error)) (lines []byte
 		err = errors.Join(err, folded.Apply(e))
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("extend the ledger: %w", err)
+		return nil, nil, fmt.Errorf("cannot extend the ledger: %w", err)
 	}
 	if len(v.text)+len(lines) > ratchet.MaxLedger || len(state.Entries)+len(sealed) > ratchet.MaxEntries {
-		return nil, nil, errors.New("the ledger is full: begin another under a new name")
+		return nil, nil, errors.New("the ledger is full: start another one under a new name")
 	}
 	if len(v.text) > 0 && v.text[len(v.text)-1] != '\n' {
 		lines = append([]byte("\n"), lines...)

@@ -53,17 +53,17 @@ func Migrate(r io.Reader, m Migration) ([]ratchet.Entry, error) {
 		return nil, fmt.Errorf("migrate: %w", err)
 	}
 	if len(data) > maxMigrated {
-		return nil, fmt.Errorf("migrate: more than %d bytes: this is no baseline.json", maxMigrated)
+		return nil, fmt.Errorf("migrate: more than %d bytes: this is not a baseline.json", maxMigrated)
 	}
 	var file bestEver
 	if err := json.Unmarshal(data, &file); err != nil {
-		return nil, fmt.Errorf("migrate: %w: want {\"configs\": {NAME: {\"median_ms\": 0.32, \"git_commit\": ...}}}", err)
+		return nil, fmt.Errorf("migrate: %w: expected {\"configs\": {NAME: {\"median_ms\": 0.32, \"git_commit\": ...}}}", err)
 	}
 	if len(file.Configs) == 0 || len(file.Configs) > maxMigratedCase {
-		return nil, fmt.Errorf("migrate: %d configs: want 1 to %d below \"configs\"", len(file.Configs), maxMigratedCase)
+		return nil, fmt.Errorf("migrate: %d configs under \"configs\" (must be 1 to %d)", len(file.Configs), maxMigratedCase)
 	}
 	if m.Benchmark == "" || m.Resolve == nil {
-		return nil, errors.New("migrate: the file does not say which benchmark its configs belong to, nor which repository its commits: name them")
+		return nil, errors.New("migrate: the file names neither the benchmark of its configs nor the repository of its commits: both are required")
 	}
 	sum := sha256.Sum256(data)
 	digest := "sha256:" + hex.EncodeToString(sum[:])
@@ -71,22 +71,22 @@ func Migrate(r io.Reader, m Migration) ([]ratchet.Entry, error) {
 	for _, name := range slices.Sorted(maps.Keys(file.Configs)) {
 		c := file.Configs[name]
 		if !(c.Median > 0 && c.Median < 1e12) {
-			return nil, fmt.Errorf("migrate: config %s: median_ms is %v, want a time above 0", name, c.Median)
+			return nil, fmt.Errorf("migrate: config %s: median_ms is %v, must be above 0", name, c.Median)
 		}
 		e := ratchet.Entry{
 			Kind: ratchet.KindMigrated, Time: m.Now, Actor: m.Actor,
 			Case:    measure.CaseKey{Benchmark: m.Benchmark, Config: name}.Name(),
 			Testbed: ratchet.NewTestbed(m.Testbed, m.Timer),
 			Session: &ratchet.Session{Run: ratchet.RunRef{Digest: digest}, Unit: "ns", Rounds: []float64{1e6 * c.Median}},
-			Reason:  "the best time ever seen, as the file had it",
+			Reason:  "best time in the migrated file",
 		}
 		if c.Timestamp != "" {
-			e.Reason += fmt.Sprintf(", of %.40q", c.Timestamp)
+			e.Reason += fmt.Sprintf(", dated %.40q", c.Timestamp)
 		}
 		if c.Commit != "" {
 			if e.Commit, err = m.Resolve(c.Commit); err != nil {
 				e.Commit = ""
-				e.Reason += fmt.Sprintf("; its commit %.80q is not known here", c.Commit)
+				e.Reason += fmt.Sprintf("; its commit %.80q could not be resolved", c.Commit)
 			}
 		}
 		entries = append(entries, e)

@@ -48,9 +48,9 @@ func TestMigrate(t *testing.T) {
 		got = append(got, row{e.Case, e.Commit, e.Reason, e.Session.Rounds})
 	}
 	want := []row{
-		{"attention/B32_H8_S128_D64", "", `the best time ever seen, as the file had it; its commit "unknown" is not known here`, []float64{60416.25}},
-		{"attention/B32_H8_S256_D64", "", "the best time ever seen, as the file had it", []float64{99328.5}},
-		{"attention/B32_H8_S512_D64", strings.Repeat("abc0", 10), `the best time ever seen, as the file had it, of "2025-10-13T05:41:29.123456"`, []float64{320511.75}},
+		{"attention/B32_H8_S128_D64", "", `best time in the migrated file; its commit "unknown" could not be resolved`, []float64{60416.25}},
+		{"attention/B32_H8_S256_D64", "", "best time in the migrated file", []float64{99328.5}},
+		{"attention/B32_H8_S512_D64", strings.Repeat("abc0", 10), `best time in the migrated file, dated "2025-10-13T05:41:29.123456"`, []float64{320511.75}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -62,7 +62,7 @@ func TestMigrate(t *testing.T) {
 	if _, err := l.Append(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Append(t.Context(), all); err == nil || !strings.Contains(err.Error(), "there is a baseline already") {
+	if _, err := l.Append(t.Context(), all); err == nil || !strings.Contains(err.Error(), "there is a baseline, or one was reset") {
 		t.Errorf("migrated twice: %v", err)
 	}
 
@@ -91,11 +91,11 @@ func TestFilesThatCannotBeMigrated(t *testing.T) {
 		`[]`:                                     "migrate",
 		`{}`:                                     "0 configs",
 		`{"configs":{}}`:                         "0 configs",
-		`{"configs":{"a":{}}}`:                   "want a time above 0",
-		`{"configs":[{"a":1}]}`:                  "want {",
-		`{"configs":{"a":{"median_ms":-1}}}`:     "want a time above 0",
-		`{"configs":{"a":{"median_ms":"fast"}}}`: "want {",
-		`{"configs":{"a\nb":{"median_ms":1}}}`:   "on one line",
+		`{"configs":{"a":{}}}`:                   "must be above 0",
+		`{"configs":[{"a":1}]}`:                  "expected {",
+		`{"configs":{"a":{"median_ms":-1}}}`:     "must be above 0",
+		`{"configs":{"a":{"median_ms":"fast"}}}`: "expected {",
+		`{"configs":{"a\nb":{"median_ms":1}}}`:   "must be one line of text",
 		`{"configs":{"a":{"median_ms":1},"a":{"median_ms":2}}}`: "duplicate",
 		`{"performance":{"mean_time_ms":1}}`:                    "0 configs",
 	} {

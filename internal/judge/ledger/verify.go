@@ -70,7 +70,7 @@ func (l *Ledger) Verify(ctx context.Context) (Report, error) {
 		}
 	}
 	if len(v.torn) > 0 {
-		r.note("%d bytes at the end are the beginning of a line whose writer was stopped; the next write takes them away", len(v.torn))
+		r.note("the last %d bytes are an incomplete line of an interrupted write; the next write removes them", len(v.torn))
 	}
 	return r, l.backend.history(ctx, v, &r)
 }

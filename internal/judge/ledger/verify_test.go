@@ -58,25 +58,25 @@ func TestAnHonestHistory(t *testing.T) {
 	}
 }
 
-// Whoever edits a line and computes the chain anew is found by the version before.
+// An edit with a recomputed chain is found by comparing with the previous version.
 func TestARecomputedChain(t *testing.T) {
 	t.Parallel()
 	dir, path, l := tracked(t, "a", "b", "c")
 	put(t, path, recompute(t, get(t, path), "[1000,1001]", "[2000,2001]"))
-	wantProblem(t, l, "", 1, `it changes the entry "measured a"`)
+	wantProblem(t, l, "", 1, `the entry "measured a" was changed`)
 	forged := commit(t, dir, "tidy up")
-	wantProblem(t, l, forged, 1, `it changes the entry "measured a"`)
+	wantProblem(t, l, forged, 1, `the entry "measured a" was changed`)
 	add(t, l, "d")
 	commit(t, dir, "go on as if nothing had been")
-	wantProblem(t, l, forged, 1, `it changes the entry "measured a"`)
+	wantProblem(t, l, forged, 1, `the entry "measured a" was changed`)
 }
 
 func TestRemovedLines(t *testing.T) {
 	t.Parallel()
 	dir, path, l := tracked(t, "a", "b", "c")
 	put(t, path, get(t, path)[:strings.Index(get(t, path), "\n")+1])
-	wantProblem(t, l, "", 2, `it removes 2 lines, from the entry "measured b" on`)
-	wantProblem(t, l, commit(t, dir, "revert"), 2, `it removes 2 lines`)
+	wantProblem(t, l, "", 2, `2 lines were removed, starting at the entry "measured b"`)
+	wantProblem(t, l, commit(t, dir, "revert"), 2, `2 lines were removed`)
 }
 
 func TestADeletedLedger(t *testing.T) {
@@ -87,10 +87,10 @@ func TestADeletedLedger(t *testing.T) {
 		t.Fatal(err)
 	}
 	deleted := commit(t, dir, "delete")
-	wantProblem(t, l, deleted, 0, "it deletes the ledger")
+	wantProblem(t, l, deleted, 0, "the ledger was deleted")
 	put(t, path, recompute(t, text, "1001", "1002"))
 	commit(t, dir, "begin anew")
-	wantProblem(t, l, deleted, 0, "it deletes the ledger")
+	wantProblem(t, l, deleted, 0, "the ledger was deleted")
 }
 
 // A merge may not drop what a side had, whichever side it takes.
@@ -104,9 +104,9 @@ func TestMerges(t *testing.T) {
 	}{
 		"the longer is kept":       {"long", "short", "ours", ""},
 		"the longer comes in":      {"short", "long", "resolve", ""},
-		"the longer is dropped":    {"short", "long", "ours", "it removes 2 lines"},
-		"one of two is dropped":    {"long", "forked", "ours", "it changes the entry"},
-		"the other of two as well": {"forked", "long", "ours", "it"},
+		"the longer is dropped":    {"short", "long", "ours", "2 lines were removed"},
+		"one of two is dropped":    {"long", "forked", "ours", "the entry \"measured x\" was changed"},
+		"the other of two as well": {"forked", "long", "ours", "the entry \"measured c\" was changed"},
 	} {
 		dir, _, l := tracked(t, "a", "b")
 		git(t, dir, "branch", "short")
@@ -135,7 +135,7 @@ func TestMerges(t *testing.T) {
 	}
 }
 
-// The same holds on a branch of its own, also when the forger pushes like everybody.
+// The same holds on a separate branch, also when the forger pushes normally.
 func TestARecomputedChainOnABranch(t *testing.T) {
 	t.Parallel()
 	remote := newRemote(t)
@@ -147,12 +147,12 @@ func TestARecomputedChainOnABranch(t *testing.T) {
 	put(t, path, recompute(t, get(t, path), "[1000,1001]", "[2000,2001]"))
 	forged := commit(t, forger, "tidy up")
 	git(t, forger, "push", "--quiet", "origin", ledger.DefaultBranch)
-	wantProblem(t, l, forged, 1, `it changes the entry "measured a"`)
+	wantProblem(t, l, forged, 1, `the entry "measured a" was changed`)
 	add(t, l, "d") // the chain is whole: only the history tells
-	wantProblem(t, l, forged, 1, `it changes the entry "measured a"`)
+	wantProblem(t, l, forged, 1, `the entry "measured a" was changed`)
 }
 
-// What could not be checked is told.
+// The report notes what could not be checked.
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	bare := t.TempDir()
@@ -165,7 +165,7 @@ func TestNotes(t *testing.T) {
 	unknown := newRepository(t)
 	add(t, open(t, ledger.Location{Dir: unknown}), "a")
 	for dir, says := range map[string]string{
-		bare: "in no git repository", shallow: "shallow", unborn: "no commit yet", unknown: "git does not know",
+		bare: "is not in a git repository", shallow: "shallow", unborn: "no commit yet", unknown: "is not committed",
 	} {
 		r := verify(t, open(t, ledger.Location{Dir: dir}))
 		if !r.OK() || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], says) {
@@ -174,14 +174,14 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// A replaced object is what git shows everybody, and not what was committed.
+// git shows a replaced object instead of the committed one.
 func TestReplacedObjects(t *testing.T) {
 	t.Parallel()
 	dir, path, l := tracked(t, "a", "b")
 	put(t, path, recompute(t, get(t, path), "[1000,1001]", "[2000,2001]"))
 	forged := commit(t, dir, "tidy up")
 	git(t, dir, "replace", git(t, dir, "rev-parse", "HEAD~1:"+ledger.DefaultFile), git(t, dir, "rev-parse", "HEAD:"+ledger.DefaultFile))
-	wantProblem(t, l, forged, 1, "it changes")
+	wantProblem(t, l, forged, 1, `the entry "measured a" was changed`)
 }
 
 // What the documentation says to type gives the hash.

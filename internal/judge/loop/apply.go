@@ -83,7 +83,7 @@ func Apply(s State, o Outcome) (State, error) {
 			return s.to(after(s.Step)), nil
 		}
 	}
-	return s, fmt.Errorf("the step is %s: an outcome of kind %T does not belong there", s.Step, o)
+	return s, fmt.Errorf("step %s does not accept an outcome of type %T", s.Step, o)
 }
 
 // built continues to measuring, unless all sides are identical.

@@ -14,7 +14,7 @@ func (l *checker) checkClaims(p point) {
 	}
 	g := Gate{Name: ClaimsGate, Benchmark: p.benchmark, Config: p.config}
 	if l.Target.card == nil {
-		g.State, g.Text, g.Fix = Unknown, "what the suite claims is not checked: the peaks of a card are needed", "name one, as in --gpu L4"
+		g.State, g.Text, g.Fix = Unknown, "the claims of the suite are not checked: the peak rates of a card are needed", "name the card, such as --gpu L4"
 		l.add(g)
 		return
 	}
@@ -39,7 +39,7 @@ func (l *checker) checkClaims(p point) {
 	}
 }
 
-const impossible = "measure it before it is believed: pawl bench; or check flops, bytes and dtype of the suite"
+const impossible = "measure it with pawl bench, or check flops, bytes and dtype in the suite"
 
 func claimedRate(g Gate, card gpu.Card, w gpu.Work, gflops float64) Gate {
 	peak, unit := peakOf(card, w.DType)
@@ -47,10 +47,10 @@ func claimedRate(g Gate, card gpu.Card, w gpu.Work, gflops float64) Gate {
 	switch {
 	case !peak.Known():
 		g.State, g.Limit = Unknown, 0
-		g.Text = fmt.Sprintf("%.0f GFLOP/s are claimed, and no peak is known for %s in %s", gflops, card.Name, w.DType)
+		g.Text = fmt.Sprintf("%.0f GFLOP/s claimed, but no peak is known for %s in %s", gflops, card.Name, w.DType)
 	case gflops > g.Limit:
 		g.State, g.Fix = Stop, impossible
-		g.Text = fmt.Sprintf("%.0f GFLOP/s are claimed, and %s has %.0f at most (%s)", gflops, card.Name, g.Limit, unit)
+		g.Text = fmt.Sprintf("%.0f GFLOP/s claimed, but the peak of %s is %.0f (%s)", gflops, card.Name, g.Limit, unit)
 	default:
 		g.State = Pass
 		g.Text = fmt.Sprintf("%.0f GFLOP/s claimed, %.0f %% of the peak of %s (%s)", gflops, 100*gflops/g.Limit, card.Name, unit)
@@ -77,15 +77,15 @@ func peakOf(card gpu.Card, d gpu.DType) (gpu.Cell[float64], string) {
 func claimedBandwidth(g Gate, card gpu.Card, w gpu.Work, gbps float64) Gate {
 	g.Number, g.Limit, g.Unit = gbps, card.BandwidthGBs.Value, "GB/s"
 	g.State = Pass
-	g.Text = fmt.Sprintf("%.0f GB/s claimed, %.0f %% of the memory of %s", gbps, 100*gbps/g.Limit, card.Name)
+	g.Text = fmt.Sprintf("%.0f GB/s claimed, %.0f %% of the memory bandwidth of %s", gbps, 100*gbps/g.Limit, card.Name)
 	if gbps <= g.Limit {
 		return g
 	}
 	g.State, g.Fix = Stop, impossible
-	g.Text = fmt.Sprintf("%.0f GB/s are claimed, and the memory of %s has %.0f at most", gbps, card.Name, g.Limit)
+	g.Text = fmt.Sprintf("%.0f GB/s claimed, but the memory bandwidth of %s is %.0f", gbps, card.Name, g.Limit)
 	if !w.Cold {
 		g.State = Warn
-		g.Text += "; from a warm cache there may be more"
+		g.Text += "; reads from a warm cache can be faster"
 		g.Fix = "measure with cache: cold"
 	}
 	return g
@@ -99,21 +99,21 @@ func claimedTime(g Gate, card gpu.Card, w gpu.Work, us float64) Gate {
 	switch {
 	case floor.Seconds == 0:
 		g.State = Unknown
-		g.Text = fmt.Sprintf("%.4g us are claimed, and nothing is known that would bound it", us)
-		g.Fix = "write flops and bytes of the benchmark"
+		g.Text = fmt.Sprintf("%.4g us claimed, but no lower bound is known", us)
+		g.Fix = "set flops and bytes of the benchmark"
 	case us < g.Limit:
 		g.State, g.Fix = Stop, impossible
-		g.Text = fmt.Sprintf("%.4g us are claimed, and %s needs %.4g at least (%s)", us, card.Name, g.Limit, bound(floor))
+		g.Text = fmt.Sprintf("%.4g us claimed, but %s needs at least %.4g (%s)", us, card.Name, g.Limit, bound(floor))
 	default:
 		g.State = Pass
-		g.Text = fmt.Sprintf("%.4g us claimed, %.1f times the least of %s", us, us/g.Limit, card.Name)
+		g.Text = fmt.Sprintf("%.4g us claimed, %.1f times the minimum of %s", us, us/g.Limit, card.Name)
 	}
 	return g
 }
 
 func bound(f gpu.Floor) string {
 	if f.Memory > f.Compute {
-		return "its memory"
+		return "limited by memory"
 	}
-	return "its arithmetic"
+	return "limited by arithmetic"
 }

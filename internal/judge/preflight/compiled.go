@@ -56,7 +56,7 @@ func (l *checker) forTarget(kernels []measure.Kernel) []measure.Kernel {
 		g.State, g.Text = Pass, "the build has code for "+best
 	case "":
 		g.State = Warn
-		g.Text = fmt.Sprintf("the build has code for %s only, none that runs on %s: it is compiled from PTX when it is loaded, or fails", strings.Join(have, ", "), l.Target.Arch)
+		g.Text = fmt.Sprintf("the build has code only for %s, none that runs on %s: the driver compiles it from PTX at load time, or loading fails", strings.Join(have, ", "), l.Target.Arch)
 		g.Fix = "compile with -arch=" + l.Target.Arch
 		l.add(g)
 		return kernels
@@ -114,8 +114,8 @@ func (l *checker) reportUnmatched(kernels []measure.Kernel, points []point) {
 			}
 		}
 		g := Gate{Name: Symbols, State: Stop, Benchmark: p.benchmark, Config: p.config, Kernel: glob}
-		g.Text = fmt.Sprintf("no kernel of the build is named %s; it has %s", glob, some(names, 6))
-		g.Fix = "correct the name in the suite; or, of a template, instantiate it: " + instantiation(glob)
+		g.Text = fmt.Sprintf("no kernel in the build is named %s; it has %s", glob, some(names, 6))
+		g.Fix = "correct the name in the suite; or, if it is a template, instantiate it: " + instantiation(glob)
 		l.add(g)
 	}
 }
@@ -131,8 +131,8 @@ func (l *checker) sharedCompiled(k measure.Kernel, p point) {
 	g = checkShared(g, arch, k.SharedBytes, dynamic, "as compiled")
 	if g.State == Pass && p.Shared >= 0 && p.Kernel != "" && p.Shared != k.SharedBytes {
 		g.State = Warn
-		g.Text = fmt.Sprintf("%d bytes of static shared memory in a block as compiled, and %d by the suite", k.SharedBytes, p.Shared)
-		g.Fix = "correct preflight.shared: before compiling it is all that is known"
+		g.Text = fmt.Sprintf("%d bytes of static shared memory per block as compiled, but %d in the suite", k.SharedBytes, p.Shared)
+		g.Fix = "correct preflight.shared: the checks before compiling rely on it"
 	}
 	l.add(g)
 }
@@ -144,8 +144,8 @@ func (l *checker) checkLaunchBounds(k measure.Kernel, p point) {
 	}
 	g := about(Block, k, p)
 	g.State, g.Number, g.Limit, g.Unit = Stop, float64(p.Threads), float64(k.MaxThreads), "threads"
-	g.Text = fmt.Sprintf("%d threads in a block, and it is compiled for %d at most: the launch would fail", p.Threads, k.MaxThreads)
-	g.Fix = fmt.Sprintf("__launch_bounds__(%d), or a smaller block", p.Threads)
+	g.Text = fmt.Sprintf("%d threads per block, but it is compiled for at most %d: the launch would fail", p.Threads, k.MaxThreads)
+	g.Fix = fmt.Sprintf("use __launch_bounds__(%d), or a smaller block", p.Threads)
 	l.add(g)
 }
 
@@ -154,7 +154,7 @@ func (l *checker) checkLaunchBounds(k measure.Kernel, p point) {
 func (l *checker) reportRemarks(k measure.Kernel) {
 	for _, r := range k.Remarks {
 		if strings.HasPrefix(r, "(C") {
-			l.add(Gate{Name: Remarks, State: Warn, Kernel: k.Name, Arch: k.Arch, Text: r, Fix: "read it as a finding: the compiler gave up what the kernel is written for"})
+			l.add(Gate{Name: Remarks, State: Warn, Kernel: k.Name, Arch: k.Arch, Text: r, Fix: "treat it as a finding: the compiler gave up an optimization that the kernel is written for"})
 		}
 	}
 }
@@ -169,14 +169,14 @@ func (l *checker) checkSpills(k measure.Kernel, p point) {
 	g.Unit = "bytes"
 	if k.Spill == nil {
 		g.State = Unknown
-		g.Text = fmt.Sprintf("it has %s of stack, and the log does not tell whether registers are spilled there", size(k.StackBytes+k.LocalBytes))
+		g.Text = fmt.Sprintf("it has %s of stack, and the log does not say whether registers are spilled there", size(k.StackBytes+k.LocalBytes))
 		g.Fix = "compile with -Xptxas -v"
 		l.add(g)
 		return
 	}
 	spilled := max(k.Spill.StoreBytes, k.Spill.LoadBytes)
 	g.Number = float64(spilled)
-	g.Text = fmt.Sprintf("%d registers, %s spilled by a thread", k.Registers, size(spilled))
+	g.Text = fmt.Sprintf("%d registers, %s spilled per thread", k.Registers, size(spilled))
 	switch {
 	case spilled == 0:
 		g.State, g.Text = Pass, fmt.Sprintf("%d registers, nothing spilled", k.Registers)
@@ -192,7 +192,7 @@ func (l *checker) checkSpills(k measure.Kernel, p point) {
 		g.Limit = spillStop
 	}
 	if g.State != Pass {
-		g.Text = fmt.Sprintf("%d registers, and a thread spills: stores %s, loads %s", k.Registers, size(k.Spill.StoreBytes), size(k.Spill.LoadBytes))
+		g.Text = fmt.Sprintf("%d registers, spilled per thread: stores %s, loads %s", k.Registers, size(k.Spill.StoreBytes), size(k.Spill.LoadBytes))
 		g.Fix = l.spillFix(k, p)
 	}
 	l.add(g)
@@ -201,7 +201,7 @@ func (l *checker) checkSpills(k measure.Kernel, p point) {
 // spillFix says how to avoid a spill, depending on what limits the registers: the
 // hardware, a bound, or the block size.
 func (l *checker) spillFix(k measure.Kernel, p point) string {
-	const fewer = "keep fewer values alive: smaller tiles a thread, less unrolling, values computed again"
+	const fewer = "keep fewer values live: use smaller tiles per thread, unroll less, or recompute values"
 	arch, ok := l.Target.archOf(k.Arch)
 	if !ok {
 		return fewer
@@ -213,15 +213,15 @@ func (l *checker) spillFix(k measure.Kernel, p point) string {
 	}
 	// The compiler leaves the last registers of a budget unused, in steps of eight.
 	if k.Registers+8 <= most {
-		room := fmt.Sprintf("a thread may have %d", most)
+		room := fmt.Sprintf("a thread may have up to %d", most)
 		if threads > 0 {
-			room += fmt.Sprintf(" with %d threads in a block", threads)
+			room += fmt.Sprintf(" with %d threads per block", threads)
 		}
-		return fmt.Sprintf("allow more registers, %s: raise or drop -maxrregcount, or ask for fewer blocks in __launch_bounds__; or %s", room, fewer)
+		return fmt.Sprintf("allow more registers (%s): raise or remove -maxrregcount, or request fewer blocks in __launch_bounds__; or %s", room, fewer)
 	}
 	if threads > 32 && most < arch.RegistersPerThread.Value {
 		half := threads / 2
-		return fmt.Sprintf("take smaller blocks: %d threads leave %d registers to each, %d leave %d (launch with fewer, and say so in __launch_bounds__); or %s",
+		return fmt.Sprintf("use smaller blocks: %d threads leave %d registers for each, %d leave %d (launch fewer, and set __launch_bounds__ to match); or %s",
 			threads, most, half, arch.RegisterBudget(half, 1), fewer)
 	}
 	return fewer
@@ -237,7 +237,7 @@ func (l *checker) checkOccupancy(k measure.Kernel, p point) {
 	g.Limit, g.Unit = p.Occupancy, "of the warps"
 	if threads == 0 || !ok {
 		if p.Occupancy > 0 {
-			g.State, g.Text, g.Fix = Unknown, "the threads of a block are not known", "write preflight.threads, or launch.block"
+			g.State, g.Text, g.Fix = Unknown, "the number of threads per block is not known", "set preflight.threads or launch.block"
 			l.add(g)
 		}
 		return
@@ -256,12 +256,12 @@ func (l *checker) checkOccupancy(k measure.Kernel, p point) {
 	g.Text = fmt.Sprintf("%.0f %%: %d of %d warps, limited by %s", 100*o.Occupancy, o.WarpsPerSM, arch.WarpsPerSM.Value, o.LimitedBy())
 	switch {
 	case o.BlocksPerSM == 0:
-		g.State, g.Text = Stop, "it cannot be launched: "+strings.Join(o.Refused, "; ")
-		g.Fix = raise(o, "a smaller block, fewer registers or less shared memory")
+		g.State, g.Text = Stop, "cannot be launched: "+strings.Join(o.Refused, "; ")
+		g.Fix = raise(o, "use a smaller block, fewer registers or less shared memory")
 	case o.Occupancy < p.Occupancy:
 		g.State = Stop
-		g.Text += fmt.Sprintf("; the suite asks for %.0f %%", 100*p.Occupancy)
-		g.Fix = raise(o, "fewer registers or less shared memory")
+		g.Text += fmt.Sprintf("; the suite requires %.0f %%", 100*p.Occupancy)
+		g.Fix = raise(o, "use fewer registers or less shared memory")
 	default:
 		g.State = Pass
 	}

@@ -35,15 +35,15 @@ func (l *checker) checkDeclaredShared(p point) {
 	g := Gate{Name: SharedMemory, Benchmark: p.benchmark, Config: p.config, Unit: "bytes"}
 	if !l.Target.Known() {
 		g.State, g.Number = Unknown, float64(static+dynamic)
-		g.Text = fmt.Sprintf("%s of shared memory in a block, by the suite: it is not known for which GPU", size(static+dynamic))
+		g.Text = fmt.Sprintf("%s of shared memory per block, according to the suite: the target GPU is not known", size(static+dynamic))
 		g.Fix = nameGPU
 		l.add(g)
 		return
 	}
-	l.add(checkShared(g, *l.Target.arch, static, dynamic, "by the suite"))
+	l.add(checkShared(g, *l.Target.arch, static, dynamic, "according to the suite"))
 }
 
-const nameGPU = "name one, as in --arch sm_89 or --gpu L4"
+const nameGPU = "name the GPU, such as --arch sm_89 or --gpu L4"
 
 // checkShared checks the shared memory of a block against both limits: static memory has its
 // own limit, and more must be requested dynamically.
@@ -53,19 +53,19 @@ func checkShared(g Gate, a gpu.Arch, static, dynamic int, by string) Gate {
 	switch {
 	case static+dynamic > total:
 		g.State, g.Number, g.Limit = Stop, float64(static+dynamic), float64(total)
-		g.Text = fmt.Sprintf("%s of shared memory in a block, %s; %s has %s", size(static+dynamic), by, a.Name, size(total))
-		g.Fix = "a smaller tile, fewer stages, or narrower types in shared memory" + nextArchWith(a, static+dynamic)
+		g.Text = fmt.Sprintf("%s of shared memory per block, %s; %s has %s", size(static+dynamic), by, a.Name, size(total))
+		g.Fix = "use a smaller tile, fewer stages, or narrower types in shared memory" + nextArchWith(a, static+dynamic)
 	case static > limit:
 		g.State, g.Number, g.Limit = Stop, float64(static), float64(limit)
-		g.Text = fmt.Sprintf("%s of static shared memory in a block, %s; the limit is %s", size(static), by, size(limit))
-		g.Fix = fmt.Sprintf("make it dynamic: extern __shared__, and cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, %d) before the launch "+
-			"(up to %s on %s); or a smaller tile", static+dynamic, size(total), a.Name)
+		g.Text = fmt.Sprintf("%s of static shared memory per block, %s; the limit is %s", size(static), by, size(limit))
+		g.Fix = fmt.Sprintf("make it dynamic: declare it extern __shared__, and call cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, %d) before the launch "+
+			"(up to %s on %s); or use a smaller tile", static+dynamic, size(total), a.Name)
 	default:
 		g.State, g.Number, g.Limit = Pass, float64(static+dynamic), float64(limit)
 		if static+dynamic > limit {
 			g.Limit = float64(total)
 		}
-		g.Text = fmt.Sprintf("%s in a block of %s at most, %s", size(static+dynamic), size(int(g.Limit)), by)
+		g.Text = fmt.Sprintf("%s per block (max %s), %s", size(static+dynamic), size(int(g.Limit)), by)
 	}
 	return g
 }
@@ -94,11 +94,11 @@ func (l *checker) checkDeclaredBlock(p point) {
 		return
 	}
 	g := Gate{Name: Block, Benchmark: p.benchmark, Config: p.config, State: Pass, Number: float64(p.Threads), Limit: 1024, Unit: "threads"}
-	g.Text = fmt.Sprintf("%d threads in a block of %d at most", p.Threads, 1024)
+	g.Text = fmt.Sprintf("%d threads per block (max %d)", p.Threads, 1024)
 	if p.Threads > 1024 {
 		g.State = Stop
-		g.Text = fmt.Sprintf("%d threads in a block, the hardware has 1024", p.Threads)
-		g.Fix = "a smaller block, with more work for each thread"
+		g.Text = fmt.Sprintf("%d threads per block, the maximum is 1024", p.Threads)
+		g.Fix = "use a smaller block, with more work per thread"
 	}
 	if p.launch != nil {
 		for i, axis := range []string{"x", "y", "z"} {
@@ -108,10 +108,10 @@ func (l *checker) checkDeclaredBlock(p point) {
 			}{{"block", p.launch.Block[i], mostBlock[i]}, {"grid", p.launch.Grid[i], mostGrid[i]}} {
 				if d.value > d.max {
 					g.State, g.Number, g.Limit, g.Unit = Stop, float64(d.value), float64(d.max), d.what
-					g.Text = fmt.Sprintf("the %s has %d in %s, the hardware %d at most", d.what, d.value, axis, d.max)
-					g.Fix = "put the largest dimension into x, which has room for 2147483647 blocks"
+					g.Text = fmt.Sprintf("the %s has %d in %s, the maximum is %d", d.what, d.value, axis, d.max)
+					g.Fix = "put the largest dimension in x, which allows 2147483647 blocks"
 					if d.what == "block" {
-						g.Fix = "a smaller block, or its threads in x"
+						g.Fix = "use a smaller block, or put its threads in x"
 					}
 				}
 			}

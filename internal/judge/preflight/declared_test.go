@@ -47,35 +47,35 @@ func TestBeforeCompiling(t *testing.T) {
 		text, fix      string
 	}{
 		"64x64x64 fits everywhere": {
-			"matrix: {M: [64], N: [64], K: [64]}, preflight: {" + tile + "}", "sm_75", SharedMemory, Pass, 41472, 49152, "40.5 KB in a block of 48 KB at most", "",
+			"matrix: {M: [64], N: [64], K: [64]}, preflight: {" + tile + "}", "sm_75", SharedMemory, Pass, 41472, 49152, "40.5 KB per block (max 48 KB), according to the suite", "",
 		},
 		"96x96x64 is too much for static": {
-			"matrix: {M: [96], N: [96], K: [64]}, preflight: {" + tile + "}", "L4", SharedMemory, Stop, 74496, 49152, "72.8 KB of static shared memory in a block, by the suite; the limit is 48 KB",
+			"matrix: {M: [96], N: [96], K: [64]}, preflight: {" + tile + "}", "L4", SharedMemory, Stop, 74496, 49152, "72.8 KB of static shared memory per block, according to the suite; the limit is 48 KB",
 			"cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 74496) before the launch (up to 99 KB on sm_89)",
 		},
 		"as dynamic it fits": {
-			"matrix: {M: [96], N: [96], K: [64]}, preflight: {" + strings.Replace(tile, "shared", "dynamic", 1) + "}", "L4", SharedMemory, Pass, 74496, 101376, "72.8 KB in a block of 99 KB at most", "",
+			"matrix: {M: [96], N: [96], K: [64]}, preflight: {" + strings.Replace(tile, "shared", "dynamic", 1) + "}", "L4", SharedMemory, Pass, 74496, 101376, "72.8 KB per block (max 99 KB), according to the suite", "",
 		},
 		"not on Turing": {
-			"matrix: {M: [96], N: [96], K: [64]}, preflight: {" + strings.Replace(tile, "shared", "dynamic", 1) + "}", "T4", SharedMemory, Stop, 74496, 65536, "72.8 KB of shared memory in a block, by the suite; sm_75 has 64 KB", "sm_80 has 163 KB",
+			"matrix: {M: [96], N: [96], K: [64]}, preflight: {" + strings.Replace(tile, "shared", "dynamic", 1) + "}", "T4", SharedMemory, Stop, 74496, 65536, "72.8 KB of shared memory per block, according to the suite; sm_75 has 64 KB", "sm_80 has 163 KB",
 		},
 		"128x128x64 is above the opt-in": {
-			"matrix: {M: [128], N: [128], K: [64]}, preflight: {" + strings.Replace(tile, "shared", "dynamic", 1) + "}", "L4", SharedMemory, Stop, 115712, 101376, "113 KB of shared memory in a block", "sm_90 has 227 KB",
+			"matrix: {M: [128], N: [128], K: [64]}, preflight: {" + strings.Replace(tile, "shared", "dynamic", 1) + "}", "L4", SharedMemory, Stop, 115712, 101376, "113 KB of shared memory per block", "sm_90 has 227 KB",
 		},
 		"and fits a Hopper": {
-			"matrix: {M: [128], N: [128], K: [64]}, preflight: {" + strings.Replace(tile, "shared", "dynamic", 1) + "}", "sm_90", SharedMemory, Pass, 115712, 232448, "113 KB in a block of 227 KB", "",
+			"matrix: {M: [128], N: [128], K: [64]}, preflight: {" + strings.Replace(tile, "shared", "dynamic", 1) + "}", "sm_90", SharedMemory, Pass, 115712, 232448, "113 KB per block (max 227 KB)", "",
 		},
 		"without a GPU it is not known": {
-			"matrix: {M: [64], N: [64], K: [64]}, preflight: {" + tile + "}", "", SharedMemory, Unknown, 41472, 0, "not known for which GPU", "--arch sm_89",
+			"matrix: {M: [64], N: [64], K: [64]}, preflight: {" + tile + "}", "", SharedMemory, Unknown, 41472, 0, "the target GPU is not known", "--arch sm_89",
 		},
 		"launch has dynamic memory too": {
 			"matrix: {N: [64]}, arguments: {x: {in: f32, shape: [N]}}, launch: {file: k.cubin, kernel: k, grid: [1], block: [128], shared: 120000}", "sm_89", SharedMemory, Stop, 120000, 101376, "117.2 KB", "",
 		},
 		"a block is too large": {
-			"matrix: {N: [2048]}, preflight: {threads: N}", "", Block, Stop, 2048, 1024, "2048 threads in a block, the hardware has 1024", "a smaller block",
+			"matrix: {N: [2048]}, preflight: {threads: N}", "", Block, Stop, 2048, 1024, "2048 threads per block, the maximum is 1024", "a smaller block",
 		},
 		"a grid is too large": {
-			"matrix: {N: [70000]}, arguments: {x: {in: f32, shape: [N]}}, launch: {file: k.cubin, kernel: k, grid: [1, N], block: [128]}", "sm_89", Block, Stop, 70000, 65535, "the grid has 70000 in y", "into x",
+			"matrix: {N: [70000]}, arguments: {x: {in: f32, shape: [N]}}, launch: {file: k.cubin, kernel: k, grid: [1, N], block: [128]}", "sm_89", Block, Stop, 70000, 65535, "the grid has 70000 in y", "put the largest dimension in x",
 		},
 		"a block is too deep": {
 			"matrix: {N: [128]}, arguments: {x: {in: f32, shape: [N]}}, launch: {file: k.cubin, kernel: k, grid: [1], block: [1, 1, N]}", "sm_89", Block, Stop, 128, 64, "the block has 128 in z", "in x",
@@ -84,7 +84,7 @@ func TestBeforeCompiling(t *testing.T) {
 			"matrix: {N: [128]}, arguments: {x: {in: f32, shape: [N]}}, launch: {file: k.cubin, kernel: k, grid: [1], block: [32, 8]}", "sm_89", Block, Pass, 256, 1024, "256 threads", "",
 		},
 		"more operations than there can be": {
-			"matrix: {N: [4096], dtype: [fp16]}, flops: 2*N*N*N, claims: {gflops: 150000}", "L4", ClaimsGate, Stop, 150000, 121000, "150000 GFLOP/s are claimed, and L4 has 121000 at most (fp16)", "measure it",
+			"matrix: {N: [4096], dtype: [fp16]}, flops: 2*N*N*N, claims: {gflops: 150000}", "L4", ClaimsGate, Stop, 150000, 121000, "150000 GFLOP/s claimed, but the peak of L4 is 121000 (fp16)", "measure it",
 		},
 		"a good claim": {
 			"matrix: {N: [4096], dtype: [fp16]}, flops: 2*N*N*N, claims: {gflops: 95000}", "L4", ClaimsGate, Pass, 95000, 121000, "79 % of the peak of L4", "",
@@ -93,22 +93,22 @@ func TestBeforeCompiling(t *testing.T) {
 			"matrix: {N: [4096], dtype: [fp32]}, flops: 2*N*N*N, claims: {gflops: 50000}", "L4", ClaimsGate, Pass, 50000, 60000, "(tf32)", "",
 		},
 		"more bytes than the memory moves": {
-			"matrix: {N: [4096]}, cache: cold, bytes: 8*N, claims: {gbps: 400}", "L4", ClaimsGate, Stop, 400, 300, "the memory of L4 has 300 at most", "measure it",
+			"matrix: {N: [4096]}, cache: cold, bytes: 8*N, claims: {gbps: 400}", "L4", ClaimsGate, Stop, 400, 300, "the memory bandwidth of L4 is 300", "measure it",
 		},
 		"which a warm cache may": {
-			"matrix: {N: [4096]}, bytes: 8*N, claims: {gbps: 400}", "L4", ClaimsGate, Warn, 400, 300, "from a warm cache there may be more", "cache: cold",
+			"matrix: {N: [4096]}, bytes: 8*N, claims: {gbps: 400}", "L4", ClaimsGate, Warn, 400, 300, "reads from a warm cache can be faster", "cache: cold",
 		},
 		"faster than light": {
-			"matrix: {N: [4096], dtype: [fp16]}, flops: 2*N*N*N, claims: {time_us: 500}", "L4", ClaimsGate, Stop, 500, 1135.9, "500 us are claimed, and L4 needs 1136 at least (its arithmetic)", "measure it",
+			"matrix: {N: [4096], dtype: [fp16]}, flops: 2*N*N*N, claims: {time_us: 500}", "L4", ClaimsGate, Stop, 500, 1135.9, "500 us claimed, but L4 needs at least 1136 (limited by arithmetic)", "measure it",
 		},
 		"nothing bounds the time": {
-			"matrix: {N: [4096]}, claims: {time_us: 500}", "L4", ClaimsGate, Unknown, 500, 0, "nothing is known that would bound it", "write flops",
+			"matrix: {N: [4096]}, claims: {time_us: 500}", "L4", ClaimsGate, Unknown, 500, 0, "no lower bound is known", "set flops",
 		},
 		"an architecture has no peaks": {
-			"matrix: {N: [4096]}, claims: {gflops: 1e9}", "sm_89", ClaimsGate, Unknown, 0, 0, "the peaks of a card are needed", "--gpu L4",
+			"matrix: {N: [4096]}, claims: {gflops: 1e9}", "sm_89", ClaimsGate, Unknown, 0, 0, "the peak rates of a card are needed", "--gpu L4",
 		},
 		"shorter than its launch": {
-			"matrix: {N: [4096]}, flops: 2*N, claims: {time_us: 3}", "L4", Duration, Warn, 3, 10, "3 us as claimed: launching it takes 5 to 10 us itself", "larger tile",
+			"matrix: {N: [4096]}, flops: 2*N, claims: {time_us: 3}", "L4", Duration, Warn, 3, 10, "3 us as claimed: the launch alone takes 5 to 10 us", "larger tile",
 		},
 		"long by its work": {
 			"matrix: {N: [4096], dtype: [fp16]}, flops: 2*N*N*N", "L4", Duration, Pass, 1135.9, 10, "1136 us at least, by its work", "",

@@ -37,8 +37,8 @@ func (l *checker) checkDuration(p point) {
 		return // the time is unknown, and there is nothing to do about it
 	case us < shortUS:
 		g.State, g.Number = Warn, us
-		g.Text = fmt.Sprintf("%.3g us %s: launching it takes 5 to 10 us itself", us, from)
-		g.Fix = "more work in one launch: a larger tile or batch, kernels fused, or a CUDA graph"
+		g.Text = fmt.Sprintf("%.3g us %s: the launch alone takes 5 to 10 us", us, from)
+		g.Fix = "do more work per launch: use a larger tile or batch, fuse kernels, or use a CUDA graph"
 	default:
 		g.State, g.Number = Pass, us
 		g.Text = fmt.Sprintf("%.4g us %s, above %d us", us, from, shortUS)

@@ -21,14 +21,14 @@ func (l *checker) checkExports(points []point) {
 		if err != nil || slices.Contains(names, p.launch.Kernel) {
 			continue // other code reports a file that is missing or not a library
 		}
-		has := "it shows none"
+		has := "it exports none"
 		if len(names) > 0 {
-			has = "it has " + some(names, 6)
+			has = "it exports " + some(names, 6)
 		}
 		l.add(Gate{
 			Name: Symbols, State: Stop, Benchmark: p.benchmark, Config: p.config, Kernel: p.launch.Kernel,
-			Text: fmt.Sprintf("%s has no function of that name; %s", p.launch.File, has),
-			Fix:  `correct launch.kernel in the suite; a function of C++ needs extern "C", and a static one is not shown`,
+			Text: fmt.Sprintf("%s has no function with that name; %s", p.launch.File, has),
+			Fix:  `correct launch.kernel in the suite; a C++ function needs extern "C", and a static function is not exported`,
 		})
 	}
 }
@@ -42,7 +42,7 @@ func functions(name string) ([]string, error) {
 	defer f.Close()
 	symbols, err := f.DynamicSymbols()
 	if err != nil {
-		return nil, fmt.Errorf("read the symbols of %s: %w", name, err)
+		return nil, fmt.Errorf("cannot read the symbols of %s: %w", name, err)
 	}
 	var list []string
 	for _, s := range symbols {

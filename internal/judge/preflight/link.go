@@ -65,7 +65,7 @@ func (l *checker) explainLink(ctx context.Context, missing []Unresolved, where s
 	for i, name := range cuda.Demangle(ctx, symbols) {
 		found := sources.find(base(name))
 		g := Gate{Name: Symbols, State: Stop, Kernel: cuda.Short(name)}
-		g.Text = fmt.Sprintf("%s: nothing defines %s", where, name)
+		g.Text = fmt.Sprintf("%s: undefined symbol %s", where, name)
 		if found.file != "" {
 			g.Text += fmt.Sprintf("; it is %s in %s", found.as(), found.place())
 		}
@@ -83,22 +83,22 @@ func base(name string) string {
 func linkFix(name string, found location, device bool) string {
 	switch {
 	case strings.Contains(cuda.Short(name), "<"):
-		fix := "instantiate the template where it is defined: " + instantiation(name)
 		if found.defined {
-			return fmt.Sprintf("%s in %s; or include %s where it is used, so that one compilation unit has both", fix, found.file, found.file)
+			return fmt.Sprintf("instantiate the template in %s (%s), or include %s where it is used, so that one compilation unit has both",
+				found.file, instantiation(name), found.file)
 		}
-		return fix + "; or put kernel and call into one compilation unit"
+		return fmt.Sprintf("instantiate the template where it is defined (%s), or put the kernel and its call in one compilation unit", instantiation(name))
 	case device:
-		return "device code of several files needs -rdc=true for each and nvcc to link; or put the definition into the file that calls it"
+		return "device code in several files needs -rdc=true for each file and nvcc to link; or put the definition in the file that calls it"
 	case found.defined:
-		return fmt.Sprintf("add %s to what is compiled and linked", found.file)
+		return fmt.Sprintf("compile and link %s", found.file)
 	}
 	for _, lib := range libraries {
 		if lib.MatchString(name) {
 			return lib.fix
 		}
 	}
-	return "link the object or library that defines it (-lNAME, behind the files that use it)"
+	return "link the object or library that defines it (-lNAME, after the files that use it)"
 }
 
 // instantiation returns the line that makes a compiler emit a template's function.
@@ -115,15 +115,15 @@ var libraries = []struct {
 	*lazyregexp.Regexp
 	fix string
 }{
-	{lazyregexp.New(`^(at|c10|torch)::`), "link PyTorch's libraries, of the version the extension was compiled for; if they are linked, the C++ ABI differs: " +
-		"compile with the -D_GLIBCXX_USE_CXX11_ABI that torch.compiled_with_cxx11_abi() tells"},
+	{lazyregexp.New(`^(at|c10|torch)::`), "link the PyTorch libraries of the version that the extension was compiled for; if they are already linked, the C++ ABI differs: " +
+		"compile with the -D_GLIBCXX_USE_CXX11_ABI that torch.compiled_with_cxx11_abi() reports"},
 	{lazyregexp.New(`^cublasLt`), "link -lcublasLt"},
 	{lazyregexp.New(`^cublas`), "link -lcublas"},
 	{lazyregexp.New(`^cudnn`), "link -lcudnn"},
 	{lazyregexp.New(`^nvml`), "link -lnvidia-ml"},
-	{lazyregexp.New(`^(__)?cuda[A-Z]`), "link the CUDA runtime: -lcudart, or let nvcc link"},
+	{lazyregexp.New(`^(__)?cuda[A-Z]`), "link the CUDA runtime: use -lcudart, or link with nvcc"},
 	{lazyregexp.New(`^cu[A-Z]`), "link the CUDA driver: -lcuda"},
 	{lazyregexp.New(`^cl[A-Z]`), "link -lOpenCL"},
-	{lazyregexp.New(`^(sin|cos|exp|log|pow|sqrt|tanh|erf|fma|floor|ceil)[fl]?$`), "link -lm, behind the files that use it"},
+	{lazyregexp.New(`^(sin|cos|exp|log|pow|sqrt|tanh|erf|fma|floor|ceil)[fl]?$`), "link -lm, after the files that use it"},
 	{lazyregexp.New(`^pthread_`), "compile and link with -pthread"},
 }

@@ -41,10 +41,10 @@ func TestLinkFix(t *testing.T) {
 		device bool
 		want   string
 	}{
-		{"void attention<64>(float const*)", at, false, "template __global__ void attention<64>(float const*); in attention.cu; or include attention.cu"},
-		{"void attention<64>(float const*)", location{}, false, "put kernel and call into one compilation unit"},
+		{"void attention<64>(float const*)", at, false, "in attention.cu (template __global__ void attention<64>(float const*);), or include attention.cu"},
+		{"void attention<64>(float const*)", location{}, false, "where it is defined (template __global__ void attention<64>(float const*);), or put the kernel and its call in one compilation unit"},
 		{"far(float)", at, true, "-rdc=true"},
-		{"run(int)", at, false, "add attention.cu to what is compiled"},
+		{"run(int)", at, false, "compile and link attention.cu"},
 		{"cudaMalloc", location{}, false, "-lcudart"},
 		{"cuLaunchKernel", location{}, false, "-lcuda"},
 		{"cublasLtMatmul", location{}, false, "-lcublasLt"},

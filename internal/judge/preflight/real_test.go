@@ -76,8 +76,8 @@ const overflowing = `__global__ void attention(float *p) {
 
 func TestSharedMemoryOverflowIsStopped(t *testing.T) {
 	for deep, want := range map[string][]string{
-		"0":   {"64 KB of static shared memory in a block, by the compiler; the limit is 48 KB", "make it dynamic", "(up to 99 KB on sm_89)"},
-		"100": {"114 KB of shared memory in a block, by the compiler; sm_89 has 99 KB", "a smaller tile"},
+		"0":   {"64 KB of static shared memory per block, according to the compiler; the limit is 48 KB", "make it dynamic", "(up to 99 KB on sm_89)"},
+		"100": {"114 KB of shared memory per block, according to the compiler; sm_89 has 99 KB", "a smaller tile"},
 	} {
 		o := place(t, "nvcc", map[string]string{"k.cu": overflowing, "pawl.yaml": `version: 1
 build: {command: nvcc -arch=sm_89 -DDEEP=` + deep + ` -cubin k.cu -o k.cubin, outputs: [k.cubin]}
@@ -104,7 +104,7 @@ benchmarks:
     preflight: {kernel: attention, dynamic: 90 * N, threads: 64}
 `,
 	})
-	says(t, only(t, o), SharedMemory, Stop, "106 KB of shared memory in a block, as compiled; sm_89 has 99 KB")
+	says(t, only(t, o), SharedMemory, Stop, "106 KB of shared memory per block, as compiled; sm_89 has 99 KB")
 }
 
 const spilling = `extern "C" __global__ void accumulate(const float *p, float *out, int n) {
@@ -133,13 +133,13 @@ benchmarks:
 `}
 	}
 	g := only(t, place(t, "nvcc", files("-Xptxas -v -maxrregcount=32", "")))
-	says(t, g, Spills, Stop, "32 registers, and a thread spills: stores", "raise or drop -maxrregcount")
+	says(t, g, Spills, Stop, "32 registers, spilled per thread: stores", "raise or remove -maxrregcount")
 	if g.Number < spillStop || g.Limit != spillStop || g.Kernel != "accumulate" || g.Benchmark != "acc" {
 		t.Errorf("%+v", g)
 	}
 	says(t, only(t, place(t, "nvcc", files("-Xptxas -v -maxrregcount=32", ", spills: warn"))), Spills, Warn)
 	says(t, only(t, place(t, "nvcc", files("-maxrregcount=32", ""))), Spills, Unknown, "compile with -Xptxas -v")
-	says(t, only(t, place(t, "nvcc", files("", ", occupancy: 0.9, threads: 256"))), Occupancy, Stop, "limited by registers; the suite asks for 90 %", "would allow")
+	says(t, only(t, place(t, "nvcc", files("", ", occupancy: 0.9, threads: 256"))), Occupancy, Stop, "limited by registers; the suite requires 90 %", "would allow")
 	says(t, only(t, place(t, "nvcc", files("", ", occupancy: 0.5"))), Occupancy, Unknown, "preflight.threads")
 
 	o := place(t, "nvcc", files("", ", occupancy: 0.3, threads: 256"))
@@ -169,7 +169,7 @@ build: {command: nvcc -arch=sm_80 -cubin k.cu -o k.cubin, outputs: [k.cubin]}
 harness: {command: ./harness}
 `})
 	o.Target = target(t, "sm_90")
-	says(t, only(t, o), Architecture, Warn, "the build has code for sm_80 only", "-arch=sm_90")
+	says(t, only(t, o), Architecture, Warn, "the build has code only for sm_80, none that runs on sm_90", "-arch=sm_90")
 	o.Target = target(t, "sm_86")
 	if r, err := Run(t.Context(), o); err != nil || r.Of(Architecture)[0].Text != "the build has code for sm_80, which runs on sm_86" {
 		t.Errorf("%+v %v", r, err)
@@ -185,8 +185,8 @@ func TestMissingInstantiation(t *testing.T) {
 		"pawl.yaml":     "version: 1\nbuild: {command: nvcc -arch=sm_89 main.cu attention.cu -o harness, outputs: [harness]}\nharness: {command: ./harness}\n",
 	}
 	g := only(t, place(t, "nvcc", files))
-	says(t, g, Symbols, Stop, "the link fails: nothing defines void attention<64>(float const*, float*); it is defined in attention.cu:4",
-		"template __global__ void attention<64>(float const*, float*); in attention.cu", "one compilation unit")
+	says(t, g, Symbols, Stop, "the link fails: undefined symbol void attention<64>(float const*, float*); it is defined in attention.cu:4",
+		"in attention.cu (template __global__ void attention<64>(float const*, float*);), or include attention.cu", "one compilation unit")
 
 	files["attention.cu"] += "template __global__ void attention<64>(const float *, float *);\n"
 	r, err := Run(t.Context(), place(t, "nvcc", files))
@@ -195,7 +195,7 @@ func TestMissingInstantiation(t *testing.T) {
 	}
 
 	files["pawl.yaml"] += "benchmarks:\n  attention:\n    matrix: {D: [64, 128]}\n    preflight: {kernel: \"attention<${D}>\"}\n"
-	says(t, only(t, place(t, "nvcc", files)), Symbols, Stop, "no kernel of the build is named attention<128>; it has attention<64>", "instantiate it")
+	says(t, only(t, place(t, "nvcc", files)), Symbols, Stop, "no kernel in the build is named attention<128>; it has attention<64>", "instantiate it")
 }
 
 // A shared library links with symbols that nothing has, and fails when it is loaded.
@@ -206,7 +206,7 @@ func TestLibraryThatCannotBeLoaded(t *testing.T) {
 		"helper.c":  "#include \"k.h\"\nfloat helper(float x)\n{\n  return x + 1;\n}\n",
 		"pawl.yaml": "version: 1\nbuild: {command: gcc -shared -fPIC k.c -o k.so -lm, outputs: [k.so]}\nharness: {command: ./harness}\n",
 	}
-	says(t, only(t, place(t, "gcc", files)), Symbols, Stop, "k.so cannot be loaded: nothing defines helper; it is defined in helper.c:2", "add helper.c to what is compiled")
+	says(t, only(t, place(t, "gcc", files)), Symbols, Stop, "k.so cannot be loaded: undefined symbol helper; it is defined in helper.c:2", "compile and link helper.c")
 
 	files["pawl.yaml"] = strings.Replace(files["pawl.yaml"], "k.c", "k.c helper.c", 1)
 	r, err := Run(t.Context(), place(t, "gcc", files))
@@ -263,7 +263,7 @@ build: {command: nvcc -arch=sm_89 -Xptxas -v -cubin -o k.cubin k.cu, outputs: [k
 harness: {command: ./none}
 benchmarks: {acc: {matrix: {N: [1]}, preflight: {kernel: accumulate, spills: stop, threads: 1024}}}
 `}))
-	says(t, g, Spills, Stop, "64 registers, and a thread spills", "1024 threads leave 64 registers to each, 512 leave 128")
+	says(t, g, Spills, Stop, "64 registers, spilled per thread", "1024 threads leave 64 registers for each, 512 leave 128")
 }
 
 func TestKernelsThatALibraryDoesNotShow(t *testing.T) {
@@ -279,7 +279,7 @@ benchmarks:
 `}
 	}
 	g := only(t, place(t, "cc", files("hidden")))
-	says(t, g, Symbols, Stop, "k.so has no function of that name; it has shown", `extern "C"`)
+	says(t, g, Symbols, Stop, "k.so has no function with that name; it exports shown", `extern "C"`)
 	r, err := Run(t.Context(), place(t, "cc", files("shown")))
 	if err != nil || r.Worst() != Pass {
 		t.Errorf("%+v %v", r.Gates, err)

@@ -178,7 +178,7 @@ func computedIn(params suite.Params, arguments []tensor.Argument) gpu.DType {
 type NoCaseError struct{ Glob string }
 
 func (e *NoCaseError) Error() string {
-	return fmt.Sprintf("no case matches %q: pawl validate counts those of the suite", e.Glob)
+	return fmt.Sprintf("no case matches %q (`pawl suite check` counts the cases of the suite)", e.Glob)
 }
 
 // variants returns the variants of the candidate that measure a requested case. If only
@@ -216,7 +216,7 @@ func (l *checker) variant(ctx context.Context, v suite.Variant, points []point) 
 	if err := codeid.Describe(ctx, l.Dir, &facts, log); ctx.Err() != nil {
 		return context.Cause(ctx)
 	} else if err != nil { // a machine that only runs prebuilt code may lack the toolkit
-		l.add(Gate{Name: BuildGate, State: Unknown, Text: "what was built cannot be looked at: " + err.Error()})
+		l.add(Gate{Name: BuildGate, State: Unknown, Text: "cannot inspect the build: " + err.Error()})
 	}
 	kernels := facts.Kernels
 	own := slices.DeleteFunc(slices.Clone(points), func(p point) bool {
@@ -257,7 +257,7 @@ func (l *checker) buildFailed(ctx context.Context, log string, err error) error 
 	missing := ReadLink(log)
 	l.explainLink(ctx, missing, "the link fails")
 	if len(overflows)+len(missing) == 0 {
-		l.add(Gate{Name: BuildGate, State: Stop, Text: failed.Error(), Fix: "repair the build; pawl build shows it again"})
+		l.add(Gate{Name: BuildGate, State: Stop, Text: failed.Error(), Fix: "fix the build; pawl build reproduces the error"})
 	}
 	return nil
 }
@@ -283,12 +283,12 @@ func archIn(command string) string {
 func (l *checker) reportOverflow(ctx context.Context, o cuda.Overflow) {
 	g := Gate{Name: SharedMemory, Kernel: cuda.Short(cuda.Demangle(ctx, []string{o.Symbol})[0]), Arch: o.Arch, Unit: "bytes"}
 	if arch, ok := l.Target.archOf(o.Arch); ok {
-		l.add(checkShared(g, arch, o.Bytes, 0, "by the compiler"))
+		l.add(checkShared(g, arch, o.Bytes, 0, "according to the compiler"))
 		return
 	}
 	g.State, g.Number, g.Limit = Stop, float64(o.Bytes), float64(o.Limit)
-	g.Text = fmt.Sprintf("%s of static shared memory in a block, by the compiler; the limit is %s", size(o.Bytes), size(o.Limit))
-	g.Fix = "make it dynamic: extern __shared__, and cudaFuncAttributeMaxDynamicSharedMemorySize before the launch; or a smaller tile"
+	g.Text = fmt.Sprintf("%s of static shared memory per block, according to the compiler; the limit is %s", size(o.Bytes), size(o.Limit))
+	g.Fix = "make it dynamic: declare it extern __shared__, and set cudaFuncAttributeMaxDynamicSharedMemorySize before the launch; or use a smaller tile"
 	l.add(g)
 }
 
@@ -302,9 +302,9 @@ func (l *checker) checkLibraries(ctx context.Context, outputs []measure.FileDige
 		missing, err := undefined(filepath.Join(l.Dir, filepath.FromSlash(o.Path)))
 		switch {
 		case err != nil:
-			l.add(Gate{Name: Symbols, State: Unknown, Kernel: name, Text: "it is not known whether it can be loaded: " + err.Error()})
+			l.add(Gate{Name: Symbols, State: Unknown, Kernel: name, Text: "cannot check whether it can be loaded: " + err.Error()})
 		case len(missing) == 0:
-			l.add(Gate{Name: Symbols, State: Pass, Kernel: name, Text: "everything it needs is there"})
+			l.add(Gate{Name: Symbols, State: Pass, Kernel: name, Text: "all symbols it needs are defined"})
 		default:
 			var list []Unresolved
 			for _, m := range missing[:min(len(missing), maxUnresolved)] {

@@ -23,7 +23,7 @@ func (l *checker) sanitize(ctx context.Context, v suite.Variant) {
 	g := Gate{Name: Sanitizer}
 	switch {
 	case !l.Target.Here:
-		g.State, g.Text = Unknown, "not run: there is no GPU here"
+		g.State, g.Text = Unknown, "not run: this machine has no GPU"
 		if l.Target.Known() {
 			g.Text = "not run: " + l.Target.String() + " is not in this machine"
 		}
@@ -31,7 +31,7 @@ func (l *checker) sanitize(ctx context.Context, v suite.Variant) {
 		return
 	case v.Harness.Format != "pawl":
 		g.State, g.Text = Unknown, "not run: the harness does not speak pawl's protocol"
-		g.Fix = "run compute-sanitizer on it by hand"
+		g.Fix = "run compute-sanitizer on it manually"
 		l.add(g)
 		return
 	}
@@ -90,9 +90,9 @@ func sanitizerGate(g Gate, s SanitizerResult, runErr error) Gate {
 			g.Text += fmt.Sprintf(", the first: %s %s", f.What, f.Where)
 		}
 		g.Fix = map[string]string{
-			"memcheck":  "check the index against the size of what it reads or writes, at the edges of tiles first",
-			"racecheck": "a __syncthreads() between the write and the read of shared memory",
-			"initcheck": "write every element before it is read: outputs have to be written whole",
+			"memcheck":  "check that every index is within its buffer, at tile edges first",
+			"racecheck": "add a __syncthreads() between the write and the read of shared memory",
+			"initcheck": "write every element before it is read; outputs must be written completely",
 		}[g.Kernel]
 	case s.Cannot != "":
 		g.State, g.Text = Unknown, "cannot run here: "+s.Cannot

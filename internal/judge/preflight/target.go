@@ -33,14 +33,14 @@ func TargetCard(name string) (Target, error) {
 	cards := gpu.FindCards(name)
 	switch len(cards) {
 	case 0:
-		return Target{}, fmt.Errorf("pawl knows no card %.60q: pawl gpu lists those it knows", name)
+		return Target{}, fmt.Errorf("unknown card %.60q (`pawl device show` lists the known cards)", name)
 	case 1:
 	default:
 		var names []string
 		for _, c := range cards {
 			names = append(names, c.Name)
 		}
-		return Target{}, fmt.Errorf("%q is several cards: name one of %s", name, strings.Join(names, ", "))
+		return Target{}, fmt.Errorf("%q matches several cards: choose one of %s", name, strings.Join(names, ", "))
 	}
 	t, err := TargetArch(cards[0].Arch)
 	t.Card, t.card = cards[0].Name, &cards[0]

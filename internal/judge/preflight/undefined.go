@@ -64,7 +64,7 @@ func provide(f *elf.File, path string, wanted map[string]bool) error {
 		}
 		file := queue[i].find()
 		if file == "" {
-			return fmt.Errorf("%s needs %s, which is not found here", filepath.Base(path), queue[i].name)
+			return fmt.Errorf("%s needs %s, which was not found", filepath.Base(path), queue[i].name)
 		}
 		lib, err := elf.Open(file)
 		if err != nil {

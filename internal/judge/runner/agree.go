@@ -33,7 +33,7 @@ const deviations = 6
 func (v *verifier) agree(c trial.Case, samples int, base, candidate []float64) string {
 	outputs := outputsOf(c)
 	if each := len(outputs) * harness.SumBlocks * harness.BlockSums; each == 0 || len(base) != samples*each || len(candidate) != samples*each {
-		return fmt.Sprintf("%d sums of outputs, and %d of the base's, where %d samples have %d", len(candidate), len(base), samples, samples*each)
+		return fmt.Sprintf("got %d output sums, and %d for the base, but %d samples have %d", len(candidate), len(base), samples, samples*each)
 	}
 	for at := 0; at < len(base); at += harness.BlockSums {
 		n := at / (harness.SumBlocks * harness.BlockSums)
@@ -66,12 +66,12 @@ type block []float64
 func (want block) differs(got block, slack correctness.Slack) string {
 	size := want[3]
 	if got[2] != want[2] || got[3] != size {
-		return fmt.Sprintf("of %.0f elements %.0f are NaN or infinite, of the base's %.0f are %.0f", got[3], got[2], size, want[2])
+		return fmt.Sprintf("of %.0f elements, %.0f are NaN or infinite; of the base's %.0f, %.0f are", got[3], got[2], size, want[2])
 	}
 	spread := math.Sqrt(want[1] / max(size, 1)) // of the base's elements
 	allowed := deviations*math.Sqrt2*math.Sqrt(size)*(slack.Abs+slack.Rel*spread) + rounding*math.Sqrt(size*want[1])
 	if diff := math.Abs(want[0] - got[0]); !(diff <= allowed) {
-		return fmt.Sprintf("a sum over %.0f elements is off by %.3g from the base's on the same inputs, where %.3g is allowed", size, diff, allowed)
+		return fmt.Sprintf("a sum over %.0f elements differs by %.3g from the base's on the same inputs; %.3g is allowed", size, diff, allowed)
 	}
 	return ""
 }

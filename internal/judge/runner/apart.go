@@ -24,7 +24,7 @@ func (r *run) setupIsolation(ctx context.Context) error {
 		return err
 	default:
 		r.ending.Warnings = append(r.ending.Warnings, measure.Warning{
-			Code: "apart", Message: "a side could reach the processes and the files of the other: " + err.Error(),
+			Code: "apart", Message: "each side could access the processes and files of the other: " + err.Error(),
 		})
 		return nil
 	}

@@ -69,7 +69,7 @@ func (r *run) buildOne(ctx context.Context, side string, recipe build.Recipe, lo
 	case r.builds.slots <- struct{}{}:
 		defer func() { <-r.builds.slots }()
 	case <-ctx.Done():
-		return build.Result{}, fmt.Errorf("build %q was not begun: %w", recipe.Name(), context.Cause(ctx))
+		return build.Result{}, fmt.Errorf("build %q was not started: %w", recipe.Name(), context.Cause(ctx))
 	}
 	if recipe.Command != "" {
 		r.Emit(Building{Side: side, Command: recipe.Name()})

@@ -31,7 +31,7 @@ func (r *run) buildLaunchers(ctx context.Context) error {
 		return nil
 	}
 	if r.Suite.NeedsHarness() {
-		return &UsageError{fmt.Errorf("trust checked needs a suite that names its cases: no harness is asked")}
+		return &UsageError{fmt.Errorf("trust checked requires a suite that lists its cases: no harness is asked for them")}
 	}
 	arguments := map[string][][]tensor.Argument{} // by kind
 	for _, c := range r.Suite.Cases() {
@@ -79,7 +79,7 @@ func (o Options) launchOf(dir string, c suite.Case) (*harness.Launch, []tensor.A
 		return nil, nil, &UsageError{err}
 	}
 	if l == nil {
-		return nil, nil, &UsageError{fmt.Errorf("trust checked needs to know how %s is launched: write launch for it in the suite", b.Name)}
+		return nil, nil, &UsageError{fmt.Errorf("trust checked requires the launch of %s: add launch to it in the suite", b.Name)}
 	}
 	spec, err := launch.Spec(dir, *l)
 	if err != nil {

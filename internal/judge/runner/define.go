@@ -100,7 +100,7 @@ func otherFiles(was, is string, globs []string) ([]string, error) {
 func (s side) define(from string) error {
 	for _, path := range s.overlay {
 		if err := copyFile(from, s.dir, path); err != nil {
-			return fmt.Errorf("give %s the change's %s: %w", s.name, path, err)
+			return fmt.Errorf("cannot give %s the change's %s: %w", s.name, path, err)
 		}
 	}
 	return nil
@@ -151,7 +151,7 @@ func copyFile(from, to, path string) error {
 func (r *run) noticeDefinition() {
 	for _, glob := range r.Suite.Definition {
 		if list, err := build.Digests(r.Dir, []string{glob}); err == nil && len(list) == 0 {
-			r.notice(device.Notice{Code: "definition_unmatched", Message: fmt.Sprintf("definition: %q matches no file here: a change of what was meant would go unnoticed", glob)})
+			r.notice(device.Notice{Code: "definition_unmatched", Message: fmt.Sprintf("definition: %q matches no file here: a change to the intended files would go unnoticed", glob)})
 		}
 	}
 	r.noticeBuild()
@@ -162,7 +162,7 @@ func (r *run) noticeDefinition() {
 		}
 	}
 	if r.baseHasNoSuite {
-		text := "the base has no suite yet: it is built and measured as the change's suite says"
+		text := "the base has no suite yet: it is built and measured as the change's suite defines"
 		if len(overlay) > 0 {
 			text += ", with the change's " + strings.Join(overlay, ", ")
 		}
@@ -174,11 +174,11 @@ func (r *run) noticeDefinition() {
 	text := "definition changed: " + strings.Join(r.definition.Changed, ", ")
 	switch {
 	case slices.Equal(r.definition.Changed, []string{"harness"}):
-		text += "; each side is started as its own commit says"
+		text += "; each side is started as its own commit defines"
 	case len(overlay) == 0 && slices.Contains(r.definition.Changed, "harness"):
-		text += "; each side is started as its own commit says, the rest is the change's on both sides"
+		text += "; each side is started as its own commit defines, and the rest comes from the change on both sides"
 	default:
-		text += "; both sides are measured with the change's own"
+		text += "; both sides are measured with the change's definition"
 	}
 	r.notice(device.Notice{Code: "definition", Message: text})
 }
@@ -193,7 +193,7 @@ func (r *run) noticeBuild() {
 	s := r.sides[0]
 	program, _, _ := strings.Cut(r.variants(s)[0].Harness.Command, " ")
 	if slices.ContainsFunc(s.impl.Build.Outputs, func(o measure.FileDigest) bool { return o.Path == strings.TrimPrefix(program, "./") }) {
-		text += ", its harness too"
+		text += ", including its harness"
 	}
 	r.notice(device.Notice{Code: "build", Message: text})
 }

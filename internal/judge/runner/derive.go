@@ -38,7 +38,7 @@ func (r *run) derive(results []measure.Result) ([]measure.Result, error) {
 		for _, m := range derived(c) {
 			values, err := m.Of(c, res.Round.Samples)
 			if err != nil {
-				return nil, fmt.Errorf("compute %s of %s: %w", m.Name, res.Case, err)
+				return nil, fmt.Errorf("cannot compute %s of %s: %w", m.Name, res.Case, err)
 			}
 			key := res.Case
 			key.Metric = m.Name

@@ -84,8 +84,8 @@ func TestMetricsAreComputed(t *testing.T) {
 // What to do about a busy machine depends on the clock.
 func TestAdviceWhenBusy(t *testing.T) {
 	for timer, want := range map[measure.Timer]string{
-		measure.TimerWall: "gate on CPU time (measure.timer: cpu) if the kernel runs in one thread, or measure elsewhere",
-		measure.TimerCPU:  "CPU time leaves the waiting out, but neighbours still share caches and clocks",
+		measure.TimerWall: "gate on CPU time (measure.timer: cpu) if the kernel runs in one thread, or measure on another machine",
+		measure.TimerCPU:  "CPU time excludes waiting, but other processes still share caches and clocks",
 	} {
 		r := chosen(t, withMetrics)
 		for i := range r.cases[suite.Candidate] {
@@ -96,7 +96,7 @@ func TestAdviceWhenBusy(t *testing.T) {
 		}
 	}
 	r := chosen(t, "version: 1\nname: s\ndevice: {kind: cpu}\nharness: {command: ./h, format: hyperfine}\n")
-	if got, want := r.whenBusy(), "stop what else runs, or measure elsewhere"; got != want {
+	if got, want := r.whenBusy(), "stop other programs, or measure on another machine"; got != want {
 		t.Errorf("a plain command: %q", got)
 	}
 }

@@ -59,7 +59,7 @@ func (r *run) warnOtherProcesses(s gpu.State) {
 	if n := len(s.Processes); n > 0 {
 		r.ending.Warnings = append(r.ending.Warnings, measure.Warning{
 			Code:    "foreign_process",
-			Message: fmt.Sprintf("%d other processes are on the device, the first is %s (pid %d): stop them, or expect noise", n, s.Processes[0].Name, s.Processes[0].PID),
+			Message: fmt.Sprintf("other processes on the device: %d, the first is %s (pid %d); stop them, or expect noise", n, s.Processes[0].Name, s.Processes[0].PID),
 		})
 	}
 	if cores := float64(runtime.NumCPU()); r.header.Device.Kind == gpu.CPU && s.Load1 > cores/2 {
@@ -74,13 +74,13 @@ func (r *run) warnOtherProcesses(s gpu.State) {
 func (r *run) whenBusy() string {
 	for _, c := range r.cases[suite.Candidate] {
 		if c.Timer != measure.TimerCPU {
-			return "gate on CPU time (measure.timer: cpu) if the kernel runs in one thread, or measure elsewhere"
+			return "gate on CPU time (measure.timer: cpu) if the kernel runs in one thread, or measure on another machine"
 		}
 	}
 	if r.plain() {
-		return "stop what else runs, or measure elsewhere"
+		return "stop other programs, or measure on another machine"
 	}
-	return "CPU time leaves the waiting out, but neighbours still share caches and clocks"
+	return "CPU time excludes waiting, but other processes still share caches and clocks"
 }
 
 // choose selects the cases and the timer of each side.

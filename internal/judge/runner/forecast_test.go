@@ -35,7 +35,7 @@ func TestForecastOfWhatCannotBe(t *testing.T) {
 		want   string
 	}{
 		"a glob that matches nothing": {func(o *Options) { o.Case = "c/*" }, `no case matches "c/*"; the suite has b/N1, b/N2`},
-		"a base outside a repository": {func(o *Options) { o.Base = "main" }, "--base needs a git repository"},
+		"a base outside a repository": {func(o *Options) { o.Base = "main" }, "--base requires a git repository"},
 		"a base that is no commit": {func(o *Options) {
 			o.Base = "nowhere"
 			repository(t, o.Dir)

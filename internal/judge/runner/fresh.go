@@ -24,7 +24,7 @@ func addSums(c trial.Case, sums []float64, outputs []tensor.Tensor, number, runs
 	for n, name := range outputsOf(c) {
 		t := find(outputs, name)
 		if t == nil {
-			return fmt.Errorf("there is no %q", name)
+			return fmt.Errorf("output %q is missing", name)
 		}
 		values := make([]float64, t.Len())
 		t.Read(values, 0)

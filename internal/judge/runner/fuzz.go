@@ -42,9 +42,9 @@ func Fuzz(ctx context.Context, o Options, what FuzzOptions) (reports []*correctn
 	if err := o.check(); err != nil {
 		return nil, &UsageError{err}
 	}
-	f := &fuzz{run: &run{Options: o}, FuzzOptions: what, built: map[string]bool{}}
+	f := &fuzz{run: &run{Options: o}, FuzzOptions: what, builtKeys: map[string]bool{}}
 	if f.Dir, err = filepath.Abs(f.Dir); err != nil {
-		return nil, fmt.Errorf("find the suite's folder: %w", err)
+		return nil, fmt.Errorf("cannot find the suite's folder: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.cleanUp(ctx)) }()
 	if err := f.prepareFuzz(ctx); err != nil {
@@ -64,19 +64,19 @@ func Fuzz(ctx context.Context, o Options, what FuzzOptions) (reports []*correctn
 type fuzz struct {
 	*run
 	FuzzOptions
-	tensors string          // folder of the files that the processes exchange
-	built   map[string]bool // keys of builds, alone and with their implementation
+	tensors   string          // folder of the files that the processes exchange
+	builtKeys map[string]bool // keys of builds, alone and with their implementation
 }
 
 // searching returns a search inside a run whose sides are built.
 func (r *run) searching(what FuzzOptions) (*fuzz, error) {
-	f := &fuzz{run: r, FuzzOptions: what, built: map[string]bool{}}
+	f := &fuzz{run: r, FuzzOptions: what, builtKeys: map[string]bool{}}
 	for _, s := range r.sides {
 		for _, v := range r.variants(s) {
-			f.built[s.from+v.Build.Key()] = true
+			f.builtKeys[s.from+v.Build.Key()] = true
 		}
 	}
-	maps.Copy(f.built, r.ready)
+	maps.Copy(f.builtKeys, r.ready)
 	var err error
 	f.tensors, err = r.folder()
 	return f, err
@@ -101,7 +101,7 @@ type target struct {
 // prepareFuzz acquires the device. If the suite does not list all cases, it asks the harness.
 func (f *fuzz) prepareFuzz(ctx context.Context) (err error) {
 	if !slices.ContainsFunc(f.Suite.Benchmarks, func(b suite.Benchmark) bool { return b.Check != nil || b.Discover }) {
-		return fmt.Errorf("%w: no benchmark of the suite says what is right\n  write check for one: an oracle, an implementation or an expression", ErrNothingToTest)
+		return fmt.Errorf("%w: no benchmark in the suite defines correct results\n  add check to one: an oracle, an implementation or an expression", ErrNothingToTest)
 	}
 	if f.tensors, err = f.folder(); err != nil {
 		return err
@@ -150,13 +150,13 @@ func (f *fuzz) plans() ([]target, error) {
 	switch {
 	case len(list) > 0:
 	case !known:
-		return nil, fmt.Errorf("%w: no benchmark says what is right", ErrNothingToTest)
+		return nil, fmt.Errorf("%w: no benchmark defines correct results", ErrNothingToTest)
 	case f.Replay:
-		return nil, fmt.Errorf("%w: no failure is kept in %s", ErrNothingToTest, filepath.Join(f.Dir, CorpusDir))
+		return nil, fmt.Errorf("%w: no failure is stored in %s", ErrNothingToTest, filepath.Join(f.Dir, CorpusDir))
 	case f.Point != nil:
 		return nil, &UsageError{f.noSuchConfig()}
 	default:
-		return nil, fmt.Errorf("%w: no benchmark that says what is right matches %q", ErrNothingToTest, f.Case)
+		return nil, fmt.Errorf("%w: no benchmark that defines correct results matches %q", ErrNothingToTest, f.Case)
 	}
 	for _, t := range list {
 		f.Emit(FuzzPlanned{Benchmark: t.Name, Points: len(t.points), Replayed: len(t.replay), Seconds: t.forecast()})
@@ -181,7 +181,7 @@ func (f *fuzz) noSuchConfig() error {
 	if f.Case != "" {
 		which = fmt.Sprintf(" that matches %q", f.Case)
 	}
-	return fmt.Errorf("no benchmark%s has the parameters {%s}, no more and no fewer: %s", which, f.Point.Params, strings.Join(have, "; "))
+	return fmt.Errorf("no benchmark%s has exactly the parameters {%s}: %s", which, f.Point.Params, strings.Join(have, "; "))
 }
 
 func (f *fuzz) choosePoints(t *target) {
@@ -289,12 +289,12 @@ func (f *fuzz) buildImplementation(ctx context.Context, name string, t target, l
 			return err
 		}
 		key := v.Build.Key()
-		if !f.built[key] { // implementations with the same command share a build
+		if !f.builtKeys[key] { // implementations with the same command share a build
 			if err := f.buildVariant(ctx, &s, v.Build, log); err != nil {
 				return err
 			}
 		}
-		f.built[key], f.built[name+key] = true, true
+		f.builtKeys[key], f.builtKeys[name+key] = true, true
 	}
 	return nil
 }
@@ -312,7 +312,7 @@ func (f *fuzz) campaigns(ctx context.Context, targets []target) ([]*correctness.
 		left := f.Time
 		if f.Time > 0 {
 			if left -= f.Now().Sub(began); left <= 0 {
-				f.Emit(Fuzzing{Benchmark: t.Name, Event: correctness.Event{Warning: fmt.Sprintf("the time of %v is over: %s was not tried", f.Time, t.Name)}})
+				f.Emit(Fuzzing{Benchmark: t.Name, Event: correctness.Event{Warning: fmt.Sprintf("the time limit of %v is reached: %s was not tried", f.Time, t.Name)}})
 				continue
 			}
 		}
@@ -325,7 +325,7 @@ func (f *fuzz) campaigns(ctx context.Context, targets []target) ([]*correctness.
 		}
 	}
 	if !slices.ContainsFunc(reports, (*correctness.Report).Tested) {
-		return reports, fmt.Errorf("%w: none of the points could be run%s", ErrNothingToTest, firstReason(reports))
+		return reports, fmt.Errorf("%w: none of the points could run%s", ErrNothingToTest, firstReason(reports))
 	}
 	return reports, nil
 }

@@ -94,7 +94,7 @@ func (k *kernel) close(ctx context.Context) error {
 func (f *fuzz) harnessed(at side, dir, implementation string, b suite.Benchmark, log io.Writer) *kernel {
 	key := func(p suite.Params) (string, error) {
 		v, err := f.suiteOf(at).VariantFor(implementation, b.Complete(p))
-		if err == nil && !f.built[implementation+v.Build.Key()] {
+		if err == nil && !f.builtKeys[implementation+v.Build.Key()] {
 			err = fmt.Errorf("%s is not built for {%s}", implementation, p)
 		}
 		return v.Harness.Key(), err

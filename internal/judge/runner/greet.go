@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/internal/kernel/device"
 	"github.com/goatnote-inc/pawl/internal/kernel/harness"
@@ -55,7 +56,7 @@ func (r *run) greetHarness(ctx context.Context) (harness.Welcome, error) {
 		}
 	}
 	if now, command := sdk.Outdated(session.Welcome.SDK); now != "" {
-		r.notice(device.Notice{Code: "sdk", Message: fmt.Sprintf("the harness is made with %s, and pawl brings %s", session.Welcome.SDK, now), Fix: command + " writes it"})
+		r.notice(device.Notice{Code: "sdk", Message: fmt.Sprintf("the harness uses %s, but this pawl comes with %s", session.Welcome.SDK, now), Fix: command + " writes the current version"})
 	}
 	return session.Welcome, session.Bye(ctx)
 }
@@ -99,10 +100,10 @@ func (r *run) calibrate(ctx context.Context, when string) error {
 		r.opened = median
 		return nil
 	}
-	if drift := median/r.opened - 1; drift > driftLimit || drift < -driftLimit {
+	if drift := median/r.opened - 1; r.opened > 0 && (drift > driftLimit || drift < -driftLimit) {
 		r.ending.Warnings = append(r.ending.Warnings, measure.Warning{
 			Code:    "drift",
-			Message: fmt.Sprintf("pawl's own kernel took %+.1f %% at the end of the run against its begin: the machine changed while it measured", drift*100),
+			Message: fmt.Sprintf("pawl's own kernel ran %s at the end of the run than at the start: the machine changed during the measurement", words.Change(1+drift)),
 		})
 	}
 	return nil

@@ -23,7 +23,7 @@ type LedgerUpdate struct {
 }
 
 // ErrNotRecordable means that a run must not be used as a baseline.
-var ErrNotRecordable = errors.New("the run is not kept")
+var ErrNotRecordable = errors.New("the run is not recorded")
 
 // Check returns why nothing of a run may go into a ledger; nil if it may.
 func (k LedgerUpdate) Check() error {
@@ -33,12 +33,12 @@ func (k LedgerUpdate) Check() error {
 		case r.Source == measure.Imported || r.Trust == measure.TrustImported:
 			return fmt.Errorf("%w: the samples come from a file and were not measured by pawl", ErrNotRecordable)
 		case r.Trust == measure.SelfTimed:
-			return fmt.Errorf("%w: it was measured by a harness that is not believed (self-timed)", ErrNotRecordable)
+			return fmt.Errorf("%w: it was measured by a harness that is not trusted (self-timed)", ErrNotRecordable)
 		case r.Definition != nil && r.Accepted == "":
-			return fmt.Errorf("%w: it was measured with another definition than its base's (%s), and nobody accepted that; run again with --accept REASON",
+			return fmt.Errorf("%w: it was measured with a different definition than its base (%s), which was not accepted; run again with --accept REASON",
 				ErrNotRecordable, listOf(r.Definition.Changed))
 		case r.End.State == measure.Interrupted || r.End.State == measure.Failed:
-			return fmt.Errorf("%w: it did not end by itself (%s)", ErrNotRecordable, r.End.State)
+			return fmt.Errorf("%w: it did not finish (%s)", ErrNotRecordable, r.End.State)
 		}
 	}
 	return nil
@@ -89,7 +89,7 @@ func (k LedgerUpdate) replay(y baselineComparer) (loop.State, error) {
 		case loop.Measure:
 			outcome = y.looked(k.Run, true)
 		case loop.Confirm:
-			outcome = loop.Failed{Why: "there are no fresh rounds of what gained: measure again, on the main line"}
+			outcome = loop.Failed{Why: "there are no fresh rounds that confirm the gain: measure again on the main line"}
 			if k.Confirmed != nil {
 				outcome = loop.Confirmed{Gain: y.looked(k.Confirmed, true).Gain}
 			}

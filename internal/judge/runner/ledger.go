@@ -58,7 +58,7 @@ func (d *driver) confirmation() string { return filepath.Join(filepath.Dir(d.Out
 func (d *driver) removeConfirmation() error {
 	for _, path := range []string{d.confirmation(), d.confirmation() + ".zst"} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("clear the last run's results: %w", err)
+			return fmt.Errorf("cannot remove the last run's results: %w", err)
 		}
 	}
 	return nil
@@ -79,7 +79,7 @@ func (d *driver) confirm(ctx context.Context, a loop.Confirm) (loop.Outcome, err
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		return loop.Failed{Why: "confirming the gain: " + err.Error()}, nil
+		return loop.Failed{Why: "cannot confirm the gain: " + err.Error()}, nil
 	}
 	if d.confirmed, err = measure.Load(res.Path); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (d *driver) keep(ctx context.Context) (loop.Outcome, error) {
 	})
 	d.Kept = kept
 	if err != nil {
-		return loop.Failed{Why: fmt.Sprintf("writing the ledger: %v", err)}, nil
+		return loop.Failed{Why: fmt.Sprintf("cannot write the ledger: %v", err)}, nil
 	}
 	return loop.Finished{}, nil
 }

@@ -59,7 +59,7 @@ func KeepNoise(run *measure.Run) (map[string][]float64, error) {
 	var text bytes.Buffer
 	for _, s := range kept {
 		if err := json.NewEncoder(&text).Encode(s); err != nil {
-			return nil, fmt.Errorf("keep the noise of this testbed: %w", err)
+			return nil, fmt.Errorf("cannot save the noise of this testbed: %w", err)
 		}
 	}
 	err = os.MkdirAll(filepath.Dir(path), 0o700)
@@ -67,7 +67,7 @@ func KeepNoise(run *measure.Run) (map[string][]float64, error) {
 		err = disk.WriteAtomic(path, text.Bytes())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("keep the noise of this testbed: %w", err)
+		return nil, fmt.Errorf("cannot save the noise of this testbed: %w", err)
 	}
 	return byCase(kept), nil
 }

@@ -148,10 +148,10 @@ func (o Options) noCase() error {
 // check rejects options that would otherwise fail minutes later.
 func (o Options) check() error {
 	if _, err := path.Match(o.Case, ""); err != nil {
-		return fmt.Errorf("--case %q is not a glob: use * ? and [...] as in a shell", o.Case)
+		return fmt.Errorf("--case %q is not a valid glob: use * ? and [...] as in a shell", o.Case)
 	}
 	if o.trust() == measure.SelfTimed && o.plain() {
-		return errors.New("trust self-timed needs a harness that speaks pawl's protocol: a command that prints times can print any")
+		return errors.New("trust self-timed requires a harness that speaks pawl's protocol: a command that prints times can print any time")
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ const lockPoll = 200 * time.Millisecond
 func (r *run) lockRecord(ctx context.Context) error {
 	dir, name := filepath.Split(r.Out)
 	if err := os.MkdirAll(filepath.Dir(r.Out), 0o755); err != nil {
-		return fmt.Errorf("make a place for the record: %w", err)
+		return fmt.Errorf("cannot create the folder for the record: %w", err)
 	}
 	lock, err := os.OpenFile(filepath.Join(dir, "."+name+".lock"), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -73,7 +73,7 @@ func (r *run) recover() error {
 		return removeTorn(journal)
 	}
 	if err != nil {
-		return fmt.Errorf("save what an interrupted run left in %s: %w", journal, err)
+		return fmt.Errorf("cannot save the rounds of an interrupted run in %s: %w", journal, err)
 	}
 	if len(old.Rounds) == 0 {
 		return os.Remove(saved) // it crashed before it measured anything
@@ -86,14 +86,14 @@ func (r *run) recover() error {
 func removeTorn(journal string) error {
 	f, err := os.Open(journal)
 	if err != nil {
-		return fmt.Errorf("look into %s: %w", journal, err)
+		return fmt.Errorf("cannot read %s: %w", journal, err)
 	}
 	defer f.Close()
 	begin := []byte(`{"record":"open"`)
 	have := make([]byte, len(begin))
 	n, _ := io.ReadFull(f, have)
 	if !bytes.HasPrefix(begin, have[:n]) {
-		return &UsageError{fmt.Errorf("%s is in the way and is no journal of pawl's: move it, or choose another --out", journal)}
+		return &UsageError{fmt.Errorf("%s exists and is not a pawl journal: move it, or choose another --out", journal)}
 	}
 	return os.Remove(journal)
 }
@@ -103,7 +103,7 @@ func removeTorn(journal string) error {
 func (r *run) setAside() error {
 	for _, suffix := range []string{"", ".zst"} {
 		if err := os.Rename(r.Out+suffix, previous(r.Out)+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("move the last record aside: %w", err)
+			return fmt.Errorf("cannot move the last record aside: %w", err)
 		}
 	}
 	return nil

@@ -57,13 +57,13 @@ func Profile(ctx context.Context, o Options, what ProfileOptions) (whys []Explan
 	}
 	p := &profiling{run: &run{Options: o, onlyWantedCases: true}, ProfileOptions: what}
 	defer func() { err = errors.Join(p.explainBase(err), p.cleanUp(ctx)) }()
-	if err := p.ready(ctx); err != nil {
+	if err := p.begin(ctx); err != nil {
 		return nil, err
 	}
 	began := p.Now()
 	for _, s := range p.chosen() {
 		if spent := p.Now().Sub(began); p.Time > 0 && spent > p.Time {
-			late := Explanation{Case: s, Err: fmt.Errorf("%s is not profiled: the time of %v was over before its turn came", s, p.Time)}
+			late := Explanation{Case: s, Err: fmt.Errorf("%s is not profiled: the time limit of %v was reached first", s, p.Time)}
 			p.Emit(Explained{Explanation: late})
 			whys = append(whys, late)
 			continue
@@ -86,14 +86,14 @@ type profiling struct {
 	welcome harness.Welcome
 }
 
-// ready builds the sides and acquires the device.
-func (p *profiling) ready(ctx context.Context) error {
+// begin builds the sides and acquires the device.
+func (p *profiling) begin(ctx context.Context) error {
 	dir, err := filepath.Abs(filepath.Join(filepath.Dir(p.Out), NsightDir)) // tools run in the side's folder
 	if err == nil {
 		err = os.MkdirAll(dir, 0o755)
 	}
 	if err != nil {
-		return fmt.Errorf("make a place for profiles: %w", err)
+		return fmt.Errorf("cannot create the folder for profiles: %w", err)
 	}
 	p.dir = dir
 	if err := p.chooseDevice(ctx); err != nil {
@@ -157,7 +157,7 @@ func (p *profiling) profileCase(ctx context.Context, name string) Explanation {
 func joinSideErrors(before error, side, name string, err error) error {
 	trouble, ok := errors.AsType[*tool.Error](err)
 	if !ok {
-		return errors.Join(before, fmt.Errorf("profile %s of %s: %w", side, name, err))
+		return errors.Join(before, fmt.Errorf("cannot profile %s of %s: %w", side, name, err))
 	}
 	t := *trouble
 	t.What = fmt.Sprintf("profiling %s of %s", side, name)
@@ -239,10 +239,10 @@ func Stem(name, side string) string {
 func keepProfile(at string, record *profile.Profile) error {
 	f, err := os.Create(at)
 	if err != nil {
-		return fmt.Errorf("keep the profile: %w", err)
+		return fmt.Errorf("cannot save the profile: %w", err)
 	}
 	if err := errors.Join(record.Write(f), f.Close()); err != nil {
-		return fmt.Errorf("keep the profile %s: %w", at, err)
+		return fmt.Errorf("cannot save the profile %s: %w", at, err)
 	}
 	return nil
 }

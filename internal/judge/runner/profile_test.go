@@ -22,7 +22,7 @@ func TestWhyTwoSidesHaveNoProfile(t *testing.T) {
 			crashed, missing,
 			"profiling base of matmul/N64 with callgrind: it crashed\nprofiling candidate of matmul/N64 with callgrind: there is no valgrind here: install it",
 		},
-		"no tool's": {errors.New("no such case"), nil, "profile base of matmul/N64: no such case"},
+		"no tool's": {errors.New("no such case"), nil, "cannot profile base of matmul/N64: no such case"},
 	} {
 		var err error
 		if tt.base != nil {

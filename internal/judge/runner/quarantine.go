@@ -37,8 +37,8 @@ func (r *run) noticeQuarantine() {
 	for _, q := range r.baseSuite.Quarantine {
 		if q.Ended(r.Now()) {
 			r.notice(device.Notice{
-				Code: "quarantine_ended", Message: fmt.Sprintf("the quarantine of %s has ended (%s): it fails a change again", q.Case, q),
-				Fix: "take it out of the suite",
+				Code: "quarantine_ended", Message: fmt.Sprintf("the quarantine of %s has ended (%s): the case can fail a change again", q.Case, q),
+				Fix: "remove the quarantine from the suite",
 			})
 		}
 	}
@@ -46,7 +46,7 @@ func (r *run) noticeQuarantine() {
 		if !slices.Contains(r.baseSuite.Quarantine, q) && !q.Ended(r.Now()) {
 			r.notice(device.Notice{
 				Code:    "quarantine_own",
-				Message: fmt.Sprintf("the change quarantines %s: that counts once it is on the base", q.Case),
+				Message: fmt.Sprintf("the change quarantines %s: this takes effect once it is on the base", q.Case),
 			})
 		}
 	}

@@ -313,11 +313,11 @@ func (r *run) sideNames() []string {
 func (r *run) log(name string) (*os.File, error) {
 	dir := filepath.Join(filepath.Dir(r.Out), "logs")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("make a place for logs: %w", err)
+		return nil, fmt.Errorf("cannot create the folder for logs: %w", err)
 	}
 	f, err := os.Create(filepath.Join(dir, name))
 	if err != nil {
-		return nil, fmt.Errorf("open a log: %w", err)
+		return nil, fmt.Errorf("cannot create a log: %w", err)
 	}
 	return f, nil
 }

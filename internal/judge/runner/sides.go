@@ -111,7 +111,7 @@ func usualSides(ctx context.Context, r *run) ([]side, error) {
 }
 
 // HintUntrackedFiles explains the usual reason why a base fails that worked when it was the working tree.
-const HintUntrackedFiles = "only tracked files are in the base's checkout: what is generated, ignored or not committed yet is missing there, unless build.command makes it"
+const HintUntrackedFiles = "the base's checkout has only tracked files: generated, ignored and uncommitted files are missing unless build.command creates them"
 
 // explainBase adds HintUntrackedFiles to an error of the base.
 func (r *run) explainBase(err error) error {
@@ -121,7 +121,7 @@ func (r *run) explainBase(err error) error {
 	if e, ok := errors.AsType[*trial.SideError](err); ok && e.Side == suite.Base && !r.Again {
 		err = fmt.Errorf("%w\n  %s", err, HintUntrackedFiles)
 		if r.baseHasNoSuite {
-			err = fmt.Errorf("%w\n  the base has no suite: name what its build needs of the change in definition: of the suite", err)
+			err = fmt.Errorf("%w\n  the base has no suite: list the files of the change that its build needs under definition: in the suite", err)
 		}
 	}
 	return err
@@ -131,7 +131,7 @@ func (r *run) explainBase(err error) error {
 // that is not a commit is a usage error.
 func (o Options) base(ctx context.Context) (repo *build.Repository, inside string, err error) {
 	if repo, err = build.Open(ctx, o.Dir); err != nil {
-		return nil, "", &UsageError{fmt.Errorf("--base needs a git repository: %w", err)}
+		return nil, "", &UsageError{fmt.Errorf("--base requires a git repository: %w", err)}
 	}
 	if inside, err = relativeTo(repo.Root, o.Dir); err != nil {
 		return nil, "", &UsageError{err}
@@ -162,7 +162,7 @@ func (r *run) checkout(ctx context.Context, name, ref string) (side, error) {
 	s := side{name: name, from: suite.Candidate, dir: filepath.Join(root, inside), root: root}
 	s.impl.Commit, s.impl.Ref = tree.Commit, ref
 	if err := makeFolder(root, inside); err != nil {
-		return side{}, &trial.SideError{Side: name, Err: fmt.Errorf("the folder %s is not in %s, and cannot be made there: %w", inside, ref, err)}
+		return side{}, &trial.SideError{Side: name, Err: fmt.Errorf("the folder %s is not in %s and cannot be created there: %w", inside, ref, err)}
 	}
 	if r.Path != "" {
 		s.own, s.ownErr = suite.Load(filepath.Join(s.dir, filepath.Base(r.Path)))

@@ -113,11 +113,11 @@ func (r *run) site(ctx context.Context, s side) (*referenceSite, error) {
 	}
 	var err error
 	if o.python, err = build.SharedFolder("pawl-oracle-"); err != nil {
-		return nil, fmt.Errorf("make a folder for oracles: %w", err)
+		return nil, fmt.Errorf("cannot create a folder for oracles: %w", err)
 	}
 	r.atEnd(func(context.Context) error { return os.RemoveAll(o.python) })
 	if err := correctness.WritePython(o.python); err != nil {
-		return nil, fmt.Errorf("make a folder for oracles: %w", err)
+		return nil, fmt.Errorf("cannot create a folder for oracles: %w", err)
 	}
 	if err := o.enclose(ctx, r); err != nil {
 		return nil, err
@@ -256,10 +256,10 @@ func (f *fuzz) startOracle(b suite.Benchmark, dir, line string, log io.Writer) f
 // explain adds to a start error of an oracle what may be missing at its site.
 func (o *referenceSite) explain(err error) error {
 	if err != nil && o.name == suite.Base {
-		err = fmt.Errorf("%w\n  it runs in the tree of the base: %s", err, HintUntrackedFiles)
+		err = fmt.Errorf("%w\n  it runs in the checkout of the base: %s", err, HintUntrackedFiles)
 	}
 	if err != nil && o.sandbox != nil {
-		err = fmt.Errorf("%w\n  it runs in a sandbox, which shows the tree, the system and the environment of its Python", err)
+		err = fmt.Errorf("%w\n  it runs in a sandbox that contains only the tree, the system and its Python environment", err)
 	}
 	return err
 }

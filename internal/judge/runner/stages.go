@@ -132,7 +132,7 @@ func preflightStage(r preflight.Report) loop.Stage {
 		s.Line = fmt.Sprintf("%d of 1 gate passes", passed)
 	}
 	if passed == 0 && len(s.Detail) == 0 {
-		s.Answer, s.Line = loop.Skipped, "nothing that a gate could look at"
+		s.Answer, s.Line = loop.Skipped, "no gate could check anything"
 	}
 	return s
 }
@@ -141,7 +141,7 @@ func preflightStage(r preflight.Report) loop.Stage {
 func (d *driver) check(ctx context.Context, r *run) (stage loop.Stage, err error) {
 	dir, err := filepath.Abs(r.Dir)
 	if err != nil {
-		return stage, fmt.Errorf("find the suite's folder: %w", err)
+		return stage, fmt.Errorf("cannot find the suite's folder: %w", err)
 	}
 	own := &run{Options: r.Options, device: r.device, lease: r.lease, sides: r.sides, sites: maps.Clone(r.sites), ready: r.ready}
 	own.Dir, own.Seed = dir, r.random().Uint64()
@@ -172,9 +172,9 @@ func fuzzStage(reports []*correctness.Report, seed uint64, trust measure.Trust) 
 			s.Detail = append(s.Detail, fmt.Sprintf("%s/%s: %s", r.Benchmark, suite.ConfigName(x.Smallest.Params), x.Smallest.Reason))
 		}
 	}
-	s.Line = fmt.Sprintf("%d of %d right in %.0f s (seed %d)", passed, passed+failed, took.Seconds(), seed)
+	s.Line = fmt.Sprintf("%d of %d correct in %.0f s (seed %d)", passed, passed+failed, took.Seconds(), seed)
 	if untried > 0 {
-		s.Line += fmt.Sprintf(", %d more not tried in the time", untried)
+		s.Line += fmt.Sprintf(", %d more not tried within the time limit", untried)
 	}
 	if failed > 0 {
 		s.Answer = loop.Stop
@@ -182,7 +182,7 @@ func fuzzStage(reports []*correctness.Report, seed uint64, trust measure.Trust) 
 		if trust != measure.Trusted {
 			again += " --trust " + string(trust)
 		}
-		s.Detail = append(s.Detail, again+" shows it again")
+		s.Detail = append(s.Detail, again+" reproduces it")
 	}
 	return s
 }

@@ -66,11 +66,11 @@ func (r *run) needsForScore(d *trial.Verification) error {
 		return nil
 	}
 	if d.Verify == nil {
-		return &UsageError{errors.New("trust self-timed needs to know what is right: write check for the benchmarks of the suite")}
+		return &UsageError{errors.New("trust self-timed requires a definition of correct results: add check to the benchmarks of the suite")}
 	}
 	for _, c := range r.cases[suite.Candidate] {
 		if len(c.Arguments) == 0 || r.benchmark(c.Key.Benchmark).Check == nil {
-			return &UsageError{fmt.Errorf("trust self-timed needs arguments and check of %s in the suite", c.Key.Benchmark)}
+			return &UsageError{fmt.Errorf("trust self-timed requires arguments and check of %s in the suite", c.Key.Benchmark)}
 		}
 	}
 	return nil

@@ -62,7 +62,7 @@ func Tune(ctx context.Context, o Options, what TuneOptions) (found *SearchResult
 	o = o.withDefaults()
 	t := &tuner{run: &run{Options: o}, TuneOptions: what, startedAt: o.Now()}
 	if t.Dir, err = filepath.Abs(t.Dir); err != nil {
-		return nil, fmt.Errorf("find the suite's folder: %w", err)
+		return nil, fmt.Errorf("cannot find the suite's folder: %w", err)
 	}
 	if t.Journal == "" {
 		t.Journal = filepath.Join(t.Dir, "tuning", "journal.jsonl")
@@ -94,16 +94,16 @@ type tuner struct {
 	TuneOptions
 	results string // where records of this suite go; they are not sources
 
-	target    suite.Case
-	benchmark suite.Benchmark
-	usual     suite.Variant // variant of the default point
-	space     *space.Space
-	strategy  search.Strategy
-	journal   *tune.Journal
-	header    tune.Header
-	race      tune.Race
-	judge     *tuneJudge // nil if the suite defines no correct results
-	unchecked string
+	target        suite.Case
+	benchmark     suite.Benchmark
+	usual         suite.Variant // variant of the default point
+	space         *space.Space
+	strategy      search.Strategy
+	searchJournal *tune.Journal
+	searchHeader  tune.Header
+	race          tune.Race
+	judge         *tuneJudge // nil if the suite defines no correct results
+	unchecked     string
 
 	list      []tune.Evaluation
 	resumed   int
@@ -119,13 +119,13 @@ type tuner struct {
 // chooseCase finds the case and checks that it can be tuned.
 func (t *tuner) chooseCase() error {
 	if t.Suite.NeedsHarness() {
-		return errors.New("the suite leaves its configs to the harness: give the benchmark a matrix, so that its points are known before anything is built")
+		return errors.New("the suite leaves its configs to the harness: give the benchmark a matrix, so that its points are known before the build")
 	}
 	if trust := t.trust(); trust != measure.Trusted {
-		return fmt.Errorf("a search runs the suite's own harness, and trust is %s: tune your own code, with trust: trusted", trust)
+		return fmt.Errorf("a search runs the suite's own harness, but trust is %s: tune only your own code, with trust: trusted", trust)
 	}
 	if t.plain() {
-		return errors.New("a search needs a harness that speaks pawl's protocol: a command that prints times chooses by itself what to measure")
+		return errors.New("a search requires a harness that speaks pawl's protocol: a command that prints times chooses itself what to measure")
 	}
 	var matching, tunable []string
 	for _, c := range t.Suite.Cases() {
@@ -142,13 +142,13 @@ func (t *tuner) chooseCase() error {
 	}
 	switch {
 	case len(tunable) == 0:
-		return errors.New("no benchmark of the suite has anything to tune: write tune for one, with the parameters to try")
+		return errors.New("no benchmark in the suite has anything to tune: add tune to one, with the parameters to try")
 	case len(matching) == 0:
 		return fmt.Errorf("no case matches %q; these can be tuned: %s", t.Case, strings.Join(tunable, ", "))
 	case len(matching) > 1:
-		return fmt.Errorf("%d cases match %q, and one is tuned at a time: choose one of %s", len(matching), t.Case, strings.Join(matching, ", "))
+		return fmt.Errorf("%d cases match %q, but only one can be tuned at a time: choose one of %s", len(matching), t.Case, strings.Join(matching, ", "))
 	case !slices.Contains(tunable, t.target.Name()):
-		return fmt.Errorf("benchmark %q has nothing to tune; these can be: %s", t.target.Benchmark, strings.Join(tunable, ", "))
+		return fmt.Errorf("benchmark %q has nothing to tune; these can be tuned: %s", t.target.Benchmark, strings.Join(tunable, ", "))
 	}
 	t.benchmark = t.Options.benchmark(t.target.Benchmark)
 	t.race = tune.NewRace(min(t.target.Samples, maxSamples))
@@ -181,30 +181,30 @@ func (t *tuner) prepareSearch(ctx context.Context) error {
 }
 
 func (t *tuner) openJournal(ctx context.Context) (err error) {
-	t.header.Case, t.header.Suite, t.header.Device = t.target.Name(), t.Suite.Digest, t.device.Identity()
-	t.header.Timer, t.header.Strategy, t.header.Seed, t.header.Pawl = string(t.target.Timer), t.Strategy, t.Seed, t.Version
+	t.searchHeader.Case, t.searchHeader.Suite, t.searchHeader.Device = t.target.Name(), t.Suite.Digest, t.device.Identity()
+	t.searchHeader.Timer, t.searchHeader.Strategy, t.searchHeader.Seed, t.searchHeader.Pawl = string(t.target.Timer), t.Strategy, t.Seed, t.Version
 	if repo, err := build.Open(ctx, t.Dir); err == nil {
-		t.header.Commit, t.header.Dirty, _ = repo.Head(ctx) // a repository without a commit has none
+		t.searchHeader.Commit, t.searchHeader.Dirty, _ = repo.Head(ctx) // a repository without a commit has none
 	}
 	switch {
 	case t.Resume && tune.Exists(t.Journal):
-		t.journal, t.list, err = tune.Resume(t.Journal, t.header)
+		t.searchJournal, t.list, err = tune.Resume(t.Journal, t.searchHeader)
 		if e, ok := errors.AsType[*tune.MismatchError](err); ok {
 			return &UsageError{e}
 		}
 	default:
 		if tune.Exists(t.Journal) {
 			if err := os.Rename(t.Journal, previous(t.Journal)); err != nil {
-				return fmt.Errorf("move the last journal aside: %w", err)
+				return fmt.Errorf("cannot move the last journal aside: %w", err)
 			}
 		}
-		t.journal, err = tune.Create(t.Journal, t.header)
+		t.searchJournal, err = tune.Create(t.Journal, t.searchHeader)
 	}
 	if err != nil {
 		return err
 	}
 	t.resumed = len(t.list)
-	t.atEnd(func(context.Context) error { return t.journal.Close() })
+	t.atEnd(func(context.Context) error { return t.searchJournal.Close() })
 	return nil
 }
 
@@ -251,7 +251,7 @@ func (t *tuner) variant(s *suite.Suite) (suite.Variant, error) {
 // found returns the result of the search, also after an error.
 func (t *tuner) found(ctx context.Context, err error) (*SearchResult, error) {
 	f := &SearchResult{
-		Header: t.header, Space: t.space, Evaluations: t.list, Resumed: t.resumed, Unchecked: t.unchecked,
+		Header: t.searchHeader, Space: t.space, Evaluations: t.list, Resumed: t.resumed, Unchecked: t.unchecked,
 		End: t.end, Seconds: t.Now().Sub(t.startedAt).Seconds(), Journal: t.Journal,
 	}
 	if len(t.list) > 0 {
@@ -264,7 +264,7 @@ func (t *tuner) found(ctx context.Context, err error) (*SearchResult, error) {
 	case errors.Is(cause, errBudget) && len(t.list) > 0:
 		f.End, err = EndBudget, nil
 	case errors.Is(cause, errBudget):
-		err = &UsageError{fmt.Errorf("the budget of %v was spent before the default was measured: give it more", t.Budget)}
+		err = &UsageError{fmt.Errorf("the budget of %v was spent before the default was measured: increase it", t.Budget)}
 	case cause != nil:
 		f.End = EndInterrupted
 		if err == nil {

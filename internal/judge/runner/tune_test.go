@@ -230,7 +230,7 @@ func TestTuneWithoutBuilds(t *testing.T) {
 	}
 }
 
-// What another search found is where this one begins; a journal of something else is refused.
+// A search starts from what an earlier one found; the journal of another space is refused.
 func TestTuneWarmStart(t *testing.T) {
 	o, _ := workbench(t, tunedYAML)
 	old, err := Tune(t.Context(), o, TuneOptions{Case: "double/N256", Strategy: "exhaustive", Journal: filepath.Join(o.Dir, "tuning", "old.jsonl")})
@@ -245,7 +245,7 @@ func TestTuneWarmStart(t *testing.T) {
 		t.Errorf("with all of the space known, the best of %d is %v", len(found.Evaluations), b)
 	}
 	other, _ := workbench(t, strings.ReplaceAll(tunedYAML, "UNROLL", "DEPTH"))
-	if _, err := Tune(t.Context(), other, TuneOptions{Case: "double/N256", WarmStart: []string{old.Journal}}); err == nil || !strings.Contains(err.Error(), "can be of use here") {
+	if _, err := Tune(t.Context(), other, TuneOptions{Case: "double/N256", WarmStart: []string{old.Journal}}); err == nil || !strings.Contains(err.Error(), "none of its points is in this space") {
 		t.Errorf("a journal of another space: %v", err)
 	}
 }
@@ -254,7 +254,7 @@ func TestTuneRefuses(t *testing.T) {
 	o, _ := workbench(t, tunedYAML)
 	for want, what := range map[string]TuneOptions{
 		"no case matches \"other\"; these can be tuned: double/N256, double/N64": {Case: "other"},
-		"2 cases match \"double\", and one is tuned at a time":                   {Case: "double"},
+		"2 cases match \"double\", but only one can be tuned at a time":          {Case: "double"},
 		"unknown strategy \"luck\"":                                              {Case: "double/N64", Strategy: "luck"},
 	} {
 		_, err := Tune(t.Context(), o, what)
@@ -274,7 +274,7 @@ func TestTuneRefuses(t *testing.T) {
 	}
 	bare, _, _ := strings.Cut(tunedYAML, "    tune:")
 	none, _ := workbench(t, strings.ReplaceAll(bare, "${", "$${"))
-	if _, err := Tune(t.Context(), none, TuneOptions{Case: "double/N256"}); err == nil || !strings.Contains(err.Error(), "write tune for one") {
+	if _, err := Tune(t.Context(), none, TuneOptions{Case: "double/N256"}); err == nil || !strings.Contains(err.Error(), "add tune to one") {
 		t.Errorf("nothing to tune: %v", err)
 	}
 }

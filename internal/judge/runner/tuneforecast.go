@@ -50,13 +50,13 @@ func ForecastTune(ctx context.Context, o Options, what TuneOptions, proof time.D
 	}
 	p := TunePlan{
 		Case: t.target.Name(), Device: t.device.Identity().Name, Strategy: cmp.Or(t.Strategy, defaultStrategy), Seed: o.Seed,
-		Points: t.space.Len(), Complete: t.space.Complete(), Constraints: t.header.Space.Constraints, Defaults: t.benchmark.Tune.Defaults(),
+		Points: t.space.Len(), Complete: t.space.Complete(), Constraints: t.searchHeader.Space.Constraints, Defaults: t.benchmark.Tune.Defaults(),
 	}
 	for _, x := range t.benchmark.Tune.Parameters {
 		p.Parameters = append(p.Parameters, fmt.Sprintf("%s: %v", x.Name, x.Values))
 	}
 	if t.benchmark.Check == nil {
-		p.Unchecked = "the suite does not say what is right"
+		p.Unchecked = "the suite does not define correct results"
 	}
 	p.estimate(t, proof)
 	return p, nil

@@ -44,7 +44,7 @@ func (r cachedReference) Compute(ctx context.Context, t correctness.Task, naive 
 func (t *tuner) openJudge(ctx context.Context) error {
 	b := t.benchmark
 	if b.Check == nil {
-		t.unchecked = "the suite does not say what is right: write check for " + b.Name
+		t.unchecked = "the suite does not define correct results: add check to " + b.Name
 		return nil
 	}
 	f, err := t.searching(FuzzOptions{})
@@ -128,7 +128,7 @@ func (j *tuneJudge) look(ctx context.Context, b suite.Benchmark, session *harnes
 	for _, task := range j.tasks {
 		got, err := j.run(ctx, b, session, task)
 		if errors.Is(err, correctness.ErrUnsupported) {
-			return fmt.Sprintf("it does not run {%s}: %v", task.Params, err), nil
+			return fmt.Sprintf("it does not support {%s}: %v", task.Params, err), nil
 		}
 		if err != nil {
 			return "", err

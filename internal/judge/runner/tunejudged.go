@@ -28,7 +28,7 @@ func JudgeProof(s *suite.Suite, tuned string, claimed *tune.Proof, run *measure.
 	}
 	for i, f := range claimed.Finalists {
 		if f.Side != finalistSides[i] {
-			return nil, fmt.Errorf("finalist %d is called %.40q, want %s", i+1, f.Side, finalistSides[i])
+			return nil, fmt.Errorf("finalist %d is named %.40q, expected %s", i+1, f.Side, finalistSides[i])
 		}
 		if _, err := s.Tuned(name, f.Point); err != nil {
 			return nil, err

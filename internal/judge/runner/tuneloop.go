@@ -36,7 +36,7 @@ type attempt struct {
 // strategy. Builds run in parallel; the device measures one point at a time.
 func (t *tuner) search(ctx context.Context) error {
 	t.Emit(TuneReady{
-		Case: t.header.Case, Device: t.header.Device, Strategy: t.Strategy, Points: t.space.Len(), Complete: t.space.Complete(),
+		Case: t.searchHeader.Case, Device: t.searchHeader.Device, Strategy: t.Strategy, Points: t.space.Len(), Complete: t.space.Complete(),
 		Resumed: t.resumed, Unchecked: t.unchecked, Jobs: cap(t.builds.slots),
 	})
 	if err := t.evaluateDefault(ctx); err != nil {
@@ -77,7 +77,7 @@ func (t *tuner) search(ctx context.Context) error {
 func (t *tuner) evaluateDefault(ctx context.Context) error {
 	point, ok := t.space.Default()
 	if !ok {
-		return fmt.Errorf("the default of %s is no point of its space", t.header.Case)
+		return fmt.Errorf("the default of %s is not a point of its space", t.searchHeader.Case)
 	}
 	resumed := len(t.list) > 0
 	if resumed && t.list[0].Status != tune.OK {
@@ -101,7 +101,7 @@ func (a *attempt) failure() error {
 	if a.e.Status == tune.OK || a.e.Status == "" {
 		return nil
 	}
-	return &trial.SideError{Side: suite.Candidate, Err: fmt.Errorf("its defaults do not work (%s), and nothing can be tuned from there: %s", a.e.Status, a.e.Why)}
+	return &trial.SideError{Side: suite.Candidate, Err: fmt.Errorf("its defaults do not work (%s), so nothing can be tuned: %s", a.e.Status, a.e.Why)}
 }
 
 // mayStart reports whether one more point fits, with out points in progress.
@@ -243,7 +243,7 @@ func (t *tuner) release(ctx context.Context, a *attempt) error {
 // keep writes an evaluation to the journal, and only then reports it.
 func (t *tuner) keep(a *attempt) error {
 	a.e.At = t.Now().UTC()
-	if err := t.journal.Append(&a.e); err != nil {
+	if err := t.searchJournal.Append(&a.e); err != nil {
 		return err
 	}
 	t.list = append(t.list, a.e)

@@ -106,7 +106,7 @@ func (t *tuner) meetDefault(ctx context.Context, a *attempt) error {
 	case err != nil:
 		return t.setStatus(a, err)
 	case len(t.judge.tasks) == 0:
-		t.judge, t.unchecked = nil, "the harness cannot run "+t.benchmark.Name+" on inputs it is given: see check in the harness protocol"
+		t.judge, t.unchecked = nil, "the harness cannot run "+t.benchmark.Name+" on given inputs: see check in the harness protocol"
 		t.notice(device.Notice{Code: "unchecked", Message: t.unchecked})
 	}
 	return session.Bye(ctx)
@@ -131,7 +131,7 @@ func (t *tuner) samples(ctx context.Context, a *attempt, session *harness.Sessio
 	if _, err := session.Prepare(ctx, p); err != nil {
 		return nil, false, err
 	}
-	name := t.header.Case
+	name := t.searchHeader.Case
 	if _, err := session.Measure(ctx, "warm-up of "+name, harness.Measure{Samples: 1, Busy: tuneWarm.Nanoseconds(), Warmup: true}); err != nil {
 		return nil, false, err
 	}

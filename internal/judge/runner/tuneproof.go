@@ -71,7 +71,7 @@ type prover struct {
 // chooseFinalists chooses the finalists and the sides to compare them with.
 func (p *prover) chooseFinalists(ctx context.Context, o Options) (err error) {
 	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
-		return fmt.Errorf("find the suite's folder: %w", err)
+		return fmt.Errorf("cannot find the suite's folder: %w", err)
 	}
 	name := benchmarkIn(o.Suite, p.found.Header.Case)
 	if o.Suite, err = o.Suite.Tuned(name, nil); err != nil {
@@ -119,9 +119,9 @@ func (p *prover) fit() {
 	switch {
 	case one:
 		p.Names = []string{p.found.Header.Case}
-		p.proof.Reduced = fmt.Sprintf("%d of %d finalists were measured, and no config but %s: the budget has no time for more", finalists, all, p.found.Header.Case)
+		p.proof.Reduced = fmt.Sprintf("%d of %d finalists were measured, and only on %s: the budget allows no more", finalists, all, p.found.Header.Case)
 	case finalists < all:
-		p.proof.Reduced = fmt.Sprintf("%d of %d finalists were measured: the budget has no time for more", finalists, all)
+		p.proof.Reduced = fmt.Sprintf("%d of %d finalists were measured: the budget allows no more", finalists, all)
 	}
 }
 

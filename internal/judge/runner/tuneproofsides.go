@@ -13,7 +13,7 @@ import (
 )
 
 // errNoFinalist ends a proof in which every finalist gave wrong results.
-var errNoFinalist = errors.New("no finalist is right")
+var errNoFinalist = errors.New("no finalist gives correct results")
 
 // sides returns the defaults in the user's own folder, the finalists, and the baseline's commit.
 // The finalists get copies of the sources if their builds would overwrite each other.
@@ -54,7 +54,7 @@ func (p *prover) sides(ctx context.Context, r *run) ([]side, error) {
 // copies makes a folder for the finalists' sources; nil if no tunable affects the build.
 func (p *prover) copies(ctx context.Context, r *run) (*build.SourceCopies, error) {
 	if !r.Suite.TunesBuild(suite.Candidate, p.benchmark) {
-		return nil, nil //nolint:nilnil // all sides share one build
+		return nil, nil // all sides share one build
 	}
 	leave := r.generatedFiles(side{dir: r.Dir})
 	if results := within(r.Dir, filepath.Dir(p.out)); p.out != "" && results != "" {
@@ -119,7 +119,7 @@ func (p *prover) checkOne(ctx context.Context, r *run, s side, finalist *tune.Fi
 		return err
 	}
 	for _, v := range r.variants(s) { // already built: a second build would find files of the first
-		f.built[v.Build.Key()], f.built[s.from+v.Build.Key()] = true, true
+		f.builtKeys[v.Build.Key()], f.builtKeys[s.from+v.Build.Key()] = true, true
 	}
 	targets, err := f.plans()
 	if err == nil {

@@ -21,7 +21,7 @@ const defaultStrategy = "auto"
 // value each, because constraints may use them.
 func (t *tuner) openSpace() error {
 	var d space.Definition
-	t.header.Space = tune.Space{Fixed: t.target.Params.Map()}
+	t.searchHeader.Space = tune.Space{Fixed: t.target.Params.Map()}
 	for _, p := range t.target.Params {
 		d.Parameters = append(d.Parameters, space.Parameter{Name: p.Name, Values: []any{p.Value}})
 	}
@@ -31,20 +31,20 @@ func (t *tuner) openSpace() error {
 			when = p.When.String()
 		}
 		d.Parameters = append(d.Parameters, space.Parameter{Name: p.Name, Values: p.Values, Default: p.Default, When: when})
-		t.header.Space.Parameters = append(t.header.Space.Parameters, tune.Parameter{Name: p.Name, Values: p.Values, Default: p.Default, When: when})
+		t.searchHeader.Space.Parameters = append(t.searchHeader.Space.Parameters, tune.Parameter{Name: p.Name, Values: p.Values, Default: p.Default, When: when})
 	}
 	for _, c := range t.benchmark.Tune.Constraints {
 		d.Constraints = append(d.Constraints, c.String())
 	}
 	problem, err := space.Compile(d)
 	if err != nil {
-		return &UsageError{fmt.Errorf("what is to be tuned of %s: %w", t.target.Name(), err)}
+		return &UsageError{fmt.Errorf("cannot tune %s: %w", t.target.Name(), err)}
 	}
 	if t.space, err = problem.Space(space.MaxPoints, rand.New(rand.NewPCG(t.Seed, 0))); err != nil {
-		return &UsageError{fmt.Errorf("what is to be tuned of %s: %w", t.target.Name(), err)}
+		return &UsageError{fmt.Errorf("cannot tune %s: %w", t.target.Name(), err)}
 	}
-	t.header.Space.Constraints, t.header.Space.Points = d.Constraints, t.space.Len()
-	t.header.Space = t.header.Space.WithDigest()
+	t.searchHeader.Space.Constraints, t.searchHeader.Space.Points = d.Constraints, t.space.Len()
+	t.searchHeader.Space = t.searchHeader.Space.WithDigest()
 	return nil
 }
 
@@ -98,7 +98,7 @@ func (t *tuner) openStrategy() error {
 	for i := range t.list {
 		point, ok := t.point(t.list[i].Point)
 		if !ok {
-			return fmt.Errorf("resume %s: evaluation %d is of no point of the space", t.Journal, i)
+			return fmt.Errorf("cannot resume %s: evaluation %d is not a point of the space", t.Journal, i)
 		}
 		t.tell(point, t.list[i])
 		t.consider(t.list[i])
@@ -147,7 +147,7 @@ func (t *tuner) pruned(s *suite.Suite) string {
 	case fits.BlocksPerSM == 0 && len(fits.Refused) > 0:
 		return fits.Refused[0]
 	case fits.BlocksPerSM == 0:
-		return "an SM has no room for one block, for lack of " + fits.LimitedBy()
+		return "not even one block fits on an SM, limited by " + fits.LimitedBy()
 	}
 	return ""
 }

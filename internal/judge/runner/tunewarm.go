@@ -19,7 +19,7 @@ const warmStartBest = 50
 // are relative to the best of their journal: those of two devices have nothing else in common.
 func (t *tuner) warmStart() (*search.Source, error) {
 	if len(t.WarmStart) == 0 {
-		return nil, nil //nolint:nilnil // no warm start is no error
+		return nil, nil // no warm start is no error
 	}
 	source := &search.Source{}
 	for _, path := range t.WarmStart {
@@ -30,7 +30,7 @@ func (t *tuner) warmStart() (*search.Source, error) {
 		source.Outcomes = append(source.Outcomes, t.outcomes(list)...)
 	}
 	if len(source.Outcomes) == 0 {
-		return nil, fmt.Errorf("nothing of %s can be of use here: no point of it is one of this space, whose parameters or values are others", strings.Join(t.WarmStart, ", "))
+		return nil, fmt.Errorf("cannot start from %s: none of its points is in this space, which has other parameters or values", strings.Join(t.WarmStart, ", "))
 	}
 	return source, nil
 }

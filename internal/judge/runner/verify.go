@@ -28,7 +28,7 @@ func (r *run) newVerifier() (*verifier, error) {
 		known = known || b.Check != nil
 	}
 	if !known || r.plain() {
-		return nil, nil //nolint:nilnil // nothing to compare with is not an error
+		return nil, nil // nothing to compare with is not an error
 	}
 	f, err := r.searching(FuzzOptions{})
 	if err != nil {
@@ -50,7 +50,7 @@ func (v *verifier) verify(ctx context.Context, c trial.Case, inputs, outputs []t
 	}
 	params, ok := paramsOf(v.Options, c)
 	if !ok {
-		return "", fmt.Errorf("%s is no case of the suite", c.Key.Name())
+		return "", fmt.Errorf("%s is not a case of the suite", c.Key.Name())
 	}
 	task := correctness.Task{Benchmark: b.Name, Params: params, Arguments: c.Arguments, Contents: correctness.NewContents(inputs, v.tensors)}
 	defer task.Contents.Remove()

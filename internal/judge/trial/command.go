@@ -45,7 +45,7 @@ func (c *Commands) Round(ctx context.Context, r Request) ([]measure.Result, erro
 		cases = append(cases, found)
 	}
 	if len(cases) == 0 {
-		return nil, fmt.Errorf("command %q ran and its output holds no case that was asked for", c.Command.Line)
+		return nil, fmt.Errorf("command %q ran, but its output has none of the requested cases", c.Command.Line)
 	}
 	if err := c.Found(cases); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (c *Commands) run(ctx context.Context) (*measure.Run, error) {
 	opt := adapter.Options{Format: c.Format}
 	root, err := os.OpenRoot(c.Command.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("read the output of %q: %w", c.Command.Line, err)
+		return nil, fmt.Errorf("cannot read the output of %q: %w", c.Command.Line, err)
 	}
 	defer root.Close()
 	src := adapter.Source{Name: "output of " + c.Command.Line, Path: c.Output, Files: root.FS()}

@@ -36,7 +36,7 @@ func checkStayedStopped(table []*participant, states map[*participant]*measure.C
 		}
 	}
 	if use := table[0].freezer.Left(); !tolerated(use) {
-		return fmt.Errorf("processes that a build or an earlier harness left running used %s of CPU time while the sides were measured: end them in the build", milliseconds(use.CPU))
+		return fmt.Errorf("processes left running by a build or an earlier harness used %s of CPU time while the sides were measured: end them in the build", milliseconds(use.CPU))
 	}
 	return nil
 }
@@ -48,10 +48,10 @@ func (s *participant) ranMeanwhile(use harness.Use, table []*participant) string
 			others = append(others, o.side.Name)
 		}
 	}
-	text := fmt.Sprintf("clocks disagree: %s used %s of CPU time while %s was measured, although its processes were stopped: something continued them",
+	text := fmt.Sprintf("clocks disagree: %s used %s of CPU time while %s was measured, although its processes were stopped: something resumed them",
 		s.side.Name, milliseconds(use.CPU), strings.Join(others, " or "))
 	if use.Ended > 0 {
-		text += fmt.Sprintf("; %d of them ended meanwhile", use.Ended)
+		text += fmt.Sprintf("; %d of them ended in the meantime", use.Ended)
 	}
 	return text
 }

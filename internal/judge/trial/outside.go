@@ -92,7 +92,7 @@ func sizes(rng *rand.Rand, runs float64) []int {
 }
 
 // errEnded means that the harness's CPU time does not include all that the runs used.
-var errEnded = errors.New("clocks disagree: the harness starts processes that end while it is timed, and their CPU time is in no sample; choose the timer wall, or keep the work in the harness")
+var errEnded = errors.New("clocks disagree: the harness starts processes that end while it is timed, so no sample contains their CPU time; use the wall timer, or keep the work in the harness")
 
 // read returns the time of one request by pawl's own clock, in nanoseconds.
 func (p *process) read(ctx context.Context, clock measure.Timer, r harness.Run) (float64, error) {

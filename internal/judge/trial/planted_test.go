@@ -30,7 +30,7 @@ func TestPlantedSlowdown(t *testing.T) {
 			cr := r.Round
 			single, slowed := r.Case.Benchmark == "single", r.Case.Implementation == "slowed"
 			if single && slowed {
-				if len(cr.Samples) != 0 || cr.Error != "its harness decides how many runs a sample has: 1" {
+				if len(cr.Samples) != 0 || cr.Error != "its harness chose its own number of runs per sample: 1" {
 					t.Errorf("%s: %d samples, error %q", r.Case, len(cr.Samples), cr.Error)
 				}
 				continue

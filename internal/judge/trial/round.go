@@ -101,7 +101,7 @@ func (t *trial) watched(ctx context.Context, who string, round int, out *measure
 	}
 	before, stop, err := t.Watch(ctx)
 	if err != nil {
-		return fmt.Errorf("read the device before %s: %w", who, err)
+		return fmt.Errorf("cannot read the device before %s: %w", who, err)
 	}
 	t.Emit(SideStarted{Round: round, Side: who, State: before})
 	err = f()
@@ -158,7 +158,7 @@ func (t *trial) dropRound(round measure.Round, spoiled map[string]gpu.Reasons, a
 	t.drops[strings.Join(sides, " and ")]++
 	t.warn(measure.Warning{
 		Code: "throttled", Round: &round.Index,
-		Message: fmt.Sprintf("round %d dropped (attempt %d of %d): the device slowed itself down (%v) while %s ran", t.counted+1, attempt+1, maxDrops+1, all, strings.Join(sides, " and ")),
+		Message: fmt.Sprintf("round %d dropped (attempt %d of %d): the device throttled (%v) while %s ran", t.counted+1, attempt+1, maxDrops+1, all, strings.Join(sides, " and ")),
 	})
 	return all.String()
 }
@@ -192,7 +192,7 @@ func (t *trial) reportOneSidedDrops() {
 		if n := t.drops[s.Name]; n > 0 && len(t.Sides) > 1 {
 			t.warn(measure.Warning{
 				Code:    "one_sided_throttling",
-				Message: fmt.Sprintf("%d dropped rounds were slowed down only while %s ran: it may draw more power than the others", n, s.Name),
+				Message: fmt.Sprintf("%d dropped rounds were throttled only while %s ran: it may draw more power than the others", n, s.Name),
 			})
 		}
 	}

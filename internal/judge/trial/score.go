@@ -92,7 +92,7 @@ func (p *process) scoredRead(ctx context.Context, c Case, drawn *rand.Rand, read
 		}
 		for _, path := range []string{in, out} {
 			if err := os.RemoveAll(path); err != nil {
-				return 0, nil, fmt.Errorf("take an earlier file away: %w", err)
+				return 0, nil, fmt.Errorf("cannot remove an earlier file: %w", err)
 			}
 		}
 		if err := tensor.Save(in, inputs); err != nil {
@@ -133,7 +133,7 @@ func (p *process) checkScored(ctx context.Context, c Case, cr *measure.CaseRound
 				wrong, err = p.Doubt.Verify(ctx, c, inputs, outputs)
 			}
 			if err != nil {
-				return fmt.Errorf("compare a result of %s: %w", c.Key.Name(), err)
+				return fmt.Errorf("cannot compare a result of %s: %w", c.Key.Name(), err)
 			}
 			cr.Verified++
 		}

@@ -169,7 +169,7 @@ func (p *process) take(ctx context.Context, c Case, cr *measure.CaseRound, sampl
 	p.heat.worked()
 	p.lost = 0
 	if !p.count(&m) {
-		*cr = measure.CaseRound{Error: fmt.Sprintf("its harness decides how many runs a sample has: %d", m.Batch), Samples: measure.Samples{}, Warmup: cr.Warmup, Quantum: cr.Quantum}
+		*cr = measure.CaseRound{Error: fmt.Sprintf("its harness chose its own number of runs per sample: %d", m.Batch), Samples: measure.Samples{}, Warmup: cr.Warmup, Quantum: cr.Quantum}
 		return nil
 	}
 	p.check.kept = append(p.check.kept, m.Kept...)

@@ -141,7 +141,7 @@ func (t *trial) round(ctx context.Context, target int) (bool, error) {
 			return false, err
 		}
 		if err := t.Record(round, results); err != nil {
-			return false, fmt.Errorf("keep round %d: %w", round.Index, err)
+			return false, fmt.Errorf("cannot record round %d: %w", round.Index, err)
 		}
 		took := t.Now().Sub(began)
 		t.longest = max(t.longest, took)
@@ -197,7 +197,7 @@ func (t *trial) overBudget() string {
 		return fmt.Sprintf("another round of %v would exceed the time budget of %v", t.longest.Round(time.Second), t.Budget)
 	}
 	if cost := t.PricePerHour * then.Hours(); t.Dollars > 0 && cost > t.Dollars {
-		return fmt.Sprintf("another round would cost $%.4f in all, above the budget of $%.4f", cost, t.Dollars)
+		return fmt.Sprintf("another round would raise the total cost to $%.4f, above the budget of $%.4f", cost, t.Dollars)
 	}
 	return ""
 }

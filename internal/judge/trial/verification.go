@@ -81,7 +81,7 @@ func (p *process) checkCase(ctx context.Context, c Case, cr *measure.CaseRound) 
 	for _, k := range p.check.kept {
 		wrong, err := p.verifyKept(ctx, c, k)
 		if err != nil {
-			return fmt.Errorf("compare a result of %s: %w", c.Key.Name(), err)
+			return fmt.Errorf("cannot compare a result of %s: %w", c.Key.Name(), err)
 		}
 		if wrong != "" {
 			*cr = measure.CaseRound{Error: WrongResult + wrong, Samples: measure.Samples{}, Warmup: cr.Warmup, Quantum: cr.Quantum}

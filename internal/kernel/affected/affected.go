@@ -142,7 +142,7 @@ func (r Rules) Why(file string) string {
 	case slices.ContainsFunc(r.globs, func(glob string) bool { return Match(glob, file) }):
 		return "named by the suite"
 	case strings.HasPrefix(file, ".github/workflows/pawl-"):
-		return "how it is measured"
+		return "a pawl workflow"
 	case r.ignored(file):
 		return ""
 	case inside:

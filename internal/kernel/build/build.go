@@ -49,7 +49,7 @@ func (e *Error) Error() string {
 		s += "\n" + indent(e.Output)
 	}
 	if e.Log != "" {
-		s += "\n  all it printed: " + e.Log
+		s += "\n  full output: " + e.Log
 	}
 	return s
 }
@@ -94,7 +94,7 @@ func Make(ctx context.Context, r Recipe, log io.Writer) (Result, error) {
 	res.Facts.Outputs, res.Facts.Cached = outputs, res.Cached
 	res.Facts.Sandboxed = r.Command != "" && r.Sandbox != nil
 	if len(r.Outputs) > 0 && len(outputs) == 0 {
-		return res, &Error{Command: r.Name(), Dir: r.Dir, Reason: fmt.Sprintf("it succeeded, but none of its outputs is there: %s", strings.Join(r.Outputs, ", "))}
+		return res, &Error{Command: r.Name(), Dir: r.Dir, Reason: fmt.Sprintf("the command succeeded, but none of its outputs exist: %s", strings.Join(r.Outputs, ", "))}
 	}
 	return res, nil
 }
@@ -118,11 +118,11 @@ func (r Recipe) complete() error {
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Join(r.Dir, filepath.FromSlash(r.Scratch)), 0o755); err != nil {
-		return fmt.Errorf("make a place to build in: %w", err)
+		return fmt.Errorf("cannot create the build folder: %w", err)
 	}
 	ignore := filepath.Join(r.Dir, filepath.FromSlash(scratchRoot), ".gitignore")
 	if err := os.WriteFile(ignore, []byte("*\n"), 0o644); err != nil {
-		return fmt.Errorf("make a place to build in: %w", err)
+		return fmt.Errorf("cannot create the build folder: %w", err)
 	}
 	return nil
 }
@@ -139,10 +139,10 @@ func (r Recipe) make(ctx context.Context, res *Result, log io.Writer) error {
 		res.Note = err.Error()
 		return r.execute(ctx, res, log)
 	case err != nil:
-		return fmt.Errorf("look at what the build reads: %w", err)
+		return fmt.Errorf("cannot read the build inputs: %w", err)
 	}
 	if len(before.missing) > 0 {
-		res.Note = fmt.Sprintf("build.inputs names %s, which is not there", before.missing[0])
+		res.Note = fmt.Sprintf("build.inputs names %s, which does not exist", before.missing[0])
 	}
 	res.Key = r.key(ctx, before)
 	for _, key := range []string{res.Key, folderKey(res.Key, before.root)} {
@@ -184,16 +184,16 @@ func (r Recipe) buildAndKeep(ctx context.Context, before *snapshot, res *Result,
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
-		return fmt.Errorf("look at what the build read: %w", err)
+		return fmt.Errorf("cannot read the build inputs: %w", err)
 	case !before.unchangedIn(after):
-		res.Note = "not kept: files changed while it was built, or it goes on from an earlier build"
+		res.Note = "not cached: files changed during the build, or it continued an earlier build"
 		return nil
 	case !renewed:
-		res.Note = "not kept: it did not make all its outputs anew"
+		res.Note = "not cached: the build did not rewrite all its outputs"
 		return nil
 	}
 	if err := r.keep(root, before, res, seconds); err != nil {
-		res.Note = "not kept: " + err.Error() // the build itself succeeded
+		res.Note = "not cached: " + err.Error() // the build itself succeeded
 	}
 	return nil
 }

@@ -49,13 +49,13 @@ func CacheDir() (string, error) {
 	if dir == "" {
 		base, err := os.UserCacheDir()
 		if err != nil {
-			return "", fmt.Errorf("find a place for the build cache: %w: set PAWL_CACHE to a folder", err)
+			return "", fmt.Errorf("cannot find a folder for the build cache: %w; set PAWL_CACHE to a folder", err)
 		}
 		dir = filepath.Join(base, "pawl")
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return "", fmt.Errorf("find the build cache: %w", err)
+		return "", fmt.Errorf("cannot find the build cache: %w", err)
 	}
 	return dir, nil
 }
@@ -75,7 +75,7 @@ func parseSize(s string) (int64, error) {
 			}
 		}
 	}
-	return 0, fmt.Errorf("%q is not a size such as 20GB", s)
+	return 0, fmt.Errorf("%q is not a size, such as 20GB or 512MiB", s)
 }
 
 // entry describes a cached build.
@@ -149,20 +149,20 @@ func (e *entry) valid(key string) bool {
 // are valid.
 func (c *Cache) store(e entry, root *os.Root, log []byte) error {
 	if err := os.MkdirAll(filepath.Join(c.Dir, "tmp"), 0o700); err != nil {
-		return fmt.Errorf("keep a build: %w", err)
+		return fmt.Errorf("cannot write the build cache: %w", err)
 	}
 	tmp, err := os.MkdirTemp(filepath.Join(c.Dir, "tmp"), "new-")
 	if err != nil {
-		return fmt.Errorf("keep a build: %w", err)
+		return fmt.Errorf("cannot write the build cache: %w", err)
 	}
 	defer os.RemoveAll(tmp)
 	for i, o := range e.Outputs {
 		digest, size, err := copyOut(root, o.Path, filepath.Join(tmp, strconv.Itoa(i)))
 		if err != nil {
-			return fmt.Errorf("keep %s of a build: %w", o.Path, err)
+			return fmt.Errorf("cannot copy %s to the build cache: %w", o.Path, err)
 		}
 		if digest != o.Digest {
-			return fmt.Errorf("keep %s of a build: it is still being written", o.Path)
+			return fmt.Errorf("cannot copy %s to the build cache: it is still being written", o.Path)
 		}
 		e.Outputs[i].Size = size
 	}
@@ -170,17 +170,17 @@ func (c *Cache) store(e entry, root *os.Root, log []byte) error {
 	e.Log, e.Format = hex.EncodeToString(sum[:]), keyFormat
 	text, err := json.Marshal(e)
 	if err != nil {
-		return fmt.Errorf("keep a build: %w", err)
+		return fmt.Errorf("cannot write the build cache: %w", err)
 	}
 	err = errors.Join(os.WriteFile(filepath.Join(tmp, "log"), log, 0o600), os.WriteFile(filepath.Join(tmp, "entry.json"), text, 0o600))
 	if err != nil {
-		return fmt.Errorf("keep a build: %w", err)
+		return fmt.Errorf("cannot write the build cache: %w", err)
 	}
 	if err := os.MkdirAll(filepath.Dir(c.at(e.Key)), 0o700); err != nil {
-		return fmt.Errorf("keep a build: %w", err)
+		return fmt.Errorf("cannot write the build cache: %w", err)
 	}
 	if err := os.Rename(tmp, c.at(e.Key)); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("keep a build: %w", err)
+		return fmt.Errorf("cannot write the build cache: %w", err)
 	}
 	return c.evict(time.Now())
 }
@@ -259,7 +259,7 @@ const abandoned = time.Hour
 func (c *Cache) evict(now time.Time) error {
 	unfinished, err := os.ReadDir(filepath.Join(c.Dir, "tmp"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("clean the build cache: %w", err)
+		return fmt.Errorf("cannot clean the build cache: %w", err)
 	}
 	for _, u := range unfinished {
 		if info, err := u.Info(); err == nil && now.Sub(info.ModTime()) > abandoned {

@@ -22,11 +22,11 @@ func TestFirstError(t *testing.T) {
 		},
 		"a missing header": {
 			"In file included from a.c:1:\nb.h:1:10: fatal error: cutlass/gemm.h: No such file or directory\ncompilation terminated.\n",
-			Diagnostic{File: "b.h", Line: 1, Column: 10, Message: "cutlass/gemm.h: No such file or directory", Fix: "add the folder of cutlass/gemm.h with -I, or install the package that has it; for a base, see that it is committed"},
+			Diagnostic{File: "b.h", Line: 1, Column: 10, Message: "cutlass/gemm.h: No such file or directory", Fix: "add the folder of cutlass/gemm.h with -I, or install the package that contains it; for a base, check that it is committed"},
 		},
 		"pawl.h": {
 			"harness.c:1:10: fatal error: pawl.h: No such file or directory\n",
-			Diagnostic{File: "harness.c", Line: 1, Column: 10, Message: "pawl.h: No such file or directory", Fix: "pawl sdk c writes pawl.h into this folder; or add its folder with -I"},
+			Diagnostic{File: "harness.c", Line: 1, Column: 10, Message: "pawl.h: No such file or directory", Fix: "write pawl.h into this folder with `pawl sdk c`, or add its folder with -I"},
 		},
 		"clang in colours": {
 			"\x1b[1mk.cpp:3:9: \x1b[0m\x1b[0;1;31merror: \x1b[0m\x1b[1muse of undeclared identifier 'y'\x1b[0m\n",
@@ -42,11 +42,11 @@ func TestFirstError(t *testing.T) {
 		},
 		"nvcc without a header": {
 			"k.cu(1): catastrophic error: cannot open source file \"x.cuh\"\n",
-			Diagnostic{File: "k.cu", Line: 1, Message: `cannot open source file "x.cuh"`, Fix: "add the folder of x.cuh with -I, or install the package that has it; for a base, see that it is committed"},
+			Diagnostic{File: "k.cu", Line: 1, Message: `cannot open source file "x.cuh"`, Fix: "add the folder of x.cuh with -I, or install the package that contains it; for a base, check that it is committed"},
 		},
 		"an old toolkit": {
 			"nvcc fatal   : Value 'sm_120' is not defined for option 'gpu-architecture'\n",
-			Diagnostic{Message: "nvcc fatal   : Value 'sm_120' is not defined for option 'gpu-architecture'", Fix: "this CUDA toolkit does not know sm_120: install a newer one, or write build.arch with one of nvcc --list-gpu-arch"},
+			Diagnostic{Message: "nvcc fatal   : Value 'sm_120' is not defined for option 'gpu-architecture'", Fix: "this CUDA toolkit does not support sm_120: install a newer one, or set build.arch to one that nvcc --list-gpu-arch lists"},
 		},
 		"a new host compiler": {
 			"/usr/include/crt/host_config.h:132:2: error: #error -- unsupported GNU version! gcc versions later than 11 are not supported!\n",
@@ -56,7 +56,7 @@ func TestFirstError(t *testing.T) {
 			"ptxas info    : 0 bytes gmem\nptxas error   : Entry function '_Z1fPf' uses too much shared data (0x13880 bytes, 0xc000 max)\n",
 			Diagnostic{
 				Message: "ptxas error   : Entry function '_Z1fPf' uses too much shared data (0x13880 bytes, 0xc000 max)",
-				Fix:     "the kernel declares 0x13880 bytes of shared memory and may have 0xc000: use smaller tiles, or extern __shared__ with cudaFuncAttributeMaxDynamicSharedMemorySize",
+				Fix:     "the kernel declares 0x13880 bytes of shared memory, and the limit is 0xc000: use smaller tiles, or extern __shared__ with cudaFuncAttributeMaxDynamicSharedMemorySize",
 			},
 		},
 		"ptxas on a line": {
@@ -65,15 +65,15 @@ func TestFirstError(t *testing.T) {
 		},
 		"nvlink": {
 			"nvlink error   : Undefined reference to '_Z3foov' in 'a.o'\n",
-			Diagnostic{Message: "nvlink error   : Undefined reference to '_Z3foov' in 'a.o'", Fix: "device code calls another file's: compile with -rdc=true, or define it in the same file"},
+			Diagnostic{Message: "nvlink error   : Undefined reference to '_Z3foov' in 'a.o'", Fix: "device code calls a function of another file: compile with -rdc=true, or define the function in the same file"},
 		},
 		"the linker": {
 			"/usr/bin/ld: /tmp/cc1.o: in function `main':\nm.c:(.text+0x5): undefined reference to `part'\ncollect2: error: ld returned 1 exit status\n",
-			Diagnostic{Message: "undefined reference to `part'", Fix: "compile the file that defines it, or link its library; a template has to be instantiated where it is defined"},
+			Diagnostic{Message: "undefined reference to `part'", Fix: "compile the file that defines it, or link its library; a template must be instantiated where it is defined"},
 		},
 		"the linker with a line": {
 			"/usr/bin/ld: m.c:12: undefined reference to `part'\n",
-			Diagnostic{File: "m.c", Line: 12, Message: "undefined reference to `part'", Fix: "compile the file that defines it, or link its library; a template has to be instantiated where it is defined"},
+			Diagnostic{File: "m.c", Line: 12, Message: "undefined reference to `part'", Fix: "compile the file that defines it, or link its library; a template must be instantiated where it is defined"},
 		},
 		"a missing library": {
 			"/usr/bin/ld: cannot find -lcublas: No such file or directory\ncollect2: error: ld returned 1 exit status\n",
@@ -85,7 +85,7 @@ func TestFirstError(t *testing.T) {
 		},
 		"cmake of another generator": {
 			"CMake Error: Error: generator : Ninja\nDoes not match the generator used previously: Unix Makefiles\n",
-			Diagnostic{Message: "Error: generator : Ninja", Fix: "the folder was configured by hand for another generator: remove it, or name another in build.folder"},
+			Diagnostic{Message: "Error: generator : Ninja", Fix: "the build folder was configured for another generator: remove it, or set build.folder to another folder"},
 		},
 		"ninja": {
 			"[1/2] CC k.o\nFAILED: k.o \ncc -c k.c\nninja: build stopped: subcommand failed.\n",
@@ -97,7 +97,7 @@ func TestFirstError(t *testing.T) {
 		},
 		"make": {
 			"make: *** No rule to make target 'kernel.cu', needed by 'harness'.  Stop.\n",
-			Diagnostic{Message: "No rule to make target 'kernel.cu', needed by 'harness'.  Stop.", Fix: "neither a target nor a file: check its name, and for a base that it is committed"},
+			Diagnostic{Message: "No rule to make target 'kernel.cu', needed by 'harness'.  Stop.", Fix: "it is neither a target nor a file: check its name; for a base, check that it is committed"},
 		},
 		"a Makefile": {
 			"Makefile:5: *** missing separator.  Stop.\n",
@@ -109,7 +109,7 @@ func TestFirstError(t *testing.T) {
 		},
 		"Python": {
 			"Traceback (most recent call last):\n  File \"setup.py\", line 3, in <module>\n    import torch\nModuleNotFoundError: No module named 'torch'\n",
-			Diagnostic{File: "setup.py", Line: 3, Message: "ModuleNotFoundError: No module named 'torch'", Fix: "install PyTorch for this python3, or name another in build.env: {PYTHON: ...}"},
+			Diagnostic{File: "setup.py", Line: 3, Message: "ModuleNotFoundError: No module named 'torch'", Fix: "install PyTorch for this python3, or choose another Python with build.env: {PYTHON: ...}"},
 		},
 		"no memory": {
 			"k.cu:1:1: error: something\ng++: fatal error: Killed signal terminated program cc1plus\n",

@@ -21,7 +21,7 @@ func (r *Repository) Changed(ctx context.Context, commit string) ([]string, erro
 	}
 	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
 	if len(fields)%2 != 0 && out != "" {
-		return nil, fmt.Errorf("git diff against %.12s: an answer with %d fields", commit, len(fields))
+		return nil, fmt.Errorf("cannot parse the git diff with %.12s: expected an even number of fields, got %d", commit, len(fields))
 	}
 	var files []string
 	for i := 1; i < len(fields); i += 2 {

@@ -39,7 +39,7 @@ func (r *Repository) Metadata() string { return r.git }
 // Commit resolves a ref to a commit.
 func (r *Repository) Commit(ctx context.Context, ref string) (string, error) {
 	if strings.HasPrefix(ref, "-") {
-		return "", fmt.Errorf("%q is no ref", ref)
+		return "", fmt.Errorf("%q is not a ref", ref)
 	}
 	commit, err := git(ctx, r.Root, "rev-parse", "--verify", "--quiet", ref+"^{commit}")
 	if err != nil {

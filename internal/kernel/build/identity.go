@@ -21,14 +21,14 @@ import (
 func Digests(dir string, globs []string) ([]measure.FileDigest, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("hash files: %w", err)
+		return nil, fmt.Errorf("cannot hash files: %w", err)
 	}
 	defer root.Close()
 	var paths []string
 	for _, glob := range globs {
 		matches, err := fs.Glob(root.FS(), filepath.ToSlash(filepath.Clean(glob)))
 		if err != nil {
-			return nil, fmt.Errorf("hash files %q: %w", glob, err)
+			return nil, fmt.Errorf("cannot hash files %q: %w", glob, err)
 		}
 		for _, m := range matches {
 			err := fs.WalkDir(root.FS(), m, func(path string, e fs.DirEntry, err error) error {
@@ -38,7 +38,7 @@ func Digests(dir string, globs []string) ([]measure.FileDigest, error) {
 				return err
 			})
 			if err != nil {
-				return nil, fmt.Errorf("hash files %q: %w", glob, err)
+				return nil, fmt.Errorf("cannot hash files %q: %w", glob, err)
 			}
 		}
 	}
@@ -59,7 +59,7 @@ func Digests(dir string, globs []string) ([]measure.FileDigest, error) {
 func Changed(dir string, want map[string][]string) (string, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return "", fmt.Errorf("hash files: %w", err)
+		return "", fmt.Errorf("cannot hash files: %w", err)
 	}
 	defer root.Close()
 	for _, path := range slices.Sorted(maps.Keys(want)) {

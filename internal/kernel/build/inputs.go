@@ -26,7 +26,7 @@ const (
 )
 
 // errTooLarge reports that a tree is too large to hash before every build.
-var errTooLarge = errors.New("there is too much to look at before every build: name what it reads in build.inputs")
+var errTooLarge = errors.New("the sources are too large to hash before every build: list what the build reads in build.inputs")
 
 // snapshot is the state of everything a build could read in a tree.
 type snapshot struct {

@@ -179,7 +179,7 @@ func TestInputsNarrow(t *testing.T) {
 	}
 	p.wants(r, false, "a file outside the repository")
 	r.Inputs = []string{"../inclued"}
-	if res := p.wants(r, false, "an input that does not exist"); !strings.Contains(res.Note, "inclued, which is not there") {
+	if res := p.wants(r, false, "an input that does not exist"); !strings.Contains(res.Note, "inclued, which does not exist") {
 		t.Errorf("note %q", res.Note)
 	}
 	p.write("inclued/k.h", "now it is\n")

@@ -1,7 +1,6 @@
 package build
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -61,7 +60,7 @@ func (e *MissingError) Error() string {
 	if e.Why != "" {
 		s += ": " + e.Why
 	}
-	return s + "\n  pawl setup says how to get it"
+	return s + "\n  pawl doctor --fix shows how to install it"
 }
 
 // Compose returns the recipe for a build of a suite whose parameters are all filled in. The caller
@@ -79,7 +78,7 @@ func Compose(b suite.Build, p Location) (Recipe, error) {
 		"": c.plain, "command": c.plain, "nvcc": c.nvcc, "cmake": c.cmake, "torch": c.torch, "make": c.make,
 	}[b.Recipe]
 	if !known {
-		return Recipe{}, &SpecError{fmt.Sprintf("there is no recipe %q", b.Recipe)}
+		return Recipe{}, &SpecError{fmt.Sprintf("unknown recipe %q (known: command, nvcc, cmake, torch, make)", b.Recipe)}
 	}
 	err := compose()
 	return c.Recipe, err
@@ -127,19 +126,19 @@ func (c *composer) sources() ([]string, error) {
 	var list []string
 	for _, glob := range c.Sources {
 		if !filepath.IsLocal(glob) && !strings.HasPrefix(glob, "..") {
-			return nil, &SpecError{fmt.Sprintf("sources: %q is not relative to the suite", glob)}
+			return nil, &SpecError{fmt.Sprintf("sources: %q must be relative to the suite", glob)}
 		}
 		matches, err := filepath.Glob(filepath.Join(globSafe(c.Dir), filepath.FromSlash(glob)))
 		if err != nil {
 			return nil, &SpecError{fmt.Sprintf("sources: %q is not a glob", glob)}
 		}
 		if len(matches) == 0 {
-			return nil, &SpecError{fmt.Sprintf("sources: nothing matches %q in %s", glob, c.Dir)}
+			return nil, &SpecError{fmt.Sprintf("sources: no file matches %q in %s", glob, c.Dir)}
 		}
 		for _, m := range matches {
 			rel, err := filepath.Rel(c.Dir, m)
 			if err != nil {
-				return nil, fmt.Errorf("find the sources: %w", err)
+				return nil, fmt.Errorf("cannot find the sources: %w", err)
 			}
 			if !slices.Contains(list, rel) {
 				list = append(list, rel)
@@ -190,13 +189,7 @@ func (c *composer) launcher() string {
 	if lookTool(c.Recipe.Env, "ccache") == "" {
 		return ""
 	}
-	root := c.Dir
-	if repo, err := Open(context.Background(), c.Dir); err == nil {
-		root = repo.Root
-	}
-	if abs, err := filepath.Abs(root); err == nil {
-		c.setEnv("CCACHE_BASEDIR", abs)
-	}
+	c.setEnv("CCACHE_BASEDIR", topOf(c.Dir))
 	return "ccache"
 }
 

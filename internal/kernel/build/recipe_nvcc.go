@@ -24,7 +24,7 @@ func (c *composer) nvcc() error {
 	}
 	archs := c.archs()
 	if len(archs) == 0 {
-		return &SpecError{"there is no NVIDIA GPU here to take the architecture from: write build.arch, such as sm_89; pawl preflight also takes --gpu L4"}
+		return &SpecError{"there is no NVIDIA GPU here to take the architecture from: set build.arch, for example to sm_89; pawl preflight also accepts --gpu L4"}
 	}
 	if len(c.Recipe.Outputs) == 0 {
 		c.Recipe.Outputs = []string{c.Target}
@@ -64,10 +64,10 @@ func archFlags(archs []string) string {
 // device compiles one source to device code only.
 func (c *composer) device(kind string, sources, archs []string, flags string) error {
 	if len(sources) > 1 {
-		return &SpecError{fmt.Sprintf("a .%s is made of one source, and sources match %s", kind, shortList(sources))}
+		return &SpecError{fmt.Sprintf("a .%s is built from one source, but sources match %s", kind, shortList(sources))}
 	}
 	if kind != "fatbin" && len(archs) > 1 {
-		return &SpecError{fmt.Sprintf("a .%s is for one architecture, and arch names %s: make a .fatbin", kind, strings.Join(archs, ", "))}
+		return &SpecError{fmt.Sprintf("a .%s is for one architecture, but arch names %s: build a .fatbin instead", kind, strings.Join(archs, ", "))}
 	}
 	if kind == "ptx" {
 		flags = strings.Replace(flags, "-Xptxas -v", "", 1) // ptxas does not run

@@ -83,17 +83,17 @@ func TestCompose(t *testing.T) {
 func TestComposeRefuses(t *testing.T) {
 	dir := files(t, map[string]string{"a.cu": "", "b.cu": ""})
 	for want, spec := range map[string]suite.Build{
-		"no recipe":              {Recipe: "ninja"},
-		"no NVIDIA GPU here":     {Recipe: "nvcc", Sources: []string{"a.cu"}, Target: "h"},
-		"nothing matches":        {Recipe: "nvcc", Sources: []string{"z*.cu"}, Target: "h"},
-		"made of one source":     {Recipe: "nvcc", Sources: []string{"*.cu"}, Target: "h.cubin", Arch: []string{"sm_80"}},
-		"one architecture":       {Recipe: "nvcc", Sources: []string{"a.cu"}, Target: "h.ptx", Arch: []string{"sm_80", "sm_90"}},
-		"ends in .so":            {Recipe: "torch", Sources: []string{"a.cu"}, Target: "h"},
-		"one folder":             {Recipe: "cmake", Sources: []string{"a", "b"}},
-		"not a folder below":     {Recipe: "cmake", Folder: "../b"},
-		"relative to the suite":  {Recipe: "nvcc", Sources: []string{"/etc/*.cu"}, Target: "h", Arch: []string{"sm_80"}},
-		"passes one":             {Recipe: "make", Arch: []string{"sm_80", "sm_90"}},
-		"needs sources and a ta": {Recipe: "nvcc", Target: "h"},
+		`unknown recipe "ninja"`:                 {Recipe: "ninja"},
+		"no NVIDIA GPU here":                     {Recipe: "nvcc", Sources: []string{"a.cu"}, Target: "h"},
+		`no file matches "z*.cu"`:                {Recipe: "nvcc", Sources: []string{"z*.cu"}, Target: "h"},
+		"built from one source":                  {Recipe: "nvcc", Sources: []string{"*.cu"}, Target: "h.cubin", Arch: []string{"sm_80"}},
+		"one architecture":                       {Recipe: "nvcc", Sources: []string{"a.cu"}, Target: "h.ptx", Arch: []string{"sm_80", "sm_90"}},
+		"ends in .so":                            {Recipe: "torch", Sources: []string{"a.cu"}, Target: "h"},
+		"one source folder":                      {Recipe: "cmake", Sources: []string{"a", "b"}},
+		"must be a folder inside the suite":      {Recipe: "cmake", Folder: "../b"},
+		"relative to the suite":                  {Recipe: "nvcc", Sources: []string{"/etc/*.cu"}, Target: "h", Arch: []string{"sm_80"}},
+		"only one architecture, which it passes": {Recipe: "make", Arch: []string{"sm_80", "sm_90"}},
+		"needs sources and a ta":                 {Recipe: "nvcc", Target: "h"},
 	} {
 		spec.Env = bare(t)
 		_, err := Compose(spec, Location{Dir: dir})
@@ -186,7 +186,7 @@ func TestNvcc(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	_, err = buildSpec(t, dir, suite.Build{Recipe: "nvcc", Sources: []string{"k.cu"}, Target: "k2.cubin"}, "sm_999")
-	if err == nil || !strings.Contains(err.Error(), "fix: this CUDA toolkit does not know sm_999") {
+	if err == nil || !strings.Contains(err.Error(), "fix: this CUDA toolkit does not support sm_999") {
 		t.Errorf("%v", err)
 	}
 }

@@ -21,11 +21,11 @@ func (c *composer) cmake() error {
 	case 1:
 		source = c.Sources[0]
 	default:
-		return &SpecError{"recipe cmake has one folder of sources: the one with CMakeLists.txt"}
+		return &SpecError{"recipe cmake takes one source folder: the one with CMakeLists.txt"}
 	}
 	folder := cmp.Or(c.Folder, DefaultFolder)
 	if !filepath.IsLocal(folder) || filepath.Clean(folder) == "." {
-		return &SpecError{fmt.Sprintf("folder: %q is not a folder below the suite's", folder)}
+		return &SpecError{fmt.Sprintf("folder: %q must be a folder inside the suite's folder", folder)}
 	}
 	configure := []string{"cmake", "-S", quote(source), "-B", quote(folder), "--no-warn-unused-cli", "-DCMAKE_BUILD_TYPE=Release"}
 	if lookTool(c.Recipe.Env, "ninja") != "" {
@@ -62,7 +62,7 @@ func (c *composer) make() error {
 		arch = "ARCH=" + archs[0]
 	}
 	if len(c.Recipe.Arch) > 1 {
-		return &SpecError{"recipe make passes one architecture, as ARCH"}
+		return &SpecError{"recipe make supports only one architecture, which it passes as ARCH"}
 	}
 	if launcher := c.launcher(); launcher != "" {
 		for _, v := range [][2]string{{"CC", "cc"}, {"CXX", "c++"}, {"NVCC", "nvcc"}} {
@@ -141,9 +141,9 @@ func (c *composer) torch() error {
 		"target": c.Target, "module": 0,
 	})
 	if err != nil {
-		return fmt.Errorf("write the build of %s: %w", c.Target, err)
+		return fmt.Errorf("cannot create the build script of %s: %w", c.Target, err)
 	}
-	c.Recipe.Title = fmt.Sprintf("torch extension %s of %s", c.Target, shortList(sources))
+	c.Recipe.Title = fmt.Sprintf("torch extension %s from %s", c.Target, shortList(sources))
 	c.Recipe.Command = fmt.Sprintf("MAX_JOBS=$PAWL_JOBS exec %s - <<'PAWL'\n%sPAWL", quote(python), fmt.Sprintf(torchScript, arguments))
 	return nil
 }

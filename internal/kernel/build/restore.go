@@ -15,8 +15,8 @@ import (
 )
 
 // restore copies the outputs of an entry into the folder. It copies and checks all of them before
-// it renames the first. It returns false if the entry is damaged or missing, and then nothing has
-// changed.
+// it renames the first. It returns false if the entry is damaged or missing, or if an output cannot be
+// replaced. Some outputs may then have been replaced already, so the caller must build.
 func (c *Cache) restore(key, dir string) (*entry, []byte, bool) {
 	e, from, ok := c.load(key)
 	if !ok {

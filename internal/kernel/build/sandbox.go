@@ -68,8 +68,8 @@ func findBubblewrap(what string) (string, error) {
 	program, err := exec.LookPath("bwrap")
 	if err != nil {
 		return "", &SandboxError{
-			What: what, Reason: "bubblewrap is not installed (there is no bwrap on the search path)",
-			Fix: "install it: sudo apt-get install bubblewrap; pawl setup shows the command for this machine",
+			What: what, Reason: "bubblewrap is not installed (bwrap is not in PATH)",
+			Fix: "install it: sudo apt-get install bubblewrap; pawl doctor --fix shows the command for this machine",
 		}
 	}
 	return program, nil
@@ -83,7 +83,7 @@ func FindSandbox(ctx context.Context) (*Sandbox, error) {
 	}
 	prlimit, err := exec.LookPath("prlimit")
 	if err != nil {
-		return nil, &SandboxError{Reason: "prlimit is not installed, which bounds a build", Fix: "install it: sudo apt-get install util-linux"}
+		return nil, &SandboxError{Reason: "prlimit, which limits a build, is not installed", Fix: "install it: sudo apt-get install util-linux"}
 	}
 	s := &Sandbox{Program: program, Limits: defaultLimits, prlimit: prlimit}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -93,8 +93,8 @@ func FindSandbox(ctx context.Context) (*Sandbox, error) {
 	cmd.Env = []string{}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, &SandboxError{
-			Reason: fmt.Sprintf("bubblewrap may not make one here: %s", firstLine(string(out), err)),
-			Fix:    "let it make user namespaces. Ubuntu: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0; in a container: docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined",
+			Reason: fmt.Sprintf("bubblewrap cannot create a sandbox here: %s", firstLine(string(out), err)),
+			Fix:    "allow it to create user namespaces. Ubuntu: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0; in a container: docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined",
 		}
 	}
 	return s, nil
@@ -122,8 +122,8 @@ func (s *Sandbox) Run(ctx context.Context, cmd *exec.Cmd, r Recipe) error {
 	}
 	if len(r.Outputs) == 0 {
 		return &SandboxError{
-			Reason: "the suite does not say what the build makes, so nothing could be taken out of it",
-			Fix:    "write what the build makes into build.outputs",
+			Reason: "the suite lists no build outputs, so nothing can be copied out of the sandbox",
+			Fix:    "list what the build makes in build.outputs",
 		}
 	}
 	room, err := s.newWorkspace(ctx, r)
@@ -150,7 +150,7 @@ func setupError(ctx context.Context, err error) error {
 func (s *Sandbox) confined(ctx context.Context, cmd *exec.Cmd, room *workspace, r Recipe) error {
 	gate, err := openGate()
 	if err != nil {
-		return &SandboxError{Reason: "it could not be prepared", Err: err}
+		return &SandboxError{Reason: "cannot set up the sandbox", Err: err}
 	}
 	defer gate.close()
 	view := room.view(cleanEnviron(os.Environ(), r.Env))
@@ -164,13 +164,13 @@ func (s *Sandbox) confined(ctx context.Context, cmd *exec.Cmd, room *workspace, 
 	cmd.Stdout, cmd.Stderr = last, last
 	asNobody(cmd)
 	if err := shell.Start(cmd); err != nil {
-		return setupError(ctx, &SandboxError{Reason: "bubblewrap does not start", Err: err})
+		return setupError(ctx, &SandboxError{Reason: "cannot start bubblewrap", Err: err})
 	}
 	inside, err := gate.enter()
 	if err != nil {
 		_ = cmd.Cancel()
 		_ = shell.Wait(cmd)
-		return setupError(ctx, &SandboxError{Reason: "it could not be prepared", Err: fmt.Errorf("%w %s", err, last)})
+		return setupError(ctx, &SandboxError{Reason: "cannot set up the sandbox", Err: fmt.Errorf("%w %s", err, last)})
 	}
 	full := make(chan error, 1)
 	watched, unwatch := context.WithCancel(ctx)
@@ -186,7 +186,7 @@ func (s *Sandbox) confined(ctx context.Context, cmd *exec.Cmd, room *workspace, 
 	if tooFull := <-full; tooFull != nil {
 		err = tooFull
 	} else if err != nil && ctx.Err() == nil && !gate.ended() {
-		err = &SandboxError{Reason: "bubblewrap could not start the build", Err: fmt.Errorf("%w: %s", err, last)}
+		err = &SandboxError{Reason: "bubblewrap cannot start the build", Err: fmt.Errorf("%w: %s", err, last)}
 	}
 	return errors.Join(err, inside.wait())
 }

@@ -31,7 +31,7 @@ var isolatedCapabilities = map[string]int{
 
 // FindIsolation finds bubblewrap and checks that it can isolate processes on this machine.
 func FindIsolation(ctx context.Context) (*Isolation, error) {
-	program, err := findBubblewrap("keep the sides apart")
+	program, err := findBubblewrap("isolate the sides")
 	if err != nil {
 		return nil, err
 	}
@@ -42,12 +42,12 @@ func FindIsolation(ctx context.Context) (*Isolation, error) {
 	cmd.Env = []string{}
 	out, err := cmd.CombinedOutput()
 	if err == nil && powerful(string(out)) {
-		err = errors.New("its processes keep the rights of root")
+		err = errors.New("its processes keep root privileges")
 	}
 	if err != nil {
 		return nil, &SandboxError{
-			What: "keep the sides apart", Reason: "bubblewrap may not do so here: " + firstLine(string(out), err),
-			Fix: "let it make user and process namespaces: pawl setup shows how on this machine",
+			What: "isolate the sides", Reason: "bubblewrap cannot do this here: " + firstLine(string(out), err),
+			Fix: "allow it to create user and process namespaces: pawl doctor --fix shows how on this machine",
 		}
 	}
 	makeDevices(ctx)
@@ -90,7 +90,7 @@ func (a *Isolation) Confine(cmd *exec.Cmd, own, locked []string) (started func()
 	}
 	said, err := inMemory(strings.Join(args, "\x00") + "\x00")
 	if err != nil {
-		return nil, &SandboxError{What: "keep the sides apart", Reason: "it could not be prepared", Err: err}
+		return nil, &SandboxError{What: "isolate the sides", Reason: "cannot set up the sandbox", Err: err}
 	}
 	cmd.Args = slices.Concat([]string{a.program, "--args", fmt.Sprint(3 + len(cmd.ExtraFiles)), "--"}, cmd.Args)
 	cmd.ExtraFiles = append(cmd.ExtraFiles, said)

@@ -127,7 +127,7 @@ func TestApartEnds(t *testing.T) {
 func TestNotApart(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := FindIsolation(t.Context())
-	if e, ok := errors.AsType[*SandboxError](err); !ok || !strings.Contains(e.Error(), "keep the sides apart") {
+	if e, ok := errors.AsType[*SandboxError](err); !ok || !strings.Contains(e.Error(), "isolate the sides") {
 		t.Errorf("got %v, want how to get it", err)
 	}
 }

@@ -33,15 +33,15 @@ func Confine(ctx context.Context, mode string, trust measure.Trust, getenv func(
 	case "always", "never", "auto":
 		mode = ours
 	default:
-		return nil, &SandboxError{Reason: fmt.Sprintf("%s is %q", SandboxVariable, ours), Fix: "it may be always, never or auto"}
+		return nil, &SandboxError{Reason: fmt.Sprintf("%s is %q", SandboxVariable, ours), Fix: "set it to always, never or auto"}
 	}
 	if mode == "never" || mode != "always" && stranger == "" {
 		return nil, nil
 	}
 	s, err := FindSandbox(ctx)
 	if e, ok := errors.AsType[*SandboxError](err); ok && stranger != "" {
-		e.Reason = fmt.Sprintf("it is needed (%s), and %s", stranger, e.Reason)
-		e.Fix += fmt.Sprintf("\n  on a machine that is thrown away afterwards, %s=never builds without", SandboxVariable)
+		e.Reason = fmt.Sprintf("it is required (%s), but %s", stranger, e.Reason)
+		e.Fix += fmt.Sprintf("\n  on a disposable machine, set %s=never to build without a sandbox", SandboxVariable)
 	}
 	return s, err
 }
@@ -49,7 +49,7 @@ func Confine(ctx context.Context, mode string, trust measure.Trust, getenv func(
 // UntrustedReason returns why the code to build is untrusted; empty if it is trusted.
 func UntrustedReason(trust measure.Trust, getenv func(string) string) string {
 	if trust == measure.Checked || trust == measure.SelfTimed {
-		return fmt.Sprintf("the suite trusts nobody: trust is %s", trust)
+		return fmt.Sprintf("the suite does not trust the code: trust is %s", trust)
 	}
 	if source, target := getenv("CI_MERGE_REQUEST_SOURCE_PROJECT_ID"), getenv("CI_MERGE_REQUEST_PROJECT_ID"); source != target && target != "" {
 		return "this is a merge request from a fork"
@@ -60,7 +60,7 @@ func UntrustedReason(trust measure.Trust, getenv func(string) string) string {
 	}
 	f, err := os.Open(getenv("GITHUB_EVENT_PATH"))
 	if err != nil {
-		return fmt.Sprintf("this is a %s, and nothing says whose it is", event)
+		return fmt.Sprintf("this is a %s of unknown origin", event)
 	}
 	defer f.Close()
 	return untrustedInEvent(event, io.LimitReader(f, 32<<20))
@@ -99,7 +99,7 @@ func untrustedInEvent(event string, from io.Reader) string {
 		err = json.NewDecoder(bytes.NewReader(text)).Decode(&e)
 	}
 	if err != nil {
-		return fmt.Sprintf("this is a %s, and its description cannot be read", event)
+		return fmt.Sprintf("this is a %s, and its event file cannot be read", event)
 	}
 	head, base := e.Pull.Head.Repo.Name, e.Pull.Base.Repo.Name
 	switch event {
@@ -107,13 +107,13 @@ func untrustedInEvent(event string, from io.Reader) string {
 		if e.Issue.Pull == nil {
 			return "" // a comment on an issue: there is no change to check out
 		}
-		return "this answers a comment on a pull request, and nothing says whose that is"
+		return "this answers a comment on a pull request of unknown origin"
 	case "workflow_run":
 		head, base = e.Run.Head.Name, e.Repository.Name
 	}
 	switch {
 	case head == "" || base == "":
-		return fmt.Sprintf("this is a %s, and nothing says whose it is", event)
+		return fmt.Sprintf("this is a %s of unknown origin", event)
 	case !strings.EqualFold(head, base):
 		return fmt.Sprintf("this is a %s from the fork %q", event, head)
 	default:

@@ -60,7 +60,7 @@ func ChownForSandbox(path string) error {
 func (e *Enclosure) Confine(cmd *exec.Cmd, v View) (started func(), err error) {
 	filter, err := systemCallFilter()
 	if err != nil {
-		return nil, &SandboxError{Reason: "it could not be prepared", Err: err}
+		return nil, &SandboxError{Reason: "cannot set up the sandbox", Err: err}
 	}
 	var args []string
 	started = func() {}
@@ -125,7 +125,7 @@ func built(root, inside string, globs []string) ([]string, error) {
 	for _, glob := range globs {
 		found, err := declared(os.DirFS(root), path.Join(filepath.ToSlash(inside), filepath.ToSlash(glob)))
 		if err != nil {
-			return nil, fmt.Errorf("find the outputs %q: %w", glob, err)
+			return nil, fmt.Errorf("cannot find the outputs %q: %w", glob, err)
 		}
 		files = append(files, found...)
 	}

@@ -76,14 +76,14 @@ func (g *startGate) enter() (*buildProcesses, error) {
 		Child int `json:"child-pid"`
 	}
 	if err := g.events.Decode(&event); err != nil {
-		return nil, fmt.Errorf("bubblewrap did not say what it started: %w", err)
+		return nil, fmt.Errorf("bubblewrap did not report which process it started: %w", err)
 	}
 	if event.Child <= 1 {
-		return nil, fmt.Errorf("bubblewrap says that it started process %d", event.Child)
+		return nil, fmt.Errorf("bubblewrap reported an invalid process ID: %d", event.Child)
 	}
 	fd, err := unix.PidfdOpen(event.Child, 0)
 	if err != nil {
-		return nil, fmt.Errorf("hold on to process %d: %w", event.Child, err)
+		return nil, fmt.Errorf("cannot open process %d: %w", event.Child, err)
 	}
 	// If memory runs out, the kernel should kill the build first. A failure to set this is harmless.
 	_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", event.Child), []byte("1000"), 0o644)
@@ -135,13 +135,13 @@ func (i *buildProcesses) wait() error {
 	for deadline := time.Now().Add(10 * time.Second); ; {
 		left := time.Until(deadline)
 		if left <= 0 {
-			return &SandboxError{Reason: "processes of the build are still there after its end"}
+			return &SandboxError{Reason: "processes of the build are still running after it ended"}
 		}
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(i.first), Events: unix.POLLIN}}, int(left.Milliseconds())+1)
 		switch {
 		case errors.Is(err, unix.EINTR):
 		case err != nil:
-			return &SandboxError{Reason: "its processes cannot be waited for", Err: err}
+			return &SandboxError{Reason: "cannot wait for its processes", Err: err}
 		case n > 0:
 			return nil
 		}

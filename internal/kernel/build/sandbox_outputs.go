@@ -31,17 +31,17 @@ func (r *workspace) exportOutputs(globs []string, most int64) error {
 	for _, glob := range globs {
 		found, err := declared(from.FS(), path.Join(filepath.ToSlash(inside), filepath.ToSlash(glob)))
 		if err != nil {
-			return fmt.Errorf("take the outputs %q out of the sandbox: %w", glob, err)
+			return fmt.Errorf("cannot copy the outputs %q out of the sandbox: %w", glob, err)
 		}
 		outputs = append(outputs, found...)
 	}
 	for _, name := range outputs {
 		n, err := r.exportOutput(from, to, name, most)
 		if err != nil {
-			return fmt.Errorf("take the output %s out of the sandbox: %w", name, err)
+			return fmt.Errorf("cannot copy the output %s out of the sandbox: %w", name, err)
 		}
 		if most -= n; most < 0 {
-			return fmt.Errorf("take the output %s out of the sandbox: all outputs together are too large", name)
+			return fmt.Errorf("cannot copy the output %s out of the sandbox: the total size of all outputs is too large", name)
 		}
 	}
 	return nil
@@ -53,7 +53,7 @@ const maxOutputs = 100_000
 // declared returns the files that a glob matches, including those in matched folders.
 func declared(tree fs.FS, glob string) ([]string, error) {
 	if !filepath.IsLocal(filepath.FromSlash(glob)) {
-		return nil, errors.New("it lies outside the sources")
+		return nil, errors.New("the path is outside the sources")
 	}
 	matches, err := fs.Glob(tree, glob)
 	if err != nil {
@@ -87,7 +87,7 @@ func declared(tree fs.FS, glob string) ([]string, error) {
 // exportOutput copies one output atomically.
 func (r *workspace) exportOutput(from, to *os.Root, name string, most int64) (int64, error) {
 	if gitOwn(name) {
-		return 0, errors.New("it lies in git's own folder")
+		return 0, errors.New("it is in a .git folder")
 	}
 	if err := checkNoLinks(from, name); err != nil {
 		return 0, err
@@ -97,7 +97,7 @@ func (r *workspace) exportOutput(from, to *os.Root, name string, most int64) (in
 		return 0, err
 	}
 	if !info.Mode().IsRegular() {
-		return 0, fmt.Errorf("it is %s, and only regular files may leave it; let the build copy what it links to (cp -L)", kindOf(info.Mode()))
+		return 0, fmt.Errorf("it is %s, but only regular files can be copied out; make the build copy the target of a link (cp -L)", kindOf(info.Mode()))
 	}
 	if r.sources[name] {
 		return 0, r.unchanged(from, to, name)
@@ -135,7 +135,7 @@ func checkNoLinks(root *os.Root, name string) error {
 			return err
 		}
 		if !info.IsDir() {
-			return fmt.Errorf("the way to it leads through %s, which is %s", folder, kindOf(info.Mode()))
+			return fmt.Errorf("its path goes through %s, which is %s", folder, kindOf(info.Mode()))
 		}
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// What a build leaves at a declared place was put there by a stranger.
+// What a build leaves at the path of an output comes from untrusted code.
 func TestSandboxOutputs(t *testing.T) {
 	s := sandbox(t)
 	for name, test := range map[string]struct {
@@ -20,7 +20,7 @@ func TestSandboxOutputs(t *testing.T) {
 		"a folder":               {"mkdir -p bin/sub && echo made > bin/sub/out", []string{"bin"}, ""},
 		"a glob":                 {"mkdir -p bin && echo made > bin/out", []string{"b*/o*"}, ""},
 		"an unchanged source":    {"echo made > out", []string{"*"}, ""},
-		"no output":              {"true", []string{"out"}, "none of its outputs is there"},
+		"no output":              {"true", []string{"out"}, "none of its outputs exist"},
 		"a link out":             {"ln -s /etc/passwd out", []string{"out"}, "symbolic link"},
 		"a link far out":         {"ln -s ../../../../../../etc/shadow out", []string{"out"}, "symbolic link"},
 		"a link to nowhere":      {"ln -s nowhere out", []string{"out"}, "symbolic link"},
@@ -29,9 +29,9 @@ func TestSandboxOutputs(t *testing.T) {
 		"a link by a glob":       {"ln -s /etc out", []string{"o*"}, "symbolic link"},
 		"a linked folder":        {"mkdir real && echo made > real/out && ln -s real bin", []string{"bin/out"}, "symbolic link"},
 		"a named pipe":           {"mkfifo out", []string{"out"}, "named pipe"},
-		"a device":               {"mknod out b 254 0 2>/dev/null || mkdir out", []string{"out"}, "none of its outputs is there"},
-		"git's own":              {"mkdir -p .git/hooks && echo evil > .git/hooks/post-checkout", []string{".git/hooks/post-checkout"}, "git's own"},
-		"git's own, in capitals": {"mkdir -p .GIT/hooks && echo evil > .GIT/hooks/post-checkout", []string{".GIT/hooks/post-checkout"}, "git's own"},
+		"a device":               {"mknod out b 254 0 2>/dev/null || mkdir out", []string{"out"}, "none of its outputs exist"},
+		"git's own":              {"mkdir -p .git/hooks && echo evil > .git/hooks/post-checkout", []string{".git/hooks/post-checkout"}, "it is in a .git folder"},
+		"git's own, in capitals": {"mkdir -p .GIT/hooks && echo evil > .GIT/hooks/post-checkout", []string{".GIT/hooks/post-checkout"}, "it is in a .git folder"},
 		"above the sources":      {"true", []string{"../../out"}, "outside"},
 		"a source":               {"echo evil > k.c", []string{"k.c"}, "one of the sources"},
 		"through a tracked link": {"rm hooks && mkdir hooks && echo evil > hooks/post-checkout", []string{"hooks/post-checkout"}, "symbolic link"},
@@ -71,7 +71,7 @@ func TestSandboxOutputs(t *testing.T) {
 }
 
 // A bit that lets others run a file as its owner does not come out, and an output
-// that is there already is replaced.
+// that already exists is replaced.
 func TestSandboxOutputModes(t *testing.T) {
 	s := sandbox(t)
 	dir := sources(t, map[string]string{"k.c": ""})

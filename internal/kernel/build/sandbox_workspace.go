@@ -78,31 +78,31 @@ func (s *Sandbox) newWorkspaceWith(ctx context.Context, recipe Recipe, keep []st
 		dir, err = filepath.EvalSymlinks(dir)
 	}
 	if err != nil {
-		return nil, failed("the sources are not there", err)
+		return nil, failed("cannot find the sources", err)
 	}
 	root, files, err := sourceFiles(ctx, dir, recipe.Outputs)
 	if err != nil {
-		return nil, failed("the sources cannot be listed", err)
+		return nil, failed("cannot list the sources", err)
 	}
 	inside, err := filepath.Rel(root, dir)
 	if err != nil {
-		return nil, failed("the sources cannot be listed", err)
+		return nil, failed("cannot list the sources", err)
 	}
 	made, err := built(root, inside, keep)
 	if err != nil {
-		return nil, failed("what was built cannot be listed", err)
+		return nil, failed("cannot list the existing outputs", err)
 	}
 	files = append(files, slices.DeleteFunc(made, func(name string) bool { return slices.Contains(files, name) })...)
 	if root == "/" {
-		return nil, &SandboxError{Reason: "the sources are the root of the machine", Fix: "move them into a folder of their own"}
+		return nil, &SandboxError{Reason: "the sources are the root folder of the machine", Fix: "move them to a separate folder"}
 	}
 	r := &workspace{root: root, dir: dir, sources: map[string]bool{}, private: privateFolders(ctx, dir)}
 	if r.path, err = os.MkdirTemp(workspaceParent(), "pawl-build-"); err != nil {
-		return nil, failed("there is no place for a copy of the sources", err)
+		return nil, failed("cannot create a folder for a copy of the sources", err)
 	}
 	if err := r.fill(files, recipe.Scratch, s.Limits.Disk); err != nil {
 		r.clear()
-		return nil, failed("the sources cannot be copied", err)
+		return nil, failed("cannot copy the sources", err)
 	}
 	return r, nil
 }
@@ -136,7 +136,7 @@ func (r *workspace) fill(files []string, scratch string, most int64) error {
 			return err
 		}
 		if most -= n; most < 0 {
-			return fmt.Errorf("they are larger than a build may write (%s does not fit): let .gitignore leave data out", file)
+			return fmt.Errorf("they exceed the disk limit of a build (%s does not fit): exclude data with .gitignore", file)
 		}
 		r.sources[file] = true
 	}

@@ -55,16 +55,16 @@ func NewSourceCopies(ctx context.Context, path, dir string, carry, leave []strin
 		err = os.MkdirAll(filepath.Join(path, "over"), 0o755)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("make a place for copies of %s: %w", dir, err)
+		return nil, fmt.Errorf("cannot create a folder for copies of %s: %w", dir, err)
 	}
 	r := &SourceCopies{path: path, root: dir, inside: "."}
 	if repo, err := Open(ctx, dir); err == nil && r.hasHead(ctx, repo) {
 		r.repo = repo
 		if err := r.changes(ctx, dir); err != nil {
-			return nil, fmt.Errorf("list the sources of %s: %w", dir, err)
+			return nil, fmt.Errorf("cannot list the sources of %s: %w", dir, err)
 		}
 	} else if r.overlay, err = folderFiles(dir); err != nil {
-		return nil, fmt.Errorf("list the sources of %s: %w", dir, err)
+		return nil, fmt.Errorf("cannot list the sources of %s: %w", dir, err)
 	}
 	r.overlay = without(r.overlay, r.root, r.inside, leave)
 	r.overlay = slices.DeleteFunc(r.overlay, func(name string) bool { return name == "" || gitOwn(name) || r.below(name, leave) })
@@ -137,7 +137,7 @@ func (r *SourceCopies) New(ctx context.Context) (_ *SourceCopy, err error) {
 		}
 		room.root = room.tree.Dir
 	} else if room.root, err = os.MkdirTemp(r.path, "room-"); err != nil {
-		return nil, fmt.Errorf("make a copy of the sources: %w", err)
+		return nil, fmt.Errorf("cannot copy the sources: %w", err)
 	}
 	room.Dir = filepath.Join(room.root, r.inside)
 	for _, name := range r.deleted {
@@ -155,7 +155,7 @@ func (r *SourceCopies) New(ctx context.Context) (_ *SourceCopy, err error) {
 		room.made, err = room.states()
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("make a copy of the sources: %w", err), room.Remove(ctx))
+		return nil, errors.Join(fmt.Errorf("cannot copy the sources: %w", err), room.Remove(ctx))
 	}
 	return room, nil
 }

@@ -29,23 +29,23 @@ func (r *Repository) Checkout(ctx context.Context, ref string) (*Worktree, error
 	}
 	parent := filepath.Join(r.git, "pawl")
 	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return nil, fmt.Errorf("check out %s: %w", ref, err)
+		return nil, fmt.Errorf("cannot check out %s: %w", ref, err)
 	}
 	r.removeAbandoned(ctx, parent)
 	lock, err := os.CreateTemp(parent, fmt.Sprintf("%s%.12s-*.lock", worktreePrefix, commit))
 	if err != nil {
-		return nil, fmt.Errorf("check out %s: %w", ref, err)
+		return nil, fmt.Errorf("cannot check out %s: %w", ref, err)
 	}
 	w := &Worktree{Dir: strings.TrimSuffix(lock.Name(), ".lock"), Commit: commit, repo: r, lock: lock}
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		return nil, fmt.Errorf("check out %s: %w", ref, err)
+		return nil, fmt.Errorf("cannot check out %s: %w", ref, err)
 	}
 	if _, err := git(ctx, r.Root, "worktree", "add", "--detach", "--force", w.Dir, commit); err != nil {
-		return nil, errors.Join(fmt.Errorf("check out %s beside the working tree: %w", ref, err), os.Remove(lock.Name()), lock.Close())
+		return nil, errors.Join(fmt.Errorf("cannot check out %s in a separate worktree: %w", ref, err), os.Remove(lock.Name()), lock.Close())
 	}
 	if _, err := os.Stat(filepath.Join(w.Dir, ".gitmodules")); err == nil {
 		if _, err := git(ctx, w.Dir, "submodule", "update", "--init", "--recursive"); err != nil {
-			return nil, errors.Join(fmt.Errorf("check out the submodules of %s: %w", ref, err), w.Remove(ctx))
+			return nil, errors.Join(fmt.Errorf("cannot check out the submodules of %s: %w", ref, err), w.Remove(ctx))
 		}
 	}
 	return w, nil
@@ -63,7 +63,7 @@ func (r *Repository) removeWorktree(ctx context.Context, dir string) error {
 		// folder. Neither remove nor prune deletes that.
 		record := filepath.Join(r.git, "worktrees", filepath.Base(dir))
 		if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(record)); err != nil {
-			return fmt.Errorf("remove the checkout of the base: %w", err)
+			return fmt.Errorf("cannot remove the checkout of the base: %w", err)
 		}
 		_, err = git(ctx, r.Root, "worktree", "prune")
 		return err

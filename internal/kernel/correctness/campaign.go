@@ -126,7 +126,7 @@ func (c *campaign) run(ctx context.Context, began time.Time) error {
 	for q := range ahead {
 		if c.Time > 0 && done > 0 && c.Now().Sub(began) >= c.Time {
 			q.discard()
-			c.warn(fmt.Sprintf("the time of %v is over: %d of %d points were not tried", c.Time, c.total-done, c.total))
+			c.warn(fmt.Sprintf("the time limit of %v is reached: %d of %d points were not tried", c.Time, c.total-done, c.total))
 			return nil
 		}
 		err := c.try(ctx, q)
@@ -145,7 +145,7 @@ func (c *campaign) queue() []preparedPoint {
 	seen := map[string]bool{}
 	for _, f := range c.Replay {
 		if len(c.Points) > 0 && !sameNames(f.Params, c.Points[0].Params) {
-			c.warn(fmt.Sprintf("the failure %s of the corpus has other parameters than the benchmark has now, it is not tried", f.name()))
+			c.warn(fmt.Sprintf("the failure %s of the corpus is skipped: its parameters differ from those of the benchmark", f.name()))
 			continue
 		}
 		if !seen[f.key()] {
@@ -178,7 +178,7 @@ func (c *campaign) prepare(ctx context.Context, q *preparedPoint) {
 		return
 	}
 	if need := memory(arguments); need > float64(c.Memory) {
-		q.skip = fmt.Sprintf("its tensors take %.1f GB, the limit is %.1f GB", need/1e9, float64(c.Memory)/1e9)
+		q.skip = fmt.Sprintf("its tensors take %.1f GB; the limit is %.1f GB", need/1e9, float64(c.Memory)/1e9)
 		return
 	}
 	tensors, err := Inputs(arguments, q.point.Inputs, q.point.Seed)

@@ -123,7 +123,7 @@ func TestCampaignShrinksKeepsAndReplays(t *testing.T) {
 	if !found.Again || found.Stopped || get(found.First.Point, "S") != 300 || found.File == "" {
 		t.Errorf("%+v", found)
 	}
-	const reason = "out: 1 of 65 elements are off by more than the tolerance, the worst: element 64 [64] is 66, want 65, off by 1 where 0.0007345 is allowed"
+	const reason = "out: 1 of 65 elements are off by more than the tolerance, the worst: element 64 [64] is 66, expected 65 (off by 1, allowed 0.0007345)"
 	if found.Smallest.Reason != reason {
 		t.Errorf("reason %q, want %q", found.Smallest.Reason, reason)
 	}
@@ -142,10 +142,10 @@ func TestCampaignShrinksKeepsAndReplays(t *testing.T) {
 	if err != nil || r.Passed != 4 {
 		t.Errorf("repaired: %+v, %v", r, err)
 	}
-	// A failure of a benchmark that has other parameters now is told, and not tried.
+	// A failure whose parameters the benchmark no longer has is reported and skipped.
 	p.Replay[0].Params = suite.Params{{Name: "T", Value: 1.0}}
 	r, err = Run(t.Context(), p, &kernel{}, reference(t), quiet)
-	if err != nil || r.Passed != 3 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "other parameters") {
+	if err != nil || r.Passed != 3 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "its parameters differ from those of the benchmark") {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -162,11 +162,11 @@ func TestCampaignOutcomes(t *testing.T) {
 	}{
 		{name: "right", status: Passed, twice: Bitwise},
 		{
-			name: "unwritten tail", status: Failed, reason: "out: element 99 [99] was never written (1 of 100 were not)",
+			name: "unwritten tail", status: Failed, reason: "out: element 99 [99] was never written (1 of 100 elements)",
 			mistake: func(_ Task, out []float64, _ int) error { out[len(out)-1] = -999; return nil },
 		},
 		{
-			name: "NaN", status: Failed, reason: "NaN out of place: element 3 [3] is NaN",
+			name: "NaN", status: Failed, reason: "NaN mismatch: element 3 [3] is NaN",
 			mistake: func(_ Task, out []float64, _ int) error { out[min(3, len(out)-1)] = math.NaN(); return nil },
 		},
 		{
@@ -283,8 +283,8 @@ func TestReferencesMustAnswer(t *testing.T) {
 		want      string
 	}{
 		{"an error", answer{err: errors.New("no such module")}, suite.Tolerance{}, "no such module"},
-		{"nothing", answer{}, suite.Tolerance{}, `gives no "out"`},
-		{"another shape", answer{right: Expected{Want: []tensor.Tensor{of(tensor.F64, 1, 2)}}}, suite.Tolerance{}, "the shape [2] for S3"},
+		{"nothing", answer{}, suite.Tolerance{}, `returns no "out"`},
+		{"another shape", answer{right: Expected{Want: []tensor.Tensor{of(tensor.F64, 1, 2)}}}, suite.Tolerance{}, "with shape [2] for S3"},
 		{"no naive result", answer{right: Expected{Want: []tensor.Tensor{of(tensor.F64, 1, 2, 3)}}}, suite.Tolerance{Flash: new(2.0)}, "tolerance.flash needs a naive result"},
 	} {
 		p := plan(sizes(Normal, 3)...)

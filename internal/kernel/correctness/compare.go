@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/kernel/harness"
 	"github.com/goatnote-inc/pawl/internal/kernel/tensor"
 )
@@ -154,11 +155,11 @@ func (s Sides) problem(r Rules) string {
 			return err.Error()
 		}
 		if !slices.Equal(t.Shape, s.Want.Shape) {
-			return fmt.Sprintf("%q has the shape %v, the reference has %v", t.Name, t.Shape, s.Want.Shape)
+			return fmt.Sprintf("%q has shape %v, but the reference has %v", t.Name, t.Shape, s.Want.Shape)
 		}
 	}
 	if r.Flash != nil && s.Naive == nil {
-		return "the flash rule needs the result of a naive computation in the same type, and the reference gives none"
+		return "the flash rule needs the result of a naive computation in the same type, but the reference returns none"
 	}
 	return ""
 }
@@ -182,26 +183,26 @@ func (c Comparison) Sentence() string {
 		}
 	}
 	at := fmt.Sprintf("element %d %v", c.Worst.Position, c.Worst.Index)
-	values := fmt.Sprintf("%s is %v, want %v", at, c.Worst.Got, c.Worst.Want)
+	values := fmt.Sprintf("%s is %v, expected %v", at, c.Worst.Got, c.Worst.Want)
 	switch c.Failed {
 	case "":
-		return fmt.Sprintf("%s: right, off by %.3g at most (%.0f ULP)", c.Output, c.MaxAbs, c.MaxULP)
+		return fmt.Sprintf("%s: correct, max error %.3g (%.0f ULP)", c.Output, c.MaxAbs, c.MaxULP)
 	case RuleShape:
 		return fmt.Sprintf("%s: %s", c.Output, c.Problem)
 	case RuleGaps:
-		return fmt.Sprintf("%s: %.0f places between its elements were written, its strides leave them out", c.Output, rule.Value)
+		return fmt.Sprintf("%s: the gaps between its strided elements were overwritten at %s", c.Output, words.Plural(int(rule.Value), "position"))
 	case RuleUnwritten:
-		return fmt.Sprintf("%s: %s was never written (%d of %d were not)", c.Output, at, c.Unwritten, c.Elements)
+		return fmt.Sprintf("%s: %s was never written (%d of %d elements)", c.Output, at, c.Unwritten, c.Elements)
 	case RuleNaN:
-		return fmt.Sprintf("%s: NaN out of place: %s (%.0f of %d elements)", c.Output, values, rule.Value, c.Elements)
+		return fmt.Sprintf("%s: NaN mismatch: %s (%.0f of %d elements)", c.Output, values, rule.Value, c.Elements)
 	case RuleInfinity:
-		return fmt.Sprintf("%s: infinity out of place: %s (%.0f of %d elements)", c.Output, values, rule.Value, c.Elements)
+		return fmt.Sprintf("%s: infinity mismatch: %s (%.0f of %d elements)", c.Output, values, rule.Value, c.Elements)
 	case RuleClose:
-		return fmt.Sprintf("%s: %d of %d elements are off by more than the tolerance, the worst: %s, off by %v where %v is allowed", c.Output, c.Wrong, c.Elements, values, c.Worst.Error, c.Worst.Allowed)
+		return fmt.Sprintf("%s: %d of %d elements are off by more than the tolerance, the worst: %s (off by %v, allowed %v)", c.Output, c.Wrong, c.Elements, values, c.Worst.Error, c.Worst.Allowed)
 	case RuleFlash:
-		return fmt.Sprintf("%s: the largest error %.3g is above %.3g, what a naive computation is allowed: %s", c.Output, rule.Value, rule.Limit, values)
+		return fmt.Sprintf("%s: the max error %.3g is above %.3g, the limit from the naive computation: %s", c.Output, rule.Value, rule.Limit, values)
 	case RuleDeterministic:
-		return fmt.Sprintf("%s: two runs on the same inputs differ in %d of %d elements, by up to %.3g, and deterministic: bitwise is promised: %s", c.Output, c.Wrong, c.Elements, c.MaxAbs, values)
+		return fmt.Sprintf("%s: two runs on the same inputs differ in %d of %d elements by up to %.3g, but the suite sets deterministic: bitwise: %s", c.Output, c.Wrong, c.Elements, c.MaxAbs, values)
 	default:
 		return fmt.Sprintf("%s: the difference in direction %.3g is above %.3g, the worst: %s", c.Output, rule.Value, rule.Limit, values)
 	}

@@ -156,7 +156,7 @@ func TestGapsStayAsTheyWere(t *testing.T) {
 		t.Error(c.Sentence())
 	}
 	tensor.Encode(tensor.F16, got.Data[2*2:], []float64{9})
-	if c := Compare(Sides{Want: want, Got: got, Poison: &seed}, within(0, 0)); c.Failed != RuleGaps || !strings.Contains(c.Sentence(), "1 places between its elements") {
+	if c := Compare(Sides{Want: want, Got: got, Poison: &seed}, within(0, 0)); c.Failed != RuleGaps || !strings.Contains(c.Sentence(), "the gaps between its strided elements were overwritten at 1 position") {
 		t.Error(c.Sentence())
 	}
 	if c := Compare(Sides{Want: want, Got: got}, within(0, 0)); !c.OK {
@@ -168,7 +168,7 @@ func TestShapesMustAgree(t *testing.T) {
 	got := of(tensor.F32, 1, 2)
 	got.Shape = []int{2, 1}
 	c := Compare(Sides{Want: of(tensor.F64, 1, 2), Got: got}, within(0, 0))
-	if c.OK || c.Failed != RuleShape || !strings.Contains(c.Sentence(), "has the shape [2 1], the reference has [2]") {
+	if c.OK || c.Failed != RuleShape || !strings.Contains(c.Sentence(), "has shape [2 1], but the reference has [2]") {
 		t.Error(c.Sentence())
 	}
 }

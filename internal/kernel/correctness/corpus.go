@@ -51,7 +51,7 @@ func (f Failure) name() string {
 func (c Corpus) Add(f Failure) (string, error) {
 	path := filepath.Join(c.Dir, f.Benchmark, f.name())
 	if err := c.add(f); err != nil {
-		return "", fmt.Errorf("keep a failure in %s: %w", path, err)
+		return "", fmt.Errorf("cannot save a failure to %s: %w", path, err)
 	}
 	return path, nil
 }
@@ -73,7 +73,7 @@ func (c Corpus) add(f Failure) error {
 		return err
 	}
 	if len(names) >= maxFailures {
-		return fmt.Errorf("there are %d already: delete those that are fixed", len(names))
+		return fmt.Errorf("the corpus already has %d failures: delete those that are fixed", len(names))
 	}
 	text, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {
@@ -94,23 +94,23 @@ func (c Corpus) Load(benchmark string) ([]Failure, []error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, []error{fmt.Errorf("read the corpus of %q: %w", benchmark, err)}
+		return nil, []error{fmt.Errorf("cannot read the corpus of %q: %w", benchmark, err)}
 	}
 	defer folder.Close()
 	names, err := jsonFiles(folder)
 	if err != nil {
-		return nil, []error{fmt.Errorf("read the corpus of %q: %w", benchmark, err)}
+		return nil, []error{fmt.Errorf("cannot read the corpus of %q: %w", benchmark, err)}
 	}
 	var problems []error
 	if len(names) > maxFailures {
-		problems = append(problems, fmt.Errorf("the corpus of %q has %d files, only %d are tried: delete those that are fixed", benchmark, len(names), maxFailures))
+		problems = append(problems, fmt.Errorf("the corpus of %q has %d files, but only %d are tried: delete those that are fixed", benchmark, len(names), maxFailures))
 		names = names[:maxFailures]
 	}
 	var list []Failure
 	for _, name := range names {
 		f, err := read(folder, name)
 		if err == nil && f.Benchmark != benchmark {
-			err = fmt.Errorf("it is of benchmark %.40q", f.Benchmark)
+			err = fmt.Errorf("it belongs to benchmark %.40q", f.Benchmark)
 		}
 		if err != nil {
 			problems = append(problems, fmt.Errorf("corpus file %s: %w", filepath.Join(c.Dir, benchmark, name), err))
@@ -126,7 +126,7 @@ func (c Corpus) Load(benchmark string) ([]Failure, []error) {
 // corpus.
 func (c Corpus) open(benchmark string, create bool) (*os.Root, error) {
 	if benchmark == "" || benchmark == "." || !filepath.IsLocal(benchmark) || strings.ContainsAny(benchmark, `/\`) {
-		return nil, fmt.Errorf("%q is no name of a folder", benchmark)
+		return nil, fmt.Errorf("%q is not a valid folder name", benchmark)
 	}
 	root, err := os.OpenRoot(c.Dir)
 	if err != nil {
@@ -178,17 +178,17 @@ func read(folder *os.Root, name string) (Failure, error) {
 func parseFailure(text []byte) (Failure, error) {
 	var f Failure
 	if len(text) > maxFileBytes {
-		return f, fmt.Errorf("more than %d bytes", maxFileBytes)
+		return f, fmt.Errorf("it is larger than %d bytes", maxFileBytes)
 	}
 	if err := json.Unmarshal(text, &f); err != nil {
 		return f, err
 	}
 	if !slices.Contains(Distributions(), f.Inputs) {
-		return f, fmt.Errorf("there are no contents %.40q", f.Inputs)
+		return f, fmt.Errorf("unknown inputs %.40q", f.Inputs)
 	}
 	for _, p := range f.Params {
 		if x, number := p.Value.(float64); number && (math.IsNaN(x) || math.Abs(x) > 1<<53) {
-			return f, fmt.Errorf("parameter %.40q is %v", p.Name, x)
+			return f, fmt.Errorf("parameter %.40q has the invalid value %v", p.Name, x)
 		}
 	}
 	f.Message = clean(f.Message)

@@ -32,11 +32,11 @@ func expectedOf(ctx context.Context, r Reference, t Task, tolerance suite.Tolera
 		want := named(right.Want, a.Name)
 		switch {
 		case want == nil:
-			return right, fmt.Errorf("the reference gives no %q for %s", a.Name, about)
+			return right, fmt.Errorf("the reference returns no %q for %s", a.Name, about)
 		case !slices.Equal(want.Shape, a.Shape):
-			return right, fmt.Errorf("the reference gives %q the shape %v for %s, the suite says %v", a.Name, want.Shape, about, a.Shape)
+			return right, fmt.Errorf("the reference returns %q with shape %v for %s, but the suite says %v", a.Name, want.Shape, about, a.Shape)
 		case tolerance.Flash != nil && named(right.Naive, a.Name) == nil:
-			return right, fmt.Errorf("tolerance.flash needs a naive result of %q, and the reference gives none: add one to the oracle, or use atol and rtol", a.Name)
+			return right, fmt.Errorf("tolerance.flash needs a naive result of %q, but the reference returns none: add one to the oracle, or use atol and rtol", a.Name)
 		}
 	}
 	return right, nil
@@ -49,7 +49,7 @@ func compareOutputs(task Task, got []tensor.Tensor, right Expected, tolerance su
 	for _, a := range outputs(task.Arguments) {
 		t := named(got, a.Name)
 		if t == nil {
-			list = append(list, Comparison{Output: a.Name, Failed: RuleShape, Problem: "the kernel gives no such output", Rules: []RuleResult{{Rule: RuleShape}}})
+			list = append(list, Comparison{Output: a.Name, Failed: RuleShape, Problem: "the kernel returns no such output", Rules: []RuleResult{{Rule: RuleShape}}})
 			continue
 		}
 		sides := Sides{Want: *named(right.Want, a.Name), Got: *t, Naive: named(right.Naive, a.Name)}
@@ -57,7 +57,7 @@ func compareOutputs(task Task, got []tensor.Tensor, right Expected, tolerance su
 			sides.Poison = poison
 		}
 		if stored(t.DType) != stored(a.DType) {
-			list = append(list, Comparison{Output: a.Name, Failed: RuleShape, Problem: fmt.Sprintf("it is of type %s, the suite says %s", t.DType, a.DType), Rules: []RuleResult{{Rule: RuleShape}}})
+			list = append(list, Comparison{Output: a.Name, Failed: RuleShape, Problem: fmt.Sprintf("its type is %s, but the suite says %s", t.DType, a.DType), Rules: []RuleResult{{Rule: RuleShape}}})
 			continue
 		}
 		sides.Got.DType = a.DType // TF32 is stored as F32

@@ -88,7 +88,7 @@ func element(v any) (float64, error) {
 		}
 		return 0, nil
 	default:
-		return 0, fmt.Errorf("want a number, this gives %v", v)
+		return 0, fmt.Errorf("expected a number, got %v", v)
 	}
 }
 
@@ -114,7 +114,7 @@ func bind(x *expr.Expr, variables map[string]any, want tensor.Tensor, inputs []t
 			in.Read(one[:], 0)
 			variables[v.Name] = one[0]
 		case !slices.Equal(in.Shape, want.Shape):
-			return nil, fmt.Errorf("input %q has the shape %v, the output %v: elements do not belong together", of, in.Shape, want.Shape)
+			return nil, fmt.Errorf("input %q has shape %v, but the output has %v: their elements do not correspond", of, in.Shape, want.Shape)
 		default:
 			list = append(list, operand{of, *in, make([]float64, chunk)})
 		}

@@ -31,10 +31,10 @@ func TestExpression(t *testing.T) {
 		{source: "x > 0", want: []float64{1, 0, 1, 1}},
 		{source: "x / 0", want: []float64{inf, -inf, inf, inf}},
 		{source: "7", want: []float64{7, 7, 7, 7}},
-		{source: "x + column", err: "has the shape [4 1], the output [4]"},
+		{source: "x + column", err: "has shape [4 1], but the output has [4]"},
 		{source: "x + z", err: `unknown variable "z"`},
 		{source: "x + sum(z)", err: `there is no input "z"`},
-		{source: "'text'", err: "want a number"},
+		{source: "'text'", err: "expected a number"},
 	} {
 		task := Task{
 			Params:    suite.Params{{Name: "S", Value: 7.0}},

@@ -21,7 +21,7 @@ func Inputs(arguments []tensor.Argument, kind string, seed uint64) ([]tensor.Ten
 		}
 		t, err := Fill(a, kind, seed)
 		if err != nil {
-			return nil, fmt.Errorf("make inputs: %w", err)
+			return nil, fmt.Errorf("cannot create the inputs: %w", err)
 		}
 		list = append(list, t)
 	}
@@ -33,7 +33,7 @@ func Inputs(arguments []tensor.Argument, kind string, seed uint64) ([]tensor.Ten
 // shows up in the result of a kernel that reads them.
 func Fill(a tensor.Argument, kind string, seed uint64) (tensor.Tensor, error) {
 	if !slices.Contains(Distributions(), kind) {
-		return tensor.Tensor{}, fmt.Errorf("there are no contents %q, only %v", kind, Distributions())
+		return tensor.Tensor{}, fmt.Errorf("unknown inputs %q (known: %v)", kind, Distributions())
 	}
 	t, err := tensor.New(a)
 	if err != nil {

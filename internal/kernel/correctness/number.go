@@ -18,7 +18,7 @@ func (n Number) MarshalText() ([]byte, error) {
 func (n *Number) UnmarshalText(b []byte) error {
 	x, err := strconv.ParseFloat(string(b), 64)
 	if err != nil {
-		return fmt.Errorf("%.40q is no number", b)
+		return fmt.Errorf("%.40q is not a number", b)
 	}
 	*n = Number(x)
 	return nil

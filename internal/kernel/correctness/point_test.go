@@ -180,7 +180,7 @@ func TestPointsAreNeverTwice(t *testing.T) {
 			}
 		}
 		if s.Most > 0 && len(points) > s.Most {
-			t.Fatalf("%d points, the limit is %d", len(points), s.Most)
+			t.Fatalf("%d points (max %d)", len(points), s.Most)
 		}
 		if again := s.Points(1, volume); !cmp.Equal(again, s.Points(1, volume)) {
 			t.Fatal("the same seed gave other points")

@@ -174,7 +174,7 @@ func TestProcesses(t *testing.T) {
 		starts                  int // of the subject
 	}{
 		{subject: "right", oracle: "oracle", passed: 3, starts: 1},
-		{subject: "off", oracle: "oracle", passed: 1, failed: 2, reason: "the largest error 1", starts: 1},
+		{subject: "off", oracle: "oracle", passed: 1, failed: 2, reason: "the max error 1", starts: 1},
 		{subject: "refuse", oracle: "oracle", passed: 1, skipped: 2, reason: "not supported: as the test asks", starts: 1},
 		{subject: "crash", oracle: "oracle", passed: 1, failed: 2, fault: "crashed", reason: "segmentation fault, as the test asks", starts: 2},
 		{subject: "hang", oracle: "oracle", passed: 2, failed: 1, fault: "hung", reason: "no message for 20s", starts: 2},
@@ -182,11 +182,11 @@ func TestProcesses(t *testing.T) {
 		{subject: "garbage", oracle: "oracle", failed: 3, fault: "no outputs", reason: "its outputs cannot be read", starts: 3},
 		{subject: "silent", oracle: "oracle", failed: 3, fault: "no outputs", reason: "no such file", starts: 3},
 		{subject: "right", oracle: "oracle-refuse", passed: 1, skipped: 2, reason: "not supported by the oracle: as the test asks", starts: 1},
-		{subject: "right", oracle: "oracle-crash", passed: 1, err: "the oracle has no answer for S40", starts: 1},
+		{subject: "right", oracle: "oracle-crash", passed: 1, err: "the oracle returned no result for S40", starts: 1},
 		{subject: "right", oracle: "oracle-link", err: "it is a link, not a file", starts: 0},
-		{subject: "right", oracle: "oracle-pipe", err: "it is no regular file", starts: 0},
+		{subject: "right", oracle: "oracle-pipe", err: "not a regular file", starts: 0},
 		{subject: "right", oracle: "oracle-elsewhere", passed: 3, starts: 1},
-		{subject: "right", oracle: "right", err: "the oracle does not compute", starts: 0},
+		{subject: "right", oracle: "right", err: "the oracle does not support compute", starts: 0},
 	} {
 		t.Run(tt.subject+" "+tt.oracle, func(t *testing.T) {
 			t.Parallel()
@@ -262,7 +262,7 @@ func TestImplementationReference(t *testing.T) {
 	}
 	broken := &kernel{mistake: func(Task, []float64, int) error { return &FaultError{"crashed", "boom"} }}
 	_, err = Run(t.Context(), plan(sizes(Normal, 3)...), &kernel{}, ImplementationReference{Subject: broken, Dir: t.TempDir()}, quiet)
-	if err == nil || !strings.Contains(err.Error(), "fails itself for S3: boom") {
+	if err == nil || !strings.Contains(err.Error(), "the reference implementation itself fails for S3: boom") {
 		t.Errorf("%v", err)
 	}
 }

@@ -107,7 +107,7 @@ func (h *HarnessSubject) Run(ctx context.Context, t Task) ([]tensor.Tensor, erro
 	}
 	session, fresh, err := h.open(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("start the kernel's process: %w", err)
+		return nil, fmt.Errorf("cannot start the kernel's process: %w", err)
 	}
 	if key := t.Benchmark + paramsKey(t.Params); fresh || h.prepared != key {
 		h.prepared = ""
@@ -188,11 +188,11 @@ func (c *CommandReference) Compute(ctx context.Context, t Task, naive bool) (Exp
 	}
 	session, fresh, err := c.open(ctx)
 	if err != nil {
-		return Expected{}, fmt.Errorf("start the oracle: %w", err)
+		return Expected{}, fmt.Errorf("cannot start the oracle: %w", err)
 	}
 	if fresh && !session.Welcome.Has(harness.FeatureCompute) {
 		c.drop()
-		return Expected{}, fmt.Errorf("the oracle does not compute: it says %q and offers %v; does it end with serve() of pawl_oracle.py?", session.Welcome.SDK, session.Welcome.Features)
+		return Expected{}, fmt.Errorf("the oracle does not support compute: its SDK is %q with the features %v; check that it ends with serve() of pawl_oracle.py", session.Welcome.SDK, session.Welcome.Features)
 	}
 	out := c.file()
 	defer os.Remove(out)
@@ -204,7 +204,7 @@ func (c *CommandReference) Compute(ctx context.Context, t Task, naive bool) (Exp
 	}
 	list, err := c.load(out, t.Arguments, func(a tensor.Argument) int { return 8 + a.DType.Size() })
 	if err != nil {
-		return Expected{}, fmt.Errorf("the oracle's result for %s: %w", suite.ConfigName(t.Params), err)
+		return Expected{}, fmt.Errorf("cannot read the oracle's result for %s: %w", suite.ConfigName(t.Params), err)
 	}
 	return sort(list, computed.Naive), nil
 }
@@ -221,7 +221,7 @@ func (c *CommandReference) explain(ctx context.Context, t Task, err error) error
 	if ok && e.Kind == harness.Refused && (e.Code == "unsupported" || e.Code == "bad_params" || e.Code == "no_memory") {
 		return fmt.Errorf("%w by the oracle: %s", ErrUnsupported, clean(e.Detail))
 	}
-	return fmt.Errorf("the oracle has no answer for %s: %w", suite.ConfigName(t.Params), err)
+	return fmt.Errorf("the oracle returned no result for %s: %w", suite.ConfigName(t.Params), err)
 }
 
 // sort separates correct results from naive ones, which are named NAME.naive.
@@ -253,7 +253,7 @@ func (i ImplementationReference) Compute(ctx context.Context, t Task, _ bool) (E
 	defer t.Contents.Remove()
 	list, err := i.Subject.Run(ctx, t)
 	if fault, ok := errors.AsType[*FaultError](err); ok {
-		return Expected{}, fmt.Errorf("the implementation that is to say what is right fails itself for %s: %w", suite.ConfigName(t.Params), fault)
+		return Expected{}, fmt.Errorf("the reference implementation itself fails for %s: %w", suite.ConfigName(t.Params), fault)
 	}
 	return Expected{Want: list}, err
 }

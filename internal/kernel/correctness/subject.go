@@ -77,13 +77,13 @@ func (c *Contents) File() (string, error) {
 	c.once.Do(func() {
 		f, err := os.CreateTemp(c.dir, "in-*.safetensors")
 		if err != nil {
-			c.err = fmt.Errorf("write inputs: %w", err)
+			c.err = fmt.Errorf("cannot write the inputs: %w", err)
 			return
 		}
 		c.path = f.Name()
 		// The folder is private, but in a sandbox the reader may be another user.
 		if err := errors.Join(f.Chmod(0o644), tensor.Format(f, c.Tensors), f.Close()); err != nil {
-			c.err = fmt.Errorf("write inputs to %s: %w", c.path, err)
+			c.err = fmt.Errorf("cannot write the inputs to %s: %w", c.path, err)
 		}
 	})
 	return c.path, c.err
@@ -94,7 +94,7 @@ func (c *Contents) in(dir string) *Contents { return NewContents(c.Tensors, dir)
 
 // Remove deletes the file if it exists.
 func (c *Contents) Remove() {
-	c.once.Do(func() { c.err = errors.New("the inputs are gone") })
+	c.once.Do(func() { c.err = errors.New("the inputs were already removed") })
 	if c.path != "" {
 		_ = os.Remove(c.path)
 	}
@@ -112,7 +112,7 @@ func Folder() (string, error) {
 		dir, err = os.MkdirTemp("", "pawl-fuzz-*")
 	}
 	if err != nil {
-		return "", fmt.Errorf("make a folder for tensors: %w", err)
+		return "", fmt.Errorf("cannot create a folder for tensors: %w", err)
 	}
 	return filepath.Clean(dir), nil
 }

@@ -191,7 +191,7 @@ func (c *campaign) shrink(ctx context.Context, first Result) error {
 	defer cancel()
 	found.Again = fails(again, shrunk.Point)
 	if broken != nil && !errors.Is(broken, context.DeadlineExceeded) {
-		c.warn(fmt.Sprintf("a smaller failure was not looked for to the end: %v", broken))
+		c.warn(fmt.Sprintf("the search for a smaller failure is incomplete: %v", broken))
 	}
 	if c.Corpus != nil {
 		var err error

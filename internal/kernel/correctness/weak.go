@@ -36,7 +36,7 @@ func Weakness(want tensor.Tensor, d tensor.DType, other *tensor.Tensor, r Rules)
 	}
 	tensor.Encode(d, constant.Data, []float64{mean(want)})
 	if Compare(Sides{Want: want, Got: constant}, r).OK {
-		return "the right result is nearly constant: a kernel that writes one value everywhere would pass"
+		return "the correct result is nearly constant: a kernel that writes one value everywhere would pass"
 	}
 	return ""
 }

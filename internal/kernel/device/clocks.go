@@ -19,7 +19,7 @@ func (l *Lease) SetClocks(ctx context.Context, policy gpu.ClockPolicy, persisten
 	defer l.mu.Unlock()
 	name := l.dev.Identity().Name
 	if l.lock == nil {
-		return nil, fmt.Errorf("setting the clocks of %s: %w", name, errReleased)
+		return nil, fmt.Errorf("cannot set the clocks of %s: %w", name, errReleased)
 	}
 	free := policy.Mode == gpu.ClocksFree || policy.Mode == ""
 	dev, obstacle := l.controller()
@@ -31,7 +31,7 @@ func (l *Lease) SetClocks(ctx context.Context, policy gpu.ClockPolicy, persisten
 	}
 	before, err := l.dev.State(ctx)
 	if err != nil && before.At.IsZero() {
-		return nil, fmt.Errorf("setting the clocks of %s: %w", name, err)
+		return nil, fmt.Errorf("cannot set the clocks of %s: %w", name, err)
 	}
 	c := change{lease: l, dev: dev, before: before, start: l.undo, plan: l.undo}
 	persist := persistence && before.Persistence == "off"
@@ -70,7 +70,7 @@ func (l *Lease) controller() (Controller, *Notice) {
 	case l.foreignNote:
 		return nil, &Notice{
 			Code:    "clocks_denied",
-			Message: fmt.Sprintf("the clocks of %s are not touched: the settings of a process that died could not be undone yet", name),
+			Message: fmt.Sprintf("the clocks of %s are left unchanged: the changes of a process that died could not be undone yet", name),
 		}
 	default:
 		return dev, nil
@@ -97,7 +97,7 @@ func (c *change) note() error {
 		write = func() error { return c.lease.lock.writeUndo(c.plan) }
 	}
 	if err := write(); err != nil {
-		return fmt.Errorf("noting down what to undo on %s: %w", c.dev.Identity().Name, err)
+		return fmt.Errorf("cannot update the restore file of %s: %w", c.dev.Identity().Name, err)
 	}
 	c.lease.undo = c.plan
 	return nil
@@ -124,7 +124,7 @@ func (c *change) lock(ctx context.Context, policy gpu.ClockPolicy) error {
 	if c.before.Reasons&gpu.ClocksSetting != 0 {
 		c.notices = append(c.notices, Notice{
 			Code:    "clocks_were_set",
-			Message: fmt.Sprintf("the clocks of %s seem to have been locked before; no driver tells to what, so they will be free when this run ends", c.dev.Identity().Name),
+			Message: fmt.Sprintf("the clocks of %s seem to have been locked before; the driver does not report the value, so they will be free when this run ends", c.dev.Identity().Name),
 			Fix:     "to keep your own lock, measure with the clock policy free",
 		})
 	}
@@ -149,7 +149,7 @@ func (c *change) noticeFor(err error, what, result, option string, undone func()
 		c.notices = append(c.notices, Notice{
 			Code:    what + "_denied",
 			Message: fmt.Sprintf("no permission to set %s on %s; %s", what, c.dev.Identity().Name, result),
-			Fix:     fmt.Sprintf("run pawl as root, or have root set it before: sudo nvidia-smi -i %s %s", c.dev.Identity().LockName(), option),
+			Fix:     fmt.Sprintf("run pawl as root, or set it as root before the run: sudo nvidia-smi -i %s %s", c.dev.Identity().LockName(), option),
 		})
 		return nil
 	case errors.Is(err, errors.ErrUnsupported):

@@ -18,13 +18,13 @@ func Inspect(dev Device, opts LockOptions) (LockStatus, error) {
 	id := dev.Identity()
 	l, notices, err := openLock(id.LockName(), opts)
 	if err != nil {
-		return LockStatus{}, fmt.Errorf("looking at the lock of %s: %w", id.Name, err)
+		return LockStatus{}, fmt.Errorf("cannot inspect the lock of %s: %w", id.Name, err)
 	}
 	defer l.close()
 	s := LockStatus{Dir: l.dir.path, Notices: notices}
 	free, err := l.try()
 	if err != nil {
-		return s, fmt.Errorf("looking at the lock of %s: %w", id.Name, err)
+		return s, fmt.Errorf("cannot inspect the lock of %s: %w", id.Name, err)
 	}
 	if !free {
 		holder := readHolder(l.file)
@@ -37,7 +37,7 @@ func Inspect(dev Device, opts LockOptions) (LockStatus, error) {
 	case err != nil:
 		s.Notices = append(s.Notices, l.unreadable(id.Name, err))
 	case left != nil && left.any() && controlled && !left.stale(bootID()):
-		s.Leftover = fmt.Sprintf("%s died and left %s changed; to be undone: %s", left.By, id.Name, left)
+		s.Leftover = fmt.Sprintf("%s died and left %s changed; to restore: %s", left.By, id.Name, left)
 	}
 	return s, nil
 }

@@ -56,7 +56,7 @@ func TestInspectTellsWhatACrashLeft(t *testing.T) {
 	}
 	crash(l)
 	s := inspect(t, dev, dir)
-	for _, want := range []string{"(test)", "Fake GPU", "clocks freed, persistence mode off"} {
+	for _, want := range []string{"(test)", "Fake GPU", "free clocks, persistence mode off"} {
 		if !strings.Contains(s.Leftover, want) {
 			t.Errorf("leftover %q does not tell %q", s.Leftover, want)
 		}

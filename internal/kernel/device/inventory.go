@@ -47,14 +47,14 @@ type Inventory struct {
 // an error: Inventory says what is missing.
 func List(ctx context.Context, opts Options) (Inventory, error) {
 	if err := ctx.Err(); err != nil {
-		return Inventory{}, fmt.Errorf("listing the devices of this machine: %w", err)
+		return Inventory{}, fmt.Errorf("cannot list the devices of this machine: %w", err)
 	}
 	opts = opts.filled()
 	var inv Inventory
 	inv.visible, inv.visibleSet = opts.LookupEnv(visibleVar)
 	inv.addNVIDIA(ctx, opts)
 	if err := ctx.Err(); err != nil {
-		return Inventory{}, fmt.Errorf("listing the devices of this machine: %w", err)
+		return Inventory{}, fmt.Errorf("cannot list the devices of this machine: %w", err)
 	}
 	inv.Devices = append(inv.Devices, host.Open(opts.Root, opts.Now))
 	return inv, nil
@@ -120,7 +120,7 @@ func (inv *Inventory) add(reader string, devices []Device) {
 	inv.Reader = reader
 	inv.Devices = append(inv.Devices, devices...)
 	if len(devices) == 0 {
-		inv.NoNVIDIA = "the NVIDIA driver is loaded and shows no GPU that can be read: look at \"nvidia-smi\" and the kernel log"
+		inv.NoNVIDIA = "the NVIDIA driver is loaded but reports no readable GPU: check \"nvidia-smi\" and the kernel log"
 	}
 }
 

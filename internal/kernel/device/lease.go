@@ -85,16 +85,16 @@ func (l *Lease) undoLeftover(ctx context.Context) *Notice {
 		l.foreignNote = true // the note stays for a process with enough permission
 		return &Notice{
 			Code:    "restore_failed",
-			Message: fmt.Sprintf("%s died and left %s changed, which could not be undone: %v", left.By, l.dev.Identity().Name, err),
-			Fix:     fmt.Sprintf("run pawl once as a user who may, or: sudo nvidia-smi -i %s -rgc, then remove %s", l.self.Device, path),
+			Message: fmt.Sprintf("%s died and left %s changed; pawl cannot restore it: %v", left.By, l.dev.Identity().Name, err),
+			Fix:     fmt.Sprintf("run pawl once as a user with permission, or run sudo nvidia-smi -i %s -rgc, then remove %s", l.self.Device, path),
 		}
 	}
 	if err := l.lock.removeUndo(); err != nil {
-		return &Notice{Code: "restore_failed", Message: fmt.Sprintf("%s was brought back (%s), but the note %s stays: %v", l.dev.Identity().Name, left, path, err)}
+		return &Notice{Code: "restore_failed", Message: fmt.Sprintf("%s was restored (%s), but pawl cannot remove the restore file %s: %v", l.dev.Identity().Name, left, path, err)}
 	}
 	return &Notice{
 		Code:    "restored",
-		Message: fmt.Sprintf("%s died and left %s changed; it was brought back: %s", left.By, l.dev.Identity().Name, left),
+		Message: fmt.Sprintf("%s died and left %s changed; pawl restored it: %s", left.By, l.dev.Identity().Name, left),
 	}
 }
 
@@ -120,10 +120,10 @@ func (l *Lease) Release(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	if err := l.undo.apply(ctx, dev); err != nil {
-		return fmt.Errorf("bringing %s back to what it was: %w; the next pawl on it tries again", l.dev.Identity().Name, err)
+		return fmt.Errorf("cannot restore %s: %w; the next pawl run on it tries again", l.dev.Identity().Name, err)
 	}
 	if err := l.lock.removeUndo(); err != nil {
-		return fmt.Errorf("%s is as it was, but the note of what to undo stays: %w", l.dev.Identity().Name, err)
+		return fmt.Errorf("%s was restored, but pawl cannot remove its restore file: %w", l.dev.Identity().Name, err)
 	}
 	l.undo = l.self
 	return nil

@@ -93,11 +93,11 @@ func TestSetClocksDenied(t *testing.T) {
 	want := []Notice{
 		{
 			Code: "persistence_denied", Message: "no permission to set persistence on Fake GPU; persistence mode stays off",
-			Fix: "run pawl as root, or have root set it before: sudo nvidia-smi -i GPU-fake -pm 1",
+			Fix: "run pawl as root, or set it as root before the run: sudo nvidia-smi -i GPU-fake -pm 1",
 		},
 		{
 			Code: "clocks_denied", Message: "no permission to set clocks on Fake GPU; measuring with free clocks",
-			Fix: "run pawl as root, or have root set it before: sudo nvidia-smi -i GPU-fake -lgc 1500,1500",
+			Fix: "run pawl as root, or set it as root before the run: sudo nvidia-smi -i GPU-fake -lgc 1500,1500",
 		},
 	}
 	if diff := cmp.Diff(want, notices); diff != "" {
@@ -185,7 +185,7 @@ func TestAcquireUndoesWhatACrashLeft(t *testing.T) {
 		t.Errorf("locked %q, persistence %q, note %v", dev.locked, dev.state.Persistence, noteExists(t, dir))
 	}
 	if got := l.Notices(); len(got) != 1 || got[0].Code != "restored" ||
-		!strings.Contains(got[0].Message, "(test)") || !strings.Contains(got[0].Message, "clocks freed, persistence mode off") {
+		!strings.Contains(got[0].Message, "(test)") || !strings.Contains(got[0].Message, "free clocks, persistence mode off") {
 		t.Errorf("notices %v", got)
 	}
 	if err := l.Release(t.Context()); err != nil {

@@ -82,13 +82,13 @@ func openLock(name string, opts LockOptions) (*lock, []Notice, error) {
 		if i > 0 {
 			notices = append(notices, Notice{
 				Code:    "lock_folder",
-				Message: fmt.Sprintf("locks are kept in %s, because %s cannot be used; users who can use it are not kept apart from you", path, defaultLockDirs[0]),
+				Message: fmt.Sprintf("locks are stored in %s because %s is not usable; users who lock there may measure at the same time as you", path, defaultLockDirs[0]),
 				Fix:     fmt.Sprintf("sudo install -d -m 1777 %s", defaultLockDirs[0]),
 			})
 		}
 		return &lock{dir: dir, name: fileName(name), file: file}, notices, nil
 	}
-	return nil, nil, fmt.Errorf("%w; set %s to a folder you may write and all users of the device share", failed, LockDirVar)
+	return nil, nil, fmt.Errorf("%w; set %s to a folder that you can write to and that all users of the device share", failed, LockDirVar)
 }
 
 // openReplaced opens the lock file, and retries if the file is replaced meanwhile.
@@ -99,7 +99,7 @@ func openReplaced(dir *lockDir, name string) (*os.File, error) {
 			return f, err
 		}
 	}
-	return nil, fmt.Errorf("the lock file %s/%s does not stay the same", dir.path, name)
+	return nil, fmt.Errorf("the lock file %s/%s keeps being replaced", dir.path, name)
 }
 
 // wait polls until the lock is acquired. Blocking in the kernel instead could not be
@@ -128,7 +128,7 @@ func (l *lock) wait(ctx context.Context, device string, opts LockOptions) error 
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for %s, in use by %s: %w", device, holder, context.Cause(ctx))
+			return fmt.Errorf("stopped waiting for %s, in use by %s: %w", device, holder, context.Cause(ctx))
 		case <-time.After(min(lockPoll, opts.Wait-waited)):
 		}
 	}

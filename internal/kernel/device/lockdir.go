@@ -34,14 +34,14 @@ func openLockDir(path string) (*lockDir, error) {
 	case err == nil:
 		// Mkdir applies the umask of the process that creates the folder.
 		if err := os.Chmod(path, os.ModeSticky|0o777); err != nil {
-			return nil, fmt.Errorf("opening the lock folder %s to all users: %w", path, err)
+			return nil, fmt.Errorf("cannot make the lock folder %s writable for all users: %w", path, err)
 		}
 	case !errors.Is(err, fs.ErrExist):
-		return nil, fmt.Errorf("making the lock folder: %w", err)
+		return nil, fmt.Errorf("cannot create the lock folder: %w", err)
 	}
 	root, err := os.OpenRoot(path)
 	if err != nil {
-		return nil, fmt.Errorf("opening the lock folder: %w", err)
+		return nil, fmt.Errorf("cannot open the lock folder: %w", err)
 	}
 	// A symlink may point anywhere, and its owner may change it meanwhile.
 	named, err := os.Lstat(path)
@@ -123,7 +123,7 @@ func (d *lockDir) openOrCreate(name string) (*os.File, error) {
 		}
 		return f, nil
 	}
-	return nil, fmt.Errorf("the lock file %s/%s can be neither opened nor made; remove it", d.path, name)
+	return nil, fmt.Errorf("cannot open or create the lock file %s/%s; remove it", d.path, name)
 }
 
 // openAttempts bounds the retries for a file that appears and disappears: another user may
@@ -142,11 +142,11 @@ func (d *lockDir) check(f *os.File, name string) error {
 	}
 	switch {
 	case !named.Mode().IsRegular():
-		return errors.New("it is not a plain file")
+		return errors.New("it is not a regular file")
 	case !os.SameFile(open, named):
 		return errReplaced
 	case links(open) > 1:
-		return errors.New("it has a second name")
+		return errors.New("it has more than one hard link")
 	}
 	return nil
 }

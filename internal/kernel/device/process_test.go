@@ -346,7 +346,7 @@ func TestListInAProcessOfItsOwn(t *testing.T) {
 	}{
 		{"one GPU", stub.State(), `{"devices":2,"missing":"","reader":"nvml"}`},
 		{"no driver", devicetest.State{Init: devicetest.DriverNotLoaded}, "driver is not loaded"},
-		{"a driver without GPUs", devicetest.State{}, "shows no GPU"},
+		{"a driver without GPUs", devicetest.State{}, "reports no readable GPU"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -59,7 +59,7 @@ func (u restoreNote) apply(ctx context.Context, dev Controller) error {
 func (u restoreNote) String() string {
 	var done []string
 	if u.ResetClocks {
-		done = append(done, "clocks freed")
+		done = append(done, "free clocks")
 	}
 	if u.Persistence != "" {
 		done = append(done, "persistence mode "+u.Persistence)
@@ -155,7 +155,7 @@ func (l *lock) readUndo() (*restoreNote, error) {
 func (l *lock) unreadable(device string, err error) Notice {
 	return Notice{
 		Code:    "restore_unreadable",
-		Message: fmt.Sprintf("the note %s/%s of what to undo on %s was ignored: %v", l.dir.path, l.undoFile(), device, err),
+		Message: fmt.Sprintf("the restore file %s/%s of %s was ignored: %v", l.dir.path, l.undoFile(), device, err),
 		Fix:     "check the clocks with nvidia-smi and remove the file",
 	}
 }
@@ -169,12 +169,12 @@ func decodeUndo(b []byte) (*restoreNote, error) {
 		return nil, err
 	}
 	if u.Schema != schemaRestore {
-		return nil, fmt.Errorf("it is of schema %q, this pawl knows %q", u.Schema, schemaRestore)
+		return nil, fmt.Errorf("it has schema %q, but this pawl supports %q", u.Schema, schemaRestore)
 	}
 	switch u.Persistence {
 	case "", "on", "off":
 	default:
-		return nil, fmt.Errorf("it asks for persistence mode %q", u.Persistence)
+		return nil, fmt.Errorf("it has the unknown persistence mode %q", u.Persistence)
 	}
 	u.By = u.By.clean()
 	return &u, nil

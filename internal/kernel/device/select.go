@@ -37,11 +37,11 @@ func (inv Inventory) Select(kind gpu.Kind, selector string) (Device, error) {
 		return nil, inv.missing()
 	case gpu.CPU:
 		if selector != "" && selector != "0" {
-			return nil, fmt.Errorf("device %q: there is one host CPU, leave the selector out: %w", selector, ErrNoDevice)
+			return nil, fmt.Errorf("device %q: there is only one host CPU; leave the selector out: %w", selector, ErrNoDevice)
 		}
 		return inv.host()
 	default:
-		return nil, fmt.Errorf("device kind %q: pawl can read nvidia and cpu: %w", kind, ErrNoDevice)
+		return nil, fmt.Errorf("unknown device kind %q (known: nvidia, cpu): %w", kind, ErrNoDevice)
 	}
 }
 
@@ -121,9 +121,9 @@ func (inv Inventory) find(selector string) (Device, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return nil, fmt.Errorf("device %q is not here; there are %s: %w", selector, names(inv.gpus()), ErrNoDevice)
+		return nil, fmt.Errorf("unknown device %q (known: %s): %w", selector, names(inv.gpus()), ErrNoDevice)
 	default:
-		return nil, fmt.Errorf("device %q fits several, write more of the UUID: %s: %w", selector, names(found), ErrNoDevice)
+		return nil, fmt.Errorf("device %q is ambiguous, write more of the UUID (matches: %s): %w", selector, names(found), ErrNoDevice)
 	}
 }
 
@@ -154,7 +154,7 @@ func (inv Inventory) byIndex(selector string, card, slice int) (Device, error) {
 			return d, nil
 		}
 	}
-	return nil, fmt.Errorf("device %q is not here; there are %s: %w", selector, names(inv.gpus()), ErrNoDevice)
+	return nil, fmt.Errorf("unknown device %q (known: %s): %w", selector, names(inv.gpus()), ErrNoDevice)
 }
 
 // names lists devices in the form that a user can select.

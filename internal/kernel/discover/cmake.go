@@ -99,7 +99,7 @@ func (t *tree) guessCMake(f file) (recipe, bool) {
 		if lists, ok := t.get(path.Join(dir, "CMakeLists.txt")); ok {
 			r := t.cmake(dir, f.stem())
 			r.evidence = []Evidence{{lists.path, 0, "a CMake project"}}
-			r.doubts = []string{lists.path + " does not say what it builds from " + f.path + ": the target is taken to be " + f.stem()}
+			r.doubts = []string{lists.path + " does not show which target it builds from " + f.path + ": assuming the target " + f.stem()}
 			return r, true
 		}
 	}

@@ -14,7 +14,7 @@ func (t *tree) fromCompiler(f file, l language) recipe {
 	r := recipe{program: path.Join(f.dir(), f.stem())}
 	together := t.together(f, l)
 	if len(together) > maxTogether {
-		r.doubts = append(r.doubts, "there are too many sources beside "+f.path+" to compile them all: add those that it needs to build.command")
+		r.doubts = append(r.doubts, "there are too many sources next to "+f.path+" to compile them all: add the required ones to build.command")
 		together = together[:1]
 	}
 	compile := l.compile

@@ -37,13 +37,13 @@ func Compose(name string, s Finding, a *Answer) ([]byte, error) {
 	fmt.Fprintf(&b, "# yaml-language-server: $schema=%s\n", SchemaFile)
 	measures := "# Measures " + s.Source + "."
 	if s.Level == Kernel {
-		measures = "# " + s.Source + " measures an empty placeholder: put the call of your kernel at its TODO."
+		measures = "# " + s.Source + " measures an empty placeholder: call your kernel at its TODO."
 	}
-	fmt.Fprintf(&b, "%s\n# pawl validate checks this file, pawl schema suite lists all keys.\n", measures)
+	fmt.Fprintf(&b, "%s\n# pawl suite check checks this file; pawl suite schema suite lists all keys.\n", measures)
 	e := yaml.NewEncoder(&b)
 	e.SetIndent(2)
 	if err := e.Encode(doc); err != nil {
-		return nil, fmt.Errorf("write a suite for %s: %w", s.Source, err)
+		return nil, fmt.Errorf("cannot write a suite for %s: %w", s.Source, err)
 	}
 	return b.Bytes(), check(b.Bytes(), a)
 }
@@ -86,7 +86,7 @@ func putHarness(doc *yaml.Node, s Finding) {
 	put(doc, "harness", harness)
 	if s.SDK != "" && s.Level == Harness {
 		key := doc.Content[len(doc.Content)-2]
-		key.HeadComment = fmt.Sprintf("definition: [%s] # where no kernel is in it: changes are measured with the base's", s.Source)
+		key.HeadComment = fmt.Sprintf("definition: [%s] # if it contains no kernel: changes are then measured with the base's version", s.Source)
 	}
 }
 
@@ -101,9 +101,9 @@ func putMeasure(doc *yaml.Node, s Finding, a *Answer) {
 	}
 	value := text(string(timer))
 	value.LineComment = map[measure.Timer]string{
-		measure.TimerCPU:    "CPU time of one thread: neighbours on the machine do not count. With threads: wall",
+		measure.TimerCPU:    "CPU time of one thread: other processes do not count. With threads, use wall",
 		measure.TimerWall:   "",
-		measure.TimerDevice: "events on the device: launches by the host do not count",
+		measure.TimerDevice: "device events: launches by the host do not count",
 	}[timer]
 	m := &yaml.Node{Kind: yaml.MappingNode}
 	put(m, "timer", value)

@@ -10,7 +10,7 @@ func (s Survey) Explain() string {
 	var b strings.Builder
 	for _, x := range s.Sightings {
 		if x.Level == Kernel { // its source does not exist yet
-			fmt.Fprintf(&b, "%s, and nothing that measures them\n", x.What)
+			fmt.Fprintf(&b, "%s without a harness or benchmark\n", x.What)
 		} else {
 			fmt.Fprintf(&b, "%s: %s\n", x.Source, x.What)
 		}
@@ -30,13 +30,13 @@ func (s Survey) Explain() string {
 	}
 	const most = 10
 	for _, dir := range s.Suites[:min(len(s.Suites), most)] {
-		fmt.Fprintf(&b, "%s/pawl.yaml: a suite of its own (pawl -C %s)\n", dir, dir)
+		fmt.Fprintf(&b, "%s/pawl.yaml: a separate suite (pawl -C %s)\n", dir, dir)
 	}
 	if n := len(s.Suites) - most; n > 0 {
 		fmt.Fprintf(&b, "and %d more suites\n", n)
 	}
 	if s.Odd > 0 {
-		fmt.Fprintf(&b, "note: left out for their names, which a shell could misread: %d\n", s.Odd)
+		fmt.Fprintf(&b, "note: skipped because a shell could misread their names: %d\n", s.Odd)
 	}
 	if s.Cut != "" {
 		fmt.Fprintf(&b, "note: %s\n", s.Cut)

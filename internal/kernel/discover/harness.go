@@ -73,8 +73,8 @@ func (t *tree) readsAtRun(s *Finding, f file, l language) {
 	for _, other := range t.filesIn(f.dir()) {
 		if n := line(other.text, loadsCode); n > 0 && len(s.Build.Outputs) > 0 {
 			s.Build.Outputs = nil
-			s.Evidence = append(s.Evidence, Evidence{other.path, n, "loads code while it runs"})
-			s.Doubts = append(s.Doubts, "name everything that the harness loads in build.outputs, the program too: pawl then sees when a change leaves the code as it was")
+			s.Evidence = append(s.Evidence, Evidence{other.path, n, "loads code at run time"})
+			s.Doubts = append(s.Doubts, "list everything that the harness loads in build.outputs, including the program: pawl then detects when a change leaves the code unchanged")
 		}
 	}
 }

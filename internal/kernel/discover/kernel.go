@@ -75,7 +75,7 @@ func (t *tree) skeleton(k kernelKind, found []Evidence) Finding {
 		Level: Kernel, What: k.what, Source: source, Evidence: found,
 		Adds: []File{{source, content}},
 		Doubts: []string{
-			"pawl init writes " + source + ", which measures an empty placeholder until you put the call of your kernel at its TODO",
+			"pawl init writes " + source + ", which measures an empty placeholder until you call your kernel at its TODO",
 		},
 	}
 	if k.ext == ".py" {

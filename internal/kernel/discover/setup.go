@@ -43,14 +43,14 @@ type Result struct {
 // ExistsError reports that a file already exists.
 type ExistsError struct{ Path string }
 
-func (e *ExistsError) Error() string { return e.Path + " is there already" }
+func (e *ExistsError) Error() string { return e.Path + " already exists" }
 
 // Run writes the suite and the files it needs, builds, asks the harness for its cases and adds
 // them to the suite.
 func (s Setup) Run(ctx context.Context, x Finding) (res Result, err error) {
 	root, err := os.OpenRoot(s.Dir)
 	if err != nil {
-		return Result{}, fmt.Errorf("set up %s: %w", s.Dir, err)
+		return Result{}, fmt.Errorf("cannot set up %s: %w", s.Dir, err)
 	}
 	defer root.Close()
 	w := &writer{root: root}
@@ -64,7 +64,7 @@ func (s Setup) Run(ctx context.Context, x Finding) (res Result, err error) {
 	}
 	if res.Problem == nil && res.Answer != nil {
 		if data, err := Compose(s.Name, x, res.Answer); err != nil {
-			res.Problem = fmt.Errorf("the harness runs, but what it lists makes no suite: %w", err)
+			res.Problem = fmt.Errorf("the harness runs, but what it lists is not a valid suite: %w", err)
 		} else if err := w.replace(SuiteFile, data); err != nil {
 			return res, err
 		}
@@ -96,7 +96,7 @@ func (s Setup) writeFirst(w *writer, x Finding) error {
 		return err
 	}
 	if err := w.root.MkdirAll(path.Dir(SchemaFile), 0o755); err != nil {
-		return fmt.Errorf("write the schema: %w", err)
+		return fmt.Errorf("cannot write the schema: %w", err)
 	}
 	if err := w.replace(SchemaFile, suite.Schema()); err != nil {
 		return err

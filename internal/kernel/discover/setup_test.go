@@ -104,14 +104,14 @@ func TestSetupBringsTheSDK(t *testing.T) {
 	}
 	want := `# yaml-language-server: $schema=.pawl/suite.schema.json
 # Measures bench/harness.py.
-# pawl validate checks this file, pawl schema suite lists all keys.
+# pawl suite check checks this file; pawl suite schema suite lists all keys.
 version: 1
 name: s
-# definition: [bench/harness.py] # where no kernel is in it: changes are measured with the base's
+# definition: [bench/harness.py] # if it contains no kernel: changes are then measured with the base's version
 harness:
   command: python3 bench/harness.py
 measure:
-  timer: cpu # CPU time of one thread: neighbours on the machine do not count. With threads: wall
+  timer: cpu # CPU time of one thread: other processes do not count. With threads, use wall
 benchmarks:
   sort:
     matrix: {N: [10, 20]}

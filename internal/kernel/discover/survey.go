@@ -67,7 +67,7 @@ type Evidence struct {
 func Scan(fsys fs.FS) (Survey, error) {
 	t, err := walk(fsys)
 	if err != nil {
-		return Survey{}, fmt.Errorf("look for kernels: %w", err)
+		return Survey{}, fmt.Errorf("cannot search for kernels: %w", err)
 	}
 	s := Survey{Suites: t.suites, Files: len(t.files), Odd: t.odd, Cut: t.cut}
 	s.Sightings = merge(slices.Concat(t.harnesses(), t.tools()))
@@ -98,7 +98,7 @@ func merge(list []Finding) []Finding {
 }
 
 // ErrNothingFound reports that there is nothing to measure.
-var ErrNothingFound = errors.New("no kernel, harness or benchmark was recognised")
+var ErrNothingFound = errors.New("no kernel, harness or benchmark was recognized")
 
 // AmbiguousError reports that there are several equally good sightings.
 type AmbiguousError struct{ Sources []string }
@@ -119,7 +119,7 @@ func (s Survey) Choose(source string) (Finding, error) {
 	if source != "" {
 		i := slices.IndexFunc(s.Sightings, func(x Finding) bool { return x.has(source) })
 		if i < 0 {
-			return Finding{}, fmt.Errorf("nothing to measure was recognised in %s", source)
+			return Finding{}, fmt.Errorf("nothing to measure was recognized in %s", source)
 		}
 		return s.Sightings[i], nil
 	}

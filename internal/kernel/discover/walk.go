@@ -57,7 +57,7 @@ func walk(fsys fs.FS) (*tree, error) {
 			}
 			for _, e := range list {
 				if entries++; entries > maxEntries || read > maxRead {
-					t.cut = fmt.Sprintf("only the first %d files and folders were looked at", entries-1)
+					t.cut = fmt.Sprintf("only the first %d files and folders were searched", entries-1)
 					return t.sorted(), nil
 				}
 				name := path.Join(dir, e.Name())

@@ -36,7 +36,7 @@ func TestNamesThatAShellWouldUnderstandAreNotLookedAt(t *testing.T) {
 	if got := sources(t, s); !slices.Equal(got, []string{"harness.c"}) {
 		t.Errorf("looked at %q", got)
 	}
-	if !strings.Contains(s.Explain(), "note: left out for their names, which a shell could misread: 16\n") {
+	if !strings.Contains(s.Explain(), "note: skipped because a shell could misread their names: 16\n") {
 		t.Errorf("it is not said that names were left out:\n%s", s.Explain())
 	}
 }
@@ -87,7 +87,7 @@ func TestLookingIsBounded(t *testing.T) {
 	if got := sources(t, s); !slices.Equal(got, []string{"bench.c"}) {
 		t.Errorf("saw %q, want bench.c only: the other is not text", got)
 	}
-	if !strings.Contains(s.Explain(), "only the first 20000 files and folders were looked at") {
+	if !strings.Contains(s.Explain(), "only the first 20000 files and folders were searched") {
 		t.Errorf("it is not said that files were left out:\n%s", s.Explain())
 	}
 	many := fstest.MapFS{}
@@ -133,7 +133,7 @@ func TestChoose(t *testing.T) {
 		{"", "", "there are 2 things to measure: a.c, b.c"},
 		{"b.c", "b.c", ""},
 		{"y_test.go", "x_test.go", ""}, // two files of one thing
-		{"c.c", "", "nothing to measure was recognised in c.c"},
+		{"c.c", "", "nothing to measure was recognized in c.c"},
 	} {
 		got, err := s.Choose(tt.source)
 		if got.Source != tt.want || err == nil && tt.err != "" || err != nil && err.Error() != tt.err {

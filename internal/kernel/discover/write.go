@@ -83,11 +83,11 @@ func (w *writer) ignore(paths []string) error {
 	}
 	out, err := w.root.OpenFile(ignoreFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
-		return fmt.Errorf("add to %s: %w", ignoreFile, err)
+		return fmt.Errorf("cannot add to %s: %w", ignoreFile, err)
 	}
 	_, err = out.Write(add.Bytes())
 	if err := errors.Join(err, out.Close()); err != nil {
-		return fmt.Errorf("add to %s: %w", ignoreFile, err)
+		return fmt.Errorf("cannot add to %s: %w", ignoreFile, err)
 	}
 	w.note(ignoreFile)
 	return nil

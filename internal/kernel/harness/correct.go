@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/kernel/tensor"
 )
 
@@ -97,7 +98,7 @@ func (s *Session) Check(ctx context.Context, c Check) error {
 		return &Error{
 			Kind: Refused, Role: s.command.Role, Command: s.command.Line, Doing: doing, Code: "unsupported",
 			Detail: "it registers no arguments",
-			Hint:   "register them in setup: pawl_input and pawl_output of pawl.h, input and output of pawl_harness.py",
+			Hint:   "register them in setup, with pawl_input and pawl_output of pawl.h, or input and output of pawl_harness.py",
 		}
 	}
 	return nil
@@ -113,7 +114,7 @@ func (s *Session) Run(ctx context.Context, r Run) error {
 		return err
 	}
 	if reply.Iterations != r.Iterations {
-		return s.fail(BadCount, doing, fmt.Sprintf("it says that it ran %d times", reply.Iterations), "")
+		return s.fail(BadCount, doing, "it reports "+words.Plural(reply.Iterations, "run"), "")
 	}
 	return nil
 }
@@ -133,17 +134,17 @@ func (s *Session) checkKept(doing string, asked *Keep, m Measured) error {
 		asked = &Keep{}
 	}
 	if len(m.Kept) > asked.Count {
-		return s.fail(Garbage, doing, fmt.Sprintf("it was to keep %d samples and says %d", asked.Count, len(m.Kept)), "")
+		return s.fail(Garbage, doing, fmt.Sprintf("expected at most %s, got %d", words.Plural(asked.Count, "kept sample"), len(m.Kept)), "")
 	}
 	seen := map[int]bool{}
 	for n, k := range m.Kept {
 		if k.Sample < 0 || k.Sample >= len(m.Samples) || seen[k.Sample] {
-			return s.fail(Garbage, doing, fmt.Sprintf("it says that it kept sample %d, of %d", k.Sample, len(m.Samples)), "")
+			return s.fail(Garbage, doing, fmt.Sprintf("kept sample %d is out of range (%s, counted from 0) or listed twice", k.Sample, words.Plural(len(m.Samples), "sample")), "")
 		}
 		seen[k.Sample] = true
 		in, out := filepath.Join(asked.Dir, fmt.Sprintf("%d-in.safetensors", n)), filepath.Join(asked.Dir, fmt.Sprintf("%d-out.safetensors", n))
 		if filepath.Clean(k.Inputs) != in || filepath.Clean(k.Outputs) != out {
-			return s.fail(Garbage, doing, fmt.Sprintf("it was to keep a sample in %s and %s, and names other files", in, out), "")
+			return s.fail(Garbage, doing, fmt.Sprintf("expected a kept sample in %s and %s, got other files", in, out), "")
 		}
 	}
 	return nil

@@ -88,12 +88,12 @@ func TestCorrectnessMisbehaviour(t *testing.T) {
 	}{
 		{"no-arguments", checks, harness.Refused, "unsupported", "pawl_input"},
 		{"tampers", checks, harness.Refused, harness.CodeIntegrity, "changed its input q"},
-		{"few-runs", runs, harness.BadCount, "", "run spin 37 times: it says that it ran 36 times"},
+		{"few-runs", runs, harness.BadCount, "", "run spin 37 times: it reports 36 runs"},
 		{"no-oracle", computes, harness.Refused, "no_such_benchmark", "compute spin: no spin here"},
 		{"garbled", computes, harness.Garbage, "", "compute spin"},
-		{"keeps-too-many", keep, harness.Garbage, "", "to keep 1 samples and says 2"},
-		{"keeps-elsewhere", keep, harness.Garbage, "", "names other files"},
-		{"keeps-none-such", keep, harness.Garbage, "", "kept sample 5, of 5"},
+		{"keeps-too-many", keep, harness.Garbage, "", "expected at most 1 kept sample, got 2"},
+		{"keeps-elsewhere", keep, harness.Garbage, "", "/keep/0-in.safetensors and /keep/0-out.safetensors, got other files"},
+		{"keeps-none-such", keep, harness.Garbage, "", "kept sample 5 is out of range (5 samples, counted from 0) or listed twice"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.mode, func(t *testing.T) {

@@ -25,7 +25,7 @@ func (s *Session) CPU() (CPU, error) {
 	group := s.process.cmd.Process.Pid // shell.Command makes it the leader of its own group
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
-		return CPU{}, fmt.Errorf("read the CPU time of harness %q: %w", s.command.Line, err)
+		return CPU{}, fmt.Errorf("cannot read the CPU time of harness %q: %w", s.command.Line, err)
 	}
 	var total CPU
 	found := false
@@ -47,7 +47,7 @@ func (s *Session) CPU() (CPU, error) {
 		}
 	}
 	if !found {
-		return CPU{}, fmt.Errorf("read the CPU time of harness %q: none of its processes is there", s.command.Line)
+		return CPU{}, fmt.Errorf("cannot read the CPU time of harness %q: none of its processes was found", s.command.Line)
 	}
 	return total, nil
 }

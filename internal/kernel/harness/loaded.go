@@ -27,12 +27,12 @@ func (c Command) witness() (*loadRecorder, []string, error) {
 	}
 	dir, err := os.MkdirTemp("", "pawl-loaded-")
 	if err != nil {
-		return nil, nil, fmt.Errorf("make a folder for what a harness loads: %w", err)
+		return nil, nil, fmt.Errorf("cannot create a folder to record what a harness loads: %w", err)
 	}
 	w := &loadRecorder{dir}
 	if err := os.WriteFile(filepath.Join(dir, "sitecustomize.py"), sitecustomize, 0o600); err != nil {
 		w.remove()
-		return nil, nil, fmt.Errorf("make a folder for what a harness loads: %w", err)
+		return nil, nil, fmt.Errorf("cannot create a folder to record what a harness loads: %w", err)
 	}
 	path := os.Getenv("PYTHONPATH")
 	for _, e := range c.Env {
@@ -85,7 +85,7 @@ func (c Command) loaded(files ...string) *Error {
 		if err := c.Loaded(f); err != nil {
 			return &Error{
 				Kind: Foreign, Role: c.Role, Command: c.Line, Detail: printable(err.Error()),
-				Hint: "each side's own tree comes first on PYTHONPATH and LD_LIBRARY_PATH: look for an absolute path in sys.path, an editable install with a finder of its own, an rpath or LD_PRELOAD",
+				Hint: "each side's own tree comes first in PYTHONPATH and LD_LIBRARY_PATH: check for an absolute path in sys.path, an editable install with its own finder, an rpath or LD_PRELOAD",
 			}
 		}
 	}

@@ -130,7 +130,7 @@ type Sums []float64
 func (s *Sums) UnmarshalText(text []byte) error {
 	b, err := hex.DecodeString(string(text))
 	if err != nil || len(b)%8 != 0 {
-		return fmt.Errorf("sums are not whole numbers of 64 bits in hexadecimal")
+		return fmt.Errorf("sums must be 64-bit values in hexadecimal")
 	}
 	*s = make(Sums, len(b)/8)
 	for i := range *s {

@@ -54,7 +54,7 @@ func Output(ctx context.Context, c Command) ([]byte, error) {
 		}
 		return out.Bytes(), nil
 	case alive.rang(): // also during start
-		failure.Kind, failure.Detail, failure.Hint = Hung, hungDetail(c.Silence), "a plain command must print something now and then: if it needs longer, raise harness.timeout in the suite"
+		failure.Kind, failure.Detail, failure.Hint = Hung, hungDetail(c.Silence), "a plain command must print something at least this often: if it needs longer, raise harness.timeout in the suite"
 	case cmd.ProcessState == nil:
 		failure.Kind, failure.Detail, failure.Hint = NotStarted, err.Error(), "check harness.command and the folder "+c.Dir
 	case out.full:
@@ -73,7 +73,7 @@ func Output(ctx context.Context, c Command) ([]byte, error) {
 func RemoveStaleResult(dir, file string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return fmt.Errorf("remove the last result: %w", err)
+		return fmt.Errorf("cannot remove the previous result: %w", err)
 	}
 	defer root.Close()
 	info, err := root.Lstat(file)
@@ -86,7 +86,7 @@ func RemoveStaleResult(dir, file string) error {
 		err = root.Remove(file)
 	}
 	if err != nil {
-		return fmt.Errorf("remove the last result: %w", err)
+		return fmt.Errorf("cannot remove the previous result: %w", err)
 	}
 	return nil
 }

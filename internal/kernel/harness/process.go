@@ -81,11 +81,11 @@ func start(ctx context.Context, c Command, extra ...string) (p *process, err err
 	}()
 	requestsOut, requestsIn, err := os.Pipe()
 	if err != nil {
-		return nil, fmt.Errorf("pipe to harness: %w", err)
+		return nil, fmt.Errorf("cannot create a pipe to the harness: %w", err)
 	}
 	repliesOut, repliesIn, err := os.Pipe()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("pipe from harness: %w", err), requestsOut.Close(), requestsIn.Close())
+		return nil, errors.Join(fmt.Errorf("cannot create a pipe from the harness: %w", err), requestsOut.Close(), requestsIn.Close())
 	}
 	p = &process{tree: c.Tree, witness: witness, in: requestsIn, lines: make(chan []byte, 16), fault: make(chan error, 1), done: make(chan struct{}), tail: &tailWriter{next: c.Log}}
 	p.cmd = shell.Command(ctx, c.Line, c.Dir, slices.Concat(c.Env, env, extra))
@@ -129,7 +129,7 @@ func (c Command) unchanged() error {
 	if err := c.Unchanged(); err != nil {
 		return &Error{
 			Kind: Changed, Role: c.Role, Command: c.Line, Detail: printable(err.Error()),
-			Hint: "a build or a harness must write to its own folder only, and to its build outputs only while it is built",
+			Hint: "a build or a harness may write only to its own folder, and to its build outputs only while it is built",
 		}
 	}
 	return nil

@@ -3,6 +3,8 @@ package harness
 import (
 	"context"
 	"fmt"
+
+	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
 // FeatureProfile is the feature of a harness that can run a case where profilers find it.
@@ -45,10 +47,10 @@ func (s *Session) Profile(ctx context.Context, p Profile) ([]LaunchTimes, error)
 		return nil, err
 	}
 	if reply.Iterations != p.Iterations {
-		return nil, s.fail(BadCount, doing, fmt.Sprintf("it says that it ran %d times", reply.Iterations), "")
+		return nil, s.fail(BadCount, doing, "it reports "+words.Plural(reply.Iterations, "run"), "")
 	}
 	if len(reply.Launches) > maxLaunches {
-		return nil, s.fail(Garbage, doing, fmt.Sprintf("it tells of %d launches, more than %d", len(reply.Launches), maxLaunches), "")
+		return nil, s.fail(Garbage, doing, fmt.Sprintf("it reports %d launches, the limit is %d", len(reply.Launches), maxLaunches), "")
 	}
 	for i := range reply.Launches {
 		l := &reply.Launches[i]

@@ -44,7 +44,7 @@ func TestProfileMisbehaviour(t *testing.T) {
 		mode, want string
 		kind       harness.Kind
 	}{
-		{"few-profiled", "profile spin over 2 runs: it says that it ran 1 times", harness.BadCount},
+		{"few-profiled", "profile spin over 2 runs: it reports 1 run", harness.BadCount},
 		{"backward-launch", "launch 1 of 1 starts at 5 ns and ends at 3", harness.Garbage},
 		{"early-launch", "launch 1 of 1 has a time of -1 ns", harness.Garbage},
 		{"four-dimensions", "more than three dimensions", harness.Garbage},

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -58,8 +59,8 @@ func Start(ctx context.Context, c Command, hello Hello) (*Session, error) {
 	}
 	if s.Welcome.Protocol != Version {
 		s.Kill()
-		return nil, s.fail(BadVersion, "say hello", fmt.Sprintf("it answers with version %d, pawl speaks %d", s.Welcome.Protocol, Version),
-			fmt.Sprintf("update the SDK in the harness (it says %q)", s.Welcome.SDK))
+		return nil, s.fail(BadVersion, "say hello", fmt.Sprintf("it uses version %d, pawl uses version %d", s.Welcome.Protocol, Version),
+			fmt.Sprintf("update the SDK in the harness (it reports %q)", s.Welcome.SDK))
 	}
 	if len(s.Welcome.Timers) == 0 {
 		s.Welcome.Timers = []measure.Timer{measure.TimerWall} // every program has this one
@@ -75,11 +76,11 @@ func (s *Session) explainNoHello(err error) error {
 			e.Kind = BadVersion
 			e.Hint = "update the SDK in the harness, or pawl"
 		case e.Kind == Crashed && s.process.cmd.ProcessState.ExitCode() == 127:
-			e.Hint = "a program was not found: is it built, and on the search path?"
+			e.Hint = "a program was not found: is it built, and is it in PATH?"
 		case e.Hint == "" && e.Role == Oracle:
-			e.Hint = "does it end with serve() of pawl_oracle.py? pawl sdk oracle writes that file"
+			e.Hint = "does it end with serve() from pawl_oracle.py? `pawl sdk oracle` writes that file"
 		case e.Hint == "":
-			e.Hint = "does it call pawl_main() or pawl_harness.main()? A program that prints a benchmark format itself needs harness.format in the suite"
+			e.Hint = "does it call pawl_main() or pawl_harness.main()? If the program prints a benchmark format itself, set harness.format in the suite"
 		}
 	}
 	return err
@@ -111,7 +112,7 @@ func (s *Session) Prepare(ctx context.Context, p Prepare) (Prepared, error) {
 		return Prepared{}, err
 	}
 	if reply.Timer != p.Timer {
-		return Prepared{}, s.fail(Garbage, doing, fmt.Sprintf("it was to use the timer %q and answers with %.20q", p.Timer, reply.Timer), "")
+		return Prepared{}, s.fail(Garbage, doing, fmt.Sprintf("expected timer %q, got %.20q", p.Timer, reply.Timer), "")
 	}
 	if reply.Quantum < 0 || math.IsNaN(reply.Quantum) {
 		reply.Quantum = 0
@@ -148,9 +149,9 @@ func (s *Session) checkMeasured(doing string, asked Measure, m Measured) error {
 	n := len(m.Samples)
 	switch {
 	case m.Count != n:
-		return s.fail(BadCount, doing, fmt.Sprintf("it says %d samples and sent %d", m.Count, n), "")
+		return s.fail(BadCount, doing, fmt.Sprintf("it reports %s but sent %d", words.Plural(m.Count, "sample"), n), "")
 	case n < asked.Samples || n == 0:
-		return s.fail(BadCount, doing, fmt.Sprintf("it was to take %d samples and sent %d", asked.Samples, n), "")
+		return s.fail(BadCount, doing, fmt.Sprintf("expected %s, got %d", words.Plural(asked.Samples, "sample"), n), "")
 	}
 	for _, beside := range []struct {
 		name string
@@ -161,8 +162,8 @@ func (s *Session) checkMeasured(doing string, asked Measure, m Measured) error {
 		}
 	}
 	if i := slices.IndexFunc(m.Samples, func(v float64) bool { return !(v > 0) || math.IsInf(v, 0) }); i >= 0 {
-		return s.fail(BadSample, doing, fmt.Sprintf("sample %d of %d is %v ns; a time is a finite number above zero", i+1, n, m.Samples[i]),
-			"a run that is shorter than the timer's step must be batched")
+		return s.fail(BadSample, doing, fmt.Sprintf("sample %d of %d is %v ns; a time must be finite and above zero", i+1, n, m.Samples[i]),
+			"runs that are shorter than the resolution of the timer must be batched")
 	}
 	return nil
 }
@@ -181,7 +182,7 @@ func (s *Session) Bye(ctx context.Context) error {
 	select {
 	case <-s.process.done:
 	case <-time.After(s.command.Grace):
-		return s.fail(Hung, "exit after bye", fmt.Sprintf("it is still running after %v", s.command.Grace), "release everything and return from main")
+		return s.fail(Hung, "exit after bye", fmt.Sprintf("it is still running after %v", s.command.Grace), "release all resources and return from main")
 	}
 	if code := s.process.cmd.ProcessState.ExitCode(); code != 0 {
 		return s.fail(Crashed, "exit after bye", s.process.status(), "")
@@ -200,7 +201,7 @@ func (s *Session) ask(ctx context.Context, op, doing string, request, reply any)
 	s.lastID++
 	body, err := json.Marshal(request)
 	if err != nil {
-		return fmt.Errorf("write a %s request: %w", op, err)
+		return fmt.Errorf("cannot encode a %s request: %w", op, err)
 	}
 	line := fmt.Appendf(nil, `{"id":%d,"op":%q`, s.lastID, op)
 	if len(body) > 2 {
@@ -262,11 +263,11 @@ func (s *Session) handleMessage(line []byte, op, doing string, reply any, parts 
 		} `json:"error"`
 	}
 	if err := json.Unmarshal(line, &head); err != nil || line[0] != '{' {
-		return true, s.fail(Garbage, doing, excerpt(line), "PAWL_OUT carries replies only: print to stdout or stderr")
+		return true, s.fail(Garbage, doing, excerpt(line), "PAWL_OUT is for replies only: print to stdout or stderr instead")
 	}
 	isPart := op == opMeasure && head.Op == opSamples
 	if head.ID != s.lastID || (head.Op != op && !isPart) {
-		return true, s.fail(OutOfOrder, doing, fmt.Sprintf("asked for id %d op %q, it answers id %d op %.20q", s.lastID, op, head.ID, head.Op), "")
+		return true, s.fail(OutOfOrder, doing, fmt.Sprintf("expected id %d op %q, got id %d op %.20q", s.lastID, op, head.ID, head.Op), "")
 	}
 	if head.Error != nil {
 		return true, &Error{
@@ -312,7 +313,7 @@ func (s *Session) pipeClosed(ctx context.Context, doing string) error {
 	case <-s.process.done:
 	case <-time.After(exitGrace):
 		s.Kill()
-		return s.fail(Garbage, doing, "it closed its end of the pipe and went on running", "")
+		return s.fail(Garbage, doing, "it closed its end of the pipe but kept running", "")
 	}
 	return s.fail(Crashed, doing, s.process.status(), "")
 }

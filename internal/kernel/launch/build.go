@@ -26,7 +26,7 @@ import (
 var sources embed.FS
 
 // ErrNoCompiler is the error that Build returns on a machine without a C compiler.
-var ErrNoCompiler = errors.New("no C compiler: looked for cc, gcc and clang; install one, for example with apt-get install gcc")
+var ErrNoCompiler = errors.New("no C compiler found (cc, gcc or clang): install one, for example with apt-get install gcc")
 
 // defines selects the part of the launcher for each kind.
 var defines = map[string]string{CUDA: "-DLAUNCH_CUDA", OpenCL: "-DLAUNCH_OPENCL", Host: "-DLAUNCH_HOST"}
@@ -41,7 +41,7 @@ const compileLimit = 2 * time.Minute
 func Build(ctx context.Context, kind string, arguments [][]tensor.Argument, cacheDir string) (string, error) {
 	path, err := build(ctx, kind, arguments, cacheDir)
 	if err != nil {
-		return "", fmt.Errorf("build pawl's launcher for %s: %w", kind, err)
+		return "", fmt.Errorf("cannot build pawl's launcher for %s: %w", kind, err)
 	}
 	return path, nil
 }
@@ -49,7 +49,7 @@ func Build(ctx context.Context, kind string, arguments [][]tensor.Argument, cach
 func build(ctx context.Context, kind string, arguments [][]tensor.Argument, cacheDir string) (string, error) {
 	define, ok := defines[kind]
 	if !ok {
-		return "", fmt.Errorf("there is no such kind; there are %s", strings.Join(slices.Sorted(maps.Keys(defines)), ", "))
+		return "", fmt.Errorf("unknown kind (known: %s)", strings.Join(slices.Sorted(maps.Keys(defines)), ", "))
 	}
 	files, err := sourceFiles(kind, arguments)
 	if err != nil {

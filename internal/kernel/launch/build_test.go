@@ -90,7 +90,7 @@ func TestBuildsOnce(t *testing.T) {
 }
 
 func TestBuildSaysWhatIsMissing(t *testing.T) {
-	if _, err := launch.Build(t.Context(), "metal", nil, t.TempDir()); err == nil || !strings.Contains(err.Error(), "there are cuda, host, opencl") {
+	if _, err := launch.Build(t.Context(), "metal", nil, t.TempDir()); err == nil || !strings.Contains(err.Error(), "unknown kind (known: cuda, host, opencl)") {
 		t.Errorf("got %v", err)
 	}
 	half := []tensor.Argument{value("h", tensor.F16, 1)}

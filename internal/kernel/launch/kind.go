@@ -26,7 +26,7 @@ func Kind(file string) (string, error) {
 	case ".so":
 		return Host, nil
 	default:
-		return "", fmt.Errorf("launch %s: cannot tell how from the extension %q; use .cubin, .ptx or .fatbin (CUDA), .cl or .spv (OpenCL), or .so (host)", file, ext)
+		return "", fmt.Errorf("cannot launch %s: unknown extension %q; use .cubin, .ptx or .fatbin (CUDA), .cl or .spv (OpenCL), or .so (host)", file, ext)
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A base is asked the question of its change, and answers with its own recipe and defaults.
+// A base measures what its change asks for, with its own recipe and defaults.
 func TestAnsweredBy(t *testing.T) {
 	s := parse(t, tunedSuite)
 	was := parse(t, strings.NewReplacer("[64, 128, 256]", "{values: [64, 128, 256], default: 128}", "default: 2", "default: 4", "fast: [false", "quick: [false").Replace(tunedSuite))

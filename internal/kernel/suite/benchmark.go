@@ -35,7 +35,7 @@ func (r *resolver) benchmarks() {
 // built and started before any config exists to fill them in.
 func (r *resolver) refuseTemplates(templates []template, who string) {
 	for _, t := range templates {
-		r.addAt(t.at.inside(t.char), "give it a matrix", "${%s} has no value: %s from the harness", t.param, who)
+		r.addAt(t.at.inside(t.char), "define a matrix", "${%s} has no value: %s from the harness", t.param, who)
 	}
 }
 
@@ -181,7 +181,7 @@ func (r *resolver) cases(p *plan, config Config) bool {
 	for _, cache := range s.Cache {
 		for i, side := range p.sides {
 			if len(r.suite.cases) == maxCases {
-				r.add(p.at, "narrow a matrix", "the suite has more than %d cases", maxCases)
+				r.add(p.at, "use a smaller matrix", "the suite has more than %d cases", maxCases)
 				return false
 			}
 			gate := s.gate && side.name == Candidate
@@ -194,7 +194,7 @@ func (r *resolver) cases(p *plan, config Config) bool {
 				r.tryMetrics(c)
 			}
 			if !side.assign(len(r.suite.cases), complete) {
-				r.add(p.at, "narrow the parameters that stand in commands", "implementation %q has more than %d variants", side.name, maxVariants)
+				r.add(p.at, "use fewer values for the parameters in commands", "implementation %q has more than %d variants", side.name, maxVariants)
 				return false
 			}
 			r.suite.cases = append(r.suite.cases, c)
@@ -210,7 +210,7 @@ func (r *resolver) work(x formula, variables map[string]any, config Config) floa
 	}
 	v, err := x.Number(variables)
 	if err == nil && v <= 0 {
-		err = fmt.Errorf("%v is not a number above 0", v)
+		err = fmt.Errorf("expected a number above 0, got %v", v)
 	}
 	if err != nil {
 		r.failed(x, config.Name, err)

@@ -99,23 +99,23 @@ func (r *resolver) checkBuild(b buildDoc, at *node) {
 	written := b.written()
 	for _, key := range []string{"command", "sources", "target", "flags", "link", "arch", "folder"} {
 		if n := written[key]; n != nil && !slices.Contains(recipeKeys[b.Recipe], key) {
-			r.add(n, b.hint(key), "recipe %s does not read %q", b.Recipe, key)
+			r.add(n, b.hint(key), "recipe %s does not use %q", b.Recipe, key)
 		}
 	}
 	for _, key := range recipeNeeds[b.Recipe] {
 		if written[key] == nil {
-			r.add(at, "", "recipe %s needs %q", b.Recipe, key)
+			r.add(at, "", "recipe %s requires %q", b.Recipe, key)
 		}
 	}
 	if t := b.Target; b.Recipe == "torch" && t.at != nil && !strings.HasSuffix(t.string, ".so") {
-		r.add(t.at, "write "+strconv.Quote(t.string+".so"), "target: recipe torch makes a library, whose name ends in .so")
+		r.add(t.at, "write "+strconv.Quote(t.string+".so"), "target: recipe torch builds a library, its name must end in .so")
 	}
 }
 
 // hint names the recipes that read a key.
 func (b buildDoc) hint(key string) string {
 	if key == "command" {
-		return "write recipe: command, or leave the command out"
+		return "set recipe: command, or remove the command"
 	}
 	var names []string
 	for _, name := range b.Recipe.words() {
@@ -123,7 +123,7 @@ func (b buildDoc) hint(key string) string {
 			names = append(names, name)
 		}
 	}
-	return "it is for recipe " + strings.Join(names, ", ")
+	return "only for recipe " + strings.Join(names, ", ")
 }
 
 // over overlays a reference's build on the candidate's. If the recipes differ, it inherits
@@ -190,7 +190,7 @@ func (a *archName) read(d *decoder, n *node, f field) {
 		if n.isNumber() {
 			hint = "write sm_" + strings.ReplaceAll(n.text, ".", "")
 		}
-		d.add(n, hint, "%s: want auto or an architecture such as sm_89, found %s", f.key, n.describe())
+		d.add(n, hint, "%s: expected auto or an architecture such as sm_89, got %s", f.key, n.describe())
 		return
 	}
 	*a = archName{n.text, n}
@@ -224,7 +224,7 @@ func (s *size) read(d *decoder, n *node, f field) {
 	x, err := strconv.ParseFloat(number, 64)
 	bytes := x * unit[strings.TrimSpace(n.text[len(number):])]
 	if err != nil || bytes < 1e6 || bytes > 1e15 {
-		d.add(n, "", "%s: want 1MB to 1000000GB, found %s", f.key, n.text)
+		d.add(n, "", "%s: expected 1MB to 1000000GB, got %s", f.key, n.text)
 		return
 	}
 	*s = size{int64(bytes), n}
@@ -253,8 +253,8 @@ func (r *resolver) checkOutputs() {
 			name, at := s.Build.collision(v.Build, owner)
 			if at != nil && len(places) > 0 {
 				p := places[0].param
-				r.add(at, fmt.Sprintf("give each a file of its own, such as %s", withPlaceholder(name, p)),
-					"%q is made by a build for each ${%s}, and the last one would be measured for all", shorten(name), p)
+				r.add(at, fmt.Sprintf("give each build its own file, such as %s", withPlaceholder(name, p)),
+					"%q is written by a separate build for each ${%s}, so only the last build would be measured", shorten(name), p)
 				break
 			}
 		}

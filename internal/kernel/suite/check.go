@@ -68,11 +68,11 @@ func (r *resolver) check(e *entry[benchmarkDoc], b *Benchmark, params []string) 
 	}
 	switch known := append([]string{Candidate}, r.doc.Implementations.names()...); {
 	case sources != 1:
-		r.add(at, "write one of oracle, implementation and expression", "check: %d ways to tell what is right", sources)
+		r.add(at, "set exactly one of oracle, implementation and expression", "check: expected one source of correct results, got %d", sources)
 	case len(e.value.Arguments) == 0:
-		r.add(at, "write what the kernel is given under arguments", "benchmark %q has check and no arguments", e.name)
+		r.add(at, "describe the kernel's arguments under arguments", "benchmark %q has check but no arguments", e.name)
 	case c.Implementation == Candidate || c.Implementation != "" && r.suite.side(c.Implementation) == nil:
-		r.add(d.Implementation.at, didYouMean(c.Implementation, known[1:]), "implementation %q cannot say what is right", c.Implementation)
+		r.add(d.Implementation.at, didYouMean(c.Implementation, known[1:]), "implementation %q cannot be the source of correct results", c.Implementation)
 	}
 	c.Expression = r.checkExpression(e, params)
 	c.Fuzz = r.checkFuzz(e, b, params)
@@ -95,7 +95,7 @@ func (r *resolver) checkExpression(e *entry[benchmarkDoc], params []string) []Fo
 		}
 		if role == tensor.In || role == tensor.InOut {
 			if slices.Contains(params, a.name) {
-				r.add(a.at, "give one of them another name", "%q is an input and a parameter, in an expression it could be either", a.name)
+				r.add(a.at, "rename one of them", "%q is both an input and a parameter, which is ambiguous in an expression", a.name)
 			}
 			known = append(known, a.name)
 			for _, f := range expr.Aggregates() {
@@ -106,7 +106,7 @@ func (r *resolver) checkExpression(e *entry[benchmarkDoc], params []string) []Fo
 	var list []Formula
 	for _, x := range written {
 		if !slices.Contains(outputs, x.name) {
-			r.add(x.at, didYouMean(x.name, outputs), "expression: %q is no output", x.name)
+			r.add(x.at, didYouMean(x.name, outputs), "expression: %q is not an output", x.name)
 			continue
 		}
 		r.checkVariables(x.value.formula, known)
@@ -184,7 +184,7 @@ func (r *resolver) fuzzedParams(e *entry[benchmarkDoc], key string, list named[p
 			continue
 		}
 		if slices.ContainsFunc(r.suite.sides[0].templates, func(t template) bool { return t.param == p.name }) {
-			r.add(p.at, "list its values in the fuzz matrix", "%s: %q stands in a command, every value of it needs a build", key, p.name)
+			r.add(p.at, "list its values in the fuzz matrix", "%s: %q is used in a command, so every value needs its own build", key, p.name)
 		}
 		for _, v := range valuesOf(configs, p.name) {
 			if x, ok := v.value.(float64); !ok || x != math.Trunc(x) {

@@ -170,7 +170,7 @@ func (p *problems) expression(x formula, err error) {
 		}
 	}
 	if x.listed != "" {
-		p.addAt(at, hint, "benchmark %q, as the harness lists it: %s: %s", x.listed, x.key, msg)
+		p.addAt(at, hint, "benchmark %q, as listed by the harness: %s: %s", x.listed, x.key, msg)
 		return
 	}
 	p.addAt(at, hint, "%s: %s", x.key, msg)

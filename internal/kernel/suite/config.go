@@ -124,7 +124,7 @@ func (p Params) MarshalJSON() ([]byte, error) {
 func (p *Params) UnmarshalJSON(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return errors.New("parameters: want an object such as {\"N\": 512}")
+		return errors.New("parameters: expected an object such as {\"N\": 512}")
 	}
 	params := Params{}
 	for d.More() {
@@ -140,10 +140,10 @@ func (p *Params) UnmarshalJSON(data []byte) error {
 		switch v.(type) {
 		case float64, string, bool:
 		default:
-			return fmt.Errorf("parameter %q: want a number, text, true or false", name)
+			return fmt.Errorf("parameter %q: expected a number, text, true or false", name)
 		}
 		if _, twice := params.Get(name); twice || len(params) == maxParams {
-			return fmt.Errorf("parameter %q: appears twice, or there are more than %d", name, maxParams)
+			return fmt.Errorf("parameter %q appears twice, or there are more than %d parameters", name, maxParams)
 		}
 		params = append(params, Param{name, v})
 	}

@@ -84,7 +84,7 @@ func decodeFile(root *node, p *problems) *fileDoc {
 	doc := &fileDoc{}
 	d := &decoder{p}
 	if root.isNull() {
-		d.add(root, `begin with "version: 1"`, "the file is empty")
+		d.add(root, `start with "version: 1"`, "the file is empty")
 		return doc
 	}
 	d.decode(root, reflect.ValueOf(doc).Elem(), field{key: "suite"})
@@ -129,7 +129,7 @@ func (d *decoder) decode(n *node, v reflect.Value, f field) {
 
 // want reports a value of the wrong kind.
 func (d *decoder) want(n *node, f field, kind string) {
-	d.add(n, "", "%s: want %s, found %s", f.key, kind, n.describe())
+	d.add(n, "", "%s: expected %s, got %s", f.key, kind, n.describe())
 }
 
 func (d *decoder) number(n *node, f field, kind string, ok bool) bool {
@@ -138,7 +138,7 @@ func (d *decoder) number(n *node, f field, kind string, ok bool) bool {
 		d.want(n, f, kind)
 		return false
 	case f.min != nil && n.num < *f.min, f.max != nil && n.num > *f.max:
-		d.add(n, "", "%s is %s, want %s", f.key, shorten(n.text), f.bounds())
+		d.add(n, "", "%s is %s, must be %s", f.key, shorten(n.text), f.bounds())
 		return false
 	}
 	return true
@@ -166,7 +166,7 @@ func (d *decoder) word(n *node, v reflect.Value, words []string, f field) {
 	if len(words) <= 5 { // a short list is printed in full: the right word may look quite different
 		hint = "known: " + strings.Join(words, ", ")
 	}
-	d.add(n, hint, "%s cannot be %q", f.key, shorten(n.text))
+	d.add(n, hint, "%s: unknown value %q", f.key, shorten(n.text))
 }
 
 // mapping fills a struct. A missing value counts as an empty mapping, so that a section may
@@ -209,7 +209,7 @@ func (d *decoder) list(n *node, v reflect.Value, f field) {
 		if n.kind == scalarNode && !n.isNull() {
 			hint = fmt.Sprintf("write [%s]", shorten(n.text))
 		}
-		d.add(n, hint, "%s: want a list, found %s", f.key, n.describe())
+		d.add(n, hint, "%s: expected a list, got %s", f.key, n.describe())
 		return
 	}
 	d.size(n, f)

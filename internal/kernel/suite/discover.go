@@ -29,7 +29,7 @@ func (s *Suite) Fill(listed []Listed) (*Suite, error) {
 	seen := map[string]bool{}
 	for _, l := range listed {
 		if problem, hint := benchmarkRule.check(l.Name); problem != "" {
-			p.add(at, hint, "the harness lists a benchmark: %s", problem)
+			p.add(at, hint, "the harness lists a benchmark with an invalid name: %s", problem)
 		}
 		if seen[l.Name] {
 			p.add(at, "", "the harness lists benchmark %q twice", shorten(l.Name))
@@ -40,7 +40,7 @@ func (s *Suite) Fill(listed []Listed) (*Suite, error) {
 		p.add(at, "", "the harness lists %d benchmarks, the limit is %d", len(listed), maxCases)
 	}
 	if s.Discover && len(listed) == 0 {
-		p.add(at, "name benchmarks in the suite", "the harness lists no benchmarks")
+		p.add(at, "list benchmarks in the suite", "the harness lists no benchmarks")
 	}
 	if err := p.err(); err != nil {
 		return nil, err
@@ -54,11 +54,11 @@ func (r *resolver) declareListed(e *entry[benchmarkDoc], name string) {
 		return
 	}
 	if problem, hint := implementationRule.check(name); problem != "" {
-		r.add(e.at, hint, "benchmark %q, as the harness lists it: %s", e.name, problem)
+		r.add(e.at, hint, "benchmark %q, as listed by the harness: %s", e.name, problem)
 		return
 	}
 	if len(r.suite.sides) > maxSides {
-		r.add(e.at, "name them in the suite", "the harness lists more than %d implementations", maxSides)
+		r.add(e.at, "list them in the suite", "the harness lists more than %d implementations", maxSides)
 		return
 	}
 	s := newSide(name, r.suite.sides[0].variantDoc)
@@ -96,7 +96,7 @@ func (r *resolver) listedConfigs(e *entry[benchmarkDoc]) []Config {
 		case c.Name == "":
 			configs[i].Name = ConfigName(configs[i].Params)
 		case problem != "":
-			r.add(e.at, hint, "benchmark %q, as the harness lists it, has a config with the name %q", e.name, shorten(c.Name))
+			r.add(e.at, hint, "benchmark %q, as listed by the harness, has a config with the invalid name %q", e.name, shorten(c.Name))
 		}
 	}
 	r.checkAllVariables(e.value, order)
@@ -115,10 +115,10 @@ func (r *resolver) order(e *entry[benchmarkDoc], configs []Config) []string {
 				continue
 			}
 			if problem, hint := paramRule.check(p.Name); problem != "" {
-				r.add(e.at, hint, "benchmark %q, as the harness lists it: %s", e.name, problem)
+				r.add(e.at, hint, "benchmark %q, as listed by the harness: %s", e.name, problem)
 			}
 			if order = append(order, p.Name); len(order) > maxParams {
-				r.add(e.at, "", "benchmark %q, as the harness lists it, has more than %d parameters", e.name, maxParams)
+				r.add(e.at, "", "benchmark %q, as listed by the harness, has more than %d parameters", e.name, maxParams)
 				return order
 			}
 		}
@@ -135,7 +135,7 @@ func (r *resolver) inOrder(e *entry[benchmarkDoc], params Params, order []string
 		}
 		plain, ok := plainValue(v)
 		if !ok {
-			r.add(e.at, "", "benchmark %q, as the harness lists it: parameter %q is neither a finite number nor short text nor true or false", e.name, name)
+			r.add(e.at, "", "benchmark %q, as listed by the harness: parameter %q must be a finite number, short text, true or false", e.name, name)
 		}
 		out = append(out, Param{name, plain})
 	}

@@ -111,18 +111,18 @@ func TestFillNamedConfigs(t *testing.T) {
 func TestFillErrors(t *testing.T) {
 	const one = "version: 1\nharness: {command: ./h}\nbenchmarks:\n  matmul:\n    exclude: [{K: 3}]\n"
 	for _, tt := range []struct{ suite, listed, want string }{
-		{"version: 1\nharness: {command: ./h}\n", `[]`, `pawl.yaml:2:10: the harness lists no benchmarks (name benchmarks in the suite)`},
+		{"version: 1\nharness: {command: ./h}\n", `[]`, `pawl.yaml:2:10: the harness lists no benchmarks (list benchmarks in the suite)`},
 		{"version: 1\nharness: {command: ./h}\n", `[{"name": "a"}, {"name": "a"}]`, `pawl.yaml:2:10: the harness lists benchmark "a" twice`},
-		{"version: 1\nharness: {command: ./h}\n", `[{"name": ""}]`, `pawl.yaml:2:10: the harness lists a benchmark: "" cannot be the name of a benchmark (printable characters, at most 200, no space at either end)`},
-		{"version: 1\nharness: {command: ./h}\n", `[{"name": "a", "flops": "2*", "bytes": "M", "configs": [{"N": 1}]}]`, `pawl.yaml:2:10: benchmark "a", as the harness lists it: bytes of config N1: unknown variable "M"`},
-		{"version: 1\nharness: {command: ./h}\n", `[{"name": "a", "implementations": ["base"]}]`, `pawl.yaml:2:10: benchmark "a", as the harness lists it: "base" cannot be the name of an implementation (it is always measured, with the build and harness of the suite)`},
+		{"version: 1\nharness: {command: ./h}\n", `[{"name": ""}]`, `pawl.yaml:2:10: the harness lists a benchmark with an invalid name: "" cannot be the name of a benchmark (printable characters, at most 200, no space at either end)`},
+		{"version: 1\nharness: {command: ./h}\n", `[{"name": "a", "flops": "2*", "bytes": "M", "configs": [{"N": 1}]}]`, `pawl.yaml:2:10: benchmark "a", as listed by the harness: bytes of config N1: unknown variable "M"`},
+		{"version: 1\nharness: {command: ./h}\n", `[{"name": "a", "implementations": ["base"]}]`, `pawl.yaml:2:10: benchmark "a", as listed by the harness: "base" cannot be the name of an implementation (it is always measured, with the build and harness of the suite)`},
 		{"version: 1\nharness: {command: ./h}\n", `[{"name": "a", "configs": [{"N": 1}, {"N": 1}]}]`, `pawl.yaml:2:10: config N1 of benchmark "a" appears twice`},
-		{"version: 1\nharness: {command: ./h}\n", `[{"name": "a", "configs": [{"time": 1}]}]`, `pawl.yaml:2:10: benchmark "a", as the harness lists it: "time" cannot be the name of a parameter (it means something else in expressions)`},
-		{"version: 1\nharness: {command: ./h}\n", `[{"name": "a", "configs": [{"s": "a\u0007"}]}]`, `pawl.yaml:2:10: benchmark "a", as the harness lists it: parameter "s" is neither a finite number nor short text nor true or false`},
+		{"version: 1\nharness: {command: ./h}\n", `[{"name": "a", "configs": [{"time": 1}]}]`, `pawl.yaml:2:10: benchmark "a", as listed by the harness: "time" cannot be the name of a parameter (it means something else in expressions)`},
+		{"version: 1\nharness: {command: ./h}\n", `[{"name": "a", "configs": [{"s": "a\u0007"}]}]`, `pawl.yaml:2:10: benchmark "a", as listed by the harness: parameter "s" must be a finite number, short text, true or false`},
 		{"version: 1\nharness: {command: ./h}\nmetrics: {x: {expr: K / time, better: higher}}\n", `[{"name": "a", "configs": [{"N": 1}]}]`, `pawl.yaml:3:21: expr: unknown variable "K" (known: time, flops, bytes, N)`},
 		{one, `[{"name": "matmull"}]`, `pawl.yaml:4:3: the harness does not list benchmark "matmul" (did you mean "matmull"?)`},
 		{one, `[{"name": "matmul", "configs": [{"N": 1}]}]`, `pawl.yaml:5:16: unknown parameter "K" (known: N)`},
-		{one, `[{"name": "matmul", "configs": [{"K": 3}]}]`, `pawl.yaml:4:3: no config of benchmark "matmul" is left`},
+		{one, `[{"name": "matmul", "configs": [{"K": 3}]}]`, `pawl.yaml:4:3: benchmark "matmul" has no configs left`},
 	} {
 		_, err := parse(t, tt.suite).Fill(listed(t, tt.listed))
 		if _, ok := errors.AsType[Errors](err); !ok {

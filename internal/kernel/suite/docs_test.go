@@ -23,9 +23,9 @@ var (
 	table     = regexp.MustCompile(`(?s)<!-- table (\w+)(?: (\w+))? -->\n(.*?)<!-- end -->`)
 )
 
-// Every YAML block of the reference is a suite that loads. One that begins with the
-// name of a file is that file; one without a version is a part, laid over the least
-// suite there can be.
+// Every YAML block of the reference is a suite that loads. A block that starts with the
+// name of a file is that file. A block without a version is a part and extends the
+// smallest valid suite.
 func TestReferenceExamples(t *testing.T) {
 	text := string(read(t, reference))
 	tree := map[string]string{"least.yaml": "version: 1\nharness: {command: ./harness}\n"}
@@ -120,9 +120,9 @@ func keyTable(at reflect.Type, preset *node) string {
 	b.WriteString("| key | value | meaning |\n| --- | --- | --- |\n")
 	for _, f := range fieldsOf(at) {
 		meaning := f.doc
-		if preset != nil && preset.get(f.key) != nil {
+		if preset != nil && preset.get(f.key) != nil && !strings.Contains(meaning, "Default: ") {
 			value := fmt.Sprint(preset.get(f.key).plain())
-			meaning += " Without it: `" + strings.ReplaceAll(value, " ", ", ") + "`."
+			meaning += " Default: `" + strings.ReplaceAll(value, " ", ", ") + "`."
 		}
 		key := "`" + f.key + "`"
 		if f.required {

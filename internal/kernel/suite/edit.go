@@ -18,7 +18,7 @@ import (
 )
 
 // ErrEditByHand is wrapped if a file is written in a form that must be edited by hand.
-var ErrEditByHand = errors.New("edit it by hand")
+var ErrEditByHand = errors.New("edit the file by hand")
 
 // SetDefaults sets the defaults of a benchmark's tunables in the text of a suite file. Everything
 // else stays as written: order, spacing, comments. It parses the result and compares it with
@@ -30,7 +30,7 @@ func SetDefaults(text []byte, benchmark string, values map[string]any) ([]byte, 
 	}
 	parameters := below(root, "benchmarks", benchmark, "tune", "parameters")
 	if parameters == nil {
-		return nil, fmt.Errorf("this file has no benchmarks.%s.tune.parameters (it may stand in a file that is extended): %w", benchmark, ErrEditByHand)
+		return nil, fmt.Errorf("this file has no benchmarks.%s.tune.parameters (it may be in a file that this one extends): %w", benchmark, ErrEditByHand)
 	}
 	var edits []edit
 	want := before
@@ -48,7 +48,7 @@ func SetDefaults(text []byte, benchmark string, values map[string]any) ([]byte, 
 	}
 	out := apply(text, edits)
 	if _, after, err := readPlainly(out); err != nil || !reflect.DeepEqual(after, want) {
-		return nil, fmt.Errorf("the tunables of benchmark %q are written in a way that cannot be changed safely: %w", benchmark, ErrEditByHand)
+		return nil, fmt.Errorf("cannot safely change the tunables of benchmark %q: %w", benchmark, ErrEditByHand)
 	}
 	return out, nil
 }
@@ -56,7 +56,7 @@ func SetDefaults(text []byte, benchmark string, values map[string]any) ([]byte, 
 // readPlainly parses a file and returns its syntax tree and its value.
 func readPlainly(text []byte) (*yaml.Node, any, error) {
 	if len(text) > maxFileSize || !utf8.Valid(text) {
-		return nil, nil, fmt.Errorf("the file is not text, or longer than %d bytes", maxFileSize)
+		return nil, nil, fmt.Errorf("the file is not UTF-8 text, or is longer than %d bytes", maxFileSize)
 	}
 	if p := new(problems); readYAML("pawl.yaml", text, p) == nil { // enforces the limits on depth and aliases
 		return nil, nil, p.err()
@@ -64,10 +64,13 @@ func readPlainly(text []byte) (*yaml.Node, any, error) {
 	var doc yaml.Node
 	var value any
 	if err := yaml.NewDecoder(bytes.NewReader(text)).Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
-		return nil, nil, fmt.Errorf("not YAML: %w", err)
+		return nil, nil, fmt.Errorf("invalid YAML: %w", err)
 	}
-	if err := doc.Decode(&value); err != nil || len(doc.Content) != 1 {
-		return nil, nil, fmt.Errorf("not YAML of one value: %w", err)
+	if err := doc.Decode(&value); err != nil {
+		return nil, nil, fmt.Errorf("invalid YAML: %w", err)
+	}
+	if len(doc.Content) != 1 {
+		return nil, nil, errors.New("the file has no value")
 	}
 	return doc.Content[0], value, nil
 }

@@ -61,16 +61,16 @@ func (l *loader) load(name, shown string, chain []string, data []byte) *node {
 // version rejects a file of another version as a whole: nothing else in it can be trusted.
 func (l *loader) version(root *node) bool {
 	if root.kind != mapNode {
-		l.add(root, `begin with "version: 1"`, "want a mapping, found %s", root.describe())
+		l.add(root, `start with "version: 1"`, "expected a mapping, got %s", root.describe())
 		return false
 	}
 	v := root.get("version")
 	switch {
 	case v == nil:
-		l.add(root, `begin with "version: 1"`, "missing key %q", "version")
+		l.add(root, `start with "version: 1"`, "missing key %q", "version")
 		return false
 	case !v.isNumber() || v.num != 1:
-		l.add(v, "", "version: want 1, the only one this pawl reads, found %s", v.describe())
+		l.add(v, "", "version: expected 1, the only version that this pawl supports, got %s", v.describe())
 		return false
 	}
 	return true
@@ -92,19 +92,19 @@ func extended(root *node) []*node {
 
 func (l *loader) follow(ref *node, from, shown string, chain []string) *node {
 	name := path.Join(path.Dir(from), ref.text)
-	hint := "extend a file of the same repository, by a path relative to this one"
+	hint := "extend a file in the same repository, by a path relative to this file"
 	switch {
 	case ref.text == "" || path.IsAbs(ref.text) || strings.ContainsAny(ref.text, ":\\"):
 		l.add(ref, hint, "extends: %q is not a relative path", shorten(ref.text))
 		return nil
 	case !fs.ValidPath(name):
-		l.add(ref, hint, "extends: %q lies outside the repository", shorten(ref.text))
+		l.add(ref, hint, "extends: %q is outside the repository", shorten(ref.text))
 		return nil
 	case slices.Contains(chain, name):
-		l.add(ref, "", "extends: %q leads back to itself", ref.text)
+		l.add(ref, "", "extends: %q forms a cycle", ref.text)
 		return nil
 	case len(chain) >= maxExtends:
-		l.add(ref, "", "extends: more than %d files follow each other", maxExtends)
+		l.add(ref, "", "extends: the chain has more than %d files", maxExtends)
 		return nil
 	case len(l.files) >= maxFiles:
 		l.add(ref, "", "extends: the suite has more than %d files", maxFiles)
@@ -112,7 +112,7 @@ func (l *loader) follow(ref *node, from, shown string, chain []string) *node {
 	}
 	data, err := readFile(l.fsys, name)
 	if err != nil {
-		l.add(ref, "", "extends: %q cannot be read: %v", ref.text, cause(err))
+		l.add(ref, "", "extends: cannot read %q: %v", ref.text, cause(err))
 		return nil
 	}
 	return l.load(name, path.Join(path.Dir(shown), ref.text), chain, data)
@@ -125,7 +125,7 @@ func readFile(fsys fs.FS, name string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is not a regular file")
+		return nil, errors.New("not a regular file")
 	}
 	f, err := fsys.Open(name)
 	if err != nil {

@@ -96,27 +96,27 @@ func TestExtendsErrors(t *testing.T) {
 	}{
 		"itself": {
 			map[string]string{"pawl.yaml": "version: 1\nextends: ./pawl.yaml\n"},
-			`pawl.yaml:2:10: extends: "./pawl.yaml" leads back to itself`,
+			`pawl.yaml:2:10: extends: "./pawl.yaml" forms a cycle`,
 		},
 		"cycle": {
 			map[string]string{"pawl.yaml": "version: 1\nextends: b.yaml\n", "b.yaml": "version: 1\nextends: pawl.yaml\n"},
-			`b.yaml:2:10: extends: "pawl.yaml" leads back to itself`,
+			`b.yaml:2:10: extends: "pawl.yaml" forms a cycle`,
 		},
 		"missing": {
 			map[string]string{"pawl.yaml": "version: 1\nextends: [a.yaml]\n"},
-			`pawl.yaml:2:11: extends: "a.yaml" cannot be read: file does not exist`,
+			`pawl.yaml:2:11: extends: cannot read "a.yaml": file does not exist`,
 		},
 		"folder": {
 			map[string]string{"pawl.yaml": "version: 1\nextends: sub\n", "sub/x.yaml": ""},
-			`pawl.yaml:2:10: extends: "sub" cannot be read: it is not a regular file`,
+			`pawl.yaml:2:10: extends: cannot read "sub": not a regular file`,
 		},
 		"outside": {
 			map[string]string{"pawl.yaml": "version: 1\nextends: ../pawl.yaml\n"},
-			`pawl.yaml:2:10: extends: "../pawl.yaml" lies outside the repository (extend a file of the same repository, by a path relative to this one)`,
+			`pawl.yaml:2:10: extends: "../pawl.yaml" is outside the repository (extend a file in the same repository, by a path relative to this file)`,
 		},
 		"absolute": {
 			map[string]string{"pawl.yaml": "version: 1\nextends: /etc/passwd\n"},
-			`pawl.yaml:2:10: extends: "/etc/passwd" is not a relative path (extend a file of the same repository, by a path relative to this one)`,
+			`pawl.yaml:2:10: extends: "/etc/passwd" is not a relative path (extend a file in the same repository, by a path relative to this file)`,
 		},
 		"mistake in the other file": {
 			map[string]string{"pawl.yaml": "version: 1\nextends: sub/a.yaml\nharness: {command: x}\n", "sub/a.yaml": "version: 1\nnaem: x\n"},
@@ -124,11 +124,11 @@ func TestExtendsErrors(t *testing.T) {
 		},
 		"mistake that this file replaces": {
 			map[string]string{"pawl.yaml": "version: 1\nextends: a.yaml\nname: x\nharness: {command: x}\n", "a.yaml": "version: 1\nname: 3\n"},
-			`a.yaml:2:7: name: want text, found the number 3 (write "3")`,
+			`a.yaml:2:7: name: expected text, got the number 3 (write "3")`,
 		},
 		"version": {
 			map[string]string{"pawl.yaml": "version: 1\nextends: a.yaml\n", "a.yaml": "name: x\n"},
-			`a.yaml:1:1: missing key "version" (begin with "version: 1")`,
+			`a.yaml:1:1: missing key "version" (start with "version: 1")`,
 		},
 		"expression in the other file": {
 			map[string]string{
@@ -137,11 +137,11 @@ func TestExtendsErrors(t *testing.T) {
 			},
 			`a.yaml:4:18: flops: unknown variable "K" (known: N)`,
 		},
-		"chain": {chain, `7.yaml:2:10: extends: more than 8 files follow each other`},
+		"chain": {chain, `7.yaml:2:10: extends: the chain has more than 8 files`},
 		"many":  {fan, `pawl.yaml:2:641: extends: the suite has more than 64 files`},
 		"no YAML": {
 			map[string]string{"pawl.yaml": "version: 1\nextends: a.yaml\n", "a.yaml": "version: 1\nname: [\n"},
-			`a.yaml:3:1: not YAML: did not find expected node content`,
+			`a.yaml:3:1: invalid YAML: did not find expected node content`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -189,11 +189,11 @@ func TestLoad(t *testing.T) {
 	for path, want := range map[string]string{
 		"repo/a/b/pawl.yaml":     "",
 		"plain/pawl.yaml":        "",
-		"plain/deeper/pawl.yaml": "lies outside the repository",
-		"repo/a/climb.yaml":      "lies outside the repository",
-		"repo/a/escape.yaml":     `extends: "link.yaml" cannot be read: path escapes from parent`,
-		"repo/a":                 "it is not a regular file",
-		"repo/nowhere.yaml":      "(pawl init writes one)",
+		"plain/deeper/pawl.yaml": "is outside the repository",
+		"repo/a/climb.yaml":      "is outside the repository",
+		"repo/a/escape.yaml":     `extends: cannot read "link.yaml": path escapes from parent`,
+		"repo/a":                 "not a regular file",
+		"repo/nowhere.yaml":      "(run `pawl init` to create one)",
 	} {
 		s, err := Load(filepath.Join(dir, path))
 		switch {

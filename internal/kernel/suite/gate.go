@@ -97,7 +97,7 @@ func (r *resolver) gate() {
 			key string
 		}{{q.Owner, "owner"}, {q.Reason, "reason"}} {
 			if t.at != nil && strings.TrimSpace(t.string) == "" {
-				r.add(t.at, "a quarantine that nobody looks after does not end", "%s: the text is empty", t.key)
+				r.add(t.at, "a quarantine requires an owner and a reason", "%s is empty", t.key)
 			}
 		}
 		r.suite.Quarantine = append(r.suite.Quarantine, Quarantine{q.Case.string, q.Owner.string, q.Until.Time, q.Reason.string})
@@ -106,7 +106,7 @@ func (r *resolver) gate() {
 
 func (r *resolver) glob(t text, key string) {
 	if _, err := path.Match(t.string, ""); err != nil {
-		r.add(t.at, "use * ? and [...] as in a shell", "%s: %q is not a glob", key, t.string)
+		r.add(t.at, "use *, ? and [...] as in a shell", "%s: %q is not a glob", key, t.string)
 	}
 }
 
@@ -136,7 +136,7 @@ var dateSpelling = lazyregexp.New(datePattern)
 func (t *date) read(d *decoder, n *node, f field) {
 	day, err := time.Parse(time.DateOnly, n.text)
 	if !n.isText() || err != nil || !dateSpelling.MatchString(n.text) {
-		d.add(n, "write year-month-day", "%s: want a day such as 2026-12-31, found %s", f.key, n.describe())
+		d.add(n, "write YYYY-MM-DD", "%s: expected a date such as 2026-12-31, got %s", f.key, n.describe())
 		return
 	}
 	*t = date{day, n}

@@ -68,18 +68,18 @@ func (r *resolver) checkLaunch(e *entry[benchmarkDoc], params []string) {
 		return
 	}
 	if len(e.value.Arguments) == 0 {
-		r.add(e.node.get("launch"), "write what the kernel is given under arguments", "benchmark %q has launch and no arguments", e.name)
+		r.add(e.node.get("launch"), "describe the kernel's arguments under arguments", "benchmark %q has launch but no arguments", e.name)
 	}
 	ending := path.Ext(d.File.string)
 	switch host := ending == ".so"; {
 	case !slices.Contains(launchFiles, ending):
-		r.add(d.File.at, "known: "+strings.Join(launchFiles, ", "), "file: a launcher cannot load %q", shorten(d.File.string))
+		r.add(d.File.at, "known: "+strings.Join(launchFiles, ", "), "file: pawl's launcher cannot load %q", shorten(d.File.string))
 	case path.IsAbs(d.File.string) || slices.Contains(strings.Split(d.File.string, "/"), ".."):
-		r.add(d.File.at, "", "file: %q leads out of the suite's folder", shorten(d.File.string))
+		r.add(d.File.at, "", "file: %q is outside the suite's folder", shorten(d.File.string))
 	case host && (d.Grid != nil || d.Block != nil || d.Shared.set()):
-		r.add(d.File.at, "", "a kernel of the host has no grid, block or shared memory")
+		r.add(d.File.at, "", "a host kernel cannot have grid, block or shared")
 	case !host && (d.Grid == nil || d.Block == nil):
-		r.add(e.node.get("launch"), "", "launch: grid and block are missing")
+		r.add(e.node.get("launch"), "", "launch: grid and block are required")
 	}
 	for _, t := range placeholders([]text{d.File, d.Kernel, d.Options}) {
 		if !slices.Contains(params, t.param) {

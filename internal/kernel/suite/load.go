@@ -14,25 +14,25 @@ import (
 func Load(path string) (*Suite, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return nil, fmt.Errorf("read suite %s: %w", path, err)
+		return nil, fmt.Errorf("cannot read suite %s: %w", path, err)
 	}
 	folder := repository(filepath.Dir(abs))
 	root, err := os.OpenRoot(folder)
 	if err != nil {
-		return nil, fmt.Errorf("read suite %s: %w", path, err)
+		return nil, fmt.Errorf("cannot read suite %s: %w", path, err)
 	}
 	defer root.Close()
 	name, err := filepath.Rel(folder, abs)
 	if err != nil {
-		return nil, fmt.Errorf("read suite %s: %w", path, err)
+		return nil, fmt.Errorf("cannot read suite %s: %w", path, err)
 	}
 	name = filepath.ToSlash(name)
 	data, err := readFile(root.FS(), name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("read suite %s: %w (pawl init writes one)", path, cause(err))
+		return nil, fmt.Errorf("cannot read suite %s: %w (run `pawl init` to create one)", path, cause(err))
 	case err != nil:
-		return nil, fmt.Errorf("read suite %s: %w", path, cause(err))
+		return nil, fmt.Errorf("cannot read suite %s: %w", path, cause(err))
 	}
 	return load(root.FS(), name, filepath.ToSlash(path), data)
 }
@@ -46,7 +46,7 @@ func Parse(name string, data []byte) (*Suite, error) {
 type emptyFS struct{}
 
 func (emptyFS) Open(string) (fs.File, error) {
-	return nil, errors.New("there are no other files here")
+	return nil, errors.New("other files are not available here")
 }
 
 func load(fsys fs.FS, name, shown string, data []byte) (*Suite, error) {

@@ -24,7 +24,7 @@ func (r *resolver) configs(e *entry[benchmarkDoc]) []Config {
 	before := r.found
 	r.checkAllVariables(b, names)
 	if len(b.Matrix) == 0 && len(b.Exclude) > 0 {
-		r.add(b.Exclude[0].at, "", "exclude: there is no matrix to leave something out of")
+		r.add(b.Exclude[0].at, "", "exclude: there is no matrix to exclude configs from")
 	}
 	size := 1
 	for _, p := range b.Matrix {
@@ -145,7 +145,7 @@ func (r *resolver) included(config named[paramName, scalar], names []string, at 
 	for i, name := range names {
 		e := config.get(name)
 		if e == nil {
-			r.add(at, "every config of a benchmark has the same parameters", "include: parameter %q is missing", name)
+			r.add(at, "all configs of a benchmark must have the same parameters", "include: parameter %q is missing", name)
 			complete = false
 			continue
 		}
@@ -168,7 +168,7 @@ func (r *resolver) included(config named[paramName, scalar], names []string, at 
 func (r *resolver) distinct(e *entry[benchmarkDoc], configs []Config) []Config {
 	before := r.found
 	if len(configs) == 0 {
-		r.add(e.at, "", "no config of benchmark %q is left", e.name)
+		r.add(e.at, "", "benchmark %q has no configs left", e.name)
 	}
 	first := map[string]Params{}
 	for i, c := range configs {

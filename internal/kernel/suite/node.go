@@ -151,14 +151,14 @@ func readYAML(name string, data []byte, p *problems) *node {
 	err := decoder.Decode(&doc)
 	switch {
 	case errors.Is(err, io.EOF), err == nil && len(doc.Content) == 0:
-		p.addAt(start, `begin with "version: 1"`, "the file is empty")
+		p.addAt(start, `start with "version: 1"`, "the file is empty")
 		return nil
 	case err != nil:
 		addSyntaxError(src, err, p)
 		return nil
 	}
 	if err := decoder.Decode(&second); err == nil {
-		p.addAt(position{src, max(1, second.Line), max(1, second.Column)}, `remove the "---"`, "a suite is one YAML document, this is a second one")
+		p.addAt(position{src, max(1, second.Line), max(1, second.Column)}, `remove the "---"`, "a suite must be one YAML document, this is a second one")
 	} else if !errors.Is(err, io.EOF) {
 		addSyntaxError(src, err, p)
 	}
@@ -202,7 +202,7 @@ func addSyntaxError(src *source, err error, p *problems) {
 	if strings.Contains(msg, "cannot start any token") && strings.Contains(src.lines[at.line-1], "\t") {
 		hint = "indent with spaces, not tabs"
 	}
-	p.addAt(at, hint, "not YAML: %s", msg)
+	p.addAt(at, hint, "invalid YAML: %s", msg)
 }
 
 // treeBuilder converts YAML nodes to our own, within the limits.
@@ -218,7 +218,7 @@ func (b *treeBuilder) build(y *yaml.Node, depth int) *node {
 	b.count++
 	switch {
 	case b.count == maxNodes:
-		b.add(n, "", "the file has more than %d values, with its aliases followed", maxNodes)
+		b.add(n, "", "the file has more than %d values after expanding aliases", maxNodes)
 		return nil
 	case b.count > maxNodes:
 		return nil
@@ -229,7 +229,7 @@ func (b *treeBuilder) build(y *yaml.Node, depth int) *node {
 	switch y.Kind {
 	case yaml.AliasNode:
 		if b.open[y.Alias] {
-			b.add(n, "", "alias *%s stands inside its own anchor", y.Value)
+			b.add(n, "", "alias *%s is inside its own anchor", y.Value)
 			return nil
 		}
 		b.open[y.Alias] = true
@@ -260,7 +260,7 @@ func (b *treeBuilder) mapping(n *node, y *yaml.Node, depth int) *node {
 		key := &node{file: b.file, line: y.Content[i].Line, col: y.Content[i].Column, tag: "str", text: y.Content[i].Value}
 		switch {
 		case y.Content[i].Kind != yaml.ScalarNode:
-			b.add(key, "", "a key has to be a plain word")
+			b.add(key, "", "a key must be a plain word")
 			continue
 		case y.Content[i].Tag == "!!merge":
 			b.add(key, "repeat the keys, or put them in a file and extend it", `merge keys ("<<") are not supported`)
@@ -292,11 +292,11 @@ func (b *treeBuilder) scalar(n *node, y *yaml.Node) *node {
 			return nil
 		}
 	default:
-		b.add(n, "", "the tag %s has no meaning in a suite", y.Tag)
+		b.add(n, "", "tag %s is not supported in a suite", y.Tag)
 		return nil
 	}
 	if strings.ContainsRune(n.text, 0) {
-		b.add(n, "", "text cannot hold a NUL character")
+		b.add(n, "", "text cannot contain a NUL character")
 		return nil
 	}
 	return n

@@ -101,7 +101,7 @@ func (d claimsDoc) list(out *Claims) []claim {
 func (c claim) value(p Params) (float64, *evalError) {
 	v, err := c.Number(p.Map())
 	if err == nil && v <= 0 {
-		err = errors.New("want a number above 0")
+		err = errors.New("must be above 0")
 	}
 	if err != nil {
 		return 0, &evalError{c.formula, err}

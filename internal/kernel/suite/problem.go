@@ -74,7 +74,7 @@ func (d argumentDoc) argument(name string, p Params) (tensor.Argument, *evalErro
 	var ok bool
 	if a.DType, ok = kind.of(p); !ok {
 		v, _ := p.Get(kind.string)
-		err := fmt.Errorf("%q is no element type", formatValue(v))
+		err := fmt.Errorf("unknown element type %q", formatValue(v))
 		return a, &evalError{formula{key: kind.string, at: kind.at}, err}
 	}
 	var bad *evalError
@@ -89,7 +89,7 @@ func (d argumentDoc) argument(name string, p Params) (tensor.Argument, *evalErro
 		return a, bad
 	}
 	if elements := storage(a); elements > maxStorage {
-		return a, &evalError{d.Shape[0], fmt.Errorf("%.0f elements are more than the limit of %d", elements, int64(maxStorage))}
+		return a, &evalError{d.Shape[0], fmt.Errorf("%.0f elements exceed the limit of %d", elements, int64(maxStorage))}
 	}
 	return a, d.fill(&a, variables)
 }
@@ -105,14 +105,14 @@ func (d argumentDoc) value(a *tensor.Argument, variables map[string]any) *evalEr
 	case float64:
 		a.Value = v
 	case string:
-		err = fmt.Errorf("want a number, this gives text %q", v)
+		err = fmt.Errorf("expected a number, got text %q", v)
 	}
 	switch {
 	case err != nil:
 	case math.IsNaN(a.Value) || math.IsInf(a.Value, 0):
 		err = fmt.Errorf("the result is not a finite number")
 	case integer(a.DType) && a.Value != math.Trunc(a.Value):
-		err = fmt.Errorf("%v is not whole, as type %s has to be", a.Value, a.DType)
+		err = fmt.Errorf("%v is not a whole number, which type %s requires", a.Value, a.DType)
 	}
 	if err != nil {
 		return &evalError{d.Value, err}
@@ -133,7 +133,7 @@ func (d argumentDoc) fill(a *tensor.Argument, variables map[string]any) *evalErr
 		*to = v
 	}
 	if a.Fill.Low >= a.Fill.High {
-		return &evalError{d.Fill.low, fmt.Errorf("from %v to %v there is nothing", a.Fill.Low, a.Fill.High)}
+		return &evalError{d.Fill.low, fmt.Errorf("the range from %v to %v is empty", a.Fill.Low, a.Fill.High)}
 	}
 	return nil
 }
@@ -228,18 +228,18 @@ func (r *resolver) checkArguments(e *entry[benchmarkDoc], params []string) {
 		role, kind := d.role()
 		switch {
 		case roles != 1:
-			r.add(a.at, "write one of in, out, inout and value", "argument %q has %d roles", a.name, roles)
+			r.add(a.at, "set exactly one of in, out, inout and value", "argument %q has %d roles", a.name, roles)
 			continue
 		case role == tensor.Value && (d.Shape != nil || d.Strides != nil || d.Fill.at != nil):
-			r.add(a.at, "", "argument %q is a value, it has no shape, strides or fill", a.name)
+			r.add(a.at, "", "argument %q is a value and cannot have shape, strides or fill", a.name)
 		case role != tensor.Value && d.Type != "":
-			r.add(a.at, "its type stands behind "+string(role), "argument %q is a tensor, it has no type of its own", a.name)
+			r.add(a.at, "its type is the value of "+string(role), "argument %q is a tensor and cannot have type", a.name)
 		case role != tensor.Value && len(d.Shape) == 0:
 			r.add(a.at, "write shape: [N]", "argument %q has no shape", a.name)
 		case d.Strides != nil && len(d.Strides) != len(d.Shape):
 			r.add(a.at, "", "argument %q has %d sizes and %d strides", a.name, len(d.Shape), len(d.Strides))
 		case role == tensor.Out && d.Fill.at != nil:
-			r.add(a.at, "", "argument %q is only written, it has no fill", a.name)
+			r.add(a.at, "", "argument %q is only written and cannot have fill", a.name)
 		}
 		if _, known := dtypes[kind.string]; role != tensor.Value && !known && !slices.Contains(params, kind.string) {
 			r.add(kind.at, didYouMean(kind.string, append(slices.Clone(dtypeNames), params...)),

@@ -24,7 +24,7 @@ benchmarks:
     check: {implementation: naive, fuzz: {matrix: {N: [1, 64, 65]}, edges: {N: 16}}}
 `
 
-// Whoever looks for wrong results tries configs that the suite does not have.
+// The search for wrong results tries configs that the suite does not have.
 func TestOtherConfigs(t *testing.T) {
 	s := parse(t, checked)
 	b := s.Benchmarks[0]
@@ -63,7 +63,7 @@ func TestConfigsThatDoNotFit(t *testing.T) {
 		{Params{{"TILE", 16.0}}, `unknown variable "N"`},
 		{Params{{"TILE", 16.0}, {"N", 0.0}}, "0 is not a whole number from 1"},
 		{Params{{"TILE", 16.0}, {"N", 1.5}}, "1.5 is not a whole number"},
-		{Params{{"TILE", 16.0}, {"N", 1e12}}, "elements are more than the limit"},
+		{Params{{"TILE", 16.0}, {"N", 1e12}}, "elements exceed the limit of 1099511627776"},
 		{Params{{"TILE", 0.0}, {"N", 1.0}}, "not a finite number"},
 	} {
 		if _, err := b.Arguments(tt.p); err == nil || !strings.Contains(err.Error(), tt.want) {

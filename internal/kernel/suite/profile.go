@@ -38,6 +38,6 @@ func (r *resolver) tryProfile(e *entry[benchmarkDoc], c Config, seen map[*node]b
 	}
 	if _, err := regexp.Compile(fill(d.string, orNone(c.Params))); err != nil {
 		seen[d.at] = true
-		r.add(d.at, "a name as it is matches itself; special characters need a \\ before them", "kernel of config %s: %v", c.Name, err)
+		r.add(d.at, "a plain name matches itself; put a \\ before special characters", "kernel of config %s: %v", c.Name, err)
 	}
 }

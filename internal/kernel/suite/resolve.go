@@ -102,7 +102,7 @@ func (r *resolver) checkRounds() {
 			continue
 		}
 		if before := r.doc.Measure.Rounds[i-1]; rounds <= before {
-			r.add(n.items[i], "", "rounds: %d does not rise above %d", rounds, before)
+			r.add(n.items[i], "", "rounds: %d is not greater than %d", rounds, before)
 		}
 	}
 }
@@ -115,9 +115,9 @@ func (r *resolver) checkHarness() {
 	command := n.get("command")
 	switch {
 	case command == nil:
-		r.add(n, "say how the program that runs the kernel is started", "missing key %q in harness", "command")
+		r.add(n, "set it to the command that starts the program that runs the kernel", "missing key %q in harness", "command")
 	case command.isText() && strings.TrimSpace(command.text) == "":
-		r.add(command, "", "command of the harness is empty")
+		r.add(command, "", "harness.command is empty")
 	}
 }
 
@@ -151,7 +151,7 @@ func (r *resolver) declareMetrics() {
 		if e.name == measure.MetricTime {
 			r.timeGate = value(m.Gate)
 			if m.Expr.set() || m.Unit.at != nil || m.Better != "" {
-				r.add(e.at, "only its gate can be set", "time is what is measured, it cannot be computed")
+				r.add(e.at, "only its gate can be set", "the metric time is measured and cannot be computed")
 			}
 			continue
 		}
@@ -159,7 +159,7 @@ func (r *resolver) declareMetrics() {
 		case !m.Expr.set():
 			r.add(e.at, "", "metric %q has no expr", e.name)
 		case m.Better == "":
-			r.add(e.at, "write better: lower or better: higher", "metric %q does not say which direction is good", e.name)
+			r.add(e.at, "set better: lower or better: higher", "metric %q does not say which direction is better", e.name)
 		}
 		r.suite.Metrics = append(r.suite.Metrics, Metric{
 			Name: e.name, Unit: m.Unit.string, Better: measure.Better(m.Better), Gate: value(m.Gate), Expr: m.Expr.Expr,

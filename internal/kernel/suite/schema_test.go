@@ -125,7 +125,7 @@ func nest(path []string, value string) string {
 }
 
 // beyondSchema are the mistakes that only reading a value's meaning finds.
-var beyondSchema = regexp.MustCompile(`unknown variable|unexpected|bad number syntax|is too large to be kept|values have no members`)
+var beyondSchema = regexp.MustCompile(`unknown variable|unexpected|bad number syntax|is too large to be stored|values have no members`)
 
 // decodes tells whether the decoder finds nothing wrong with keys, types, ranges and words.
 func decodes(t *testing.T, text string) bool {

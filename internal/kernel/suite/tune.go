@@ -97,7 +97,7 @@ func (b Benchmark) Complete(p Params) Params {
 func (s *Suite) Tuned(benchmark string, values map[string]any) (*Suite, error) {
 	i := slices.IndexFunc(s.Benchmarks, func(b Benchmark) bool { return b.Name == benchmark })
 	if i < 0 || s.Benchmarks[i].Tune == nil {
-		return nil, fmt.Errorf("benchmark %q has nothing to tune: write tune for it in the suite", benchmark)
+		return nil, fmt.Errorf("benchmark %q has nothing to tune: add tune to it in the suite", benchmark)
 	}
 	b := s.Benchmarks[i]
 	plain := map[string]any{}
@@ -105,9 +105,9 @@ func (s *Suite) Tuned(benchmark string, values map[string]any) (*Suite, error) {
 		v, ok := plainValue(values[name])
 		switch j := b.Tune.index(name); {
 		case j < 0:
-			return nil, fmt.Errorf("%q is no tunable of benchmark %q, which has %s", name, benchmark, listOf(b.Tune.names()))
+			return nil, fmt.Errorf("%q is not a tunable of benchmark %q (known: %s)", name, benchmark, listOf(b.Tune.names()))
 		case !ok || !slices.Contains(b.Tune.Parameters[j].Values, v):
-			return nil, fmt.Errorf("%v is no value of the tunable %q of benchmark %q", values[name], name, benchmark)
+			return nil, fmt.Errorf("%v is not a value of tunable %q of benchmark %q", values[name], name, benchmark)
 		}
 		plain[name] = v
 	}
@@ -117,7 +117,7 @@ func (s *Suite) Tuned(benchmark string, values map[string]any) (*Suite, error) {
 		ok, why = b.Allows(c.Params, plain)
 		return ok
 	}) {
-		return nil, fmt.Errorf("the constraints of benchmark %q rule these values out for every config: %s", benchmark, why)
+		return nil, fmt.Errorf("the constraints of benchmark %q reject these values for every config: %s", benchmark, why)
 	}
 	return resolve(s.root, s.doc, s.listed, &tuning{benchmark, map[string]map[string]any{benchmark: plain}}, &problems{files: s.Files})
 }
@@ -246,7 +246,7 @@ func (r *resolver) tune(e *entry[benchmarkDoc], b *Benchmark) {
 func (r *resolver) tunable(p entry[tunable], known []string) Tunable {
 	t := Tunable{Name: p.name, When: p.value.When.Expr}
 	if slices.Contains(known, p.name) {
-		r.add(p.at, "a parameter of the matrix says what is computed, a tunable how", "%q is already a parameter", p.name)
+		r.add(p.at, "a parameter of the matrix defines what is computed, a tunable defines how", "%q is already a parameter", p.name)
 	}
 	for _, v := range p.value.Values {
 		t.Values = append(t.Values, v.value)
@@ -287,7 +287,7 @@ func (r *resolver) tryDefaults(d *tuneDoc, t *Tune, b *Benchmark) {
 		for _, x := range d.Constraints {
 			ok, err := x.Bool(variables)
 			if err == nil && !ok {
-				err = &expr.Error{Msg: "it is false for the defaults", Hint: "choose others: the space has to hold what runs today"}
+				err = &expr.Error{Msg: "the constraint is false for the defaults", Hint: "choose other defaults: the search space must contain the values in use"}
 			}
 			if err != nil {
 				r.misfit(&evalError{x, err}, c.Name, seen)
@@ -302,7 +302,7 @@ func (r *resolver) tryDefaults(d *tuneDoc, t *Tune, b *Benchmark) {
 				v, err = x.Number(variables)
 			}
 			if err == nil && v < 0 {
-				err = errors.New("want a number from 0")
+				err = errors.New("must be at least 0")
 			}
 			if err != nil {
 				r.misfit(&evalError{x, err}, c.Name, seen)

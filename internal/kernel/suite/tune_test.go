@@ -42,11 +42,11 @@ func TestTuned(t *testing.T) {
 		{map[string]any{"BLOCK": 128}, "make BLOCK=128 UNROLL=2", "N: 1024, BLOCK: 128, UNROLL: 2, fast: false", 8, ""},
 		{map[string]any{"BLOCK": 128.0, "UNROLL": 4.0, "fast": true}, "make BLOCK=128 UNROLL=4", "N: 1024, BLOCK: 128, UNROLL: 4, fast: true", 8, ""},
 		{map[string]any{"fast": true}, "make BLOCK=64 UNROLL=2", "N: 1024, BLOCK: 64, UNROLL: 2, fast: true", 16, ""},
-		{map[string]any{"BLOCK": 65}, "", "", 0, `65 is no value of the tunable "BLOCK" of benchmark "sum"`},
-		{map[string]any{"BLOCK": "64"}, "", "", 0, `64 is no value of the tunable "BLOCK"`},
-		{map[string]any{"BLOCK": []any{64}}, "", "", 0, `is no value of the tunable "BLOCK"`},
-		{map[string]any{"BLOK": 64}, "", "", 0, `"BLOK" is no tunable of benchmark "sum", which has BLOCK, UNROLL, fast`},
-		{map[string]any{"BLOCK": 256.0, "UNROLL": 4.0}, "", "", 0, `the constraints of benchmark "sum" rule these values out for every config: BLOCK * UNROLL <= 512 is false`},
+		{map[string]any{"BLOCK": 65}, "", "", 0, `65 is not a value of tunable "BLOCK" of benchmark "sum"`},
+		{map[string]any{"BLOCK": "64"}, "", "", 0, `64 is not a value of tunable "BLOCK"`},
+		{map[string]any{"BLOCK": []any{64}}, "", "", 0, `[64] is not a value of tunable "BLOCK"`},
+		{map[string]any{"BLOK": 64}, "", "", 0, `"BLOK" is not a tunable of benchmark "sum" (known: BLOCK, UNROLL, fast)`},
+		{map[string]any{"BLOCK": 256.0, "UNROLL": 4.0}, "", "", 0, `the constraints of benchmark "sum" reject these values for every config: BLOCK * UNROLL <= 512 is false`},
 	} {
 		tuned, err := s.Tuned("sum", tt.values)
 		if tt.want != "" {

@@ -29,11 +29,11 @@ func (t *text) read(d *decoder, n *node, f field) {
 		if n.kind == scalarNode && !n.isNull() {
 			hint = fmt.Sprintf("write %q", n.text)
 		}
-		d.add(n, hint, "%s: want text, found %s", f.key, n.describe())
+		d.add(n, hint, "%s: expected text, got %s", f.key, n.describe())
 		return
 	}
 	if utf8.RuneCountInString(n.text) > maxText {
-		d.add(n, "put it into a script", "%s has more than %d characters", f.key, maxText)
+		d.add(n, "put it in a script", "%s has more than %d characters", f.key, maxText)
 		return
 	}
 	*t = text{n.text, n}
@@ -59,7 +59,7 @@ func (l *loose) read(d *decoder, n *node, f field) {
 		return
 	}
 	if utf8.RuneCountInString(n.text) > maxText {
-		d.add(n, "put it into a file", "%s has more than %d characters", f.key, maxText)
+		d.add(n, "put it in a file", "%s has more than %d characters", f.key, maxText)
 		return
 	}
 	*l = loose{n.text, n}
@@ -88,7 +88,7 @@ func (s *scalar) read(d *decoder, n *node, f field) {
 	switch {
 	case n.isNumber():
 		if n.tag == "int" && !exact(n.text) {
-			d.add(n, "quote it", "%s: %s is too large to be kept exactly", f.key, n.text)
+			d.add(n, "quote it", "%s: %s is too large to be stored exactly", f.key, n.text)
 			return
 		}
 		s.value = n.num
@@ -96,7 +96,7 @@ func (s *scalar) read(d *decoder, n *node, f field) {
 		s.value = strings.EqualFold(n.text, "true")
 	case n.isText():
 		if len(n.text) > maxParamText || !printable(n.text) {
-			d.add(n, "", "%s: want at most %d printable characters, found %s", f.key, maxParamText, n.describe())
+			d.add(n, "", "%s: expected at most %d printable characters, got %s", f.key, maxParamText, n.describe())
 			return
 		}
 		s.value = n.text
@@ -139,7 +139,7 @@ func (t *duration) read(d *decoder, n *node, f field) {
 	}
 	x, err := time.ParseDuration(n.text)
 	if err != nil || !durationSpelling.MatchString(n.text) || x <= 0 {
-		d.add(n, "", "%s: want a time such as 90s or 10m, found %s", f.key, n.describe())
+		d.add(n, "", "%s: expected a time such as 90s or 10m, got %s", f.key, n.describe())
 		return
 	}
 	*t = duration{x, n}
@@ -165,7 +165,7 @@ func (c *clocks) read(d *decoder, n *node, f field) {
 		hint = "write " + n.text + "MHz"
 	}
 	if !n.isText() || !clocksSpelling.MatchString(n.text) {
-		d.add(n, hint, "%s: want free, base, max or a frequency such as 1500MHz, found %s", f.key, n.describe())
+		d.add(n, hint, "%s: expected free, base, max or a frequency such as 1500MHz, got %s", f.key, n.describe())
 		return
 	}
 	policy, err := gpu.ParseClockPolicy(n.text)
@@ -206,7 +206,7 @@ func (s *share) read(d *decoder, n *node, f field) {
 		if n.isNumber() && value >= 1 {
 			hint = fmt.Sprintf("write %s%%", n.text)
 		}
-		d.add(n, hint, "%s: want a share above 0%% and below 100%%, found %s", f.key, n.describe())
+		d.add(n, hint, "%s: expected a share above 0%% and below 100%%, got %s", f.key, n.describe())
 		return
 	}
 	*s = share{value, n}

@@ -100,14 +100,14 @@ func (r *resolver) checkTemplates(b *Benchmark, s *side) {
 	benchmark, names := b.Name, b.allNames()
 	for _, t := range s.templates {
 		if !slices.Contains(names, t.param) {
-			r.addAt(t.at.inside(t.char), "for the shell's own, write $${"+t.param+"}",
+			r.addAt(t.at.inside(t.char), "for a shell variable, write $${"+t.param+"}",
 				"${%s} is not a parameter of benchmark %q, which has %s", t.param, benchmark, listOf(names))
 			continue
 		}
 		for _, v := range b.valuesOf(t.param) {
 			if !safe.MatchString(formatValue(v)) {
-				r.addAt(t.at.inside(t.char), "in a command a value has letters, digits and _.,:=+@%/-",
-					"${%s} cannot be filled in with %q, which benchmark %q has", t.param, shorten(formatValue(v)), benchmark)
+				r.addAt(t.at.inside(t.char), "a value in a command may contain only letters, digits and _.,:=+@%/-",
+					"${%s} cannot be replaced with %q, a value in benchmark %q", t.param, shorten(formatValue(v)), benchmark)
 				break
 			}
 		}
@@ -157,7 +157,7 @@ func (s *Suite) VariantFor(implementation string, p Params) (Variant, error) {
 	for _, t := range side.templates {
 		v, ok := p.Get(t.param)
 		if !ok || !safe.MatchString(formatValue(v)) {
-			return Variant{}, fmt.Errorf("${%s} in a command of %s cannot be filled in for {%s}", t.param, implementation, p)
+			return Variant{}, fmt.Errorf("${%s} in a command of %s cannot be replaced for {%s}", t.param, implementation, p)
 		}
 	}
 	if p == nil {

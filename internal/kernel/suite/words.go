@@ -94,12 +94,12 @@ var (
 	metricRule = rule{
 		what:        "metric",
 		pattern:     lazyregexp.New(`^[A-Za-z][A-Za-z0-9_./-]{0,63}$`),
-		description: "letters, digits and _./-, at most 64, beginning with a letter",
+		description: "letters, digits and _./-, at most 64, starting with a letter",
 	}
 	implementationRule = rule{
 		what:           "implementation",
 		pattern:        lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}$`),
-		description:    "letters, digits and _.+-, at most 64, beginning with a letter or digit",
+		description:    "letters, digits and _.+-, at most 64, starting with a letter or digit",
 		reserved:       []string{Candidate, Base},
 		reservedReason: "it is always measured, with the build and harness of the suite",
 	}
@@ -110,19 +110,19 @@ var (
 		pattern:        lazyregexp.New(`^[^\s\p{C}]([^\p{C}]{0,198}[^\s\p{C}])?$`),
 		description:    "printable characters, at most 200, no space at either end",
 		reserved:       []string{calibration},
-		reservedReason: "pawl measures it by itself",
+		reservedReason: "pawl measures it itself",
 	}
 	paramRule = rule{
 		what:           "parameter",
 		pattern:        lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`),
-		description:    "letters, digits and _, at most 64, not beginning with a digit",
+		description:    "letters, digits and _, at most 64, not starting with a digit",
 		reserved:       append(expr.Reserved(), measuredVariables...),
 		reservedReason: "it means something else in expressions",
 	}
 	envRule = rule{
 		what:           "environment variable",
 		pattern:        lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`),
-		description:    "letters, digits and _, at most 128, not beginning with a digit",
+		description:    "letters, digits and _, at most 128, not starting with a digit",
 		reserved:       []string{"PAWL_IN", "PAWL_OUT", "PAWL_PROTOCOL"},
 		reservedReason: "pawl sets it",
 	}
@@ -130,7 +130,7 @@ var (
 	argumentRule = rule{
 		what:        "argument",
 		pattern:     lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`),
-		description: "letters, digits and _, at most 64, not beginning with a digit",
+		description: "letters, digits and _, at most 64, not starting with a digit",
 	}
 )
 

@@ -53,9 +53,9 @@ func read(path string, limit int64) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no regular file")
+		return nil, errors.New("not a regular file")
 	case info.Size() > limit:
-		return nil, fmt.Errorf("%d bytes, the limit is %d", info.Size(), limit)
+		return nil, fmt.Errorf("the file has %d bytes, the limit is %d", info.Size(), limit)
 	}
 	data := make([]byte, info.Size())
 	_, err = io.ReadFull(f, data)

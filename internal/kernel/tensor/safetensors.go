@@ -13,6 +13,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
 const (
@@ -34,9 +36,9 @@ func typeOf(name string) (DType, error) {
 		}
 	}
 	if strings.Contains(strings.ToLower(name), "fnuz") {
-		return "", fmt.Errorf("type %.20q is refused: fnuz types have another bias and another NaN, read as F8_E4M3 or F8_E5M2 they would silently be twice as large; convert them to one of those", name)
+		return "", fmt.Errorf("type %.20q is not supported: fnuz types have a different bias and NaN, and values read as F8_E4M3 or F8_E5M2 would silently be twice as large; convert them to one of those types", name)
 	}
-	return "", fmt.Errorf("type %.20q is none that pawl reads", name)
+	return "", fmt.Errorf("type %.20q is not supported", name)
 }
 
 // entry is a tensor in the header of a file.
@@ -53,11 +55,11 @@ type entry struct {
 func Load(path string, limit int64) ([]Tensor, error) {
 	data, err := read(path, limit)
 	if err != nil {
-		return nil, fmt.Errorf("read tensors of %s: %w", path, err)
+		return nil, fmt.Errorf("cannot read tensors from %s: %w", path, err)
 	}
 	list, err := Parse(data)
 	if err != nil {
-		return nil, fmt.Errorf("read tensors of %s: %w", path, err)
+		return nil, fmt.Errorf("cannot read tensors from %s: %w", path, err)
 	}
 	return list, nil
 }
@@ -67,18 +69,18 @@ func Load(path string, limit int64) ([]Tensor, error) {
 // names, and data that overlaps, has gaps or is left over.
 func Parse(file []byte) ([]Tensor, error) {
 	if len(file) < 8 {
-		return nil, fmt.Errorf("safetensors: %d bytes, the length of the header alone has 8", len(file))
+		return nil, fmt.Errorf("safetensors: the file has %d bytes, the length of the header alone takes 8", len(file))
 	}
 	n := binary.LittleEndian.Uint64(file)
 	switch {
 	case n > maxHeader:
 		return nil, fmt.Errorf("safetensors: the header has %d bytes, the limit is %d; is it a safetensors file?", n, maxHeader)
 	case n > uint64(len(file)-8):
-		return nil, fmt.Errorf("safetensors: the header has %d bytes, the file has %d after its length", n, len(file)-8)
+		return nil, fmt.Errorf("safetensors: the header has %d bytes, but only %d bytes follow its length", n, len(file)-8)
 	}
 	header, data := file[8:8+n], file[8+n:]
 	if len(header) == 0 || header[0] != '{' {
-		return nil, errors.New("safetensors: the header does not begin with {")
+		return nil, errors.New("safetensors: the header does not start with {")
 	}
 	entries, metadata, err := parseHeader(header)
 	if err != nil {
@@ -92,7 +94,7 @@ func Parse(file []byte) ([]Tensor, error) {
 	for _, e := range entries {
 		begin, end := e.Offsets[0], e.Offsets[1]
 		if begin != at || end < begin || end > len(data) {
-			return nil, fmt.Errorf("safetensors: tensor %.80q: its data is from %d to %d, but the one before ends at %d and all data at %d", e.name, begin, end, at, len(data))
+			return nil, fmt.Errorf("safetensors: tensor %.80q: its data spans %d to %d, but the previous tensor ends at %d and all data ends at %d", e.name, begin, end, at, len(data))
 		}
 		t, err := e.tensor(data[begin:end:end], metadata)
 		if err != nil {
@@ -102,7 +104,7 @@ func Parse(file []byte) ([]Tensor, error) {
 		at = end
 	}
 	if at != len(data) {
-		return nil, fmt.Errorf("safetensors: %d bytes after the data of the last tensor", len(data)-at)
+		return nil, fmt.Errorf("safetensors: %s after the data of the last tensor", words.Plural(len(data)-at, "byte"))
 	}
 	return list, nil
 }
@@ -125,7 +127,7 @@ func parseHeader(header []byte) (list []entry, metadata map[string]string, err e
 				return nil, nil, err
 			}
 			if len(metadata) > maxEntries {
-				return nil, nil, fmt.Errorf("%d entries of metadata, the limit is %d", len(metadata), maxEntries)
+				return nil, nil, fmt.Errorf("the metadata has %d entries, the limit is %d", len(metadata), maxEntries)
 			}
 			continue
 		}
@@ -137,7 +139,7 @@ func parseHeader(header []byte) (list []entry, metadata map[string]string, err e
 			return nil, nil, fmt.Errorf("tensor %.80q: %w", name, err)
 		}
 		if len(e.Offsets) != 2 || e.Shape == nil {
-			return nil, nil, fmt.Errorf("tensor %.80q: it needs dtype, shape and two data_offsets", name)
+			return nil, nil, fmt.Errorf("tensor %.80q: dtype, shape and two data_offsets are required", name)
 		}
 		list = append(list, e)
 	}
@@ -145,7 +147,7 @@ func parseHeader(header []byte) (list []entry, metadata map[string]string, err e
 		return nil, nil, err
 	}
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, nil, errors.New("there is something after it")
+		return nil, nil, errors.New("unexpected data after it")
 	}
 	return list, metadata, nil
 }
@@ -162,14 +164,14 @@ func (e entry) tensor(data []byte, metadata map[string]string) (Tensor, error) {
 		return Tensor{}, err
 	}
 	if bytes, over := mulChecked(need, d.Size()); over || bytes != len(data) {
-		return Tensor{}, fmt.Errorf("%d bytes of data are not %v elements of type %s", len(data), e.Shape, e.DType)
+		return Tensor{}, fmt.Errorf("%d bytes of data do not match shape %v of type %s", len(data), e.Shape, e.DType)
 	}
 	shape, strided := metadata[e.name+".shape"]
 	if !strided {
 		return t, nil
 	}
 	if len(e.Shape) != 1 {
-		return Tensor{}, fmt.Errorf("with strides its shape must be the length of the storage, not %v", e.Shape)
+		return Tensor{}, fmt.Errorf("the shape of a tensor with strides must be the length of the storage, not %v", e.Shape)
 	}
 	if t.Shape, err = numbers(shape); err == nil {
 		t.Strides, err = numbers(metadata[e.name+".strides"])
@@ -180,7 +182,7 @@ func (e entry) tensor(data []byte, metadata map[string]string) (Tensor, error) {
 	if err != nil {
 		return Tensor{}, fmt.Errorf("metadata: %w", err)
 	}
-	return t, t.Check()
+	return t, t.checkStorage()
 }
 
 // numbers parses "8,64"; an empty string is an empty list.
@@ -192,7 +194,7 @@ func numbers(s string) ([]int, error) {
 	for field := range strings.SplitSeq(s, ",") {
 		n, err := strconv.Atoi(field)
 		if err != nil || n < 0 || len(list) == maxDims {
-			return nil, fmt.Errorf("%.40q is no list of at most %d sizes", s, maxDims)
+			return nil, fmt.Errorf("%.40q is not a list of at most %d sizes", s, maxDims)
 		}
 		list = append(list, n)
 	}

@@ -29,37 +29,37 @@ func TestParseRefuses(t *testing.T) {
 		want string
 	}{
 		{"nothing", nil, "0 bytes"},
-		{"a header longer than the file", binary.LittleEndian.AppendUint64(nil, 100), "the file has 0 after its length"},
+		{"a header longer than the file", binary.LittleEndian.AppendUint64(nil, 100), "the header has 100 bytes, but only 0 bytes follow its length"},
 		{"a huge header", binary.LittleEndian.AppendUint64(nil, 1<<40), "the limit is 16777216"},
-		{"no object", file(`[]`, 0), "does not begin with {"},
-		{"a space first", file(` {}`, 0), "does not begin with {"},
+		{"no object", file(`[]`, 0), "does not start with {"},
+		{"a space first", file(` {}`, 0), "does not start with {"},
 		{"broken JSON", file(`{"a":`, 0), "header"},
-		{"two documents", file(`{}{}`, 0), "something after it"},
-		{"trailing bytes", file(`{}`, 1), "1 bytes after the data"},
+		{"two documents", file(`{}{}`, 0), "unexpected data after it"},
+		{"trailing bytes", file(`{}`, 1), "1 byte after the data"},
 		{"a name twice", file(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}`, 2), "duplicate"},
 		{"a key twice", file(`{"a":{"dtype":"U8","dtype":"I8","shape":[1],"data_offsets":[0,1]}}`, 1), "duplicate"},
 		{"an unknown key", file(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1],"x":1}}`, 1), "unknown"},
-		{"no shape", file(`{"a":{"dtype":"U8","data_offsets":[0,1]}}`, 1), "it needs dtype, shape"},
+		{"no shape", file(`{"a":{"dtype":"U8","data_offsets":[0,1]}}`, 1), "dtype, shape and two data_offsets are required"},
 		{"one offset", file(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0]}}`, 1), "two data_offsets"},
-		{"a gap", file(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}`, 2), "its data is from 1 to 2"},
-		{"an overlap", file(`{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}}`, 3), `"b": its data is from 1 to 3`},
-		{"the same data twice", file(`{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}}`, 2), `"b": its data is from 0 to 2`},
-		{"backwards", file(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,-1]}}`, 0), "from 0 to -1"},
-		{"past the end", file(`{"a":{"dtype":"U8","shape":[9],"data_offsets":[0,9]}}`, 1), "from 0 to 9"},
-		{"too little data", file(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}`, 4), "4 bytes of data are not [2] elements"},
+		{"a gap", file(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}`, 2), "its data spans 1 to 2"},
+		{"an overlap", file(`{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}}`, 3), `"b": its data spans 1 to 3`},
+		{"the same data twice", file(`{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}}`, 2), `"b": its data spans 0 to 2`},
+		{"backwards", file(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,-1]}}`, 0), "spans 0 to -1"},
+		{"past the end", file(`{"a":{"dtype":"U8","shape":[9],"data_offsets":[0,9]}}`, 1), "spans 0 to 9"},
+		{"too little data", file(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}`, 4), "4 bytes of data do not match shape [2] of type F32"},
 		{"a shape that overflows", file(`{"a":{"dtype":"F64","shape":[`+long+`,`+long+`],"data_offsets":[0,0]}}`, 0), "overflows"},
 		{"a product that overflows to 0", file(`{"a":{"dtype":"F64","shape":[4294967296,4294967296],"data_offsets":[0,0]}}`, 0), "overflows"},
 		{"bytes that overflow", file(`{"a":{"dtype":"F64","shape":[2305843009213693952],"data_offsets":[0,0]}}`, 0), "0 bytes of data"},
 		{"a negative size", file(`{"a":{"dtype":"U8","shape":[-1],"data_offsets":[0,0]}}`, 0), "size -1"},
 		{"half a size", file(`{"a":{"dtype":"U8","shape":[0.5],"data_offsets":[0,0]}}`, 0), "header"},
 		{"many dimensions", file(`{"a":{"dtype":"U8","shape":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],"data_offsets":[0,1]}}`, 1), "17 dimensions"},
-		{"fnuz", file(`{"a":{"dtype":"F8_E4M3FNUZ","shape":[1],"data_offsets":[0,1]}}`, 1), "fnuz types have another bias"},
-		{"another type", file(`{"a":{"dtype":"C64","shape":[1],"data_offsets":[0,8]}}`, 8), `"C64" is none that pawl reads`},
+		{"fnuz", file(`{"a":{"dtype":"F8_E4M3FNUZ","shape":[1],"data_offsets":[0,1]}}`, 1), "fnuz types have a different bias"},
+		{"another type", file(`{"a":{"dtype":"C64","shape":[1],"data_offsets":[0,8]}}`, 8), `"C64" is not supported`},
 		{"metadata that is no text", file(`{"__metadata__":{"a":1}}`, 0), "header"},
-		{"strides past the storage", strided("2,2", "9,1", "0"), "are not the 11 elements"},
-		{"an offset past the storage", strided("2,2", "2,1", "1"), "are not the 5 elements"},
-		{"a negative stride", strided("2,2", "-1,1", "0"), "no list"},
-		{"a negative offset", strided("2,2", "2,1", "-1"), "offset is -1"},
+		{"strides past the storage", strided("2,2", "9,1", "0"), "4 bytes of data, but needs 11 elements"},
+		{"an offset past the storage", strided("2,2", "2,1", "1"), "4 bytes of data, but needs 5 elements"},
+		{"a negative stride", strided("2,2", "-1,1", "0"), "is not a list"},
+		{"a negative offset", strided("2,2", "2,1", "-1"), "the offset -1 is negative"},
 		{"strides for another shape", strided("2,2", "2", "0"), "2 sizes and 1 strides"},
 		{"strides that overflow", strided("2,2", "9223372036854775807,9223372036854775807", "0"), "overflows"},
 		{"a stride that overflows", strided("3,1", "9223372036854775807,1", "0"), "overflows"},
@@ -149,7 +149,7 @@ func TestLoadIsBounded(t *testing.T) {
 	if _, err := Load(path, 9); err == nil || !strings.Contains(err.Error(), "10 bytes, the limit is 9") {
 		t.Errorf("a file above the limit: %v", err)
 	}
-	if _, err := Load(filepath.Dir(path), 1<<20); err == nil || !strings.Contains(err.Error(), "no regular file") {
+	if _, err := Load(filepath.Dir(path), 1<<20); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("a folder: %v", err)
 	}
 }
@@ -159,7 +159,7 @@ func TestNamesAreTaken(t *testing.T) {
 	reserved := x
 	reserved.Name = "__metadata__"
 	for _, list := range [][]Tensor{{x, x}, {reserved}} {
-		if err := Format(&bytes.Buffer{}, list); err == nil || !strings.Contains(err.Error(), "the name is taken") {
+		if err := Format(&bytes.Buffer{}, list); err == nil || !strings.Contains(err.Error(), "the name is already used or reserved") {
 			t.Errorf("%v: %v", list, err)
 		}
 	}

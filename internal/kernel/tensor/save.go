@@ -18,10 +18,10 @@ import (
 func Save(path string, list []Tensor) error {
 	f, err := create(path)
 	if err != nil {
-		return fmt.Errorf("write tensors: %w", err)
+		return fmt.Errorf("cannot write tensors: %w", err)
 	}
 	if err := errors.Join(Format(f, list), f.Close()); err != nil {
-		return fmt.Errorf("write tensors to %s: %w", path, err)
+		return fmt.Errorf("cannot write tensors to %s: %w", path, err)
 	}
 	return nil
 }
@@ -37,7 +37,7 @@ func Format(w io.Writer, list []Tensor) error {
 			return err
 		}
 		if slices.ContainsFunc(list[:i], func(o Tensor) bool { return o.Name == t.Name }) || t.Name == "__metadata__" {
-			return fmt.Errorf("tensor %q: the name is taken", t.Name)
+			return fmt.Errorf("tensor %q: the name is already used or reserved", t.Name)
 		}
 		shape := t.Shape
 		if !t.IsContiguous() {

@@ -28,7 +28,7 @@ func New(a Argument) (Tensor, error) {
 		return Tensor{}, fmt.Errorf("argument %q: %w", a.Name, err)
 	}
 	if n > math.MaxInt/8 {
-		return Tensor{}, fmt.Errorf("argument %q: %d elements are more than memory can hold", a.Name, n)
+		return Tensor{}, fmt.Errorf("argument %q: %d elements do not fit in memory", a.Name, n)
 	}
 	t.Data = make([]byte, n*a.DType.Size())
 	return t, nil
@@ -68,12 +68,20 @@ func (t Tensor) dense() bool {
 // Check returns an error unless every element is inside the storage. Only a checked
 // tensor may be read or written.
 func (t Tensor) Check() error {
-	need, err := t.Span()
-	if err != nil {
+	if err := t.checkStorage(); err != nil {
 		return fmt.Errorf("tensor %q: %w", t.Name, err)
 	}
+	return nil
+}
+
+// checkStorage is Check for callers whose errors already name the tensor.
+func (t Tensor) checkStorage() error {
+	need, err := t.Span()
+	if err != nil {
+		return err
+	}
 	if have := len(t.Data) / t.DType.Size(); need > have || len(t.Data)%t.DType.Size() != 0 {
-		return fmt.Errorf("tensor %q: %d bytes of data are not the %d elements of type %s that its shape %v needs", t.Name, len(t.Data), need, t.DType, t.Shape)
+		return fmt.Errorf("it has %d bytes of data, but needs %d elements of type %s for shape %v", len(t.Data), need, t.DType, t.Shape)
 	}
 	return nil
 }
@@ -82,18 +90,18 @@ func (t Tensor) Check() error {
 func (t Tensor) Span() (int, error) {
 	switch {
 	case !t.DType.Known():
-		return 0, fmt.Errorf("there is no element type %q", t.DType)
+		return 0, fmt.Errorf("unknown element type %q", t.DType)
 	case len(t.Shape) > maxDims:
 		return 0, fmt.Errorf("%d dimensions, the limit is %d", len(t.Shape), maxDims)
 	case len(t.Strides) != 0 && len(t.Strides) != len(t.Shape):
 		return 0, fmt.Errorf("%d sizes and %d strides", len(t.Shape), len(t.Strides))
 	case t.Offset < 0:
-		return 0, fmt.Errorf("its offset is %d", t.Offset)
+		return 0, fmt.Errorf("the offset %d is negative", t.Offset)
 	}
 	count, last := 1, t.Offset
 	for i, size := range t.Shape {
 		if size < 0 {
-			return 0, fmt.Errorf("dimension %d has size %d", i, size)
+			return 0, fmt.Errorf("dimension %d has negative size %d", i, size)
 		}
 		n, overflows := mulChecked(count, size)
 		if overflows {
@@ -106,7 +114,7 @@ func (t Tensor) Span() (int, error) {
 		reach, over := mulChecked(max(size-1, 0), t.Strides[i])
 		switch {
 		case t.Strides[i] < 0:
-			return 0, fmt.Errorf("dimension %d has stride %d", i, t.Strides[i])
+			return 0, fmt.Errorf("dimension %d has negative stride %d", i, t.Strides[i])
 		case over || last > math.MaxInt-1-reach:
 			return 0, errTooLarge
 		}
@@ -123,7 +131,7 @@ func (t Tensor) Span() (int, error) {
 	return t.Offset + count, nil
 }
 
-var errTooLarge = errors.New("its shape overflows")
+var errTooLarge = errors.New("the size overflows 64 bits")
 
 // mulChecked multiplies two non-negative numbers and reports whether the result fits.
 func mulChecked(a, b int) (int, bool) {

@@ -152,7 +152,7 @@ func TestLookingIsFree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, now := anySession(t)
 		all := All().Look(LearnNow(s, now), s.Entries)
-		for _, c := range []string{"doctor", "validate", "session status", "session note", "session end", "gates", "next", "lesson list", "diagnose", "report", "gpu"} {
+		for _, c := range []string{"doctor", "suite check", "session status", "session note", "session end", "session gates", "session next", "lesson list", "diagnose", "report", "device show"} {
 			if by := Stopped(all, c, "--json"); by != nil {
 				t.Fatalf("%s stops %s", by.Gate.ID, c)
 			}
@@ -190,8 +190,6 @@ func follow(t *testing.T, started journal.Started) {
 			list = append(list, checked(source, 0, "", 0, 0))
 		case "profile":
 			list = append(list, profiled(source))
-		case "learn": // somebody makes the change that it names
-			source, speed, changes = source+"x", speed*1.5, []journal.Change{blockM}
 		case "bench":
 			us := []float64{25, 100 / speed, 100, 400 / speed}
 			if len(args) > 0 {
@@ -200,6 +198,10 @@ func follow(t *testing.T, started journal.Started) {
 			list = append(list, timed(source, us...))
 			changes = nil
 		case "session":
+			if slices.Equal(args, []string{"next", "--fixes"}) { // makes the change that it names
+				source, speed, changes = source+"x", speed*1.5, []journal.Change{blockM}
+				continue
+			}
 			if step.Gate != "" {
 				t.Fatalf("%+v: it ends at %s\n%s", started, step.Gate, strings.Join(path, "\n"))
 			}

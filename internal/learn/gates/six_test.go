@@ -306,7 +306,7 @@ func stops(b *strings.Builder, s *journal.Session) {
 		so := &journal.Session{Started: s.Started, Began: s.Began, Entries: s.Entries[:i+1]}
 		if step := Next(All().Look(Learn(so), so.Entries)); step.Gate != last {
 			last = step.Gate
-			fmt.Fprintf(b, "  minute %.0f, pawl next: %s\n    %s\n    %s\n", e.Time.Sub(s.Began).Minutes(), step.Gate, step.Do, step.Command)
+			fmt.Fprintf(b, "  minute %.0f, pawl session next: %s\n    %s\n    %s\n", e.Time.Sub(s.Began).Minutes(), step.Gate, step.Do, step.Command)
 		}
 	}
 }

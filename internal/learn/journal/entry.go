@@ -7,7 +7,10 @@
 // what was learned (lesson) or how anything is shown.
 package journal
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // Entry is one line of a journal. Exactly one of the pointers is set, the one its kind
 // names.
@@ -169,4 +172,4 @@ const (
 
 // FixID names a fix of a rule: "bank-conflicts/1" is its first. Fixes of lessons that no
 // rule has are "lesson/NAME".
-func FixID(rule string, n int) string { return rule + "/" + string(rune('0'+n)) }
+func FixID(rule string, n int) string { return rule + "/" + strconv.Itoa(n) }

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
-	"github.com/goatnote-inc/pawl/internal/report"
 )
 
 // Draft makes a lesson of the best thing that a session showed: an attempt with right
@@ -56,7 +56,7 @@ func Draft(session *journal.Session, attempts []journal.Attempt) (*Lesson, bool)
 	}
 	l.Tests = []Test{{Name: "as it was found", Speaks: true, Kernel: first(l.Kernels), GPU: first(l.GPUs), Facts: asked(l, p.Facts)}}
 	l.Body = fmt.Sprintf("Drafted by pawl at the end of session %s. The change was measured as %s.\n\nIs the cause right? Would it help elsewhere? "+
-		"Say so with `pawl lesson review`.", session.ID, report.MarkdownText(gained(best)))
+		"Say so with `pawl lesson review`.", session.ID, words.MarkdownText(gained(best)))
 	if _, err := Write(l); err != nil {
 		return nil, false // a symptom of a rule that is not pawl's own, perhaps
 	}
@@ -116,23 +116,23 @@ func shown(p *journal.Profiled, fixID string) (*diagnose.Rule, string, bool) {
 // changes says what changed, in a few words. The names are from the source, so that they
 // are made harmless.
 func changes(list []journal.Change) string {
-	var words []string
+	var parts []string
 	for i, c := range list {
 		if i == 3 {
-			words = append(words, fmt.Sprintf("and %d more", len(list)-i))
+			parts = append(parts, fmt.Sprintf("and %d more", len(list)-i))
 			break
 		}
-		name := report.Sanitize(c.Name)
+		name := words.Sanitize(c.Name)
 		switch {
 		case c.Before != "" && c.After != "":
-			words = append(words, fmt.Sprintf("%s from %s to %s", name, cut(report.Sanitize(c.Before), 40), cut(report.Sanitize(c.After), 40)))
+			parts = append(parts, fmt.Sprintf("%s from %s to %s", name, cut(words.Sanitize(c.Before), 40), cut(words.Sanitize(c.After), 40)))
 		case c.What == journal.Code:
-			words = append(words, name+" rewritten")
+			parts = append(parts, name+" rewritten")
 		default:
-			words = append(words, name+" changed")
+			parts = append(parts, name+" changed")
 		}
 	}
-	return strings.Join(words, ", ")
+	return strings.Join(parts, ", ")
 }
 
 func cause(rule *diagnose.Rule, symptom string, p *journal.Profiled) string {
@@ -147,7 +147,7 @@ func cause(rule *diagnose.Rule, symptom string, p *journal.Profiled) string {
 func fix(a journal.Attempt, what string) string {
 	text := "Change " + what
 	if len(a.Changes) == 1 && a.Changes[0].File != "" {
-		text += " in " + report.Sanitize(a.Changes[0].File)
+		text += " in " + words.Sanitize(a.Changes[0].File)
 	}
 	return text + "."
 }
@@ -164,9 +164,9 @@ func author(s *journal.Session) string {
 	}
 	by := s.Entries[0].Actor
 	if by.Kind == journal.Person {
-		return cut(report.Sanitize(by.Name), maxName)
+		return cut(words.Sanitize(by.Name), maxName)
 	}
-	return cut(report.Sanitize(string(by.Kind)+" "+by.Name), maxName)
+	return cut(words.Sanitize(string(by.Kind)+" "+by.Name), maxName)
 }
 
 // family is the family of a kernel by its name; empty for one that nobody can tell.

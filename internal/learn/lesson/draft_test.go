@@ -46,10 +46,10 @@ func TestDraft(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `---
-title: "Shared memory accesses conflict in their banks: PAD from 0 to 8"
+title: "Shared memory accesses have bank conflicts: PAD from 0 to 8"
 symptom: bank_conflict_pct > 0
 class: memory
-cause: "Shared memory accesses conflict in their banks. Before the change bank_conflict_pct was 88."
+cause: "Shared memory accesses have bank conflicts. Before the change bank_conflict_pct was 88."
 fix: "Change PAD from 0 to 8 in attend.cu."
 gpus:
   - sm_89

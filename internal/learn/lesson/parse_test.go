@@ -78,7 +78,7 @@ func TestParseMistakes(t *testing.T) {
 		"twice":                      {front("symptom: changed > 1", "fix: G"), `x.md:8:1: a lesson has the key "fix" twice`},
 		"unknown fact":               {front("symptom: changed > 1 and bank_conflicts_pct > 0"), `x.md:7:26: symptom: there is no fact "bank_conflicts_pct" (did you mean "bank_conflict_pct"?)`},
 		"in quotes":                  {front("symptom: 'bank_conflicts_pct > 0'"), `x.md:7:11: symptom: there is no fact "bank_conflicts_pct" (did you mean "bank_conflict_pct"?)`},
-		"no condition":               {front("symptom: changed"), "x.md:7:10: symptom: want true or false, this gives a number (compare it with something)"},
+		"no condition":               {front("symptom: changed"), "x.md:7:10: symptom: expected true or false, got a number (compare it with a value)"},
 		"always":                     {front("symptom: 1 < 2"), "x.md:7:10: symptom: it asks for no fact (a lesson that always speaks says nothing)"},
 		"class":                      {front("symptom: changed > 1", "state: maybe"), `x.md:8:8: state: "maybe" is none (one of proposed, confirmed, refuted)`},
 		"claim of all":               {front("symptom: changed > 1", "claim: 1"), "x.md:8:8: claim: want a share of the time that is saved, above 0 and below 1 (0.2 is a fifth of the time)"},

@@ -56,22 +56,6 @@ func ReadToken(path string) (string, error) {
 	return token, nil
 }
 
-// Loopback tells whether an address to listen on is reachable from this machine only.
-func Loopback(addr string) (bool, error) {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return false, fmt.Errorf("%q is no address: take 127.0.0.1:PORT", addr)
-	}
-	if host == "localhost" {
-		return true, nil
-	}
-	ip, err := netip.ParseAddr(host)
-	if err != nil {
-		return false, nil //nolint:nilerr // every interface, or a name that may be anything
-	}
-	return ip.IsLoopback(), nil
-}
-
 // Handler answers over HTTP. Requests that bring no token, come from a page of another
 // origin or name another host are turned away before anything reads them.
 func (s *Server) Handler(o HTTPOptions) http.Handler {

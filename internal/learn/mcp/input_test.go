@@ -51,7 +51,7 @@ func TestArgv(t *testing.T) {
 		tool, in string
 		want     []string
 	}{
-		{"next", ``, []string{"next", "--json"}},
+		{"next", ``, []string{"session", "next", "--json"}},
 		{"bench", `{"base":"HEAD~1","case":"matmul/N256","rounds":3}`, []string{"bench", "--json", "--case=matmul/N256", "--base=HEAD~1", "--rounds=3"}},
 		{"session_note", `{"text":"--override me","fix":"bank-conflicts/1"}`, []string{"session", "note", "--json", "--fix=bank-conflicts/1", "--", "--override me"}},
 		{"fuzz", `{"replay":true,"params":"N=65"}`, []string{"fuzz", "--json", "--replay", "--params=N=65"}},

@@ -35,7 +35,7 @@ func resources() []resource {
 		{"pawl://guide", "guide", "the quick reference: the loop, the tools, the gates, the rules", markdown, (*Server).readGuide},
 		{"pawl://suite", "suite", "the suite as it is written, and whether it is valid", jsonType, (*Server).readSuite},
 		{"pawl://report", "report", "the report of the last measurement", jsonType, (*Server).readReport},
-		{"pawl://gates", "gates", "the gates with their state in the open session", jsonType, command("gates", "--json")},
+		{"pawl://gates", "gates", "the gates with their state in the open session", jsonType, command("session", "gates", "--json")},
 		{"pawl://lessons", "lessons", "the lessons of the repository and those pawl comes with", jsonType, command("lesson", "list", "--json")},
 	}
 }
@@ -73,9 +73,9 @@ func encode(a Answer) (string, error) {
 
 // readSuite is the text of the suite, which is its author's, and what pawl says of it.
 func (s *Server) readSuite(ctx context.Context, actor string) (string, error) {
-	out, err := s.run(ctx, actor, []string{"validate", "--json"}, usualLimit, nil)
+	out, err := s.run(ctx, actor, []string{"suite", "check", "--json"}, usualLimit, nil)
 	if err != nil {
-		return "", fmt.Errorf("start pawl validate: %w", err)
+		return "", fmt.Errorf("start pawl suite check: %w", err)
 	}
 	a := told(Tool{}, out)
 	if a.Result == nil {

@@ -80,12 +80,12 @@ func sessionTools() []Tool {
 			},
 		},
 		{
-			Name: "next", Title: "The one thing to do now", words: []string{"next"}, reads: true, open: true,
+			Name: "next", Title: "The one thing to do now", words: []string{"session", "next"}, reads: true, open: true,
 			About: "Says the one step to take now, by the gates, and why. next_tool is the tool for it. There is no override here: a stop is a stop.",
 			gives: map[string]any{"phase": map[string]any{"type": "string"}, "stop": aBoolean, "next_tool": map[string]any{"type": "string"}},
 		},
 		{
-			Name: "gates", Title: "The gates and where each stands", words: []string{"gates"}, reads: true, open: true,
+			Name: "gates", Title: "The gates and where each stands", words: []string{"session", "gates"}, reads: true, open: true,
 			About: "The four phases and their gates, with the state of each in the open session.",
 		},
 	}
@@ -99,12 +99,12 @@ func lookTools() []Tool {
 			gives: map[string]any{"usable": aBoolean, "findings": aList},
 		},
 		{
-			Name: "gpu", Title: "Limits of a GPU", words: []string{"gpu"}, reads: true, open: true,
+			Name: "gpu", Title: "Limits of a GPU", words: []string{"device", "show"}, reads: true, open: true,
 			About:  "Limits and peaks of a card that pawl knows, or of all.",
 			fields: []field{{name: "card", about: "name of the card, such as L4", kind: slug}},
 		},
 		{
-			Name: "occupancy", Title: "Occupancy of a launch", words: []string{"occupancy"}, reads: true, open: true,
+			Name: "occupancy", Title: "Occupancy of a launch", words: []string{"device", "occupancy"}, reads: true, open: true,
 			About: "How many blocks of this size fit on an SM, and what limits them.",
 			fields: []field{
 				{name: "arch", about: "architecture or card, such as sm_89 or L4", kind: slug, flag: "arch", must: true},
@@ -129,7 +129,7 @@ func lookTools() []Tool {
 			fields: []field{{name: "name", about: "name of the lesson", kind: slug, must: true}},
 		},
 		{
-			Name: "learn", Title: "Fixes ranked by what came of them", words: []string{"learn", "next"}, reads: true, open: true,
+			Name: "learn", Title: "Fixes ranked by what came of them", words: []string{"session", "next", "--fixes"}, reads: true, open: true,
 			About:  "Ranks the fixes for what the last profile shows, with expected gain, its interval and the probability to be the best, from rules, lessons and earlier outcomes.",
 			fields: []field{{name: "profile", about: "profile to rank for; a file of the repository", kind: file, flag: "profile"}},
 		},

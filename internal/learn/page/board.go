@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/learn/gates"
-	"github.com/goatnote-inc/pawl/internal/report"
 )
 
 // board is the gates of a session as they stand, by phase: what the guide and the checklist
@@ -40,8 +40,8 @@ type gateView struct {
 	Failed, Overridden, Now bool
 }
 
-// words are what an answer is called, and the class of its badge: never the colour alone.
-var words = map[gates.Answer]struct{ word, class string }{
+// answerWords are what an answer is called, and the class of its badge: never the colour alone.
+var answerWords = map[gates.Answer]struct{ word, class string }{
 	gates.Open:       {"open", "no-answer"},
 	gates.Passed:     {"passed", "pass"},
 	gates.Failed:     {"stop", "fail"},
@@ -64,7 +64,7 @@ func newBoard(s State) board {
 		return b
 	}
 	for _, p := range s.Set.Phases {
-		view := phaseView{ID: report.Sanitize(p.ID), Title: report.Sanitize(p.Title), Here: p.ID == s.Next.Phase}
+		view := phaseView{ID: words.Sanitize(p.ID), Title: words.Sanitize(p.Title), Here: p.ID == s.Next.Phase}
 		for _, g := range p.Gates {
 			status, known := answers[g.ID]
 			if !known {
@@ -88,15 +88,15 @@ func newBoard(s State) board {
 }
 
 func newGate(s gates.Status) gateView {
-	g, w := s.Gate, words[s.Answer]
+	g, w := s.Gate, answerWords[s.Answer]
 	v := gateView{
-		ID: report.Sanitize(g.ID), Title: report.Sanitize(g.Title), Why: report.Sanitize(g.Why), Answer: s.Answer, Word: w.word, Class: w.class,
-		Sentence: report.Sanitize(s.Sentence), Reason: overrideWords(s), Run: report.Sanitize(s.Command),
-		Do: report.Sanitize(g.Do), Fails: report.Sanitize(g.Fails), FailRun: report.Sanitize(g.FailRun),
+		ID: words.Sanitize(g.ID), Title: words.Sanitize(g.Title), Why: words.Sanitize(g.Why), Answer: s.Answer, Word: w.word, Class: w.class,
+		Sentence: words.Sanitize(s.Sentence), Reason: overrideWords(s), Run: words.Sanitize(s.Command),
+		Do: words.Sanitize(g.Do), Fails: words.Sanitize(g.Fails), FailRun: words.Sanitize(g.FailRun),
 		Failed: s.Answer == gates.Failed, Overridden: s.Answer == gates.Overridden,
 	}
 	for _, c := range g.Stops {
-		v.Stops = append(v.Stops, report.Sanitize(c))
+		v.Stops = append(v.Stops, words.Sanitize(c))
 	}
 	return v
 }
@@ -104,15 +104,15 @@ func newGate(s gates.Status) gateView {
 // overrideWords is why somebody went on, and who.
 func overrideWords(s gates.Status) string {
 	if s.By == "" {
-		return report.Sanitize(s.Reason)
+		return words.Sanitize(s.Reason)
 	}
-	return report.Sanitize(s.By) + ": " + report.Sanitize(s.Reason)
+	return words.Sanitize(s.By) + ": " + words.Sanitize(s.Reason)
 }
 
 func newNow(step gates.Step, open bool) nowView {
 	v := nowView{
-		Stop: step.Stop, Gate: report.Sanitize(step.Gate), Phase: report.Sanitize(step.Phase), Word: "now",
-		Do: report.Sanitize(step.Do), Why: report.Sanitize(step.Why), Run: report.Sanitize(step.Command),
+		Stop: step.Stop, Gate: words.Sanitize(step.Gate), Phase: words.Sanitize(step.Phase), Word: "now",
+		Do: words.Sanitize(step.Do), Why: words.Sanitize(step.Why), Run: words.Sanitize(step.Command),
 	}
 	switch {
 	case step.Stop:

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
 var (
@@ -80,7 +80,7 @@ func newChecklistView(s State, problem error) checklistView {
 		board: newBoard(s), Title: "Checklist", Seen: clock(s.Now),
 	}
 	if problem != nil {
-		v.Problem = report.Sanitize(problem.Error())
+		v.Problem = words.Sanitize(problem.Error())
 	}
 	if s.Session == nil {
 		return v

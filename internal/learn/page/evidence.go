@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
-	"github.com/goatnote-inc/pawl/internal/report"
 )
 
 // speedups are what a record says: geometric means over its cases against the reference
@@ -29,9 +29,9 @@ func speedups(m journal.Measured) (reference, base float64) {
 
 // measuredFact is a record in one sentence.
 func measuredFact(m journal.Measured) string {
-	text := "measured " + report.Plural(len(m.Cases), "case")
+	text := "measured " + words.Plural(len(m.Cases), "case")
 	if m.Verdict != "" {
-		text = m.Verdict + " over " + report.Plural(len(m.Cases), "case")
+		text = m.Verdict + " over " + words.Plural(len(m.Cases), "case")
 	}
 	reference, base := speedups(m)
 	if reference > 0 {
@@ -40,7 +40,7 @@ func measuredFact(m journal.Measured) string {
 	if base > 0 {
 		text += fmt.Sprintf(", %.2fx against the base", base)
 	}
-	return report.Sanitize(text)
+	return words.Sanitize(text)
 }
 
 // measurement is one record of a session, in its order.
@@ -103,7 +103,7 @@ func claims(s *journal.Session) []claimView {
 }
 
 func (v *claimView) note(n journal.Noted, records []measurement, at int) {
-	v.Text, v.Word, v.Class = report.Sanitize(n.Text), "text", "same"
+	v.Text, v.Word, v.Class = words.Sanitize(n.Text), "text", "same"
 	before, after := recordsAround(records, at)
 	if before == nil {
 		v.Evidence = append(v.Evidence, "No record was there when this was written.")
@@ -118,17 +118,17 @@ func (v *claimView) note(n journal.Noted, records []measurement, at int) {
 		what = n.Lesson
 	}
 	if after == nil {
-		v.Evidence = append(v.Evidence, "Nothing was measured after "+report.Sanitize(what)+" was tried.")
+		v.Evidence = append(v.Evidence, "Nothing was measured after "+words.Sanitize(what)+" was tried.")
 		return
 	}
-	v.Evidence = append(v.Evidence, "Measured after "+report.Sanitize(what)+": "+recordWords(*after)+".")
+	v.Evidence = append(v.Evidence, "Measured after "+words.Sanitize(what)+": "+recordWords(*after)+".")
 }
 
 // recordWords is a record with its name, so that it can be looked up.
 func recordWords(m measurement) string {
 	text := measuredFact(m.value)
 	if m.value.Run != "" {
-		text += " (run " + report.Sanitize(m.value.Run) + ")"
+		text += " (run " + words.Sanitize(m.value.Run) + ")"
 	}
 	return text
 }
@@ -137,9 +137,9 @@ func recordWords(m measurement) string {
 const near = 0.02
 
 func (v *claimView) end(e journal.Ended, s *journal.Session, records []measurement) {
-	v.Text = report.Sanitize(string(e.Outcome))
+	v.Text = words.Sanitize(string(e.Outcome))
 	if e.Text != "" {
-		v.Text += ": " + report.Sanitize(e.Text)
+		v.Text += ": " + words.Sanitize(e.Text)
 	}
 	if e.Speedup > 0 {
 		v.Text += fmt.Sprintf(" (%.2fx)", e.Speedup)
@@ -214,6 +214,6 @@ func definitionChanges(s *journal.Session) []definitionView {
 
 // short is the beginning of a digest.
 func short(digest string) string {
-	text := []rune(report.Sanitize(digest))
+	text := []rune(words.Sanitize(digest))
 	return string(text[:min(len(text), 12)])
 }

@@ -14,7 +14,7 @@ var (
 	optional = lazyregexp.New(`\[[^\[\]]*\]`)
 	filled   = lazyregexp.New(`\{([^}|]*)(\|[^}]*)?\}`)
 	aside    = lazyregexp.New(`\s*\([^()]*\{[^}]*\}[^()]*\)`)
-	fromTo   = lazyregexp.New(`from \{[^}]*\} to \{[^}]*\}`)
+	fromTo   = lazyregexp.New(`\s*from \{[^}]*\} to \{[^}]*\}`)
 	toOne    = lazyregexp.New(` to \{[^}]*\}`)
 )
 
@@ -31,7 +31,7 @@ func general(text string) string {
 	for optional.MatchString(text) {
 		text = optional.ReplaceAllString(text, "")
 	}
-	text = strings.ReplaceAll(text, "{blocks_per_sm + 1} blocks", "one more block")
+	text = strings.ReplaceAll(text, "{blocks_per_sm + 1} blocks fit", "one more block fits")
 	text = toOne.ReplaceAllString(fromTo.ReplaceAllString(aside.ReplaceAllString(text, ""), ""), "")
 	var keep []string
 	for part := range strings.SplitSeq(text, ". ") {

@@ -1,11 +1,10 @@
 package page
 
 import (
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 
+	"github.com/goatnote-inc/pawl/internal/base/loopback"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
@@ -24,7 +23,7 @@ func guarded(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
 		switch {
-		case !loopback(r.Host):
+		case !loopback.Is(r.Host):
 			http.Error(w, "this page answers to 127.0.0.1, ::1 and localhost only", http.StatusMisdirectedRequest)
 		case !ownOrigin(r):
 			http.Error(w, "this page answers to no other page", http.StatusForbidden)
@@ -35,19 +34,6 @@ func guarded(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		}
 	})
-}
-
-// loopback tells of a host that is this machine whoever resolves it.
-func loopback(hostport string) bool {
-	host, _, err := net.SplitHostPort(hostport)
-	if err != nil {
-		host = hostport
-	}
-	if host == "localhost" {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.Unmap().IsLoopback()
 }
 
 // ownOrigin tells of a request that no other site's page made. Browsers say which did;
@@ -67,5 +53,5 @@ func ownOrigin(r *http.Request) bool {
 		return true
 	}
 	u, err := url.Parse(origin)
-	return err == nil && u.Scheme == "http" && u.Host == r.Host && loopback(u.Host)
+	return err == nil && u.Scheme == "http" && u.Host == r.Host && loopback.Is(u.Host)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
@@ -38,9 +39,9 @@ type Command struct{ Run, What string }
 func Commands() []Command {
 	return []Command{
 		{"pawl session start", "begin; everything is kept"},
-		{"pawl next", "the one thing to do now, and why"},
+		{"pawl session next", "the one thing to do now, and why"},
 		{"pawl doctor", "driver, toolkit and ABI, first"},
-		{"pawl gpu", "the limits of the device"},
+		{"pawl device show", "the limits of the device"},
 		{"pawl preflight", "shared memory before compiling"},
 		{"pawl build", "build the candidate"},
 		{"pawl fuzz", "is it right? smallest first"},
@@ -65,7 +66,7 @@ type Device struct {
 // NewDevice takes from the tables what one designs a kernel for. card is nil where only the
 // architecture is known.
 func NewDevice(name string, card *gpu.Card, arch gpu.Arch) *Device {
-	d := &Device{Name: report.Sanitize(name)}
+	d := &Device{Name: words.Sanitize(name)}
 	add := func(label, text string) { d.Limits = append(d.Limits, factView{label, text}) }
 	if s := arch.SharedPerBlock; s.Known() {
 		text := kilobytes(s) + " a block by request"
@@ -124,7 +125,7 @@ func (g Guide) view() guideView {
 	v := guideView{frame: still(), board: newBoard(g.State), Rules: Rules(), Commands: Commands(), Device: g.Device}
 	if g.Set != nil {
 		for _, t := range g.Set.Thresholds {
-			shown := threshold{About: report.Sanitize(t.Title), Value: fmt.Sprint(t.Value)}
+			shown := threshold{About: words.Sanitize(t.Title), Value: fmt.Sprint(t.Value)}
 			if t.Value != t.Default {
 				shown.Default = fmt.Sprint(t.Default)
 			}

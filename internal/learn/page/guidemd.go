@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
 // markdown is the guide as text for forges. Everything that came from a journal is escaped
 // for them.
 func (v guideView) markdown() string {
 	var b strings.Builder
-	text, code := report.MarkdownText, report.MarkdownCode
+	text, code := words.MarkdownText, words.MarkdownCode
 	fmt.Fprintf(&b, "# %s\n\n", text(v.Title))
 	if v.Head != nil {
 		fmt.Fprintf(&b, "Session %s, %s.", code(v.Head.ID), text(strings.Join(v.spentWords(), ", ")))
@@ -58,7 +58,7 @@ func (v guideView) markdown() string {
 }
 
 func (v guideView) numbers(b *strings.Builder) {
-	text := report.MarkdownText
+	text := words.MarkdownText
 	if len(v.Thresholds) > 0 {
 		b.WriteString("\n## Thresholds\n\n| threshold | value |\n| --- | --- |\n")
 		for _, t := range v.Thresholds {

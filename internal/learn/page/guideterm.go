@@ -256,7 +256,7 @@ func (v guideView) thresholdRows(width int) []row {
 
 func (v guideView) limitRows(width int) []row {
 	if v.Device == nil {
-		return wrapped("No GPU is known here: pawl guide --gpu L4 shows the limits of a card.", width, 0, faint)
+		return wrapped("No GPU is known here: pawl session guide --gpu L4 shows the limits of a card.", width, 0, faint)
 	}
 	rows := []row{{{"LIMITS OF " + v.Device.Name, bold}}}
 	const taken = 16

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
-	"github.com/goatnote-inc/pawl/internal/report"
 )
 
 // headView is a session in a few words and numbers.
@@ -34,7 +34,7 @@ type spent struct {
 
 // Words are the counts in one line.
 func (s spent) Words() string {
-	return fmt.Sprintf("%s, %s, %d refused, %s", report.Plural(s.Commands, "command"), report.Plural(s.Measured, "measurement"), s.Refused, report.Plural(s.Overrode, "override"))
+	return fmt.Sprintf("%s, %s, %d refused, %s", words.Plural(s.Commands, "command"), words.Plural(s.Measured, "measurement"), s.Refused, words.Plural(s.Overrode, "override"))
 }
 
 // meter is something that is spent against what may be.
@@ -46,8 +46,8 @@ type meter struct {
 
 func newHead(s *journal.Session, chain error, now time.Time) headView {
 	v := headView{
-		ID: report.Sanitize(s.ID), Goal: report.Sanitize(s.Goal), Benchmark: report.Sanitize(s.Benchmark), Suite: report.Sanitize(s.Suite),
-		Device: report.Sanitize(strings.Join(slices.DeleteFunc([]string{s.Device, s.GPU}, func(t string) bool { return t == "" }), ", ")),
+		ID: words.Sanitize(s.ID), Goal: words.Sanitize(s.Goal), Benchmark: words.Sanitize(s.Benchmark), Suite: words.Sanitize(s.Suite),
+		Device: words.Sanitize(strings.Join(slices.DeleteFunc([]string{s.Device, s.GPU}, func(t string) bool { return t == "" }), ", ")),
 		Began:  day(s.Began), Stamp: stamp(s.Began), Spent: spending(s, now), Entries: len(s.Entries),
 	}
 	if s.Target > 0 {
@@ -55,7 +55,7 @@ func newHead(s *journal.Session, chain error, now time.Time) headView {
 	}
 	v.Who, v.Programs = takers(s)
 	if s.Ended != nil {
-		v.Outcome, v.OutcomeClass = report.Sanitize(string(s.Ended.Outcome)), outcomeClass(s.Ended.Outcome)
+		v.Outcome, v.OutcomeClass = words.Sanitize(string(s.Ended.Outcome)), outcomeClass(s.Ended.Outcome)
 	}
 	if chain != nil {
 		v.Chain = brokenWords(chain)
@@ -67,9 +67,9 @@ func newHead(s *journal.Session, chain error, now time.Time) headView {
 // brokenWords says where a journal is not as it was written.
 func brokenWords(err error) string {
 	if broken, ok := errors.AsType[*journal.BrokenError](err); ok && broken.Line > 0 {
-		return report.Sanitize(fmt.Sprintf("line %d: %s", broken.Line, broken.Why))
+		return words.Sanitize(fmt.Sprintf("line %d: %s", broken.Line, broken.Why))
 	}
-	return report.Sanitize(err.Error())
+	return words.Sanitize(err.Error())
 }
 
 func outcomeClass(r journal.Result) string {
@@ -172,7 +172,7 @@ func takers(s *journal.Session) (string, bool) {
 
 // actor is who did something. That it was an agent is always said.
 func actor(a journal.Actor) string {
-	name := report.Sanitize(a.Name)
+	name := words.Sanitize(a.Name)
 	switch a.Kind {
 	case journal.Person:
 		if name == "" {

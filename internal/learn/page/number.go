@@ -5,14 +5,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
 func number(n int) string { return strconv.Itoa(n) }
 
 // noun is a word for so many, without their number.
 func noun(n int, word string) string {
-	_, text, _ := strings.Cut(report.Plural(n, word), " ")
+	_, text, _ := strings.Cut(words.Plural(n, word), " ")
 	return text
 }
 

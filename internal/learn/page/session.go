@@ -5,8 +5,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
-	"github.com/goatnote-inc/pawl/internal/report"
 )
 
 //go:embed html/session.html
@@ -69,7 +69,7 @@ func newSessionView(s *journal.Session, chain error, now time.Time) sessionView 
 		case e.Refused != nil:
 			v.Refusals = append(v.Refusals, newRefusal(s, i))
 		case e.Overrode != nil:
-			o := overrideView{Clock: clock(e.Time), Stamp: stamp(e.Time), Who: actor(e.Actor), Gate: report.Sanitize(e.Overrode.Gate), Reason: report.Sanitize(e.Overrode.Reason), Class: "over"}
+			o := overrideView{Clock: clock(e.Time), Stamp: stamp(e.Time), Who: actor(e.Actor), Gate: words.Sanitize(e.Overrode.Gate), Reason: words.Sanitize(e.Overrode.Reason), Class: "over"}
 			if e.Actor.Kind != journal.Person { // pawl lets none through: somebody wrote it by hand
 				o.Class = "fail"
 			}
@@ -90,7 +90,7 @@ func newRefusal(s *journal.Session, at int) refusalView {
 	r := *e.Refused
 	v := refusalView{
 		Clock: clock(e.Time), Stamp: stamp(e.Time), Who: actor(e.Actor), Program: e.Actor.Kind != journal.Person,
-		Run: commandLine(r.Command, r.Args), Gate: report.Sanitize(r.Gate), Why: report.Sanitize(r.Why), Instead: report.Sanitize(r.Instead),
+		Run: commandLine(r.Command, r.Args), Gate: words.Sanitize(r.Gate), Why: words.Sanitize(r.Why), Instead: words.Sanitize(r.Instead),
 	}
 	for _, next := range s.Entries[at+1:] {
 		switch {
@@ -115,8 +115,8 @@ func (v *sessionView) records(s *journal.Session) {
 		e := s.Entries[m.at]
 		reference, base := speedups(m.value)
 		r := recordView{
-			Clock: clock(e.Time), Stamp: stamp(e.Time), Who: actor(m.by), Run: report.Sanitize(m.value.Run),
-			Verdict: report.Sanitize(m.value.Verdict), Class: verdictClass(m.value.Verdict), Trust: report.Sanitize(m.value.Trust),
+			Clock: clock(e.Time), Stamp: stamp(e.Time), Who: actor(m.by), Run: words.Sanitize(m.value.Run),
+			Verdict: words.Sanitize(m.value.Verdict), Class: verdictClass(m.value.Verdict), Trust: words.Sanitize(m.value.Trust),
 			Reference: times(reference), Base: times(base),
 		}
 		if list := changes(m.did.Changes); len(list) > 0 {
@@ -145,7 +145,7 @@ func times(v float64) string {
 	if v <= 0 {
 		return ""
 	}
-	return report.Sanitize(formatTimes(v))
+	return words.Sanitize(formatTimes(v))
 }
 
 func (v *sessionView) count() {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/learn/gates"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 	"github.com/goatnote-inc/pawl/internal/learn/page"
@@ -256,7 +257,7 @@ func FuzzSession(f *testing.F) {
 	}
 	want := elements(f, sessionPage(f, hostileSession("harmless"), errors.New("x")))
 	f.Fuzz(func(t *testing.T, x string) {
-		if strings.TrimSpace(report.Sanitize(x)) == "" {
+		if strings.TrimSpace(words.Sanitize(x)) == "" {
 			t.Skip() // what is empty is left out
 		}
 		if got := elements(t, sessionPage(t, hostileSession(x), errors.New("x"))); !maps.Equal(got, want) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
-	"github.com/goatnote-inc/pawl/internal/report"
 )
 
 // event is one entry of a journal in words.
@@ -42,40 +42,40 @@ func told(e journal.Entry) event {
 		return toldDid(*e.Did)
 	case e.Refused != nil:
 		r := *e.Refused
-		v := event{Word: "refused", Class: "fail", Run: commandLine(r.Command, r.Args), Title: "gate " + report.Sanitize(r.Gate) + ": " + report.Sanitize(r.Why), Facts: changes(r.Changes)}
+		v := event{Word: "refused", Class: "fail", Run: commandLine(r.Command, r.Args), Title: "gate " + words.Sanitize(r.Gate) + ": " + words.Sanitize(r.Why), Facts: changes(r.Changes)}
 		if r.Instead != "" {
-			v.Facts = append(v.Facts, "instead: "+report.Sanitize(r.Instead))
+			v.Facts = append(v.Facts, "instead: "+words.Sanitize(r.Instead))
 		}
 		return v
 	case e.Noted != nil:
-		v := event{Word: "note", Class: "same", Said: report.Sanitize(e.Noted.Text)}
+		v := event{Word: "note", Class: "same", Said: words.Sanitize(e.Noted.Text)}
 		if e.Noted.Fix != "" {
-			v.Facts = append(v.Facts, "tries fix "+report.Sanitize(e.Noted.Fix))
+			v.Facts = append(v.Facts, "tries fix "+words.Sanitize(e.Noted.Fix))
 		}
 		if e.Noted.Lesson != "" {
-			v.Facts = append(v.Facts, "follows lesson "+report.Sanitize(e.Noted.Lesson))
+			v.Facts = append(v.Facts, "follows lesson "+words.Sanitize(e.Noted.Lesson))
 		}
 		return v
 	case e.Overrode != nil:
-		return event{Word: "override", Class: "over", Title: "went past the gate " + report.Sanitize(e.Overrode.Gate), Said: report.Sanitize(e.Overrode.Reason)}
+		return event{Word: "override", Class: "over", Title: "went past the gate " + words.Sanitize(e.Overrode.Gate), Said: words.Sanitize(e.Overrode.Reason)}
 	case e.Ended != nil:
-		v := event{Word: "ended", Class: outcomeClass(e.Ended.Outcome), Title: report.Sanitize(string(e.Ended.Outcome)), Said: report.Sanitize(e.Ended.Text)}
+		v := event{Word: "ended", Class: outcomeClass(e.Ended.Outcome), Title: words.Sanitize(string(e.Ended.Outcome)), Said: words.Sanitize(e.Ended.Text)}
 		if e.Ended.Speedup > 0 {
 			v.Facts = append(v.Facts, fmt.Sprintf("speed-up at the end: %.2fx", e.Ended.Speedup))
 		}
 		return v
 	default:
-		return event{Word: report.Sanitize(string(e.Kind)), Class: "same"}
+		return event{Word: words.Sanitize(string(e.Kind)), Class: "same"}
 	}
 }
 
 func toldStarted(s journal.Started) event {
-	v := event{Word: "began", Class: "same", Said: report.Sanitize(s.Goal)}
+	v := event{Word: "began", Class: "same", Said: words.Sanitize(s.Goal)}
 	if s.Benchmark != "" {
-		v.Facts = append(v.Facts, "benchmark "+report.Sanitize(s.Benchmark))
+		v.Facts = append(v.Facts, "benchmark "+words.Sanitize(s.Benchmark))
 	}
 	if s.Device != "" {
-		v.Facts = append(v.Facts, "on "+report.Sanitize(s.Device))
+		v.Facts = append(v.Facts, "on "+words.Sanitize(s.Device))
 	}
 	if s.Target > 0 {
 		v.Facts = append(v.Facts, fmt.Sprintf("target %.2fx", s.Target))
@@ -85,7 +85,7 @@ func toldStarted(s journal.Started) event {
 
 // commandLine is a command as it was typed, for reading and not for running.
 func commandLine(command string, args []string) string {
-	return report.Sanitize("pawl " + strings.Join(append([]string{command}, args...), " "))
+	return words.Sanitize("pawl " + strings.Join(append([]string{command}, args...), " "))
 }
 
 func toldDid(d journal.Did) event {
@@ -98,12 +98,12 @@ func toldDid(d journal.Did) event {
 	}
 	v.Facts = append(v.Facts, didFacts(d)...)
 	if d.Error != "" {
-		v.Said = report.Sanitize(d.Error)
+		v.Said = words.Sanitize(d.Error)
 	}
 	if d.Seconds >= 1 {
-		took := "took " + report.FormatDuration(time.Duration(finite(d.Seconds)*float64(time.Second)))
+		took := "took " + words.Duration(time.Duration(finite(d.Seconds)*float64(time.Second)))
 		if d.Dollars > 0 {
-			took += ", " + report.Dollars(d.Dollars)
+			took += ", " + words.Dollars(d.Dollars)
 		}
 		v.Facts = append(v.Facts, took)
 	}
@@ -118,14 +118,14 @@ func didFacts(d journal.Did) []string {
 			list = append(list, "the environment is complete")
 		}
 		for _, p := range some(e.Problems) {
-			list = append(list, "environment: "+report.Sanitize(p))
+			list = append(list, "environment: "+words.Sanitize(p))
 		}
 	}
 	if b := d.Built; b != nil {
 		if b.OK {
 			list = append(list, "it builds")
 		} else {
-			list = append(list, report.Sanitize(strings.TrimSpace("the build is broken: "+b.Class+" "+b.Where)))
+			list = append(list, words.Sanitize(strings.TrimSpace("the build is broken: "+b.Class+" "+b.Where)))
 		}
 	}
 	if l := d.Limits; l != nil {
@@ -138,14 +138,14 @@ func didFacts(d journal.Did) []string {
 		list = append(list, measuredFact(*m))
 	}
 	if p := d.Profiled; p != nil {
-		list = append(list, report.Sanitize(fmt.Sprintf("%s profiled with %s: %s", p.Case, p.Tool, p.Bottleneck)))
+		list = append(list, words.Sanitize(fmt.Sprintf("%s profiled with %s: %s", p.Case, p.Tool, p.Bottleneck)))
 	}
 	if t := d.Tuned; t != nil {
 		text := fmt.Sprintf("%s tuned, %d points tried", t.Case, t.Evaluations)
 		if t.Speedup > 0 {
 			text += fmt.Sprintf(", %.2fx proved", t.Speedup)
 		}
-		list = append(list, report.Sanitize(text))
+		list = append(list, words.Sanitize(text))
 	}
 	return list
 }
@@ -159,7 +159,7 @@ func limitFacts(l journal.Limits) []string {
 		list = append(list, "it fits the device")
 	}
 	for _, p := range some(l.Problems) {
-		list = append(list, "limits: "+report.Sanitize(p))
+		list = append(list, "limits: "+words.Sanitize(p))
 	}
 	return list
 }
@@ -175,7 +175,7 @@ func checkFact(c journal.Checked) string {
 	if c.FirstBad != "" {
 		text += ", smallest wrong config " + c.FirstBad
 	}
-	return report.Sanitize(text)
+	return words.Sanitize(text)
 }
 
 // changes are the variables that differ from the last measurement.
@@ -194,7 +194,7 @@ func changes(list []journal.Change) []string {
 		if c.Before != "" || c.After != "" {
 			text += " " + c.Before + " to " + c.After
 		}
-		texts = append(texts, report.Sanitize(text))
+		texts = append(texts, words.Sanitize(text))
 	}
 	return []string{"changed: " + strings.Join(texts, "; ")}
 }

@@ -66,8 +66,7 @@ func svgWords(t *testing.T, svg string) string {
 	}
 }
 
-// Every gate, every symptom and every fix is in its picture, none shortened, and nothing is
-// left of a text's placeholders.
+// Every gate, symptom and fix is in its picture, in full, with no part of a placeholder left.
 func TestTreesAreWhole(t *testing.T) {
 	tree, symptoms := svgWords(t, page.Tree(gates.All())), svgWords(t, page.Symptoms(diagnose.Rules()))
 	n := 0
@@ -91,6 +90,9 @@ func TestTreesAreWhole(t *testing.T) {
 		if strings.ContainsAny(words, "{}[]|") || strings.Contains(words, "…") {
 			at := strings.IndexAny(words, "{}[]|…")
 			t.Errorf("%s: something is left of a placeholder, or cut off: %q", name, words[max(0, at-80):min(len(words), at+80)])
+		}
+		if at := strings.Index(words, " ,"); at >= 0 {
+			t.Errorf("%s: a space is left of a placeholder: %q", name, words[max(0, at-80):min(len(words), at+80)])
 		}
 	}
 }

@@ -1,4 +1,4 @@
-// The page works without this: it only adds the filter, and opens what a link leads to.
+// The page works without this. It adds the filter, and opens the sections around a link target.
 (() => {
   const box = document.getElementById("filter");
   const input = document.getElementById("wanted");

@@ -49,7 +49,7 @@ type config struct {
 func (c *config) reason(implementation string) string {
 	s := c.of[implementation]
 	if s == nil {
-		return "not asked of it"
+		return "not requested"
 	}
 	return s.lacks
 }
@@ -130,9 +130,9 @@ func newSeries(c measure.Case, dropped map[int]bool) *series {
 	switch {
 	case len(s.medians) > 0 || s.lacks != "":
 	case c.NoSamples:
-		s.lacks = "the record has a summary, and no samples"
+		s.lacks = "the record has a summary but no samples"
 	default:
-		s.lacks = "no samples in a round that counts"
+		s.lacks = "no samples in the rounds that count"
 	}
 	return s
 }
@@ -148,7 +148,7 @@ func (c *config) oneTimer(order []string) {
 		case first == "":
 			first, c.Timer = name, s.timer
 		case s.timer != c.Timer:
-			s.lacks = fmt.Sprintf("its timer is %s, that of %s is %s", s.timer, first, c.Timer)
+			s.lacks = fmt.Sprintf("its timer is %s, but the timer of %s is %s", s.timer, first, c.Timer)
 			clear(s.medians)
 		}
 	}

@@ -51,7 +51,7 @@ func (g gathered) common(names []string) (set []*config, leftOut []Omission) {
 			}
 		}
 		if n := len(sharedRounds([]*config{c}, names)); len(reasons) == 0 && n < enough {
-			reasons = []string{fmt.Sprintf("all have it in %d of %d rounds only", n, g.rounds)}
+			reasons = []string{fmt.Sprintf("all have it in only %d of %d rounds", n, g.rounds)}
 		}
 		if len(reasons) > 0 {
 			leftOut = append(leftOut, Omission{c.Name(), strings.Join(reasons, "; ")})

@@ -38,8 +38,8 @@ func TestOverallIsOfTheCommonSet(t *testing.T) {
 	}
 	want := []sweep.Omission{
 		{Name: "attention/S512", Reason: "flash failed: out of memory"},
-		{Name: "attention/S1024", Reason: "all have it in 2 of 8 rounds only"},
-		{Name: "attention/S2048", Reason: "sdpa not asked of it; flash not asked of it"},
+		{Name: "attention/S1024", Reason: "all have it in only 2 of 8 rounds"},
+		{Name: "attention/S2048", Reason: "sdpa not requested; flash not requested"},
 	}
 	if diff := cmp.Diff(want, o.LeftOut); diff != "" {
 		t.Error(diff)

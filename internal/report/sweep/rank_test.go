@@ -89,7 +89,7 @@ func TestOnlyTimesOfOneClockAreCompared(t *testing.T) {
 	if diff := cmp.Diff([]string{"candidate", "sdpa"}, r.Implementations); diff != "" {
 		t.Error(diff)
 	}
-	want := []sweep.Omission{{Name: "flash", Reason: "its timer is wall, that of candidate is device"}}
+	want := []sweep.Omission{{Name: "flash", Reason: "its timer is wall, but the timer of candidate is device"}}
 	if diff := cmp.Diff(want, r.Absent); diff != "" {
 		t.Error(diff)
 	}
@@ -139,7 +139,7 @@ func allRanks(r *sweep.Result) map[string][2]int {
 	return all
 }
 
-// A faster machine, or another unit, ranks nobody differently.
+// A faster machine, or another unit, does not change the ranks.
 func TestRanksDoNotDependOnTheUnit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := drawn(t)
@@ -187,7 +187,7 @@ func indexes(n int) func(func(int) bool) {
 }
 
 // Ranks fit each other: a tie is mutual and its ranks overlap, one that is faster
-// ends before the other begins.
+// ends before the other starts.
 func TestRanksFitTogether(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		for _, c := range analyse(t, record(drawn(t)...)).Configs {

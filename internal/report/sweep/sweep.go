@@ -17,7 +17,7 @@ func Analyze(run *measure.Run) (*Result, error) {
 	g := gather(run)
 	names, absent := g.present()
 	if len(names) < 2 {
-		return nil, fmt.Errorf("%w: run %s has times of %s, and a sweep needs two implementations", ErrNothingToCompare, run.ID, listed(names))
+		return nil, fmt.Errorf("%w: run %s has times of %s, but a sweep needs two implementations", ErrNothingToCompare, run.ID, listed(names))
 	}
 	r := &Result{
 		Schema: Schema, Run: run.ID, Digest: run.Digest, Suite: run.Suite.Name, Device: run.Device.Name,

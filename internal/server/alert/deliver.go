@@ -75,7 +75,7 @@ func (t *Notifier) Deliver(ctx context.Context, b DigestSource, project, hook in
 	}
 	d.ID = deliveryID(project, hook, told)
 	if err := t.send(ctx, h, &d); err != nil {
-		return fmt.Errorf("telling hook %d of project %d: %w", hook, project, err)
+		return fmt.Errorf("cannot notify hook %d of project %d: %w", hook, project, err)
 	}
 	failpoint.At("deliver.sent")
 	return nil
@@ -128,11 +128,11 @@ func (t *Notifier) post(ctx context.Context, h Hook, id string, body []byte) err
 	case res.StatusCode >= 200 && res.StatusCode < 300:
 		return nil
 	case res.StatusCode == http.StatusRequestTimeout, res.StatusCode == http.StatusTooManyRequests, res.StatusCode >= 500:
-		return fmt.Errorf("it answers %s", res.Status)
+		return fmt.Errorf("the hook answered %s", res.Status)
 	case res.StatusCode >= 300 && res.StatusCode < 400:
-		return fmt.Errorf("%w: it answers %s, and redirects are not followed: give its last address", ErrRefused, res.Status)
+		return fmt.Errorf("%w: the hook answered %s, and redirects are not followed: use the final address", ErrRefused, res.Status)
 	default:
-		return fmt.Errorf("%w: it answers %s", ErrRefused, res.Status)
+		return fmt.Errorf("%w: the hook answered %s", ErrRefused, res.Status)
 	}
 }
 

@@ -94,7 +94,7 @@ func (d *Digest) encode(kind string) ([]byte, error) {
 	case "slack":
 		return json.Marshal(map[string]any{"text": d.Slack(), "unfurl_links": false, "unfurl_media": false})
 	}
-	return nil, fmt.Errorf("%w: nothing is known of hooks of kind %q", ErrRefused, kind)
+	return nil, fmt.Errorf("%w: unknown hook kind %q", ErrRefused, kind)
 }
 
 // Slack returns the digest in Slack's markup, which compatible services accept too.
@@ -106,7 +106,7 @@ func (d *Digest) Plain() string { return d.write(plain) }
 // headline summarizes the digest in a few words.
 func (d *Digest) headline() string {
 	if d.Test {
-		return "a test of this hook, nothing happened"
+		return "this is a test of the hook; nothing happened"
 	}
 	switch n := len(d.Worse) + d.More; n {
 	case 0:
@@ -128,7 +128,7 @@ func (d *Digest) write(m markup) string {
 		fmt.Fprintf(&b, "\n%sand %d more", m.bullet, d.More)
 	}
 	if len(d.Better) > 0 {
-		fmt.Fprintf(&b, "\nBetter: %d series at %s, most of all %s", d.better.series, counted(d.better.places, "place", "places"), d.line(m, d.Better[0]))
+		fmt.Fprintf(&b, "\nBetter: %d series in %s, largest: %s", d.better.series, counted(d.better.places, "change", "changes"), d.line(m, d.Better[0]))
 	}
 	for i, g := range d.Machines {
 		if i == 0 {
@@ -136,10 +136,10 @@ func (d *Digest) write(m markup) string {
 		} else {
 			b.WriteString("; ")
 		}
-		fmt.Fprintf(&b, "%s moved as a whole at %s (%s, %d series), which is a driver, a clock or a fan and no commit", d.bed(m, g.Testbed), m.code(commits(g)), percent(g.Events[0]), g.Series)
+		fmt.Fprintf(&b, "%s changed as a whole at %s (%s, %d series): the cause is the machine (driver, clock or fan), not a commit", d.bed(m, g.Testbed), m.code(commits(g)), percent(g.Events[0]), g.Series)
 	}
 	if d.URL != "" {
-		b.WriteString("\n" + m.link(d.URL, "all of it"))
+		b.WriteString("\n" + m.link(d.URL, "see all"))
 	}
 	return b.String()
 }
@@ -157,11 +157,11 @@ func (d *Digest) line(m markup, g client.Group) string {
 	}
 	text += " on " + d.bed(m, e.Testbed)
 	if e.Kind == "drift" {
-		text += ", slowly, between " + m.code(short(g.From)) + " and " + m.code(short(g.To))
+		text += ", slow drift between " + m.code(short(g.From)) + " and " + m.code(short(g.To))
 		if e.Commits > 0 {
 			text += ", " + counted(e.Commits, "commit", "commits")
 		}
-		text += ": no single change shows it"
+		text += ": no single commit stands out"
 	} else {
 		text += ", " + m.code(commits(g))
 	}

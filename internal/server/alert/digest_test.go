@@ -58,7 +58,7 @@ func TestADigestIsNoFlood(t *testing.T) {
 	if lines := strings.Count(text, "\n") + 1; lines > 14 || len(d.Worse) != 10 || d.More != 290 {
 		t.Errorf("%d lines, %d groups, %d more:\n%s", lines, len(d.Worse), d.More, text)
 	}
-	if !strings.Contains(text, "+31.9 %") || !strings.Contains(text, "and 290 more") || !strings.Contains(text, "1500 series at 300 places") {
+	if !strings.Contains(text, "+31.9 %") || !strings.Contains(text, "and 290 more") || !strings.Contains(text, "1500 series in 300 changes") {
 		t.Errorf("the worst is not there:\n%s", text)
 	}
 	if b, err := json.Marshal(d); err != nil || len(b) > 64<<10 {

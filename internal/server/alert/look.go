@@ -49,7 +49,7 @@ func Scan(ctx context.Context, s Store, project int64) (ScanStats, error) {
 			return err
 		})
 		if err != nil {
-			return all, fmt.Errorf("looking at the history of project %d: %w", project, err)
+			return all, fmt.Errorf("cannot scan the history of project %d: %w", project, err)
 		}
 		all.add(part)
 		if !more {

@@ -11,12 +11,13 @@ import (
 	"mime/quotedprintable"
 	"net"
 	"net/mail"
-	"net/netip"
 	"net/smtp"
 	"net/textproto"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/goatnote-inc/pawl/internal/base/loopback"
 )
 
 // Mail configures outgoing mail: one server and the allowed domains, both named by the operator. A user
@@ -40,13 +41,13 @@ func (m *Mail) Check() error {
 		return nil
 	}
 	if host, port, err := net.SplitHostPort(m.Server); err != nil || host == "" || port == "" {
-		return fmt.Errorf("mail.server: %q is no address such as mail.example.com:587", m.Server)
+		return fmt.Errorf("mail.server: %q is not an address such as mail.example.com:587", m.Server)
 	}
 	if _, err := plainAddress(m.From); err != nil {
 		return fmt.Errorf("mail.from: %w", err)
 	}
 	if len(m.Domains) == 0 {
-		return errors.New("mail.domains: name the domains that mail may go to, such as example.com")
+		return errors.New("mail.domains: list the domains that mail may go to, such as example.com")
 	}
 	return nil
 }
@@ -54,11 +55,11 @@ func (m *Mail) Check() error {
 // Address returns the recipient of a hook of kind mail, or ErrRefused if it is not allowed.
 func (m *Mail) Address(hook string) (string, error) {
 	if m.Server == "" {
-		return "", fmt.Errorf("%w: this server sends no mail; its operator can let it (mail.server)", ErrRefused)
+		return "", fmt.Errorf("%w: this server does not send mail; its operator can set mail.server", ErrRefused)
 	}
 	text, ok := strings.CutPrefix(hook, "mailto:")
 	if !ok {
-		return "", fmt.Errorf("%w: the address of a hook of kind mail is mailto:NAME@HOST", ErrRefused)
+		return "", fmt.Errorf("%w: the address of a mail hook must be mailto:NAME@HOST", ErrRefused)
 	}
 	to, err := plainAddress(text)
 	if err != nil {
@@ -66,7 +67,7 @@ func (m *Mail) Address(hook string) (string, error) {
 	}
 	domain := strings.ToLower(to[strings.LastIndexByte(to, '@')+1:])
 	if !slices.ContainsFunc(m.Domains, func(d string) bool { return strings.EqualFold(d, domain) }) {
-		return "", fmt.Errorf("%w: mail does not go to %s; the operator of the server names the domains (mail.domains)", ErrRefused, domain)
+		return "", fmt.Errorf("%w: mail to %s is not allowed; the operator of the server lists the allowed domains (mail.domains)", ErrRefused, domain)
 	}
 	return to, nil
 }
@@ -75,12 +76,12 @@ func (m *Mail) Address(hook string) (string, error) {
 func plainAddress(text string) (string, error) {
 	for _, r := range text {
 		if r <= ' ' || r > '~' || strings.ContainsRune("\"<>()[],;:\\%?#", r) {
-			return "", fmt.Errorf("%q is no plain address such as kernels@example.com", text)
+			return "", fmt.Errorf("%q is not a plain address such as kernels@example.com", text)
 		}
 	}
 	a, err := mail.ParseAddress(text)
 	if err != nil || a.Address != text || len(text) > maxAddress {
-		return "", fmt.Errorf("%q is no plain address such as kernels@example.com", text)
+		return "", fmt.Errorf("%q is not a plain address such as kernels@example.com", text)
 	}
 	return text, nil
 }
@@ -95,14 +96,14 @@ func (m *Mail) send(ctx context.Context, hook string, now time.Time, d *Digest) 
 	defer cancel()
 	c, err := m.dial(ctx)
 	if err != nil {
-		return fmt.Errorf("reaching the mail server %s: %w", m.Server, err)
+		return fmt.Errorf("cannot connect to the mail server %s: %w", m.Server, err)
 	}
 	defer c.Close()
 	if err := m.hand(c, to, m.message(to, now, d)); err != nil {
 		if e, ok := errors.AsType[*textproto.Error](err); ok && e.Code >= 500 {
 			err = fmt.Errorf("%w: %w", ErrRefused, err)
 		}
-		return fmt.Errorf("the mail server %s does not take it: %w", m.Server, err)
+		return fmt.Errorf("cannot send through the mail server %s: %w", m.Server, err)
 	}
 	_ = c.Quit() // the server has accepted the mail, so the result does not matter
 	return nil
@@ -160,18 +161,13 @@ func (m *Mail) greet(c *smtp.Client, host, port string, secure *tls.Config) erro
 		if err := c.StartTLS(secure); err != nil {
 			return err
 		}
-	} else if port != "465" && !local(host) {
-		return errors.New("it offers no TLS: what got slower would be readable on the way")
+	} else if port != "465" && !loopback.Is(host) {
+		return errors.New("it does not offer TLS: the message would be sent in plain text")
 	}
 	if m.User == "" {
 		return nil
 	}
 	return c.Auth(smtp.PlainAuth("", m.User, m.Password, host))
-}
-
-func local(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
 func (m *Mail) hand(c *smtp.Client, to string, message []byte) error {

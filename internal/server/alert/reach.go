@@ -48,9 +48,9 @@ func reachable(addr netip.Addr, private bool) error {
 		if private {
 			return nil
 		}
-		return fmt.Errorf("%w: %s is a private address; the operator of the server can allow those (hooks.allow_private)", ErrRefused, addr)
+		return fmt.Errorf("%w: %s is a private address; the operator of the server can allow these (hooks.allow_private)", ErrRefused, addr)
 	case addr.Zone() != "", contains(reservedPrefixes), addr.Is6() && !netip.MustParsePrefix("2000::/3").Contains(addr):
-		return fmt.Errorf("%w: nothing is sent to %s", ErrRefused, addr)
+		return fmt.Errorf("%w: sending to %s is not allowed", ErrRefused, addr)
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func newHTTP(private bool, resolver *net.Resolver) *http.Client {
 		ControlContext: func(_ context.Context, network, address string, _ syscall.RawConn) error {
 			to, err := netip.ParseAddrPort(address)
 			if err != nil || network != "tcp4" && network != "tcp6" {
-				return fmt.Errorf("%w: %s %s is no address for a hook", ErrRefused, network, address)
+				return fmt.Errorf("%w: %s %s is not an address for a hook", ErrRefused, network, address)
 			}
 			return reachable(to.Addr(), private)
 		},
@@ -84,13 +84,13 @@ func newHTTP(private bool, resolver *net.Resolver) *http.Client {
 func CheckHook(address string, private bool) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Hostname() == "" {
-		return fmt.Errorf("%w: the address of a hook is https://HOST/PATH", ErrRefused)
+		return fmt.Errorf("%w: the address of a hook must be https://HOST/PATH", ErrRefused)
 	}
 	if u.Scheme != "https" && (u.Scheme != "http" || !private) {
-		return fmt.Errorf("%w: a hook needs https: what is sent would be readable on the way", ErrRefused)
+		return fmt.Errorf("%w: a hook must use https: otherwise messages are sent in plain text", ErrRefused)
 	}
 	if u.User != nil {
-		return fmt.Errorf("%w: a hook's address holds no password: its secret signs what is sent", ErrRefused)
+		return fmt.Errorf("%w: the address of a hook must not contain a password: its secret signs the messages", ErrRefused)
 	}
 	if addr, err := netip.ParseAddr(u.Hostname()); err == nil {
 		return reachable(addr, private)

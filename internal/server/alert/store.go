@@ -9,7 +9,7 @@ import (
 )
 
 // ErrBusy means that another scan of the project is running.
-var ErrBusy = errors.New("somebody else is looking at this project")
+var ErrBusy = errors.New("another scan of this project is running")
 
 // Store is the storage that scans use.
 type Store interface {

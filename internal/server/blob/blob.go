@@ -30,11 +30,11 @@ var (
 	// ErrNotFound means that there is no such blob.
 	ErrNotFound = errors.New("there is no such blob")
 	// ErrMismatch means that the bytes do not match their digest or size. None of them are stored.
-	ErrMismatch = errors.New("these are not the bytes that were announced")
+	ErrMismatch = errors.New("the bytes do not match their digest or size")
 	// ErrName means that a project or a digest is invalid.
-	ErrName = errors.New("want a project above zero and a SHA-256 of 64 hexadecimal digits in lower case")
+	ErrName = errors.New("the project must be above zero and the digest a SHA-256 of 64 lowercase hexadecimal digits")
 	// ErrDamaged means that a blob has changed since it was stored.
-	ErrDamaged = errors.New("the blob is damaged: its bytes are not those of its digest; restore it from a backup")
+	ErrDamaged = errors.New("the blob is damaged: its bytes do not match its digest; restore it from a backup")
 )
 
 // Bucket stores blobs.
@@ -65,7 +65,7 @@ type Object struct {
 func Open(ctx context.Context, address string) (*Bucket, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, fmt.Errorf("open the place of blobs: %w", err)
+		return nil, fmt.Errorf("cannot open the blob storage: %w", err)
 	}
 	switch u.Scheme {
 	case fileblob.Scheme:
@@ -73,28 +73,28 @@ func Open(ctx context.Context, address string) (*Bucket, error) {
 	case s3blob.Scheme:
 		kept, err := blob.OpenBucket(ctx, address)
 		if err != nil {
-			return nil, fmt.Errorf("open the place of blobs: %w", err)
+			return nil, fmt.Errorf("cannot open the blob storage: %w", err)
 		}
 		return &Bucket{kept, remote{kept}}, nil
 	default:
-		return nil, fmt.Errorf("open the place of blobs: %q is neither file:///DIR nor s3://BUCKET", address)
+		return nil, fmt.Errorf("cannot open the blob storage: %q is neither file:///DIR nor s3://BUCKET", address)
 	}
 }
 
 func openFolder(u *url.URL) (*Bucket, error) {
 	if u.Host != "" || u.RawQuery != "" || !filepath.IsAbs(u.Path) {
-		return nil, fmt.Errorf("open the place of blobs: %s: want file:///DIR, with three slashes and nothing after", u.Redacted())
+		return nil, fmt.Errorf("cannot open the blob storage: %s: must be file:///DIR, with three slashes and nothing after DIR", u.Redacted())
 	}
 	dir := filepath.Clean(u.Path)
 	if err := os.MkdirAll(filepath.Join(dir, incomingDir), 0o700); err != nil { //nolint:gosec // the operator names the folder
-		return nil, fmt.Errorf("open the place of blobs: %w", err)
+		return nil, fmt.Errorf("cannot open the blob storage: %w", err)
 	}
 	if err := sweep(filepath.Join(dir, incomingDir), time.Now()); err != nil {
-		return nil, fmt.Errorf("open the place of blobs: %w", err)
+		return nil, fmt.Errorf("cannot open the blob storage: %w", err)
 	}
 	kept, err := fileblob.OpenBucket(dir, &fileblob.Options{Metadata: fileblob.MetadataDontWrite, NoTempDir: true})
 	if err != nil {
-		return nil, fmt.Errorf("open the place of blobs: %w", err)
+		return nil, fmt.Errorf("cannot open the blob storage: %w", err)
 	}
 	return &Bucket{kept, folder(dir)}, nil
 }
@@ -109,7 +109,7 @@ func (b *Bucket) Ping(ctx context.Context) error {
 		err = errors.New("there is no such bucket")
 	}
 	if err != nil {
-		return fmt.Errorf("reach the place of blobs: %w", err)
+		return fmt.Errorf("cannot reach the blob storage: %w", err)
 	}
 	return nil
 }
@@ -123,13 +123,13 @@ func (b *Bucket) Put(ctx context.Context, project int64, digest string, r io.Rea
 		return err
 	}
 	if size < 0 {
-		return fmt.Errorf("keep blob %.12s: %w: a size of %d", digest, ErrMismatch, size)
+		return fmt.Errorf("cannot store blob %.12s: %w: size %d", digest, ErrMismatch, size)
 	}
 	err = b.place.place(ctx, key, size, func(w io.Writer) error {
 		return copyExactly(w, r, digest, size)
 	})
 	if err != nil {
-		return fmt.Errorf("keep blob %.12s: %w", digest, err)
+		return fmt.Errorf("cannot store blob %.12s: %w", digest, err)
 	}
 	failpoint.At("blob.kept")
 	return nil
@@ -184,7 +184,7 @@ func (b *Bucket) All(ctx context.Context, project int64) iter.Seq2[Object, error
 				return
 			}
 			if err != nil {
-				yield(Object{}, fmt.Errorf("list the blobs of project %d: %w", project, err))
+				yield(Object{}, fmt.Errorf("cannot list the blobs of project %d: %w", project, err))
 				return
 			}
 			_, digest, _ := strings.Cut(strings.TrimPrefix(o.Key, strconv.FormatInt(project, 10)+"/"), "/")
@@ -208,7 +208,7 @@ func (b *Bucket) Projects(ctx context.Context) iter.Seq2[int64, error] {
 				return
 			}
 			if err != nil {
-				yield(0, fmt.Errorf("list the projects that have blobs: %w", err))
+				yield(0, fmt.Errorf("cannot list the projects that have blobs: %w", err))
 				return
 			}
 			name := strings.TrimSuffix(o.Key, "/")
@@ -235,5 +235,5 @@ func said(what, digest string, err error) error {
 	if gcerrors.Code(err) == gcerrors.NotFound {
 		err = ErrNotFound
 	}
-	return fmt.Errorf("%s blob %.12s: %w", what, digest, err)
+	return fmt.Errorf("cannot %s blob %.12s: %w", what, digest, err)
 }

@@ -197,15 +197,15 @@ func faults(t *testing.T, p place) {
 		size   int64
 		want   error
 	}{
-		"cut":            {t.Context(), io.MultiReader(bytes.NewReader(large[:8<<20]), iotest.ErrReader(cut)), digest(large), int64(len(large)), cut},
-		"cut at the end": {t.Context(), io.MultiReader(bytes.NewReader(large), iotest.ErrReader(cut)), digest(large), int64(len(large)), cut},
-		"shorter":        {t.Context(), bytes.NewReader(large[1:]), digest(large), int64(len(large)), blob.ErrMismatch},
-		"longer":         {t.Context(), io.MultiReader(bytes.NewReader(large), strings.NewReader("x")), digest(large), int64(len(large)), blob.ErrMismatch},
-		"endless":        {t.Context(), endless{}, digest(nil), 6 << 20, blob.ErrMismatch},
-		"other bytes":    {t.Context(), bytes.NewReader(large), digest([]byte("other")), int64(len(large)), blob.ErrMismatch},
-		"one other bit":  {t.Context(), strings.NewReader("hellp"), digest([]byte("hello")), 5, blob.ErrMismatch},
-		"below zero":     {t.Context(), strings.NewReader(""), digest(nil), -1, blob.ErrMismatch},
-		"interrupted":    {ended, bytes.NewReader(large), digest(large), int64(len(large)), context.Canceled},
+		"cut":                  {t.Context(), io.MultiReader(bytes.NewReader(large[:8<<20]), iotest.ErrReader(cut)), digest(large), int64(len(large)), cut},
+		"cut at the end":       {t.Context(), io.MultiReader(bytes.NewReader(large), iotest.ErrReader(cut)), digest(large), int64(len(large)), cut},
+		"shorter":              {t.Context(), bytes.NewReader(large[1:]), digest(large), int64(len(large)), blob.ErrMismatch},
+		"longer":               {t.Context(), io.MultiReader(bytes.NewReader(large), strings.NewReader("x")), digest(large), int64(len(large)), blob.ErrMismatch},
+		"endless":              {t.Context(), endless{}, digest(nil), 6 << 20, blob.ErrMismatch},
+		"other bytes":          {t.Context(), bytes.NewReader(large), digest([]byte("other")), int64(len(large)), blob.ErrMismatch},
+		"one other bit":        {t.Context(), strings.NewReader("hellp"), digest([]byte("hello")), 5, blob.ErrMismatch},
+		"must not be negative": {t.Context(), strings.NewReader(""), digest(nil), -1, blob.ErrMismatch},
+		"interrupted":          {ended, bytes.NewReader(large), digest(large), int64(len(large)), context.Canceled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := p.Put(tc.ctx, 1, tc.digest, tc.r, tc.size); !errors.Is(err, tc.want) {
@@ -323,7 +323,7 @@ func TestOpenRefuses(t *testing.T) {
 		"mem://":                     "neither",
 		"gs://bucket":                "neither",
 		"s3://b?use_path_style=what": "use_path_style",
-		"::":                         "open the place of blobs",
+		"::":                         "cannot open the blob storage",
 	} {
 		if _, err := blob.Open(t.Context(), url); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", url, err, want)

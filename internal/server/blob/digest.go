@@ -27,7 +27,7 @@ func copyExactly(w io.Writer, r io.Reader, digest string, size int64) error {
 		}
 	}
 	if n < size {
-		return fmt.Errorf("%w: %d bytes of %d", ErrMismatch, n, size)
+		return fmt.Errorf("%w: got %d bytes of %d", ErrMismatch, n, size)
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); got != digest {
 		return fmt.Errorf("%w: their digest is %.12s", ErrMismatch, got)
@@ -49,7 +49,7 @@ func (c *checkedReader) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.sum.Write(p[:n])
 	if errors.Is(err, io.EOF) && hex.EncodeToString(c.sum.Sum(nil)) != c.digest {
-		return n, fmt.Errorf("read blob %.12s: %w", c.digest, ErrDamaged)
+		return n, fmt.Errorf("cannot read blob %.12s: %w", c.digest, ErrDamaged)
 	}
 	return n, err
 }

@@ -105,7 +105,7 @@ func (r remote) place(ctx context.Context, key string, size int64, fill func(io.
 		return err
 	}
 	if err := w.Close(); err != nil {
-		return fmt.Errorf("send %d bytes: %w", size, err)
+		return fmt.Errorf("cannot send %d bytes: %w", size, err)
 	}
 	return nil
 }

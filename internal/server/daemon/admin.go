@@ -42,7 +42,7 @@ func admin(m *metrics, h *health, level *slog.LevelVar, log *slog.Logger) http.H
 			return
 		}
 		level.Set(l)
-		log.Warn("the level of the log was changed", "level", l.String())
+		log.Warn("log level changed", "level", l.String())
 		w.WriteHeader(http.StatusNoContent)
 	})
 	return mux
@@ -60,22 +60,22 @@ func listenAdmin(ctx context.Context, text string) (net.Listener, error) {
 	if !isSocket {
 		l, err := lc.Listen(ctx, "tcp", text)
 		if err != nil {
-			return nil, fmt.Errorf("listening for the operator (admin.listen): %w", err)
+			return nil, fmt.Errorf("cannot listen on the admin address (admin.listen): %w", err)
 		}
 		return l, nil
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("making the folder of the admin socket (admin.listen): %w", err)
+		return nil, fmt.Errorf("cannot create the folder of the admin socket (admin.listen): %w", err)
 	}
 	if err := clearSocket(ctx, path); err != nil {
 		return nil, err
 	}
 	l, err := lc.Listen(ctx, "unix", path)
 	if err != nil {
-		return nil, fmt.Errorf("listening for the operator (admin.listen): %w", err)
+		return nil, fmt.Errorf("cannot listen on the admin address (admin.listen): %w", err)
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
-		return nil, errors.Join(fmt.Errorf("closing the admin socket to others: %w", err), l.Close())
+		return nil, errors.Join(fmt.Errorf("cannot restrict access to the admin socket: %w", err), l.Close())
 	}
 	return l, nil
 }
@@ -87,10 +87,10 @@ func clearSocket(ctx context.Context, path string) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("looking at the admin socket: %w", err)
+		return fmt.Errorf("cannot check the admin socket: %w", err)
 	}
 	if info.Mode()&fs.ModeSocket == 0 {
-		return fmt.Errorf("admin.listen: %s is there and is no socket", path)
+		return fmt.Errorf("admin.listen: %s exists and is not a socket", path)
 	}
 	d := net.Dialer{Timeout: time.Second}
 	if conn, err := d.DialContext(ctx, "unix", path); err == nil {
@@ -98,7 +98,7 @@ func clearSocket(ctx context.Context, path string) error {
 		return fmt.Errorf("admin.listen: another pawld listens on %s", path)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("removing a dead admin socket: %w", err)
+		return fmt.Errorf("cannot remove a stale admin socket: %w", err)
 	}
 	return nil
 }

@@ -8,11 +8,11 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
@@ -20,13 +20,14 @@ func newApply(g *globals) *cobra.Command {
 	var dryRun, prune bool
 	c := &cobra.Command{
 		Use:   "apply FILE",
-		Short: "Make projects, members, rules and hooks as a file says",
-		Long: `Reads what projects there should be, who may see them, which jobs may send to them, and
-where they tell, and makes it so. It prints what it changes; a second time that is
-nothing. What the file does not say stays as it is. Members, rules and hooks that the file
-does not list are only named, and taken away with --prune; a project is never deleted.
+		Short: "Apply projects, members, rules and hooks from a file",
+		Long: `Reads a file that lists projects, who may see them, which CI jobs may send to them and
+where notifications go, and changes the server to match. It prints each change; a second
+run changes nothing. What the file does not mention stays as it is. Members, rules and
+hooks that the file does not list are only reported; --prune removes them. A project is
+never deleted.
 
-Each project is changed as a whole, or not at all. FILE may be - for standard input.`,
+Each project is changed completely or not at all. FILE may be - for standard input.`,
 		Example: `  pawld apply projects.yaml --dry-run
   pawld apply projects.yaml --prune`,
 		Args: cobra.ExactArgs(1),
@@ -36,7 +37,7 @@ Each project is changed as a whole, or not at all. FILE may be - for standard in
 				text, err = io.ReadAll(io.LimitReader(cmd.InOrStdin(), maxApply))
 			}
 			if err != nil {
-				return usageError{fmt.Errorf("reading what to apply: %w", err)}
+				return usageError{fmt.Errorf("cannot read the file to apply: %w", err)}
 			}
 			want, err := readApply(args[0], text)
 			if err != nil {
@@ -47,8 +48,8 @@ Each project is changed as a whole, or not at all. FILE may be - for standard in
 			})
 		},
 	}
-	c.Flags().BoolVar(&dryRun, "dry-run", false, "say what would change, and change nothing")
-	c.Flags().BoolVar(&prune, "prune", false, "take away members, rules and hooks that the file does not list")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "print what would change, and change nothing")
+	c.Flags().BoolVar(&prune, "prune", false, "remove members, rules and hooks that the file does not list")
 	return c
 }
 
@@ -68,10 +69,10 @@ func readApply(path string, text []byte) (*applyFile, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: it has a second document: remove the ---", path)
+		return nil, fmt.Errorf("%s: contains a second YAML document: remove the ---", path)
 	}
 	if len(w.Projects) == 0 {
-		return nil, fmt.Errorf("%s: it names no projects", path)
+		return nil, fmt.Errorf("%s: lists no projects", path)
 	}
 	return &w, nil
 }
@@ -94,7 +95,7 @@ func (g *globals) apply(ctx context.Context, c *config, s *store.Store, want *ap
 			fmt.Fprintf(g.Out, "%s: %s\n", slug, step.text)
 		}
 		for _, other := range p.unlisted {
-			fmt.Fprintf(g.Out, "%s: not in the file, and stays without --prune: %s\n", slug, other)
+			fmt.Fprintf(g.Out, "%s: not in the file, kept without --prune: %s\n", slug, other)
 		}
 		changes, left = changes+len(p.steps), left+len(p.unlisted)
 	}
@@ -102,16 +103,9 @@ func (g *globals) apply(ctx context.Context, c *config, s *store.Store, want *ap
 	if dryRun {
 		verb = "would change"
 	}
-	fmt.Fprintf(g.Out, "%d projects: %s %s, left %s\n", len(want.Projects), verb, things(changes), things(left))
+	fmt.Fprintf(g.Out, "%s: %s %s, left %s\n", words.Plural(len(want.Projects), "project"), verb, words.Plural(changes, "thing"), words.Plural(left, "thing"))
 	if err := errors.Join(wrong...); err != nil {
 		return usageError{err}
 	}
 	return nil
-}
-
-func things(n int) string {
-	if n == 1 {
-		return "1 thing"
-	}
-	return strconv.Itoa(n) + " things"
 }

@@ -34,9 +34,9 @@ func TestApply(t *testing.T) {
 	text := strings.ReplaceAll(projectsFile, "SECRET", secret)
 	write(t, file, text)
 
-	would := o.want(0, []string{"kernels: create the project: name to Kernels, public to true", "kernels: make 4711 at https://login.example.com a writer", "2 projects: would change 5 things, left 0"}, "apply", file, "--dry-run")
+	would := o.want(0, []string{"kernels: create the project; set name to Kernels, public to true", "kernels: give 4711 at https://login.example.com the role writer", "2 projects: would change 5 things, left 0"}, "apply", file, "--dry-run")
 	if strings.Contains(would, "orchid") {
-		t.Errorf("the address of a hook is told: %s", would)
+		t.Errorf("the output contains the address of a hook: %s", would)
 	}
 	if out := o.want(0, nil, "project", "list"); out != "" {
 		t.Fatalf("a dry run made %s", out)
@@ -46,12 +46,12 @@ func TestApply(t *testing.T) {
 	o.want(0, []string{"https://github.com/octo/kernels", "public"}, "project", "list")
 	o.want(0, []string{"writer  4711 (4711 at https://login.example.com)"}, "member", "list", "kernels")
 
-	// What the file lists no more stays, unless that is asked for; what it does not speak of stays anyway.
+	// Without --prune, entries that are no longer in the file stay. Sections that the file does not have always stay.
 	text = strings.Replace(text, `subject: "4711", role: writer`, `subject: "4712", role: viewer`, 1)
 	before, _, _ := strings.Cut(text, "    rules:")
 	text = before + "    hooks: []\n"
 	write(t, file, text)
-	o.want(0, []string{"stays without --prune: writer 4711", "1 projects: changed 1 thing, left 2 things"}, "apply", file)
+	o.want(0, []string{"not in the file, kept without --prune: writer 4711", "1 project: changed 1 thing, left 2 things"}, "apply", file)
 	o.want(0, []string{"remove writer 4711", "remove the hook slack at", "changed 2 things, left 0"}, "apply", file, "--prune")
 	o.want(0, []string{"repository 4711"}, "rule", "list", "kernels")
 	o.want(0, []string{"other"}, "project", "list")
@@ -60,10 +60,10 @@ func TestApply(t *testing.T) {
 	}
 
 	for bad, words := range map[string]string{
-		"projects: {a: {titel: x}}": "titel", "projects: {}": "names no projects", "projects: {a: {}}\n---\nx: 1": "second document",
-		"projects: {A B: {}}": "want up to 64", "projects: {a: {members: [{subject: x, role: king, issuer: 'https://x'}]}}": "king",
+		"projects: {a: {titel: x}}": "titel", "projects: {}": "lists no projects", "projects: {a: {}}\n---\nx: 1": "second YAML document",
+		"projects: {A B: {}}": "must be up to 64", "projects: {a: {members: [{subject: x, role: king, issuer: 'https://x'}]}}": "king",
 		"projects: {a: {rules: [{repository_id: 1}]}}": "a:", "projects: {a: {hooks: [{kind: slack, url: 'https://10.0.0.1/'}]}}": "private address",
-		"projects: {a: {quotas: {series: -1}}}": "below zero",
+		"projects: {a: {quotas: {series: -1}}}": "must not be negative",
 	} {
 		write(t, file, bad)
 		o.want(4, []string{words}, "apply", file)
@@ -83,21 +83,21 @@ func TestHooksAreTried(t *testing.T) {
 	defer receiver.Close()
 	o.want(0, nil, "project", "create", "kernels")
 	o.want(0, []string{"hook 1 of kernels: slack at http://127.0.0.1"}, "hook", "add", "kernels", "--url", receiver.URL)
-	o.want(0, []string{"took it"}, "hook", "test", "kernels", "1")
-	if !strings.Contains(told, "a test of this hook") {
-		t.Errorf("it was told %s", told)
+	o.want(0, []string{"accepted the test message"}, "hook", "test", "kernels", "1")
+	if !strings.Contains(told, "this is a test of the hook") {
+		t.Errorf("the hook received %s", told)
 	}
 	status = http.StatusGone
-	o.want(1, []string{"did not take it", "410"}, "hook", "test", "kernels", "1")
+	o.want(1, []string{"did not accept the test message", "410"}, "hook", "test", "kernels", "1")
 	o.want(4, []string{"kernels has no hook 7"}, "hook", "test", "kernels", "7")
 	o.want(4, []string{"needs a secret"}, "hook", "add", "kernels", "--kind", "json", "--url", receiver.URL)
 	o.want(0, []string{"slack at"}, "hook", "list", "kernels")
-	o.want(0, []string{"hook 1 of kernels is gone"}, "hook", "remove", "kernels", "1")
+	o.want(0, []string{"hook 1 of kernels was removed"}, "hook", "remove", "kernels", "1")
 	o.want(4, []string{"kernels has no hook 1"}, "hook", "remove", "kernels", "1")
-	o.want(4, []string{"no number of a hook"}, "hook", "remove", "kernels", "first")
+	o.want(4, []string{"is not the number of a hook"}, "hook", "remove", "kernels", "first")
 }
 
-// A look at the settings makes nothing.
+// config check creates no folders.
 func TestConfigCheckMakesNoFolder(t *testing.T) {
 	o := newOperated(t)
 	blobs := filepath.Join(t.TempDir(), "a", "blobs")

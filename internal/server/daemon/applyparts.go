@@ -27,10 +27,10 @@ func (p *plan) members(ctx context.Context, s *store.Store) error {
 			m.Issuer = p.config.Login.Issuer
 		}
 		if m.Issuer == "" || m.Subject == "" {
-			return errors.New("a member needs a subject, and an issuer where the settings have no login.issuer")
+			return errors.New("a member needs a subject, and an issuer if login.issuer is not set")
 		}
 		if !slices.Contains([]store.Role{store.Viewer, store.Writer, store.Admin}, m.Role) {
-			return fmt.Errorf("member %s: the role %q: want viewer, writer or admin", m.Subject, m.Role)
+			return fmt.Errorf("member %s: unknown role %q (known: viewer, writer, admin)", m.Subject, m.Role)
 		}
 		at := slices.IndexFunc(have, func(h store.Member) bool { return h.Issuer == m.Issuer && h.Subject == m.Subject })
 		if at >= 0 {
@@ -45,7 +45,7 @@ func (p *plan) members(ctx context.Context, s *store.Store) error {
 				return err
 			}
 			return in.SetMember(ctx, project, account.ID, m.Role)
-		}, "make %s at %s a %s", m.Subject, m.Issuer, m.Role)
+		}, "give %s at %s the role %s", m.Subject, m.Issuer, m.Role)
 	}
 	for _, h := range have {
 		p.remove(func(ctx context.Context, in *store.Store, project int64) error {
@@ -105,7 +105,7 @@ func (w wantedHook) hook() (store.Hook, error) {
 		}
 		text, err := readBounded(f.path, maxSecret)
 		if err != nil {
-			return h, fmt.Errorf("reading what a hook needs: %w", err)
+			return h, fmt.Errorf("cannot read the file of a hook: %w", err)
 		}
 		*f.into = strings.TrimSpace(string(text))
 	}
@@ -164,10 +164,10 @@ func checkHook(c *config, h store.Hook) error {
 	case "slack":
 	case "json":
 		if len(h.Secret) < 16 || len(h.Secret) > 200 {
-			return errors.New("a hook of kind json needs a secret of 16 to 200 bytes: it signs what is sent")
+			return errors.New("a hook of kind json needs a secret of 16 to 200 bytes to sign messages")
 		}
 	default:
-		return fmt.Errorf("the kind of hook %q: want slack, json or mail", h.Kind)
+		return fmt.Errorf("unknown hook kind %q (known: slack, json, mail)", h.Kind)
 	}
 	return alert.CheckHook(h.URL, c.Hooks.AllowPrivate)
 }

@@ -123,9 +123,13 @@ func (p *plan) diff(ctx context.Context, s *store.Store) error {
 	p.project = now
 	switch {
 	case p.fresh:
-		p.add(nil, "create the project%s", settingsText(before, now))
+		text := "create the project"
+		if settings := settingsText(before, now); settings != "" {
+			text += "; " + settings
+		}
+		p.add(nil, "%s", text)
 	case !reflect.DeepEqual(before, now):
-		p.add(func(ctx context.Context, in *store.Store, _ int64) error { return in.UpdateProject(ctx, now) }, "change%s", settingsText(before, now))
+		p.add(func(ctx context.Context, in *store.Store, _ int64) error { return in.UpdateProject(ctx, now) }, "%s", settingsText(before, now))
 	}
 	for _, part := range []func(context.Context, *store.Store) error{p.members, p.rules, p.hooks} {
 		if err := part(ctx, s); err != nil {
@@ -142,7 +146,7 @@ func (w wantedProject) into(p *store.Project) error {
 	set(&p.Repository, w.Repository)
 	set(&p.Branch, w.Branch)
 	if p.Repository != "" && !strings.HasPrefix(p.Repository, "https://") {
-		return fmt.Errorf("repository %q: want https://HOST/OWNER/NAME", p.Repository)
+		return fmt.Errorf("repository %q: must be https://HOST/OWNER/NAME", p.Repository)
 	}
 	if q := w.Quotas; q != nil {
 		kept := p.Settings
@@ -154,7 +158,7 @@ func (w wantedProject) into(p *store.Project) error {
 	}
 	n := p.Settings
 	if min(n.PointsPerDay, n.BlobBytes, n.Series, n.ForkPointsPerDay, n.ForkBlobBytes, int64(n.SampleDays), int64(n.BranchDays)) < 0 {
-		return errors.New("quotas and keep: a number is below zero")
+		return errors.New("quotas and keep: numbers must not be negative")
 	}
 	return nil
 }
@@ -191,7 +195,7 @@ func settingsText(a, b store.Project) string {
 	if len(list) == 0 {
 		return ""
 	}
-	return ": " + strings.Join(list, ", ")
+	return "set " + strings.Join(list, ", ")
 }
 
 // execute makes all changes and adds the line to the audit log, atomically.
@@ -218,7 +222,7 @@ func (p *plan) execute(ctx context.Context, s *store.Store) error {
 			}
 		}
 		if len(told) == 0 {
-			return nil, nil //nolint:nilnil // nothing but the project, which has its line
+			return nil, nil // nothing but the project, which has its line
 		}
 		return told, nil
 	})

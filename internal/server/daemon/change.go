@@ -36,14 +36,14 @@ func (g *globals) changeAudited(ctx context.Context, s *store.Store, slug, actio
 func (g *globals) removePart(ctx context.Context, what, verb, after string, args []string, do func(in *store.Store, ctx context.Context, project, id int64) error) error {
 	id, err := strconv.ParseInt(args[1], 10, 64)
 	if err != nil {
-		return usageError{fmt.Errorf("%q is no number of a %s: pawld %[2]s list %s shows them", args[1], what, args[0])}
+		return usageError{fmt.Errorf("%q is not the number of a %s: run `pawld %[2]s list %s`", args[1], what, args[0])}
 	}
 	return g.withStore(ctx, func(_ *config, s *store.Store) error {
 		err := g.changeAudited(ctx, s, args[0], what+"."+verb, func(in *store.Store, p store.Project) (changeResult, error) {
 			return changeResult{fmt.Sprintf("%s %d of %s %s", what, id, p.Slug, after), map[string]string{what: args[1]}}, do(in, ctx, p.ID, id)
 		})
 		if errors.Is(err, store.ErrNotFound) {
-			return usageError{fmt.Errorf("%s has no %s %d: pawld %[2]s list %[1]s shows those there are", args[0], what, id)}
+			return usageError{fmt.Errorf("%s has no %s %d: run `pawld %[2]s list %[1]s`", args[0], what, id)}
 		}
 		return err
 	})

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/loopback"
 	"github.com/goatnote-inc/pawl/internal/forge/identity"
 	"github.com/goatnote-inc/pawl/internal/server/alert"
 )
@@ -91,43 +93,43 @@ type setting struct {
 // docs/reference/server-config.md all follow it.
 func (c *config) settings() []setting {
 	return []setting{
-		{"listen", &c.Listen, "where people and pawl push reach the server"},
-		{"url", &c.URL, "the server's own address, as others write it; tokens are made for it"},
-		{"proxies", &c.Proxies, "networks whose word is taken for whom they ask (X-Forwarded-For)"},
-		{"database.url", &c.Database.URL, "the PostgreSQL; its user must be a member of pawl_app"},
-		{"database.migrate_url", &c.Database.MigrateURL, "the same as the owner of the schema; database.url where it is empty"},
-		{"database.connections", &c.Database.Connections, "how many connections at most"},
+		{"listen", &c.Listen, "address that the server listens on"},
+		{"url", &c.URL, "public URL of this server; tokens are issued for it"},
+		{"proxies", &c.Proxies, "networks of trusted proxies, whose X-Forwarded-For is used"},
+		{"database.url", &c.Database.URL, "PostgreSQL URL; its user must be a member of pawl_app"},
+		{"database.migrate_url", &c.Database.MigrateURL, "PostgreSQL URL of the schema owner, for migrations; database.url if empty"},
+		{"database.connections", &c.Database.Connections, "maximum number of connections"},
 		{"database.migrate", &c.Database.Migrate, "migrate when the server starts"},
-		{"database.allow_unsafe", &c.Database.AllowUnsafe, "start although the database may lose what it acknowledged"},
-		{"blobs.url", &c.Blobs.URL, "where files go: file:///FOLDER or s3://BUCKET?endpoint=URL"},
-		{"admin.listen", &c.Admin.Listen, "metrics and profiles: unix:PATH or a loopback address; off for none"},
-		{"ci.issuers", &c.CI.Issuers, "whose tokens of CI jobs are taken"},
-		{"login.issuer", &c.Login.Issuer, "the OpenID provider that people log in with; empty for none"},
-		{"login.hosts", &c.Login.Hosts, "hosts besides the issuer's own that it may send the server to for keys and tokens"},
-		{"login.client_id", &c.Login.ClientID, "what this server is called there"},
-		{"login.client_secret", &c.Login.ClientSecret, "and its password there"},
-		{"login.cookie_secret", &c.Login.CookieSecret, "32 bytes or more, the same for all servers of one address; made up where it is empty"},
-		{"login.admins", &c.Login.Admins, "subjects or e-mail addresses at the provider that may administer everything"},
-		{"hooks.allow_private", &c.Hooks.AllowPrivate, "let notifications go to private addresses"},
-		{"hooks.every", &c.Hooks.Every, "how often a project is told of news, at most"},
-		{"mail.server", &c.Mail.Server, "the mail server that digests leave through, HOST:PORT; empty for no mail"},
-		{"mail.from", &c.Mail.From, "whose mail it is"},
-		{"mail.user", &c.Mail.User, "who logs in there; empty for nobody"},
-		{"mail.password", &c.Mail.Password, "and his password"},
-		{"mail.domains", &c.Mail.Domains, "domains that mail may go to"},
-		{"queue.work", &c.Queue.Work, "do the work that reports ask for in this process; one server of several must"},
-		{"retain.sample_days", &c.Retain.SampleDays, "after how many days raw samples go, but for the neighbours of changes; 0 for never"},
-		{"retain.branch_days", &c.Retain.BranchDays, "after how many days runs of branches and forks go; 0 for never"},
-		{"timeouts.header", &c.Timeouts.Header, "for the header of a request"},
-		{"timeouts.read", &c.Timeouts.Read, "for a whole request"},
-		{"timeouts.write", &c.Timeouts.Write, "for an answer"},
-		{"timeouts.idle", &c.Timeouts.Idle, "for a connection that says nothing"},
-		{"shutdown.delay", &c.Shutdown.Delay, "from not ready to closed, so that balancers notice"},
-		{"shutdown.drain", &c.Shutdown.Drain, "for requests that run when the server stops"},
+		{"database.allow_unsafe", &c.Database.AllowUnsafe, "start even if the database may lose acknowledged reports"},
+		{"blobs.url", &c.Blobs.URL, "where files are stored: file:///FOLDER or s3://BUCKET?endpoint=URL"},
+		{"admin.listen", &c.Admin.Listen, "address for metrics and profiles: unix:PATH or a loopback address; off for none"},
+		{"ci.issuers", &c.CI.Issuers, "issuers whose CI job tokens are accepted"},
+		{"login.issuer", &c.Login.Issuer, "OpenID provider that people log in with; empty for none"},
+		{"login.hosts", &c.Login.Hosts, "additional hosts that the issuer may use for keys and tokens"},
+		{"login.client_id", &c.Login.ClientID, "client ID of this server at the provider"},
+		{"login.client_secret", &c.Login.ClientSecret, "client secret of this server at the provider"},
+		{"login.cookie_secret", &c.Login.CookieSecret, "32 bytes or more, the same for all servers of one URL; random if empty"},
+		{"login.admins", &c.Login.Admins, "subjects or e-mail addresses at the provider of people who may administer everything"},
+		{"hooks.allow_private", &c.Hooks.AllowPrivate, "allow notifications to private addresses"},
+		{"hooks.every", &c.Hooks.Every, "minimum time between two notifications of a project"},
+		{"mail.server", &c.Mail.Server, "mail server for digests, HOST:PORT; empty for no mail"},
+		{"mail.from", &c.Mail.From, "sender address of mail"},
+		{"mail.user", &c.Mail.User, "user name at the mail server; empty for none"},
+		{"mail.password", &c.Mail.Password, "password at the mail server"},
+		{"mail.domains", &c.Mail.Domains, "domains that mail may be sent to"},
+		{"queue.work", &c.Queue.Work, "run background jobs in this process; at least one of several servers must"},
+		{"retain.sample_days", &c.Retain.SampleDays, "days after which raw samples are deleted, except those next to changes; 0 for never"},
+		{"retain.branch_days", &c.Retain.BranchDays, "days after which runs of branches and forks are deleted; 0 for never"},
+		{"timeouts.header", &c.Timeouts.Header, "time limit for the header of a request"},
+		{"timeouts.read", &c.Timeouts.Read, "time limit for a whole request"},
+		{"timeouts.write", &c.Timeouts.Write, "time limit for a response"},
+		{"timeouts.idle", &c.Timeouts.Idle, "time limit for an idle connection"},
+		{"shutdown.delay", &c.Shutdown.Delay, "time from not ready to closed, so that load balancers notice"},
+		{"shutdown.drain", &c.Shutdown.Drain, "time limit for running requests at shutdown"},
 		{"log.level", &c.Log.Level, "debug, info, warn or error"},
-		{"traces.endpoint", &c.Traces.Endpoint, "where traces are sent as OTLP over HTTP; empty for nowhere"},
-		{"traces.share", &c.Traces.Share, "which share of requests is traced, 0 to 1"},
-		{"memory.share", &c.Memory.Share, "which share of the machine's or container's memory Go aims for; 0 for no limit"},
+		{"traces.endpoint", &c.Traces.Endpoint, "where traces are sent as OTLP over HTTP; empty for none"},
+		{"traces.share", &c.Traces.Share, "share of requests that is traced, 0 to 1"},
+		{"memory.share", &c.Memory.Share, "share of the machine's or container's memory that Go aims for; 0 for no limit"},
 	}
 }
 
@@ -160,61 +162,78 @@ func (c *config) finish() error {
 		c.Database.MigrateURL = c.Database.URL
 		c.from["database.migrate_url"] = "from database.url"
 	}
+	_, _, listen := net.SplitHostPort(c.Listen)
+	_, admin := adminAddress(c.Admin.Listen)
+	_, proxies := c.proxies()
+	_, level := parseLevel(c.Log.Level)
+	mail := c.mail()
+	checks := append(c.checkNumbers(), []settingCheck{
+		{"listen", wrongIf(listen != nil, "%q is not an address such as 127.0.0.1:7295", c.Listen)},
+		{"url", checkURL(c.URL)},
+		{"admin.listen", admin},
+		{"blobs.url", checkBlobs(c.Blobs.URL)},
+		{"proxies", proxies},
+		{"login.cookie_secret", checkSecret(c.Login.CookieSecret.Reveal())},
+		{"log.level", level},
+		{"login.issuer", wrongIf((c.Login.Issuer == "") != (c.Login.ClientID == ""), "login.issuer and login.client_id must be set together")},
+		{"mail.server", mail.Check()},
+	}...)
 	var wrong []error
-	bad := func(key, format string, args ...any) {
-		where := c.from[key]
-		if where == "" {
-			where = "default"
+	for _, x := range checks {
+		if x.err != nil {
+			wrong = append(wrong, fmt.Errorf("%s (%s): %w", x.key, cmp.Or(c.from[x.key], "default"), x.err))
 		}
-		wrong = append(wrong, fmt.Errorf("%s (%s): %s", key, where, fmt.Sprintf(format, args...)))
-	}
-	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		bad("listen", "%q is no address such as 127.0.0.1:7295", c.Listen)
-	}
-	if u, err := url.Parse(c.URL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.User != nil {
-		bad("url", "%q is no address such as https://pawl.example.com, without a path", c.URL)
-	} else if u.Scheme == "http" && !loopback(u.Host) {
-		bad("url", "%s has no TLS: tokens and cookies would be readable on the way. Put a proxy with a certificate before it", c.URL)
-	}
-	if _, err := adminAddress(c.Admin.Listen); err != nil {
-		bad("admin.listen", "%v", err)
-	}
-	if u, err := url.Parse(c.Blobs.URL); err != nil || u.Scheme != "file" && u.Scheme != "s3" {
-		bad("blobs.url", "%q is neither file:///FOLDER nor s3://BUCKET?endpoint=URL", c.Blobs.URL)
-	}
-	if n := c.Database.Connections; n < 2 || n > 1000 {
-		bad("database.connections", "%d is not between 2 and 1000", n)
-	}
-	for _, s := range c.settings() {
-		if d, ok := s.value.(*time.Duration); ok && (*d < 0 || *d == 0 && !strings.HasPrefix(s.key, "shutdown.")) {
-			bad(s.key, "%v must be above zero", *d)
-		}
-		if f, ok := s.value.(*float64); ok && (*f < 0 || *f > 1) {
-			bad(s.key, "%g is not between 0 and 1", *f)
-		}
-	}
-	if c.Retain.SampleDays < 0 {
-		bad("retain.sample_days", "%d is below zero", c.Retain.SampleDays)
-	}
-	if c.Retain.BranchDays < 0 {
-		bad("retain.branch_days", "%d is below zero", c.Retain.BranchDays)
-	}
-	if _, err := c.proxies(); err != nil {
-		bad("proxies", "%v", err)
-	}
-	if n := len(c.Login.CookieSecret.Reveal()); n > 0 && n < 32 {
-		bad("login.cookie_secret", "it has %d bytes, want at least 32", n)
-	}
-	if _, err := parseLevel(c.Log.Level); err != nil {
-		bad("log.level", "%v", err)
-	}
-	if (c.Login.Issuer == "") != (c.Login.ClientID == "") {
-		bad("login.issuer", "login.issuer and login.client_id go together")
-	}
-	if m := c.mail(); m.Check() != nil {
-		bad("mail.server", "%v", m.Check())
 	}
 	return usage(errors.Join(wrong...))
+}
+
+// settingCheck is the result of checking one setting; a nil error means that it is valid.
+type settingCheck struct {
+	key string
+	err error
+}
+
+func wrongIf(wrong bool, format string, args ...any) error {
+	if !wrong {
+		return nil
+	}
+	return fmt.Errorf(format, args...)
+}
+
+// checkNumbers checks numbers, shares and times.
+func (c *config) checkNumbers() []settingCheck {
+	n, samples, branches := c.Database.Connections, c.Retain.SampleDays, c.Retain.BranchDays
+	list := []settingCheck{
+		{"database.connections", wrongIf(n < 2 || n > 1000, "%d is not between 2 and 1000", n)},
+		{"retain.sample_days", wrongIf(samples < 0, "%d is below zero", samples)},
+		{"retain.branch_days", wrongIf(branches < 0, "%d is below zero", branches)},
+	}
+	for _, s := range c.settings() {
+		if d, ok := s.value.(*time.Duration); ok {
+			list = append(list, settingCheck{s.key, wrongIf(*d < 0 || *d == 0 && !strings.HasPrefix(s.key, "shutdown."), "%v must be above zero", *d)})
+		}
+		if f, ok := s.value.(*float64); ok {
+			list = append(list, settingCheck{s.key, wrongIf(*f < 0 || *f > 1, "%g is not between 0 and 1", *f)})
+		}
+	}
+	return list
+}
+
+func checkURL(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.User != nil {
+		return fmt.Errorf("%q is not a URL such as https://pawl.example.com, without a path", text)
+	}
+	return wrongIf(u.Scheme == "http" && !loopback.Is(u.Host), "%s has no TLS: tokens and cookies would be sent in plain text. Put a proxy with a certificate in front of it", text)
+}
+
+func checkBlobs(text string) error {
+	u, err := url.Parse(text)
+	return wrongIf(err != nil || u.Scheme != "file" && u.Scheme != "s3", "%q is neither file:///FOLDER nor s3://BUCKET?endpoint=URL", text)
+}
+
+func checkSecret(text string) error {
+	return wrongIf(text != "" && len(text) < 32, "it has %d bytes, the minimum is 32", len(text))
 }
 
 // mail returns the settings for sending digests by mail.
@@ -232,7 +251,7 @@ func (c *config) proxies() ([]netip.Prefix, error) {
 		}
 		p, err := netip.ParsePrefix(text)
 		if err != nil {
-			return nil, fmt.Errorf("%q is no network such as 10.0.0.0/8", text)
+			return nil, fmt.Errorf("%q is not a network such as 10.0.0.0/8", text)
 		}
 		list = append(list, p.Masked())
 	}
@@ -251,9 +270,9 @@ func (c *config) needDatabase() error {
 	if !c.Database.URL.IsZero() {
 		return nil
 	}
-	return usageError{errors.New(`no database is set: give database.url in the file of --config, or PAWLD_DATABASE_URL, such as
+	return usageError{errors.New(`database.url is not set: give it in the file of --config, or set PAWLD_DATABASE_URL, such as
   PAWLD_DATABASE_URL=postgres://pawl:PASSWORD@127.0.0.1:5432/pawl
-  (pawld demo needs none)`)}
+  (pawld demo needs no database)`)}
 }
 
 // adminAddress parses the address of the admin listener. It refuses any address that other machines can
@@ -270,21 +289,12 @@ func adminAddress(text string) (net.Addr, error) {
 	}
 	host, _, err := net.SplitHostPort(text)
 	if err != nil {
-		return nil, fmt.Errorf("%q is neither unix:PATH nor a loopback address nor off", text)
+		return nil, fmt.Errorf("%q must be unix:PATH, a loopback address or off", text)
 	}
-	if !loopback(host) {
-		return nil, fmt.Errorf("%s can be reached by others: use unix:PATH or a loopback address", text)
+	if !loopback.Is(host) {
+		return nil, fmt.Errorf("%s is reachable from other machines: use unix:PATH or a loopback address", text)
 	}
 	return net.ResolveTCPAddr("tcp", text)
-}
-
-func loopback(host string) bool {
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	host = strings.Trim(host, "[]")
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // environment holds the environment variables of the process.

@@ -100,32 +100,32 @@ func TestConfigMistakes(t *testing.T) {
 		env        []string
 		says       []string
 	}{
-		{"unknown key", "listen: 127.0.0.1:1\ndatabse:\n  url: x\n", nil, []string{"pawld.yaml:2:1: there is no setting databse"}},
-		{"typing error", "log:\n  lvel: info\n", nil, []string{"pawld.yaml:2:3: there is no setting log.lvel: did you mean log.level?"}},
+		{"unknown key", "listen: 127.0.0.1:1\ndatabse:\n  url: x\n", nil, []string{"pawld.yaml:2:1: unknown setting databse"}},
+		{"typing error", "log:\n  lvel: info\n", nil, []string{"pawld.yaml:2:3: unknown setting log.lvel: did you mean log.level?"}},
 		{"twice", "listen: 127.0.0.1:1\nlisten: 127.0.0.1:2\n", nil, []string{"listen"}},
-		{"a list for a value", "listen: [a]\n", nil, []string{"pawld.yaml:1:9: listen: one value is expected"}},
-		{"a value for a group", "log: info\n", nil, []string{"pawld.yaml:1:6: log.keys and values"}},
-		{"no mapping", "- a\n", nil, []string{"keys and values are expected"}},
-		{"two documents", "listen: 127.0.0.1:1\n---\nlisten: 127.0.0.1:1\n", nil, []string{"second document"}},
+		{"a list for a value", "listen: [a]\n", nil, []string{"pawld.yaml:1:9: listen: expected a single value"}},
+		{"a value for a group", "log: info\n", nil, []string{"pawld.yaml:1:6: log: expected keys and values"}},
+		{"no mapping", "- a\n", nil, []string{"pawld.yaml:1:1: expected keys and values"}},
+		{"two documents", "listen: 127.0.0.1:1\n---\nlisten: 127.0.0.1:1\n", nil, []string{"second YAML document"}},
 		{"no YAML", "listen: [\n", nil, []string{"pawld.yaml:"}},
-		{"a duration", "shutdown: {delay: 5}\n", nil, []string{`pawld.yaml:1:19: shutdown.delay: "5" is no duration`}},
-		{"a number", "database: {connections: many}\n", nil, []string{`"many" is no whole number`}},
+		{"a duration", "shutdown: {delay: 5}\n", nil, []string{`pawld.yaml:1:19: shutdown.delay: "5" is not a duration`}},
+		{"a number", "database: {connections: many}\n", nil, []string{`"many" is not a whole number`}},
 		{"a range", "traces: {share: 2}\n", nil, []string{"traces.share (", "pawld.yaml:1): 2 is not between 0 and 1"}},
-		{"not a number", "traces: {share: NaN}\n", nil, []string{`"NaN" is no number`}},
-		{"a secret that is not there", "database: {url_file: /nowhere}\n", nil, []string{"database.url_file: reading the secret"}},
-		{"a file of what is no secret", "listen_file: /nowhere\n", nil, []string{"there is no setting listen_file"}},
+		{"not a number", "traces: {share: NaN}\n", nil, []string{`"NaN" is not a number`}},
+		{"a secret that is not there", "database: {url_file: /nowhere}\n", nil, []string{"database.url_file: cannot read the secret"}},
+		{"a file of what is no secret", "listen_file: /nowhere\n", nil, []string{"unknown setting listen_file"}},
 		{"several at once", "a: 1\nb: 2\n", nil, []string{"pawld.yaml:1:1", "pawld.yaml:2:1"}},
-		{"admin for all", "admin: {listen: 0.0.0.0:9000}\n", nil, []string{"admin.listen", "can be reached by others"}},
-		{"admin for all, without a host", "admin: {listen: \":9000\"}\n", nil, []string{"admin.listen", "can be reached by others"}},
+		{"admin for all", "admin: {listen: 0.0.0.0:9000}\n", nil, []string{"admin.listen", "is reachable from other machines"}},
+		{"admin for all, without a host", "admin: {listen: \":9000\"}\n", nil, []string{"admin.listen", "is reachable from other machines"}},
 		{"a public address without TLS", "url: http://pawl.example.com\n", nil, []string{"has no TLS"}},
-		{"a level", "log: {level: loud}\n", nil, []string{`"loud" is none of debug, info, warn and error`}},
+		{"a level", "log: {level: loud}\n", nil, []string{`"loud" (known: debug, info, warn, error)`}},
 		{"blobs", "blobs: {url: /var/lib/pawld}\n", nil, []string{"neither file:///FOLDER nor s3://BUCKET"}},
-		{"unknown variable", "", []string{"PAWLD_DATABASE_ULR=x"}, []string{"there is no setting PAWLD_DATABASE_ULR: did you mean PAWLD_DATABASE_URL?"}},
+		{"unknown variable", "", []string{"PAWLD_DATABASE_ULR=x"}, []string{"unknown setting PAWLD_DATABASE_ULR: did you mean PAWLD_DATABASE_URL?"}},
 		{"both of them", "", []string{"PAWLD_DATABASE_URL=x", "PAWLD_DATABASE_URL_FILE=y"}, []string{"both set"}},
 		{"a variable's value", "", []string{"PAWLD_DATABASE_MIGRATE=perhaps"}, []string{`PAWLD_DATABASE_MIGRATE: "perhaps" is neither true nor false`}},
-		{"proxies", "proxies: [proxy.example.com]\n", nil, []string{"is no network such as 10.0.0.0/8"}},
+		{"proxies", "proxies: [proxy.example.com]\n", nil, []string{"is not a network such as 10.0.0.0/8"}},
 		{"a short secret", "login: {cookie_secret: short}\n", nil, []string{"it has 5 bytes"}},
-		{"half a login", "login: {issuer: https://login.example.com}\n", nil, []string{"go together"}},
+		{"half a login", "login: {issuer: https://login.example.com}\n", nil, []string{"login.issuer and login.client_id must be set together"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			path := filepath.Join(dir, "pawld.yaml")
@@ -143,7 +143,7 @@ func TestConfigMistakes(t *testing.T) {
 	}
 }
 
-// The environment wins over the file, and a secret can lie in a file of its own.
+// The environment overrides the file, and a secret can be in its own file.
 func TestConfigOrder(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "pawld.yaml"), "listen: 127.0.0.1:1\ndatabase: {connections: 7}\n")
@@ -164,7 +164,7 @@ func TestConfigOrder(t *testing.T) {
 	}
 }
 
-// Every setting stands in the reference.
+// The reference lists every setting.
 func TestConfigIsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/reference/server-config.md")
 	if err != nil {
@@ -190,15 +190,15 @@ func FuzzConfigFile(f *testing.F) {
 	})
 }
 
-// On one's own machine nobody is asked who would not be asked by the server either.
+// config check fetches the keys of an issuer only if the server would.
 func TestConfigCheckAsksWhomTheServerAsks(t *testing.T) {
 	env := []string{"PAWLD_BLOBS_URL=file://" + t.TempDir(), "PAWLD_CI_ISSUERS=https://127.0.0.1:1"}
 	for _, test := range []struct{ url, says string }{
-		{"http://127.0.0.1:7295", "-     keys of https://127.0.0.1:1: not asked for"},
+		{"http://127.0.0.1:7295", "-     keys of https://127.0.0.1:1: not checked"},
 		{"https://pawl.example.com", "FAIL  keys of https://127.0.0.1:1: "},
 	} {
 		code, out, _ := pawld(t, append(env, "PAWLD_URL="+test.url), "config", "check")
-		if code != exitNo || !strings.Contains(out, test.says) || !strings.Contains(out, "FAIL  database: none is set") {
+		if code != exitNo || !strings.Contains(out, test.says) || !strings.Contains(out, "FAIL  database: not set") {
 			t.Errorf("%s: exit %d:\n%s", test.url, code, out)
 		}
 	}

@@ -21,18 +21,18 @@ import (
 func newConfig(g *globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "config",
-		Short:   "Look at the settings",
+		Short:   "Show and test the settings",
 		Example: `  pawld config check --config /etc/pawld/pawld.yaml`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var offline bool
 	check := &cobra.Command{
 		Use:   "check",
-		Short: "Print the settings with where each comes from, and try them",
-		Long: `Prints what pawld would run with, secrets masked, and tries it: the database, where files
-go, the keys of the issuers. Nothing is changed.
+		Short: "Print each setting with its source, and test the settings",
+		Long: `Prints the settings that pawld would run with, secrets masked, and tests them: the database,
+the file storage, the keys of the issuers. Nothing is changed.
 
-Exit code: 0 when all is well, 1 when something does not work, 4 when the settings are wrong.`,
+Exit code: 0 when everything works, 1 when something does not, 4 when the settings are invalid.`,
 		Example: `  pawld config check --config /etc/pawld/pawld.yaml
   PAWLD_LISTEN=0.0.0.0:7295 pawld config check --offline`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -47,7 +47,7 @@ Exit code: 0 when all is well, 1 when something does not work, 4 when the settin
 			return g.try(cmd.Context(), c)
 		},
 	}
-	check.Flags().BoolVar(&offline, "offline", false, "only print: ask nobody")
+	check.Flags().BoolVar(&offline, "offline", false, "only print, make no connections")
 	c.AddCommand(check)
 	return c
 }
@@ -69,7 +69,7 @@ func (g *globals) try(ctx context.Context, c *config) error {
 	attempt("files: "+c.Blobs.URL, func(ctx context.Context) error { return tryBlobs(ctx, c.Blobs.URL) })
 	for _, issuer := range c.CI.Issuers {
 		if !c.takesJobs() {
-			fmt.Fprintf(g.Out, "-     keys of %s: not asked for, tokens of CI jobs are taken at an https url alone\n", issuer)
+			fmt.Fprintf(g.Out, "-     keys of %s: not checked, CI job tokens are accepted only with an https url\n", issuer)
 			continue
 		}
 		attempt("keys of "+issuer, func(ctx context.Context) error { return identity.CheckIssuer(ctx, issuer, nil, g.now) })
@@ -88,7 +88,7 @@ func (g *globals) try(ctx context.Context, c *config) error {
 
 func tryDatabase(ctx context.Context, c *config) error {
 	if c.Database.URL.IsZero() {
-		return errors.New("none is set (database.url, PAWLD_DATABASE_URL)")
+		return errors.New("not set (database.url, PAWLD_DATABASE_URL)")
 	}
 	s, err := store.Open(ctx, store.Config{URL: c.Database.URL.Reveal(), Conns: 2, AllowUnsafe: c.Database.AllowUnsafe})
 	if err != nil {
@@ -127,9 +127,9 @@ func canMake(dir string) error {
 		case err != nil:
 			return err
 		case !info.IsDir():
-			return fmt.Errorf("%s cannot be made: %s is no folder", dir, at)
+			return fmt.Errorf("cannot create %s: %s is not a folder", dir, at)
 		case unix.Access(at, unix.W_OK) != nil:
-			return fmt.Errorf("%s is not there, and whoever runs this cannot make it in %s", dir, at)
+			return fmt.Errorf("%s does not exist, and the current user cannot create it in %s", dir, at)
 		}
 		return nil
 	}

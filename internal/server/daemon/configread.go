@@ -35,7 +35,7 @@ func (g *globals) load() (*config, error) {
 	if path != "" {
 		text, err := readBounded(path, maxConfig)
 		if err != nil {
-			return nil, usageError{fmt.Errorf("reading the settings: %w", err)}
+			return nil, usageError{fmt.Errorf("cannot read the settings: %w", err)}
 		}
 		if err := c.readFile(path, text); err != nil {
 			return nil, usageError{err}
@@ -72,7 +72,7 @@ func (c *config) readFile(path string, text []byte) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s: it has a second document: remove the ---", path)
+		return fmt.Errorf("%s: contains a second YAML document: remove the ---", path)
 	}
 	r := fileReader{path: path, c: c, known: map[string]setting{}, seen: map[string]bool{}}
 	for _, s := range c.settings() {
@@ -98,7 +98,11 @@ func (r *fileReader) bad(n *yaml.Node, format string, args ...any) {
 
 func (r *fileReader) walk(prefix string, n *yaml.Node) {
 	if n.Kind != yaml.MappingNode {
-		r.bad(n, "%skeys and values are expected here", prefix)
+		if prefix == "" {
+			r.bad(n, "expected keys and values")
+		} else {
+			r.bad(n, "%s: expected keys and values", strings.TrimSuffix(prefix, "."))
+		}
 		return
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -106,7 +110,7 @@ func (r *fileReader) walk(prefix string, n *yaml.Node) {
 		name := prefix + key.Value
 		switch {
 		case r.seen[name]:
-			r.bad(key, "%s is there twice", name)
+			r.bad(key, "%s is set twice", name)
 		case r.isGroup(name):
 			r.seen[name] = true
 			if value.Tag != "!!null" {
@@ -144,7 +148,7 @@ func (r *fileReader) set(name string, key, value *yaml.Node) {
 		if near := spell.Nearest(name, slices.Sorted(maps.Keys(r.known))); near != "" {
 			hint = fmt.Sprintf(": did you mean %s?", near)
 		}
-		r.bad(key, "there is no setting %s%s", name, hint)
+		r.bad(key, "unknown setting %s%s", name, hint)
 		return
 	}
 	var text string
@@ -153,7 +157,7 @@ func (r *fileReader) set(name string, key, value *yaml.Node) {
 		*list = nil
 		for _, item := range value.Content {
 			if item.Kind != yaml.ScalarNode {
-				r.bad(item, "%s: a list of texts is expected", name)
+				r.bad(item, "%s: expected a list of strings", name)
 				return
 			}
 			*list = append(*list, item.Value)
@@ -161,7 +165,7 @@ func (r *fileReader) set(name string, key, value *yaml.Node) {
 		r.c.from[s.key] = fmt.Sprintf("%s:%d", r.path, key.Line)
 		return
 	case value.Kind != yaml.ScalarNode:
-		r.bad(value, "%s: one value is expected", name)
+		r.bad(value, "%s: expected a single value", name)
 		return
 	case value.Tag == "!!null":
 		return
@@ -205,7 +209,7 @@ func (c *config) readEnvironment(env environment) error {
 			_, secret := s.value.(*identity.Token)
 			if ok = ok && secret; ok {
 				if _, both := env[base]; both {
-					wrong = append(wrong, fmt.Errorf("%s and %s are both set: give one of them", base, name))
+					wrong = append(wrong, fmt.Errorf("%s and %s are both set: set only one", base, name))
 					continue
 				}
 				text, err = readSecret(text)
@@ -216,7 +220,7 @@ func (c *config) readEnvironment(env environment) error {
 			if near := spell.Nearest(name, slices.Sorted(maps.Keys(known))); near != "" {
 				hint = fmt.Sprintf(": did you mean %s?", near)
 			}
-			wrong = append(wrong, fmt.Errorf("there is no setting %s%s", name, hint))
+			wrong = append(wrong, fmt.Errorf("unknown setting %s%s", name, hint))
 			continue
 		}
 		if err == nil {
@@ -239,7 +243,7 @@ func variable(key string) string {
 func readSecret(path string) (string, error) {
 	text, err := readBounded(path, maxSecret)
 	if err != nil {
-		return "", fmt.Errorf("reading the secret: %w", err)
+		return "", fmt.Errorf("cannot read the secret: %w", err)
 	}
 	if v := strings.TrimSpace(string(text)); v != "" {
 		return v, nil
@@ -259,15 +263,15 @@ func parseValue(into any, text string) (err error) {
 		}
 	case *int:
 		if *v, err = strconv.Atoi(text); err != nil {
-			return fmt.Errorf("%q is no whole number", text)
+			return fmt.Errorf("%q is not a whole number", text)
 		}
 	case *float64:
 		if *v, err = strconv.ParseFloat(text, 64); err != nil || *v != *v {
-			return fmt.Errorf("%q is no number", text)
+			return fmt.Errorf("%q is not a number", text)
 		}
 	case *time.Duration:
 		if *v, err = time.ParseDuration(text); err != nil {
-			return fmt.Errorf("%q is no duration such as 30s or 15m", text)
+			return fmt.Errorf("%q is not a duration such as 30s or 15m", text)
 		}
 	case *[]string:
 		*v = nil
@@ -277,7 +281,7 @@ func parseValue(into any, text string) (err error) {
 			}
 		}
 	default:
-		return fmt.Errorf("a setting of type %T cannot be read", into)
+		return fmt.Errorf("settings of type %T are not supported", into)
 	}
 	return nil
 }

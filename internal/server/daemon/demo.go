@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/base/loopback"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/forge/identity"
 	"github.com/goatnote-inc/pawl/internal/server/alert"
 	"github.com/goatnote-inc/pawl/internal/server/blob"
@@ -26,20 +28,20 @@ func newDemo(g *globals) *cobra.Command {
 	d := demonstration{globals: g}
 	c := &cobra.Command{
 		Use:   "demo",
-		Short: "Show it: a throw-away PostgreSQL with a year of made-up history",
-		Long: `Starts the PostgreSQL that is installed in a temporary folder (as another user when this
-is root), fills it with a year of made-up history of a project, looks for what happened in
-it, and serves it on this machine until it is interrupted. Nothing is left behind, also
-when it is killed.
+		Short: "Run a demo: a temporary PostgreSQL with a year of made-up history",
+		Long: `Starts the installed PostgreSQL in a temporary folder (as another user when run as root),
+fills it with a year of made-up history of a project, detects the changes in it, and
+serves it on this machine until interrupted. Everything is removed at the end, even if
+the process is killed.
 
-Exit code: 0 when it was interrupted, 3 where there is no PostgreSQL to start.`,
+Exit code: 0 when interrupted, 3 when there is no PostgreSQL to start.`,
 		Example: `  pawld demo
   pawld demo --addr 127.0.0.1:8080 --seed 7`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
 	}
 	c.Flags().StringVar(&d.addr, "addr", "127.0.0.1:7295", "loopback `address` to listen on")
-	c.Flags().Uint64Var(&d.seed, "seed", 1, "of the history")
-	c.Flags().IntVar(&d.days, "days", 365, "how much of a year")
+	c.Flags().Uint64Var(&d.seed, "seed", 1, "random seed of the history")
+	c.Flags().IntVar(&d.days, "days", 365, "length of the history in days")
 	return c
 }
 
@@ -51,11 +53,11 @@ type demonstration struct {
 }
 
 func (d *demonstration) run(ctx context.Context) error {
-	if !loopback(d.addr) {
-		return usageError{fmt.Errorf("--addr %s can be reached by others: anybody may read and nothing is kept, so a demo is for this machine (127.0.0.1:PORT)", d.addr)}
+	if !loopback.Is(d.addr) {
+		return usageError{fmt.Errorf("--addr %s is reachable from other machines: anyone could read the demo, so use a loopback address (127.0.0.1:PORT)", d.addr)}
 	}
 	if d.days < 1 || d.days > 3650 {
-		return usageError{errors.New("--days: between 1 and 3650")}
+		return usageError{errors.New("--days: must be between 1 and 3650")}
 	}
 	if err := checkAddressFree(ctx, d.addr); err != nil {
 		return err
@@ -69,7 +71,7 @@ func (d *demonstration) run(ctx context.Context) error {
 		return err
 	}
 	defer place.close()
-	step("starting a PostgreSQL in %s", place.dir)
+	step("starting PostgreSQL in %s", place.dir)
 	pg, err := pgtemp.Start(ctx, pgtemp.Options{Dir: place.dir, Settings: []string{"max_wal_size=4GB", "shared_buffers=256MB"}})
 	if err != nil {
 		return err
@@ -94,7 +96,7 @@ func checkAddressFree(ctx context.Context, addr string) error {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", addr)
 	if err != nil {
-		return fmt.Errorf("listening on %s: %w; --addr takes another", addr, err)
+		return fmt.Errorf("cannot listen on %s: %w; choose another address with --addr", addr, err)
 	}
 	return l.Close()
 }
@@ -136,33 +138,33 @@ func (d *demonstration) fill(ctx context.Context, c *config, size demo.Size, ste
 	if err != nil {
 		return err
 	}
-	step("%d reports with %d points are kept: looking for what happened", reports, points)
+	step("stored %d reports with %d points: detecting changes", reports, points)
 	looked, err := retryWhileBusy(ctx, func() (alert.ScanStats, error) { return alert.Scan(ctx, s, p.ID) })
 	if err != nil {
 		return err
 	}
-	step("%d series looked at, %d events found", looked.Series, looked.Events)
+	step("scanned %d series, found %d events", looked.Series, looked.Events)
 	if _, err := s.Compact(ctx, store.CompactOptions{Project: p.ID}); err != nil {
 		return err
 	}
-	step("older points are packed")
+	step("packed older points")
 	return nil
 }
 
 // introduce prints the address and what to look for.
 func (d *demonstration) introduce(a net.Addr, size demo.Size) {
 	base := "http://" + a.String()
-	fmt.Fprintf(d.Out, "\n  %s/p/%s\n\nWhat is in it:\n", base, demoProject)
+	fmt.Fprintf(d.Out, "\n  %s/p/%s\n\nWhat it contains:\n", base, demoProject)
 	for _, t := range demo.Truth(d.seed, size) {
 		fmt.Fprintf(d.Out, "  %s\n", plantedLine(t))
 	}
 	fmt.Fprintf(d.Out, `
-Look at
-  %[1]s/p/%[2]s               what moved, the worst first
-  %[1]s/p/%[2]s/events        everything that was found
+See
+  %[1]s/p/%[2]s               what changed, worst first
+  %[1]s/p/%[2]s/events        all events
   %[1]s/p/%[2]s/suites/attention   a suite: configs by commits
-  %[1]s/v1/projects/%[2]s/series   the same as JSON
-Interrupt it (Ctrl-C) and everything is gone.
+  %[1]s/v1/projects/%[2]s/series   the series as JSON
+Press Ctrl-C to stop the demo and delete its data.
 `, base, demoProject)
 }
 
@@ -180,21 +182,14 @@ func plantedLine(t demo.Planted) string {
 	}
 	switch t.Kind {
 	case demo.Step:
-		return fmt.Sprintf("%-12s a commit made %s %s", when, where, percent(t.Change))
+		return fmt.Sprintf("%-12s a commit made %s %s", when, where, words.Change(1+t.Change))
 	case demo.Drift:
-		return fmt.Sprintf("%-12s %s began to creep, %s in the end: no single change shows it", when, where, percent(t.Change))
+		return fmt.Sprintf("%-12s %s started to drift, %s at the end: no single commit stands out", when, where, words.Change(1+t.Change))
 	case demo.Machine:
-		return fmt.Sprintf("%-12s %s became %s: it was the machine", when, where, percent(t.Change))
+		return fmt.Sprintf("%-12s %s became %s: the cause was the machine", when, where, words.Change(1+t.Change))
 	case demo.TwoSpeeds:
-		return fmt.Sprintf("%-12s %s goes back and forth between two speeds: nobody did anything", when, where)
+		return fmt.Sprintf("%-12s %s alternates between two speeds without a code change", when, where)
 	default:
 		return fmt.Sprintf("%-12s single runs of %s were disturbed", when, where)
 	}
-}
-
-func percent(change float64) string {
-	if change < 0 {
-		return fmt.Sprintf("%.0f %% faster", -100*change)
-	}
-	return fmt.Sprintf("%.0f %% slower", 100*change)
 }

@@ -27,7 +27,7 @@ func newFill(g *globals) *cobra.Command {
 	var days int
 	c := &cobra.Command{
 		Use:    "fill PROJECT",
-		Short:  "Fill a project with made-up history, and look at it",
+		Short:  "Fill a project with made-up history, and scan it",
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -51,8 +51,8 @@ func newFill(g *globals) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().Uint64Var(&seed, "seed", 1, "of the history")
-	c.Flags().IntVar(&days, "days", 365, "how much of a year")
+	c.Flags().Uint64Var(&seed, "seed", 1, "random seed of the history")
+	c.Flags().IntVar(&days, "days", 365, "length of the history in days")
 	return c
 }
 
@@ -97,7 +97,7 @@ func (f filler) all(ctx context.Context, year iter.Seq[*client.Report]) (reports
 		group.Go(func() error {
 			for r := range queue {
 				if err := f.keep(ctx, r); err != nil {
-					return fmt.Errorf("keeping a made-up run: %w", err)
+					return fmt.Errorf("cannot store a made-up run: %w", err)
 				}
 				kept.Add(1)
 				sum.Add(int64(len(r.Points)))

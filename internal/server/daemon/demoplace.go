@@ -32,12 +32,12 @@ func newDemoPlace() (*demoDir, error) {
 	sweepDemos(os.TempDir())
 	dir, err := os.MkdirTemp("", demoPrefix)
 	if err != nil {
-		return nil, fmt.Errorf("making a folder for the demo: %w", err)
+		return nil, fmt.Errorf("cannot create a folder for the demo: %w", err)
 	}
 	p := &demoDir{dir: dir}
 	self, err := os.Executable()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("finding this program, to watch over the demo: %w", err), os.RemoveAll(dir))
+		return nil, errors.Join(fmt.Errorf("cannot find this program, to clean up after the demo: %w", err), os.RemoveAll(dir))
 	}
 	p.guard = exec.CommandContext(context.Background(), self, "guard", dir) // it must outlive every context here
 	p.guard.SysProcAttr = &syscall.SysProcAttr{Setsid: true}                // keeps the terminal's interrupt from it
@@ -47,7 +47,7 @@ func newDemoPlace() (*demoDir, error) {
 		err = p.guard.Start()
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("starting what watches over the demo: %w", err), os.RemoveAll(dir))
+		return nil, errors.Join(fmt.Errorf("cannot start the process that cleans up after the demo: %w", err), os.RemoveAll(dir))
 	}
 	return p, nil
 }
@@ -68,7 +68,7 @@ func newGuard(*globals) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir := args[0]
 			if !strings.HasPrefix(filepath.Base(dir), demoPrefix) {
-				return usageError{fmt.Errorf("%s is no folder of a demo", dir)}
+				return usageError{fmt.Errorf("%s is not a demo folder", dir)}
 			}
 			lock, err := lockDemo(dir)
 			if err != nil {

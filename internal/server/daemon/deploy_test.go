@@ -218,7 +218,7 @@ func knownVariable(t *testing.T, name string) {
 			return
 		}
 	}
-	t.Errorf("there is no setting %s", name)
+	t.Errorf("unknown setting %s", name)
 }
 
 // Every alert says what to do, and everything is of a form that Prometheus and Grafana

@@ -17,7 +17,7 @@ const (
 var (
 	errInterrupted = errors.New("interrupted")
 	// errReported is wrapped by errors that were already printed.
-	errReported = errors.New("already said")
+	errReported = errors.New("already reported")
 )
 
 // usageError is a mistake in the command line or in the settings.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/server/blob"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 )
@@ -19,15 +20,15 @@ func newFsck(g *globals) *cobra.Command {
 	var f fsckFlags
 	c := &cobra.Command{
 		Use:   "fsck",
-		Short: "Look whether everything that is kept is whole",
-		Long: `Reads receipts, runs, points, tiles, the list of files and the audit log of every project,
-and tells what does not fit, with what to do. The server may run meanwhile. Nothing is
-changed, but for --collect, which removes files that nothing refers to.
+		Short: "Check the integrity of all stored data",
+		Long: `Reads the receipts, runs, points, tiles, file list and audit log of every project, and
+reports each inconsistency with what to do about it. The server may keep running. Nothing
+is changed, except with --collect, which removes files that nothing refers to.
 
---deep also reads every file and compares it with its digest, and computes the events of
-every series anew. Run it after a restore.
+--deep also reads every file and compares it with its digest, and recomputes the events of
+every series. Run it after a restore.
 
-Exit code: 0 when all is whole, 1 when something is not.`,
+Exit code: 0 when there are no problems, 1 when there are.`,
 		Example: `  pawld fsck
   pawld fsck --deep --project kernels
   pawld fsck --collect`,
@@ -37,10 +38,10 @@ Exit code: 0 when all is whole, 1 when something is not.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&f.project, "project", "", "only this one")
-	c.Flags().BoolVar(&f.deep, "deep", false, "read every file, compute every event")
+	c.Flags().StringVar(&f.project, "project", "", "only this project")
+	c.Flags().BoolVar(&f.deep, "deep", false, "also read every file and recompute every event")
 	c.Flags().BoolVar(&f.collect, "collect", false, "remove files that nothing refers to and that are older than two days")
-	c.Flags().BoolVar(&f.json, "json", false, "the answer as JSON")
+	c.Flags().BoolVar(&f.json, "json", false, "print the result as JSON")
 	return c
 }
 
@@ -88,14 +89,14 @@ func (g *globals) tellProblems(problems []store.Problem, asJSON bool) error {
 	}
 	switch {
 	case len(problems) == 0 && !asJSON:
-		fmt.Fprintln(g.Out, "all is whole")
+		fmt.Fprintln(g.Out, "no problems found")
 	case len(problems) > 0:
 		if !asJSON {
 			for _, p := range problems {
 				fmt.Fprintln(g.Out, p)
 			}
 		}
-		return noError{fmt.Errorf("%d problems", len(problems))}
+		return noError{errors.New(words.Plural(len(problems), "problem"))}
 	}
 	return nil
 }
@@ -122,15 +123,21 @@ func readBlobs(ctx context.Context, b *blob.Bucket, project int64) ([]store.Prob
 				return err
 			}
 			sum, err := digestOf(ctx, b, o)
-			if errors.Is(err, blob.ErrNotFound) {
+			var what string
+			switch {
+			case errors.Is(err, blob.ErrNotFound):
 				continue // deleted meanwhile
+			case errors.Is(err, blob.ErrDamaged), err == nil && sum != o.Digest:
+				what = fmt.Sprintf("the content of file %s does not match its digest", o.Digest)
+			case err != nil:
+				what = fmt.Sprintf("cannot read file %s: %v", o.Digest, err)
+			default:
+				continue
 			}
-			if err != nil || sum != o.Digest {
-				problems = append(problems, store.Problem{
-					Project: id, Kind: "blob", What: fmt.Sprintf("the file %s does not hold what its name says (%s, %v)", o.Digest, sum, err),
-					Do: "Restore it from a backup of the object storage, or send the run again.",
-				})
-			}
+			problems = append(problems, store.Problem{
+				Project: id, Kind: "blob", What: what,
+				Do: "Restore it from a backup of the object storage, or send the run again.",
+			})
 		}
 		return nil
 	}

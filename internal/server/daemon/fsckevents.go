@@ -30,8 +30,8 @@ func checkEvents(ctx context.Context, s *store.Store, project int64) ([]store.Pr
 		}
 		for _, u := range unlike {
 			problems = append(problems, store.Problem{
-				Project: project, Kind: "event", What: fmt.Sprintf("the events of series %d do not follow from its points (%d would change, %d would go)", u.Series, u.Changed, u.Gone),
-				Do: "Send any run of the series again, or the next one: a look at it puts them right. If they stay so, please report it.",
+				Project: project, Kind: "event", What: fmt.Sprintf("the events of series %d do not match its points (%d would change, %d would be removed)", u.Series, u.Changed, u.Gone),
+				Do: "Send any run of the series again, or wait for the next one: its scan corrects the events. If the problem stays, please report it.",
 			})
 		}
 		after = ids[len(ids)-1]

@@ -16,7 +16,7 @@ import (
 func newHook(g *globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "hook",
-		Short: "Say where a project tells what was found, and try it",
+		Short: "Manage and test where a project sends notifications",
 		Example: `  pawld hook add kernels --kind slack --url-file /run/secrets/slack
   pawld hook test kernels 1`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -29,10 +29,10 @@ func hookAdd(g *globals) *cobra.Command {
 	var w wantedHook
 	c := &cobra.Command{
 		Use:   "add PROJECT",
-		Short: "Add a place to tell",
-		Long: `Kinds: slack (and whatever takes Slack's hooks), json (signed with the secret, see
-docs/how-to/notifications.md), mail (mailto:NAME@HOST, where the settings allow mail).
-Addresses and secrets are better read from a file: others see a command line.`,
+		Short: "Add a hook",
+		Long: `Kinds: slack (also for services that accept Slack's webhooks), json (signed with the secret,
+see docs/how-to/notifications.md), mail (mailto:NAME@HOST, if the settings allow mail).
+Prefer to read addresses and secrets from a file: other users can see a command line.`,
 		Example: `  pawld hook add kernels --kind json --url https://hooks.example.com/pawl --secret-file secret`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -56,9 +56,9 @@ Addresses and secrets are better read from a file: others see a command line.`,
 	}
 	f := c.Flags()
 	f.StringVar(&w.Kind, "kind", "slack", "slack, json or mail")
-	f.StringVar(&w.URL, "url", "", "`address` to tell")
-	f.StringVar(&w.URLFile, "url-file", "", "`file` that holds it")
-	f.StringVar(&w.SecretFile, "secret-file", "", "`file` with the secret that signs what a hook of kind json gets")
+	f.StringVar(&w.URL, "url", "", "`address` to notify")
+	f.StringVar(&w.URLFile, "url-file", "", "`file` that contains the address")
+	f.StringVar(&w.SecretFile, "secret-file", "", "`file` with the secret that signs the messages of a json hook")
 	return c
 }
 
@@ -86,11 +86,11 @@ type shownHook struct {
 func hookRemove(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:     "remove PROJECT NUMBER",
-		Short:   "Take a hook away",
+		Short:   "Remove a hook",
 		Example: `  pawld hook remove kernels 1`,
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.removePart(cmd.Context(), "hook", "remove", "is gone", args, (*store.Store).RemoveHook)
+			return g.removePart(cmd.Context(), "hook", "remove", "was removed", args, (*store.Store).RemoveHook)
 		},
 	}
 }
@@ -98,11 +98,10 @@ func hookRemove(g *globals) *cobra.Command {
 func hookTest(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "test PROJECT NUMBER",
-		Short: "Send a message that says that it is a test",
-		Long: `Sends what a digest would be sent as, from this machine, with nothing in it but that it is
-a test.
+		Short: "Send a test message to a hook",
+		Long: `Sends a test message from this machine, in the same way as a digest.
 
-Exit code: 0 when it was taken, 1 when not.`,
+Exit code: 0 when the hook accepts it, 1 when it does not.`,
 		Example: `  pawld hook test kernels 1`,
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -117,14 +116,14 @@ Exit code: 0 when it was taken, 1 when not.`,
 				}
 				at := slices.IndexFunc(list, func(h store.Hook) bool { return strconv.FormatInt(h.ID, 10) == args[1] })
 				if at < 0 {
-					return usageError{fmt.Errorf("%s has no hook %s: pawld hook list %[1]s shows those there are", p.Slug, args[1])}
+					return usageError{fmt.Errorf("%s has no hook %s: run `pawld hook list %[1]s`", p.Slug, args[1])}
 				}
 				h := list[at]
 				teller := alert.NewNotifier(alert.Options{URL: c.URL, Private: c.Hooks.AllowPrivate, Mail: c.mail(), Now: g.now})
 				if err := teller.Try(cmd.Context(), alert.Hook{ID: h.ID, Kind: h.Kind, URL: h.URL, Secret: h.Secret}, p.Project); err != nil {
-					return noError{fmt.Errorf("%s did not take it: %w", hookLine(h), err)}
+					return noError{fmt.Errorf("%s did not accept the test message: %w", hookLine(h), err)}
 				}
-				fmt.Fprintf(g.Out, "%s took it\n", hookLine(h))
+				fmt.Fprintf(g.Out, "%s accepted the test message\n", hookLine(h))
 				return nil
 			})
 		},

@@ -29,16 +29,16 @@ func keyCreate(g *globals) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "create PROJECT",
-		Short: "Make a key and print it, once",
-		Long: `Makes a key of a project and prints it. Only its hash is kept: nobody can be told it again.
+		Short: "Create a key and print it once",
+		Long: `Creates a key of a project and prints it. Only its hash is stored, so it cannot be shown again.
 
 Scopes: read; report (results of branches); report:main (also of the default branch);
-admin (all that an admin of the project may do). CI on GitHub needs no key: see pawld rule.`,
+admin (everything that an admin of the project may do). CI on GitHub needs no key: see pawld rule.`,
 		Example: `  pawld key create kernels --name nightly --scope report:main --for 8760h`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if lasts < 0 {
-				return usageError{fmt.Errorf("--for %v is over before it begins", lasts)}
+				return usageError{fmt.Errorf("--for %v must not be negative", lasts)}
 			}
 			return g.withStore(cmd.Context(), func(_ *config, s *store.Store) error {
 				p, err := project(cmd.Context(), s, args[0])
@@ -68,17 +68,17 @@ admin (all that an admin of the project may do). CI on GitHub needs no key: see 
 						Text string `json:"text"`
 					}{kept, text})
 				}
-				fmt.Fprintln(g.Err, "it is shown this once; for pawl push it goes into PAWL_TOKEN:")
+				fmt.Fprintln(g.Err, "this key is shown only once; for pawl push, set PAWL_TOKEN to it:")
 				fmt.Fprintln(g.Out, text)
 				return nil
 			})
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&name, "name", "made by an operator", "what it is for")
-	f.StringSliceVar(&scopes, "scope", []string{"report"}, "what it may do")
-	f.DurationVar(&lasts, "for", 0, "how long it is valid; 0 for ever")
-	f.BoolVar(&asJSON, "json", false, "the answer as JSON")
+	f.StringVar(&name, "name", "made by an operator", "what the key is for")
+	f.StringSliceVar(&scopes, "scope", []string{"report"}, "what the key may do")
+	f.DurationVar(&lasts, "for", 0, "how long the key is valid; 0 for no limit")
+	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
 	return c
 }
 
@@ -116,7 +116,7 @@ func keyState(k store.Key, now time.Time) string {
 func keyRevoke(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:     "revoke PROJECT NUMBER",
-		Short:   "End a key at once",
+		Short:   "Revoke a key immediately",
 		Example: `  pawld key revoke kernels 3`,
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {

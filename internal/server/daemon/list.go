@@ -27,7 +27,7 @@ func lists[T any](g *globals, c *cobra.Command, all func(context.Context, *store
 			return nil
 		})
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "the answer as JSON")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
 	return c
 }
 

@@ -22,5 +22,5 @@ func parseLevel(text string) (slog.Level, error) {
 	case "error":
 		return slog.LevelError, nil
 	}
-	return 0, fmt.Errorf("%q is none of debug, info, warn and error", text)
+	return 0, fmt.Errorf("unknown log level %q (known: debug, info, warn, error)", text)
 }

@@ -81,13 +81,13 @@ func newRoot(io *IO) *cobra.Command {
 	g := &globals{IO: io}
 	root := &cobra.Command{
 		Use:   "pawld",
-		Short: "The memory of pawl: keeps every result, finds what crept in, shows it",
-		Long: `pawld keeps the results of many repositories for years in PostgreSQL, looks for changes
-that last, and shows both. pawl push sends to it.`,
-		Example: `  pawld demo                            # see it, with a year of made-up history
-  pawld config check                    # what it will run with, and whether that works
+		Short: "Server for pawl: stores every result, detects lasting changes, shows both",
+		Long: `pawld stores the results of many repositories for years in PostgreSQL, detects lasting
+changes, and shows both. pawl push sends results to it.`,
+		Example: `  pawld demo                            # try it, with a year of made-up history
+  pawld config check                    # show the settings, and test them
   pawld migrate && pawld serve          # run it
-  pawld project create kernels          # and let somebody send to it
+  pawld project create kernels          # then allow uploads
   pawld key create kernels --scope report`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -96,20 +96,20 @@ that last, and shows both. pawl push sends to it.`,
 			if len(args) == 0 {
 				return nil
 			}
-			hint := "pawld --help lists the commands"
+			hint := "run `pawld --help`"
 			if near := c.SuggestionsFor(args[0]); len(near) > 0 {
 				hint = fmt.Sprintf("did you mean %q?", near[0])
 			}
-			return usageError{fmt.Errorf("there is no command %q: %s", args[0], hint)}
+			return usageError{fmt.Errorf("unknown command %q: %s", args[0], hint)}
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.SetVersionTemplate("pawld {{.Version}}\n")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w\n  %s --help shows what there is", err, c.CommandPath())}
+		return usageError{fmt.Errorf("%w\n  run `%s --help`", err, c.CommandPath())}
 	})
-	root.PersistentFlags().StringVar(&g.config, "config", "", "the `file` with settings (PAWLD_CONFIG; otherwise the environment alone)")
+	root.PersistentFlags().StringVar(&g.config, "config", "", "settings `file` (or PAWLD_CONFIG; without one, only the environment is used)")
 	keepOrder()
 	for _, group := range commandGroups {
 		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
@@ -131,8 +131,8 @@ var commandGroups = []struct {
 	commands  []func(*globals) *cobra.Command
 }{
 	{"run", "Run:", []func(*globals) *cobra.Command{newServe, newDemo, newMigrate, newConfig}},
-	{"who", "Who may do what:", []func(*globals) *cobra.Command{newApply, newProject, newMember, newKey, newRule, newHook}},
-	{"keep", "Keep it in order:", []func(*globals) *cobra.Command{newFsck, newCompact, newExport}},
+	{"who", "Projects and access:", []func(*globals) *cobra.Command{newApply, newProject, newMember, newKey, newRule, newHook}},
+	{"keep", "Maintenance:", []func(*globals) *cobra.Command{newFsck, newCompact, newExport}},
 	{"other", "Other:", []func(*globals) *cobra.Command{newVersion, newGuard, newFill}},
 }
 

@@ -14,10 +14,10 @@ func newCompact(g *globals) *cobra.Command {
 	var slug string
 	c := &cobra.Command{
 		Use:   "compact",
-		Short: "Pack older points now, instead of waiting for the server to do it",
-		Long: `Moves points of months that are over into tiles of 256, a sixth of the size, and drops
-partitions that are empty. The server does the same by itself every hour; reports may come
-in meanwhile.`,
+		Short: "Pack older points now instead of waiting for the server",
+		Long: `Moves points of past months into tiles of 256, which take a sixth of the space, and drops
+empty partitions. The server does the same every hour by itself; reports may arrive
+meanwhile.`,
 		Example: `  pawld compact
   pawld compact --project kernels`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -38,12 +38,12 @@ in meanwhile.`,
 				if _, err := s.Partitions(ctx); err != nil {
 					return err
 				}
-				fmt.Fprintf(g.Out, "%d points went into %d tiles\n", done.Points, done.Tiles)
+				fmt.Fprintf(g.Out, "packed %d points into %d tiles\n", done.Points, done.Tiles)
 				return nil
 			})
 		},
 	}
-	c.Flags().StringVar(&slug, "project", "", "only this one")
+	c.Flags().StringVar(&slug, "project", "", "only this project")
 	return c
 }
 
@@ -51,17 +51,17 @@ func newExport(g *globals) *cobra.Command {
 	format := "jsonl"
 	c := &cobra.Command{
 		Use:   "export PROJECT",
-		Short: "Print everything of a project as JSON lines, or its points as Parquet",
-		Long: `Prints series, points, runs, events and the audit log of a project, one JSON object a line
-(docs/reference/api.md has the same as an endpoint). Files are not in it: a run names
-theirs by digest. The last line is {"kind":"end","data":{}}: without it the export was cut
-short. With --format parquet it prints the points alone, as one Parquet file.`,
+		Short: "Print all data of a project as JSON lines, or its points as Parquet",
+		Long: `Prints the series, points, runs, events and audit log of a project, one JSON object per line
+(docs/reference/api.md describes the same as an endpoint). Files are not included: a run
+names its files by digest. The last line is {"kind":"end","data":{}}; without it, the
+export is incomplete. With --format parquet it prints only the points, as one Parquet file.`,
 		Example: `  pawld export kernels | zstd > kernels.jsonl.zst
   pawld export kernels --format parquet > kernels.parquet`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if format != "jsonl" && format != "parquet" {
-				return usage(fmt.Errorf("there is no format %q of exports: want jsonl or parquet", format))
+				return usage(fmt.Errorf("unknown export format %q (known: jsonl, parquet)", format))
 			}
 			return g.withStore(cmd.Context(), func(_ *config, s *store.Store) error {
 				p, err := project(cmd.Context(), s, args[0])
@@ -83,6 +83,6 @@ short. With --format parquet it prints the points alone, as one Parquet file.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&format, "format", format, "jsonl, or parquet for the points alone")
+	c.Flags().StringVar(&format, "format", format, "jsonl, or parquet for only the points")
 	return c
 }

@@ -12,9 +12,10 @@ import (
 func newMember(g *globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "member",
-		Short: "Say which people may see or change a project",
-		Long: `People are known to the server once they have logged in. A viewer sees a project that is
-not public, a writer also answers events, an admin also gives keys and changes settings.`,
+		Short: "Manage who may see or change a project",
+		Long: `The server knows people once they have logged in. A viewer sees a project that is not
+public, a writer also sets the state of events, an admin also creates keys and changes
+settings.`,
 		Example: `  pawld member people                      # who has logged in
   pawld member add kernels ada@example.com --role writer
   pawld member list kernels`,
@@ -29,7 +30,7 @@ func memberAdd(g *globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "add PROJECT PERSON",
 		Short:   "Give a person a role in a project",
-		Long:    "PERSON is a number, subject or name as pawld member people prints it. A second add changes the role.",
+		Long:    "PERSON is a number, subject or name as printed by pawld member people. Adding a person again changes the role.",
 		Example: `  pawld member add kernels ada@example.com --role writer`,
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -52,7 +53,7 @@ func memberAdd(g *globals) *cobra.Command {
 func memberRemove(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:     "remove PROJECT PERSON",
-		Short:   "Take a person's role in a project away",
+		Short:   "Remove a person's role in a project",
 		Example: `  pawld member remove kernels ada@example.com`,
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -62,7 +63,7 @@ func memberRemove(g *globals) *cobra.Command {
 					return err
 				}
 				if role == "" {
-					return usageError{fmt.Errorf("%s has no role in %s: pawld member list %s shows who has", a.Name, p.Slug, p.Slug)}
+					return usageError{fmt.Errorf("%s has no role in %s: run `pawld member list %s`", a.Name, p.Slug, p.Slug)}
 				}
 				err = s.ChangeAudited(ctx, p.ID, operator(), "member.remove", func(in *store.Store) (map[string]string, error) {
 					return map[string]string{"account": fmt.Sprint(a.ID)}, in.SetMember(ctx, p.ID, a.ID, "")
@@ -70,7 +71,7 @@ func memberRemove(g *globals) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(g.Out, "%s is no %s of %s any more\n", a.Name, role, p.Slug)
+				fmt.Fprintf(g.Out, "%s is no longer %s of %s\n", a.Name, role, p.Slug)
 				return nil
 			})
 		},
@@ -85,7 +86,7 @@ func memberList(g *globals) *cobra.Command {
 }
 
 func memberPeople(g *globals) *cobra.Command {
-	c := &cobra.Command{Use: "people", Short: "List who has ever logged in", Example: `  pawld member people --json`, Args: cobra.NoArgs}
+	c := &cobra.Command{Use: "people", Short: "List the people who have logged in", Example: `  pawld member people --json`, Args: cobra.NoArgs}
 	everybody := func(ctx context.Context, s *store.Store, _ []string) ([]store.Account, error) {
 		return s.Accounts(ctx, "")
 	}
@@ -109,8 +110,8 @@ func (g *globals) withMember(ctx context.Context, args []string, do func(context
 		case 1:
 			return do(ctx, s, p, list[0])
 		case 0:
-			return usageError{fmt.Errorf("nobody known as %q has logged in: pawld member people lists who has", args[1])}
+			return usageError{fmt.Errorf("no person known as %q has logged in: run `pawld member people`", args[1])}
 		}
-		return usageError{fmt.Errorf("%d people are called %q: give the number that pawld member people prints", len(list), args[1])}
+		return usageError{fmt.Errorf("%d people are called %q: use the number that `pawld member people` prints", len(list), args[1])}
 	})
 }

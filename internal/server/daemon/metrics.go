@@ -34,24 +34,24 @@ func newMetrics() *metrics {
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pawld_requests_total", Help: "Requests answered, by route pattern."}, []string{"route", "method", "code"}),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "pawld_request_seconds", Help: "How long answers took.",
+			Name: "pawld_request_seconds", Help: "Time to answer a request.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"route", "method"}),
-		points:  prometheus.NewCounter(prometheus.CounterOpts{Name: "pawld_ingest_points_total", Help: "Points kept."}),
-		reports: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pawld_ingest_reports_total", Help: "Reports answered with a receipt: new ones, and those that were kept already."}, []string{"again"}),
+		points:  prometheus.NewCounter(prometheus.CounterOpts{Name: "pawld_ingest_points_total", Help: "Points stored."}),
+		reports: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pawld_ingest_reports_total", Help: "Reports answered with a receipt: new ones, and those already stored."}, []string{"again"}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pawld_refused_total", Help: "Requests refused, by reason."}, []string{"reason"}),
 		jobs: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "pawld_job_seconds", Help: "How long jobs of the queue took.",
+			Name: "pawld_job_seconds", Help: "Duration of queue jobs.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
 		}, []string{"job", "outcome"}),
 		lag: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "pawld_detection_lag_seconds", Help: "From a report's commit to the end of the look at it.",
+			Name: "pawld_detection_lag_seconds", Help: "Time from storing a report to the end of its scan.",
 			Buckets: []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300},
 		}),
-		lastSweep: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "pawld_job_last_success_timestamp_seconds", Help: "When a job last ended well."}, []string{"job"}),
+		lastSweep: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "pawld_job_last_success_timestamp_seconds", Help: "Time of the last success of a job."}, []string{"job"}),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "pawld_build_info", Help: "Always 1; its labels say which pawld this is.",
+		Name: "pawld_build_info", Help: "Always 1; the labels identify the pawld build.",
 		ConstLabels: prometheus.Labels{"version": version.Version(), "commit": version.Commit()},
 	})
 	build.Set(1)

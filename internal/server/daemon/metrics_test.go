@@ -128,7 +128,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		for _, n := range regexp.MustCompile(`\bpawld_[a-z_]+\b`).FindAllString(string(text), -1) {
 			base := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(n, "_bucket"), "_count"), "_sum")
 			if !slices.Contains(names, n) && !slices.Contains(names, base) {
-				t.Errorf("%s speaks of %s, which is not there", file, n)
+				t.Errorf("%s speaks of %s, which does not exist", file, n)
 			}
 		}
 	}

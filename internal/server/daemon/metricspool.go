@@ -10,7 +10,7 @@ import (
 
 // watch adds the values that are read from the parts at each scrape.
 func (m *metrics) watch(p *components, h *health) {
-	m.gauge("pawld_draining", "1 while the server goes away.", func() float64 {
+	m.gauge("pawld_draining", "1 while the server is shutting down.", func() float64 {
 		if h.draining.Load() {
 			return 1
 		}
@@ -18,14 +18,14 @@ func (m *metrics) watch(p *components, h *health) {
 	})
 	pool := p.store.Pool()
 	m.gauge("pawld_database_connections", "Connections to the database.", func() float64 { return float64(pool.Stat().TotalConns()) })
-	m.gauge("pawld_database_connections_max", "Connections that there may be.", func() float64 { return float64(pool.Stat().MaxConns()) })
-	m.gauge("pawld_database_connections_busy", "Connections in use.", func() float64 { return float64(pool.Stat().AcquiredConns()) })
-	m.gauge("pawld_database_waits", "How often somebody had to wait for a connection, since the start.", func() float64 { return float64(pool.Stat().EmptyAcquireCount()) })
+	m.gauge("pawld_database_connections_max", "Maximum number of connections to the database.", func() float64 { return float64(pool.Stat().MaxConns()) })
+	m.gauge("pawld_database_connections_busy", "Connections to the database in use.", func() float64 { return float64(pool.Stat().AcquiredConns()) })
+	m.gauge("pawld_database_waits", "Times that a query had to wait for a connection, since the start.", func() float64 { return float64(pool.Stat().EmptyAcquireCount()) })
 	d := depth{ask: p.queue.Depth}
-	m.gauge("pawld_queue_waiting", "Jobs that could run and wait.", func() float64 { return float64(d.now().Waiting) })
-	m.gauge("pawld_queue_running", "Jobs that run.", func() float64 { return float64(d.now().Running) })
-	m.gauge("pawld_queue_failing", "Jobs that failed and will be tried again.", func() float64 { return float64(d.now().Failing) })
-	m.gauge("pawld_queue_oldest_seconds", "For how long the oldest of those that could run has waited.", func() float64 { return d.now().Oldest.Seconds() })
+	m.gauge("pawld_queue_waiting", "Jobs that are ready to run and waiting.", func() float64 { return float64(d.now().Waiting) })
+	m.gauge("pawld_queue_running", "Running jobs.", func() float64 { return float64(d.now().Running) })
+	m.gauge("pawld_queue_failing", "Jobs that failed and will be retried.", func() float64 { return float64(d.now().Failing) })
+	m.gauge("pawld_queue_oldest_seconds", "How long the oldest job that is ready to run has waited.", func() float64 { return d.now().Oldest.Seconds() })
 }
 
 // depth queries the database once per scrape for all its values.

@@ -15,12 +15,12 @@ import (
 func newMigrate(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "migrate",
-		Short: "Bring the database to this version, forwards only",
-		Long: `Applies the steps that the database lacks, each in a transaction. Servers that start
-together take turns. A server of the version before keeps working meanwhile, so migrate
-first and restart afterwards. There is no way back but a backup.
+		Short: "Migrate the database to this version (forward only)",
+		Long: `Applies the missing migrations, each in a transaction. Servers that start at the same time
+take turns. Servers of the previous version keep working meanwhile, so migrate first and
+restart afterwards. A migration can only be undone by restoring a backup.
 
-It connects with database.migrate_url, the owner of the schema, where that is set.`,
+It connects with database.migrate_url, the owner of the schema, if that is set.`,
 		Example: `  PAWLD_DATABASE_URL=postgres://pawl@127.0.0.1/pawl pawld migrate`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := g.load()

@@ -92,47 +92,47 @@ func TestOperator(t *testing.T) {
 	o.want(4, nil, "project", "create", "No Such Name")
 	o.want(0, []string{"kernels", "private", "https://github.com/example/kernels"}, "project", "list")
 
-	text := o.want(0, []string{"shown this once"}, "key", "create", "kernels", "--name", "nightly", "--scope", "report:main,read")
+	text := o.want(0, []string{"shown only once"}, "key", "create", "kernels", "--name", "nightly", "--scope", "report:main,read")
 	if !strings.HasPrefix(text, "pawl_") || strings.Count(text, "\n") != 1 {
 		t.Errorf("on stdout is %q, want the key alone", text)
 	}
 	list := o.want(0, []string{"nightly", "report:main,read", "never used"}, "key", "list", "kernels")
 	if strings.Contains(list, strings.TrimSpace(text)) {
-		t.Error("the list tells the key")
+		t.Error("the list contains the key")
 	}
 	var keys []store.Key
 	decode(t, o.want(0, nil, "key", "list", "kernels", "--json"), &keys)
 	o.want(0, []string{"is revoked"}, "key", "revoke", "kernels", fmt.Sprint(keys[0].ID))
 	o.want(0, []string{"revoked "}, "key", "list", "kernels")
 	o.want(4, []string{"at least one scope"}, "key", "create", "kernels", "--scope", "")
-	o.want(4, []string{`the scope "all"`}, "key", "create", "kernels", "--scope", "all")
-	o.want(4, []string{`there is no project "kernel"`}, "key", "list", "kernel")
-	o.want(4, []string{"no number of a key"}, "key", "revoke", "kernels", "nightly")
+	o.want(4, []string{`unknown scope "all"`}, "key", "create", "kernels", "--scope", "all")
+	o.want(4, []string{`unknown project "kernel"`}, "key", "list", "kernel")
+	o.want(4, []string{"is not the number of a key"}, "key", "revoke", "kernels", "nightly")
 
 	o.want(4, []string{"a rule needs --repository-id"}, "rule", "add", "kernels")
 	o.want(0, []string{"repository 4711 of owner 42", "default branch main"}, "rule", "add", "kernels", "--repository-id", "4711", "--owner-id", "42", "--workflow", ".github/workflows/pawl.yml")
 	o.want(0, []string{"repository 4711"}, "rule", "list", "kernels")
-	o.want(0, []string{"rule 1 of kernels is gone"}, "rule", "remove", "kernels", "1")
+	o.want(0, []string{"rule 1 of kernels was removed"}, "rule", "remove", "kernels", "1")
 	o.want(4, []string{"kernels has no rule 1"}, "rule", "remove", "kernels", "1")
 
-	o.want(4, []string{`nobody known as "ada@example.com"`}, "member", "add", "kernels", "ada@example.com")
+	o.want(4, []string{`no person known as "ada@example.com"`}, "member", "add", "kernels", "ada@example.com")
 	o.signIn("4711", "ada@example.com")
 	o.signIn("4712", "lin@example.com")
 	o.want(0, []string{"ada@example.com (4711 at https://login.example.com)"}, "member", "people")
 	o.want(0, []string{"ada@example.com is writer of kernels"}, "member", "add", "kernels", "ada@example.com", "--role", "writer")
-	o.want(4, []string{`the role "owner"`}, "member", "add", "kernels", "4712", "--role", "owner")
+	o.want(4, []string{`unknown role "owner"`}, "member", "add", "kernels", "4712", "--role", "owner")
 	if list := o.want(0, []string{"writer  ada@example.com"}, "member", "list", "kernels"); strings.Contains(list, "lin") {
-		t.Errorf("somebody without a role is listed:\n%s", list)
+		t.Errorf("a person without a role is listed:\n%s", list)
 	}
 	o.want(4, []string{"lin@example.com has no role"}, "member", "remove", "kernels", "4712")
-	o.want(0, []string{"is no writer of kernels any more"}, "member", "remove", "kernels", "4711")
+	o.want(0, []string{"is no longer writer of kernels"}, "member", "remove", "kernels", "4711")
 
 	o.fill("kernels", 20)
-	o.want(0, []string{"points went into"}, "compact")
-	o.want(0, []string{"all is whole"}, "fsck", "--deep")
+	o.want(0, []string{"packed ", " points into "}, "compact")
+	o.want(0, []string{"no problems found"}, "fsck", "--deep")
 	lines := o.want(0, []string{`"kind":"point"`, `"kind":"audit"`, "key.create"}, "export", "kernels")
 	if !strings.HasSuffix(lines, store.ExportEnd) {
-		t.Error("the export does not say that it is whole")
+		t.Error("the export does not end with its last line")
 	}
 	for line := range strings.Lines(lines) {
 		if !json.Valid([]byte(line)) {
@@ -143,28 +143,28 @@ func TestOperator(t *testing.T) {
 	if rows, err := parquet.Read(strings.NewReader(columns), int64(len(columns))); err != nil || len(rows) != strings.Count(lines, `"kind":"point"`) {
 		t.Errorf("%d rows: %v", len(rows), err)
 	}
-	o.want(4, []string{`no format "csv"`}, "export", "kernels", "--format", "csv")
+	o.want(4, []string{`unknown export format "csv"`}, "export", "kernels", "--format", "csv")
 	o.want(4, []string{"--yes kernels"}, "project", "delete", "kernels")
 	o.want(0, []string{"deleted kernels", "report"}, "project", "delete", "kernels", "--yes", "kernels")
 	if out := o.want(0, nil, "project", "list"); out != "" {
 		t.Errorf("there is still %s", out)
 	}
-	o.want(0, []string{"all is whole"}, "fsck")
+	o.want(0, []string{"no problems found"}, "fsck")
 }
 
-// fsck says no to what is not whole, and what to do.
+// fsck reports damage and how to fix it.
 func TestFsckFinds(t *testing.T) {
 	o := newOperated(t)
 	o.want(0, nil, "project", "create", "kernels")
 	p := o.fill("kernels", 20)
-	// A file nobody knows of, and one that does not hold what its name says.
+	// A file that no report refers to, with content that does not match its name.
 	digest := strings.Repeat("ab", 32)
 	place := filepath.Join(o.blob, fmt.Sprint(p.ID), "ab", digest)
 	if err := os.MkdirAll(filepath.Dir(place), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	write(t, place, "something else")
-	o.want(1, []string{digest, "does not hold what its name says"}, "fsck", "--deep")
+	o.want(1, []string{digest, "does not match its digest"}, "fsck", "--deep")
 
 	conn, err := pgx.Connect(t.Context(), o.url)
 	if err != nil {
@@ -180,7 +180,7 @@ func TestFsckFinds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o.want(1, []string{"audit", "Somebody changed the log"}, "fsck", "--project", "kernels")
+	o.want(1, []string{"audit", "The log was changed outside pawld"}, "fsck", "--project", "kernels")
 	var problems []store.Problem
 	decode(t, o.want(1, nil, "fsck", "--json"), &problems)
 	if len(problems) == 0 {
@@ -188,7 +188,7 @@ func TestFsckFinds(t *testing.T) {
 	}
 }
 
-// Events that do not follow from the points are found by a deep look only.
+// Events that do not match the points are found only with --deep.
 func TestFsckDeepFindsEvents(t *testing.T) {
 	o := newOperated(t)
 	o.want(0, nil, "project", "create", "kernels")
@@ -203,10 +203,10 @@ func TestFsckDeepFindsEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	if tag.RowsAffected() == 0 {
-		t.Fatal("there are no events to spoil")
+		t.Fatal("there are no events to change")
 	}
-	o.want(0, []string{"all is whole"}, "fsck")
-	o.want(1, []string{"do not follow from its points"}, "fsck", "--deep")
+	o.want(0, []string{"no problems found"}, "fsck")
+	o.want(1, []string{"do not match its points"}, "fsck", "--deep")
 }
 
 func decode(t *testing.T, text string, into any) {

@@ -62,7 +62,7 @@ func (p *components) close(ctx context.Context) {
 		errs = append(errs, p.blobs.Close())
 	}
 	if err := errors.Join(errs...); err != nil {
-		p.log.Warn("not everything ended in peace", "error", err)
+		p.log.Warn("shutdown incomplete", "error", err)
 	}
 }
 
@@ -105,7 +105,7 @@ func (p *components) verifier(c *config, now func() time.Time) (*identity.Verifi
 		return nil, nil
 	}
 	if !c.takesJobs() {
-		p.log.Info("tokens of CI jobs are not taken: url is not https", "url", c.URL)
+		p.log.Info("CI job tokens are not accepted: url is not https", "url", c.URL)
 		return nil, nil
 	}
 	v, err := identity.NewVerifier(identity.Config{Server: c.URL, Issuers: c.CI.Issuers, Now: now, Seen: p.store.TokenUses()})
@@ -154,7 +154,7 @@ func (p *components) scan(ctx context.Context, m *metrics, project int64) error 
 	began := time.Now()
 	if _, err := p.store.Resolve(ctx, project); err != nil {
 		m.jobDone("resolve", began, err) // those points stay for now; the others are scanned
-		p.log.WarnContext(ctx, "points of resolved commits stay where they are", "project", project, "error", err)
+		p.log.WarnContext(ctx, "cannot move points to their resolved commits", "project", project, "error", err)
 	}
 	looked, err := alert.Scan(ctx, p.store, project)
 	if errors.Is(err, alert.ErrBusy) {
@@ -162,7 +162,7 @@ func (p *components) scan(ctx context.Context, m *metrics, project int64) error 
 	}
 	m.jobDone("look", began, err)
 	if looked.Damaged > 0 {
-		p.log.ErrorContext(ctx, "points of some series cannot be read: pawld fsck names them", "project", project, "series", looked.Damaged)
+		p.log.ErrorContext(ctx, "points of some series cannot be read: run `pawld fsck` to list them", "project", project, "series", looked.Damaged)
 	}
 	if err == nil && !looked.Oldest.IsZero() {
 		m.lag.Observe(time.Since(looked.Oldest).Seconds())

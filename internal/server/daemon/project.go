@@ -46,17 +46,17 @@ func projectCreate(g *globals) *cobra.Command {
 				if asJSON {
 					return g.asJSON(made.Project)
 				}
-				fmt.Fprintf(g.Out, "created %s\n  let CI send to it:   pawld rule add %[1]s --repository-id N --owner-id N --workflow .github/workflows/pawl.yml\n  or make a key:       pawld key create %[1]s --scope report:main\n", made.Slug)
+				fmt.Fprintf(g.Out, "created %s\n  let CI send to it:   pawld rule add %[1]s --repository-id N --owner-id N --workflow .github/workflows/pawl.yml\n  or create a key:     pawld key create %[1]s --scope report:main\n", made.Slug)
 				return nil
 			})
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&p.Name, "name", "", "as people read it; NAME if empty")
+	f.StringVar(&p.Name, "name", "", "display name; NAME if empty")
 	f.StringVar(&p.Repository, "repository", "", "`URL` of the repository, for links")
 	f.StringVar(&p.Branch, "branch", "main", "the default branch")
-	f.BoolVar(&p.Public, "public", false, "let everybody read it")
-	f.BoolVar(&asJSON, "json", false, "the answer as JSON")
+	f.BoolVar(&p.Public, "public", false, "let everyone read it")
+	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
 	return c
 }
 
@@ -90,7 +90,7 @@ func projectList(g *globals) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "the answer as JSON")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
 	return c
 }
 
@@ -99,23 +99,23 @@ func projectDelete(g *globals) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "delete NAME --yes NAME",
-		Short: "Delete a project with all it has, and say what went",
-		Long: `Deletes points, runs, events, keys, files and the project itself, in steps: one that is
-cut short goes on where it was when it is called again. The audit log stays. There is no
-way back but a backup.`,
+		Short: "Delete a project and all its data, and print what was deleted",
+		Long: `Deletes the points, runs, events, keys and files of a project, and the project itself, in
+steps: if it is interrupted, run it again to continue. The audit log stays. A deletion can
+only be undone by restoring a backup.`,
 		Example: `  pawld export kernels > kernels.jsonl && pawld project delete kernels --yes kernels`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if yes != args[0] {
-				return usageError{fmt.Errorf("all of %s would be deleted for good: say so with --yes %[1]s", args[0])}
+				return usageError{fmt.Errorf("all data of %s would be deleted permanently: confirm with --yes %[1]s", args[0])}
 			}
 			return g.withBlobs(cmd.Context(), func(s *store.Store, b *blob.Bucket) error {
 				return g.deleteProject(cmd.Context(), s, b, args[0], asJSON)
 			})
 		},
 	}
-	c.Flags().StringVar(&yes, "yes", "", "the `name` again, because there is no way back")
-	c.Flags().BoolVar(&asJSON, "json", false, "the answer as JSON")
+	c.Flags().StringVar(&yes, "yes", "", "the `name` again, because a deletion cannot be undone")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
 	return c
 }
 

@@ -13,7 +13,7 @@ import (
 func newRule(g *globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "rule",
-		Short:   "Say which jobs of CI may send, without a key",
+		Short:   "Manage which CI jobs may send without a key",
 		Example: `  pawld rule list kernels`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -26,13 +26,13 @@ func ruleAdd(g *globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "add PROJECT",
 		Short: "Let the jobs of a repository's workflow send to a project",
-		Long: `Jobs prove who they are with a token that GitHub signs for each. A rule names repository
-and owner by number, because names change hands:
+		Long: `Each job proves its identity with a token that GitHub signs. A rule names the repository
+and its owner by number, because names can change owners:
 
   gh api repos/OWNER/NAME --jq '.id, .owner.id'
 
-Pushes to the default branch go to the main history; pull requests and forks to lanes of
-their own.`,
+Pushes to the default branch go to the main history; pull requests and forks go to
+separate lanes.`,
 		Example: `  pawld rule add kernels --repository-id 4711 --owner-id 42 --workflow .github/workflows/pawl.yml`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -59,10 +59,10 @@ their own.`,
 	f.StringVar(&r.Workflow, "workflow", "", "`path` of the workflow in the repository")
 	f.StringVar(&r.DefaultBranch, "branch", "", "the default branch; the project's if empty")
 	f.StringSliceVar(&r.Events, "event", ruleEvents, "events whose jobs may send")
-	f.StringVar(&r.JobWorkflow, "job-workflow", "", "`OWNER/REPO/PATH@REF` of the reusable workflow that holds the job")
-	f.StringVar(&r.JobWorkflowSHA, "job-workflow-sha", "", "and the `commit` of it")
+	f.StringVar(&r.JobWorkflow, "job-workflow", "", "`OWNER/REPO/PATH@REF` of the reusable workflow that contains the job")
+	f.StringVar(&r.JobWorkflowSHA, "job-workflow-sha", "", "`commit` of that workflow")
 	f.StringVar(&r.Environment, "environment", "", "only jobs of this environment")
-	f.BoolVar(&r.Protected, "protected", false, "only from a ref that the forge protects")
+	f.BoolVar(&r.Protected, "protected", false, "only from a protected ref")
 	return c
 }
 
@@ -76,11 +76,11 @@ func ruleList(g *globals) *cobra.Command {
 func ruleRemove(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:     "remove PROJECT NUMBER",
-		Short:   "Take a rule away",
+		Short:   "Remove a rule",
 		Example: `  pawld rule remove kernels 1`,
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.removePart(cmd.Context(), "rule", "remove", "is gone", args, (*store.Store).RemoveRule)
+			return g.removePart(cmd.Context(), "rule", "remove", "was removed", args, (*store.Store).RemoveRule)
 		},
 	}
 }

@@ -20,11 +20,11 @@ func newServe(g *globals) *cobra.Command {
 	var addr string
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Run the server until it is told to stop",
-		Long: `Serves the API and the pages, and works on what reports ask for. At SIGTERM it says at
-/readyz that it goes, waits for balancers to notice (shutdown.delay), takes no more
-connections, finishes requests (shutdown.drain) and jobs, and exits with 0. A second
-signal ends it at once; nothing that was acknowledged is lost by that.
+		Short: "Run the server until it is stopped",
+		Long: `Serves the API and the pages, and processes incoming reports. On SIGTERM it reports at
+/readyz that it is not ready, waits for load balancers to notice (shutdown.delay), accepts
+no more connections, finishes requests (shutdown.drain) and jobs, and exits with 0. A
+second signal stops it immediately; nothing that was acknowledged is lost.
 
 Metrics and profiles are on the admin socket only (admin.listen).`,
 		Example: `  pawld serve --config /etc/pawld/pawld.yaml
@@ -43,7 +43,7 @@ Metrics and profiles are on the admin socket only (admin.listen).`,
 			return g.serve(cmd.Context(), c, nil)
 		},
 	}
-	c.Flags().StringVar(&addr, "addr", "", "`address` to listen on, in place of listen")
+	c.Flags().StringVar(&addr, "addr", "", "`address` to listen on, instead of the setting listen")
 	return c
 }
 
@@ -123,9 +123,9 @@ func (g *globals) listen(ctx context.Context, c *config, log *slog.Logger, h *he
 	l, err := lc.Listen(ctx, "tcp", c.Listen)
 	if err != nil {
 		if errors.Is(err, syscall.EADDRINUSE) {
-			return fmt.Errorf("listening: %w\n  another program has %s: stop it, or choose another address with --addr (listen in the settings)", err, c.Listen)
+			return fmt.Errorf("cannot listen: %w\n  another program uses %s: stop it, or choose another address with --addr (listen in the settings)", err, c.Listen)
 		}
-		return fmt.Errorf("listening: %w", err)
+		return fmt.Errorf("cannot listen: %w", err)
 	}
 	if err := begin(l.Addr()); err != nil {
 		return errors.Join(err, l.Close())
@@ -151,7 +151,7 @@ func serveHTTP(ctx context.Context, c *config, log *slog.Logger, h *health, l ne
 	log.Info("listening", "address", l.Addr().String())
 	select {
 	case err := <-ended:
-		return fmt.Errorf("serving on %s: %w", l.Addr(), err)
+		return fmt.Errorf("cannot serve on %s: %w", l.Addr(), err)
 	case <-ctx.Done():
 	}
 	h.draining.Store(true)

@@ -32,7 +32,7 @@ func newTracing(ctx context.Context, endpoint string, share float64) (*tracing, 
 	}
 	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(tracesURL(endpoint)))
 	if err != nil {
-		return nil, fmt.Errorf("preparing traces for %s: %w", endpoint, err)
+		return nil, fmt.Errorf("cannot prepare traces for %s: %w", endpoint, err)
 	}
 	p := trace.NewTracerProvider(
 		trace.WithBatcher(exporter),

@@ -14,7 +14,7 @@ func newVersion(g *globals) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:     "version",
-		Short:   "Say which pawld this is",
+		Short:   "Print the version of pawld",
 		Example: `  pawld version --json`,
 		RunE: func(*cobra.Command, []string) error {
 			d := struct {
@@ -36,6 +36,6 @@ func newVersion(g *globals) *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON document")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
 	return c
 }

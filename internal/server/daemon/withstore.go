@@ -55,7 +55,7 @@ func (g *globals) withBlobs(ctx context.Context, do func(*store.Store, *blob.Buc
 func project(ctx context.Context, s *store.Store, slug string) (store.Project, error) {
 	p, err := s.Project(ctx, slug)
 	if errors.Is(err, store.ErrNotFound) {
-		return p, usageError{fmt.Errorf("there is no project %q: pawld project list shows those there are", slug)}
+		return p, usageError{fmt.Errorf("unknown project %q: run `pawld project list`", slug)}
 	}
 	return p, err
 }

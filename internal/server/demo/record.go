@@ -78,11 +78,11 @@ func Files(r *client.Report) ([]client.File, error) { return FilesOf(r, Record(r
 func FilesOf(r *client.Report, run *measure.Run) ([]client.File, error) {
 	stripped, data, err := samplecodec.Split(run)
 	if err != nil {
-		return nil, fmt.Errorf("make up the samples of run %s: %w", r.Run, err)
+		return nil, fmt.Errorf("cannot make up the samples of run %s: %w", r.Run, err)
 	}
 	var document bytes.Buffer
 	if err := measure.Write(&document, stripped); err != nil {
-		return nil, fmt.Errorf("make up the record of run %s: %w", r.Run, err)
+		return nil, fmt.Errorf("cannot make up the record of run %s: %w", r.Run, err)
 	}
 	z, err := zstd.NewWriter(nil)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 func Read(r io.ReaderAt, size int64) ([]Row, error) {
 	rows, err := parquet.Read[Row](r, size)
 	if err != nil {
-		return nil, fmt.Errorf("reading points from Parquet: %w", err)
+		return nil, fmt.Errorf("cannot read points from Parquet: %w", err)
 	}
 	return rows, nil
 }

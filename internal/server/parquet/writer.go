@@ -79,7 +79,7 @@ func (w *Writer) Write(s client.Series, points []client.StoredPoint) error {
 		w.rows = append(w.rows, row.with(&points[i]))
 	}
 	if _, err := w.out.Write(w.rows); err != nil {
-		return fmt.Errorf("writing %d points of series %d as Parquet: %w", len(points), s.ID, err)
+		return fmt.Errorf("cannot write %d points of series %d as Parquet: %w", len(points), s.ID, err)
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func (w *Writer) Write(s client.Series, points []client.StoredPoint) error {
 // Close writes the rows still held, and the footer.
 func (w *Writer) Close() error {
 	if err := w.out.Close(); err != nil {
-		return fmt.Errorf("ending a Parquet file: %w", err)
+		return fmt.Errorf("cannot finish a Parquet file: %w", err)
 	}
 	return nil
 }

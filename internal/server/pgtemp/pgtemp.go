@@ -46,7 +46,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	}
 	s := &Server{bin: bin, data: filepath.Join(o.Dir, "data"), log: filepath.Join(o.Dir, "log"), port: o.Port}
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
-		return nil, fmt.Errorf("making the folder of a PostgreSQL: %w", err)
+		return nil, fmt.Errorf("cannot create the PostgreSQL folder: %w", err)
 	}
 	if err := s.chownFolder(o.Dir); err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func (s *Server) Stop(ctx context.Context, immediate bool) error {
 func (s *Server) PID() (int, error) {
 	b, err := os.ReadFile(filepath.Join(s.data, "postmaster.pid"))
 	if err != nil {
-		return 0, fmt.Errorf("reading the process of the PostgreSQL in %s: %w", s.data, err)
+		return 0, fmt.Errorf("cannot read the process ID of PostgreSQL in %s: %w", s.data, err)
 	}
 	line, _, _ := strings.Cut(string(b), "\n")
 	return strconv.Atoi(strings.TrimSpace(line))
@@ -140,7 +140,7 @@ func (s *Server) Kill() error {
 		return err
 	}
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		return fmt.Errorf("killing PostgreSQL %d: %w", pid, err)
+		return fmt.Errorf("cannot kill PostgreSQL %d: %w", pid, err)
 	}
 	// The process is gone once its exit was collected. Its children then notice that their parent is dead, and
 	// release the shared memory.
@@ -200,7 +200,7 @@ func (s *Server) chownFolder(dir string) error {
 		}
 		return os.Chown(dir, int(uid), int(gid))
 	}
-	return errors.New("PostgreSQL does not run as root, and there is neither a user postgres nor nobody to run it as")
+	return errors.New("PostgreSQL does not run as root, and there is neither a user postgres nor a user nobody to run it as")
 }
 
 // binaries finds the folder of initdb and pg_ctl, which distributions do not put in PATH.
@@ -227,12 +227,12 @@ func freePort(ctx context.Context) (int, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return 0, fmt.Errorf("looking for a free port: %w", err)
+		return 0, fmt.Errorf("cannot find a free port: %w", err)
 	}
 	defer l.Close()
 	_, port, err := net.SplitHostPort(l.Addr().String())
 	if err != nil {
-		return 0, fmt.Errorf("looking for a free port: %w", err)
+		return 0, fmt.Errorf("cannot find a free port: %w", err)
 	}
 	return strconv.Atoi(port)
 }

@@ -15,7 +15,7 @@ import (
 const Version = 1
 
 // ErrCorrupt means that the bytes are not a tile.
-var ErrCorrupt = errors.New("this is no tile")
+var ErrCorrupt = errors.New("not a valid tile")
 
 // maxRaw limits the unpacked size of a tile: a count, a unit, and for each point at most two long
 // varints, one varint each for rounds and flags, and five numbers.
@@ -132,7 +132,7 @@ func Decode(data []byte) ([]Point, error) {
 		return nil, fmt.Errorf("%w: it is empty", ErrCorrupt)
 	}
 	if data[0] != Version {
-		return nil, fmt.Errorf("%w: version %d, and this pawl knows %d", ErrCorrupt, data[0], Version)
+		return nil, fmt.Errorf("%w: it has version %d, this pawl reads version %d", ErrCorrupt, data[0], Version)
 	}
 	raw, err := unpacker.DecodeAll(data[1:], nil)
 	if err != nil {
@@ -160,7 +160,7 @@ func Decode(data []byte) ([]Point, error) {
 		r.shuffled(points, c)
 	}
 	if r.bad || len(r.rest) > 0 {
-		return nil, fmt.Errorf("%w: its columns do not fit", ErrCorrupt)
+		return nil, fmt.Errorf("%w: its columns do not match", ErrCorrupt)
 	}
 	if err := check(points); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)

@@ -31,7 +31,7 @@ var (
 // Pack encodes the properties of a point. An unknown word is an error, because it would be read as
 // another one.
 func Pack(trust measure.Trust, verdict ratchet.Verdict, moved bool) (Flags, error) {
-	t, err := place(trusts[:], trust, "level of trust")
+	t, err := place(trusts[:], trust, "trust level")
 	if err != nil {
 		return 0, err
 	}
@@ -52,7 +52,7 @@ func place[T ~string](words []T, word T, what string) (int, error) {
 			return i, nil
 		}
 	}
-	return 0, fmt.Errorf("there is no %s %q", what, string(word))
+	return 0, fmt.Errorf("unknown %s %q", what, string(word))
 }
 
 // Valid reports whether Pack could have made the flags.

@@ -35,21 +35,21 @@ func Compare(a, b Point) int {
 // check refuses points that a tile cannot represent.
 func check(points []Point) error {
 	if len(points) == 0 || len(points) > MaxPoints {
-		return fmt.Errorf("a tile of %d points: it holds 1 to %d", len(points), MaxPoints)
+		return fmt.Errorf("a tile of %d points: must be 1 to %d", len(points), MaxPoints)
 	}
 	for i, p := range points {
 		if i > 0 && Compare(points[i-1], p) >= 0 {
-			return fmt.Errorf("point %d of a tile (report %d) does not come after the one before", i, p.Report)
+			return fmt.Errorf("point %d of a tile (report %d) does not come after the previous one", i, p.Report)
 		}
 		if !p.Flags.Valid() || p.Rounds < 0 || p.Report < 0 {
-			return fmt.Errorf("point %d of a tile: flags %d, %d rounds, report %d", i, p.Flags, p.Rounds, p.Report)
+			return fmt.Errorf("point %d of a tile is invalid: flags %d, %d rounds, report %d", i, p.Flags, p.Rounds, p.Report)
 		}
 		if p.At < minAt || p.At > maxAt {
-			return fmt.Errorf("point %d of a tile stands at %d, beyond any calendar of ours", i, p.At)
+			return fmt.Errorf("point %d of a tile has the time %d, which is out of range", i, p.At)
 		}
 		for _, v := range [...]float32{p.Value, p.Low, p.High, p.Spread, p.Baseline} {
 			if v != v || math.IsInf(float64(v), 0) {
-				return fmt.Errorf("point %d of a tile has a number that is none: %v", i, v)
+				return fmt.Errorf("point %d of a tile has a value that is not a finite number: %v", i, v)
 			}
 		}
 	}

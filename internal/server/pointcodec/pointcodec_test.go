@@ -162,7 +162,7 @@ func TestFlags(t *testing.T) {
 		}
 	}
 	if _, err := pointcodec.Pack("blind", "", false); err == nil {
-		t.Error("an unknown level of trust was packed")
+		t.Error("an unknown trust level was packed")
 	}
 	if _, err := pointcodec.Pack(measure.Checked, "splendid", false); err == nil {
 		t.Error("an unknown verdict was packed")

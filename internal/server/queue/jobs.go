@@ -158,7 +158,7 @@ func (*maintenanceWorker) Timeout(*river.Job[maintenanceArgs]) time.Duration { r
 func (h *maintenanceWorker) Work(ctx context.Context, job *river.Job[maintenanceArgs]) error {
 	do := h.house[job.Args.What]
 	if do == nil {
-		return river.JobCancel(fmt.Errorf("nothing is known of %q", job.Args.What))
+		return river.JobCancel(fmt.Errorf("unknown maintenance job %q", job.Args.What))
 	}
 	return outcome(do(ctx))
 }

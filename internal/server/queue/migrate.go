@@ -14,28 +14,28 @@ import (
 func Migrate(ctx context.Context, url string) error {
 	pool, err := pgxpool.New(ctx, url)
 	if err != nil {
-		return fmt.Errorf("connecting to migrate the queue: %w", err)
+		return fmt.Errorf("cannot connect to migrate the queue: %w", err)
 	}
 	defer pool.Close()
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
-		return fmt.Errorf("connecting to migrate the queue: %w", err)
+		return fmt.Errorf("cannot connect to migrate the queue: %w", err)
 	}
 	defer conn.Release()
 	const lock = 0x72697665 // "rive"
 	if _, err := conn.Exec(ctx, `select pg_advisory_lock($1)`, lock); err != nil {
-		return fmt.Errorf("waiting for the lock of the queue's migrations: %w", err)
+		return fmt.Errorf("cannot lock the queue's migrations: %w", err)
 	}
 	defer func() { _, _ = conn.Exec(context.WithoutCancel(ctx), `select pg_advisory_unlock($1)`, lock) }()
 	if _, err := conn.Exec(ctx, `create schema if not exists `+schema); err != nil {
-		return fmt.Errorf("making the queue's schema: %w", err)
+		return fmt.Errorf("cannot create the queue's schema: %w", err)
 	}
 	migrator, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Schema: schema})
 	if err != nil {
-		return fmt.Errorf("migrating the queue: %w", err)
+		return fmt.Errorf("cannot migrate the queue: %w", err)
 	}
 	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
-		return fmt.Errorf("migrating the queue: %w", err)
+		return fmt.Errorf("cannot migrate the queue: %w", err)
 	}
 	const grants = `grant usage on schema river to pawl_app;
 		grant select, insert, update, delete on all tables in schema river to pawl_app;
@@ -43,7 +43,7 @@ func Migrate(ctx context.Context, url string) error {
 		grant usage, select on all sequences in schema river to pawl_app;
 		grant execute on all functions in schema river to pawl_app`
 	if _, err := conn.Exec(ctx, grants); err != nil {
-		return fmt.Errorf("letting %s use the queue: %w", role, err)
+		return fmt.Errorf("cannot let %s use the queue: %w", role, err)
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func (q *Queue) periodic(w Workers) []*river.PeriodicJob {
 func (q *Queue) sweep(ctx context.Context, w Workers) error {
 	look, tell, err := w.Waiting(ctx)
 	if err != nil {
-		return fmt.Errorf("asking projects for what was forgotten: %w", err)
+		return fmt.Errorf("cannot check projects for forgotten work: %w", err)
 	}
 	failpoint.At("queue.swept")
 	var jobs []river.InsertManyParams
@@ -66,7 +66,7 @@ func (q *Queue) sweep(ctx context.Context, w Workers) error {
 		return nil
 	}
 	if _, err := q.insert.InsertMany(ctx, jobs); err != nil {
-		return fmt.Errorf("queueing what was forgotten: %w", err)
+		return fmt.Errorf("cannot queue forgotten work: %w", err)
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func New(ctx context.Context, c Config) (*Queue, error) {
 	}
 	conf, err := pgxpool.ParseConfig(c.URL)
 	if err != nil {
-		return nil, fmt.Errorf("the address of the queue's database: %w", err)
+		return nil, fmt.Errorf("cannot parse the URL of the queue's database: %w", err)
 	}
 	conf.MaxConns = 6 // for River's own maintenance; the work uses the store's connections
 	if c.Conns > 0 {
@@ -103,12 +103,12 @@ func New(ctx context.Context, c Config) (*Queue, error) {
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, conf)
 	if err != nil {
-		return nil, fmt.Errorf("connecting to the queue: %w", err)
+		return nil, fmt.Errorf("cannot connect to the queue: %w", err)
 	}
 	insert, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Schema: schema, Logger: c.Log})
 	if err != nil {
 		pool.Close()
-		return nil, fmt.Errorf("opening the queue: %w", err)
+		return nil, fmt.Errorf("cannot open the queue: %w", err)
 	}
 	return &Queue{config: c, pool: pool, insert: insert, looks: newLooks(c.Pause)}, nil
 }
@@ -121,7 +121,7 @@ func (q *Queue) Enqueue(ctx context.Context, tx pgx.Tx, project, report int64) e
 		args.Trace = q.config.Carry(ctx)
 	}
 	if _, err := q.insert.InsertTx(ctx, tx, args, nil); err != nil {
-		return fmt.Errorf("queueing a look at report %d: %w", report, err)
+		return fmt.Errorf("cannot queue a scan of report %d: %w", report, err)
 	}
 	return nil
 }
@@ -130,10 +130,10 @@ func (q *Queue) Enqueue(ctx context.Context, tx pgx.Tx, project, report int64) e
 func (q *Queue) Start(ctx context.Context, w Workers) error {
 	work, err := river.NewClient(riverpgxv5.New(q.pool), q.riverConfig(w))
 	if err != nil {
-		return fmt.Errorf("opening the queue to work: %w", err)
+		return fmt.Errorf("cannot create the queue's workers: %w", err)
 	}
 	if err := work.Start(context.WithoutCancel(ctx)); err != nil {
-		return fmt.Errorf("starting to work: %w", err)
+		return fmt.Errorf("cannot start the queue's workers: %w", err)
 	}
 	q.work = work
 	return nil
@@ -154,7 +154,7 @@ func (q *Queue) Stop(ctx context.Context) error {
 		err = q.work.StopAndCancel(last)
 	}
 	if err != nil {
-		return fmt.Errorf("stopping work: %w", err)
+		return fmt.Errorf("cannot stop the queue's workers: %w", err)
 	}
 	return nil
 }
@@ -174,7 +174,7 @@ func (q *Queue) Depth(ctx context.Context) (Depth, error) {
 		coalesce(extract(epoch from now() - min(scheduled_at) filter (where state = 'available')), 0)::float8
 		from river.river_job where state in ('available', 'running', 'retryable')`).Scan(&d.Waiting, &d.Running, &d.Failing, &seconds)
 	if err != nil {
-		return d, fmt.Errorf("counting the jobs of the queue: %w", err)
+		return d, fmt.Errorf("cannot count the jobs of the queue: %w", err)
 	}
 	d.Oldest = max(0, time.Duration(seconds*float64(time.Second)))
 	return d, nil

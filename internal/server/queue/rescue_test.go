@@ -34,6 +34,6 @@ func TestADeadServersWorkIsTakenOver(t *testing.T) {
 	await.True(t, "the delivery", func() bool { return delivered.Load() > 0 })
 	var state string
 	if err := conn.QueryRow(t.Context(), `select state from river.river_job where kind = 'house'`).Scan(&state); err != nil || state != "running" {
-		t.Errorf("what may take hours was taken away after minutes: it is %s (%v)", state, err)
+		t.Errorf("what may take hours was removed after minutes: it is %s (%v)", state, err)
 	}
 }

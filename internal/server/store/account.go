@@ -26,7 +26,7 @@ type Account struct {
 func (s *Store) SignIn(ctx context.Context, issuer, subject, name, email string) (Account, error) {
 	row, err := db.New(s.rows()).SignIn(ctx, db.SignInParams{Issuer: issuer, Subject: subject, Name: name, Email: email, Created: s.now()})
 	if err != nil {
-		return Account{}, fmt.Errorf("signing in: %w", input(err))
+		return Account{}, fmt.Errorf("cannot sign in: %w", input(err))
 	}
 	failpoint.At("login.account")
 	return accountOf(row), nil
@@ -36,11 +36,11 @@ func (s *Store) SignIn(ctx context.Context, issuer, subject, name, email string)
 // yet. The inviter does not learn which.
 func (s *Store) Invite(ctx context.Context, issuer, subject string) (Account, error) {
 	if issuer == "" || len(issuer) > 500 || subject == "" || len(subject) > 255 {
-		return Account{}, &InvalidError{"a person is known by an issuer and by their subject there, of at most 255 bytes"}
+		return Account{}, &InvalidError{"a person needs an issuer and a subject of at most 255 bytes"}
 	}
 	row, err := db.New(s.rows()).Invite(ctx, db.InviteParams{Issuer: issuer, Subject: subject, Created: s.now()})
 	if err != nil {
-		return Account{}, fmt.Errorf("inviting a person: %w", input(err))
+		return Account{}, fmt.Errorf("cannot invite a person: %w", input(err))
 	}
 	return accountOf(row), nil
 }
@@ -59,7 +59,7 @@ func (s *Store) AccountByID(ctx context.Context, id int64) (Account, error) {
 func (s *Store) Accounts(ctx context.Context, person string) ([]Account, error) {
 	rows, err := db.New(s.rows()).Accounts(ctx, person)
 	if err != nil {
-		return nil, fmt.Errorf("listing accounts: %w", input(err))
+		return nil, fmt.Errorf("cannot list accounts: %w", input(err))
 	}
 	list := make([]Account, len(rows))
 	for n, r := range rows {
@@ -74,11 +74,11 @@ func (s *Store) AddLogin(ctx context.Context, cookie string, account int64, expi
 	hash := sha256.Sum256([]byte(cookie))
 	q := db.New(s.rows())
 	if err := q.AddLogin(ctx, db.AddLoginParams{Hash: hash[:], AccountID: account, Created: s.now(), Expires: expires}); err != nil {
-		return fmt.Errorf("keeping a login of account %d: %w", account, err)
+		return fmt.Errorf("cannot store a login of account %d: %w", account, err)
 	}
 	failpoint.At("login.kept")
 	if err := q.ForgetLogins(ctx, s.now()); err != nil {
-		return fmt.Errorf("forgetting logins that are over: %w", err)
+		return fmt.Errorf("cannot delete expired logins: %w", err)
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func (s *Store) Login(ctx context.Context, cookie string) (Account, error) {
 	hash := sha256.Sum256([]byte(cookie))
 	row, err := db.New(s.rows()).AccountByLogin(ctx, db.AccountByLoginParams{Hash: hash[:], Expires: s.now()})
 	if err != nil {
-		return Account{}, fmt.Errorf("a login: %w", found(err))
+		return Account{}, fmt.Errorf("login: %w", found(err))
 	}
 	return accountOf(row), nil
 }
@@ -97,7 +97,7 @@ func (s *Store) Login(ctx context.Context, cookie string) (Account, error) {
 func (s *Store) EndLogin(ctx context.Context, cookie string) error {
 	hash := sha256.Sum256([]byte(cookie))
 	if err := db.New(s.rows()).EndLogin(ctx, hash[:]); err != nil {
-		return fmt.Errorf("ending a login: %w", err)
+		return fmt.Errorf("cannot end a login: %w", err)
 	}
 	return nil
 }

@@ -49,17 +49,17 @@ func audit(ctx context.Context, tx pgx.Tx, project int64, at time.Time, actor, a
 	}
 	q := db.New(tx)
 	if err := q.LockAudit(ctx, project); err != nil {
-		return fmt.Errorf("waiting to write to the audit log: %w", err)
+		return fmt.Errorf("cannot lock the audit log: %w", err)
 	}
 	last, err := q.LastAudit(ctx, project)
 	if err != nil && !none(err) {
-		return fmt.Errorf("reading the end of the audit log: %w", err)
+		return fmt.Errorf("cannot read the end of the audit log: %w", err)
 	}
 	e.N = last.N + 1
 	e.Hash = e.hash(project, last.Hash, text)
 	err = q.AddAudit(ctx, db.AddAuditParams{ProjectID: project, N: e.N, At: e.At, Actor: e.Actor, Action: e.Action, Detail: text, Hash: e.Hash})
 	if err != nil {
-		return fmt.Errorf("writing to the audit log of project %d: %w", project, err)
+		return fmt.Errorf("cannot write to the audit log of project %d: %w", project, err)
 	}
 	failpoint.At("audit.before-commit")
 	return nil
@@ -86,7 +86,7 @@ func (s *Store) AuditLog(ctx context.Context, project, before int64, limit int) 
 	}
 	rows, err := db.New(s.of(project)).AuditBefore(ctx, db.AuditBeforeParams{ProjectID: project, N: before, Limit: int32(min(limit, 1000))})
 	if err != nil {
-		return nil, fmt.Errorf("reading the audit log of project %d: %w", project, err)
+		return nil, fmt.Errorf("cannot read the audit log of project %d: %w", project, err)
 	}
 	list := make([]Entry, len(rows))
 	for n, row := range rows {
@@ -103,7 +103,7 @@ func (s *Store) VerifyAudit(ctx context.Context, project int64) (lines int64, er
 	for {
 		rows, err := db.New(s.of(project)).AuditAfter(ctx, db.AuditAfterParams{ProjectID: project, N: lines, Limit: 1000})
 		if err != nil {
-			return lines, fmt.Errorf("reading the audit log of project %d: %w", project, err)
+			return lines, fmt.Errorf("cannot read the audit log of project %d: %w", project, err)
 		}
 		if len(rows) == 0 {
 			return lines, nil
@@ -131,7 +131,7 @@ func (s *Store) VerifyAudit(ctx context.Context, project int64) (lines int64, er
 func entryOf(row db.AuditAfterRow) (Entry, error) {
 	e := Entry{N: row.N, At: row.At.UTC(), Actor: row.Actor, Action: row.Action, Hash: row.Hash}
 	if err := json.Unmarshal(row.Detail, &e.Detail); err != nil {
-		return Entry{}, fmt.Errorf("line %d of the audit log: %w", row.N, err)
+		return Entry{}, fmt.Errorf("cannot parse line %d of the audit log: %w", row.N, err)
 	}
 	return e, nil
 }

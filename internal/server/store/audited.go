@@ -37,7 +37,7 @@ func (s *Store) rows() db.DBTX {
 // LockProject returns a project and locks its row until the end of the audited change.
 func (s *Store) LockProject(ctx context.Context, project int64) (Project, error) {
 	if _, err := s.rows().Exec(ctx, `select from pawl.project where id = $1 for update`, project); err != nil {
-		return Project{}, fmt.Errorf("waiting for project %d: %w", project, err)
+		return Project{}, fmt.Errorf("cannot lock project %d: %w", project, err)
 	}
 	return s.ProjectByID(ctx, project)
 }

@@ -27,7 +27,7 @@ func (s *Store) AddBlob(ctx context.Context, project int64, digest string, size 
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("noting blob %s: %w", digest, err)
+		return false, fmt.Errorf("cannot record blob %s: %w", digest, err)
 	}
 	failpoint.At("blob.noted")
 	if n > 0 {
@@ -47,7 +47,7 @@ func (s *Store) HasBlob(ctx context.Context, project int64, digest string) (size
 		return 0, false, nil
 	}
 	if err != nil {
-		return 0, false, fmt.Errorf("looking for blob %s: %w", digest, err)
+		return 0, false, fmt.Errorf("cannot look up blob %s: %w", digest, err)
 	}
 	return size, true, nil
 }
@@ -66,7 +66,7 @@ func lockBlob(project int64, digest string) string {
 func digestOf(text string) ([]byte, error) {
 	sum, err := hex.DecodeString(text)
 	if err != nil || len(sum) != 32 || hex.EncodeToString(sum) != text {
-		return nil, &InvalidError{fmt.Sprintf("%.80q is no digest: want SHA-256 in 64 small hex digits", text)}
+		return nil, &InvalidError{fmt.Sprintf("%.80q is not a digest: must be a SHA-256 of 64 lowercase hex digits", text)}
 	}
 	return sum, nil
 }

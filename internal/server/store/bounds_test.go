@@ -27,7 +27,7 @@ func TestForksHaveQuotasOfTheirOwn(t *testing.T) {
 	}
 	ingest(t, s, p.ID, reportNo(0, 8), client.Fork)
 	_, err = s.Ingest(t.Context(), p.ID, incoming(reportNo(1, 3), client.Fork))
-	refused("points a day of forks", err)
+	refused("points per day of forks", err)
 	ingest(t, s, p.ID, reportNo(2, 30), client.Main)
 
 	if _, err := s.AddBlob(t.Context(), p.ID, strings.Repeat("ab", 32), 40, client.Fork); err != nil {
@@ -64,7 +64,7 @@ func TestTestbedsAreBounded(t *testing.T) {
 	}
 }
 
-// A date of a commit is a stranger's word: it makes no partitions without end.
+// The date of a commit is untrusted: it must not create any number of partitions.
 func TestCommitsFromLongAgo(t *testing.T) {
 	s, url := opened(t)
 	project := projectNamed(t, s, "a")
@@ -77,14 +77,14 @@ func TestCommitsFromLongAgo(t *testing.T) {
 		}
 		r.Commit.At = &at
 		_, err := s.Ingest(t.Context(), project, incoming(r, client.Main))
-		if e, ok := errors.AsType[*store.InvalidError](err); !ok || !strings.Contains(e.What, "before 2016-11-15 are not kept") {
+		if e, ok := errors.AsType[*store.InvalidError](err); !ok || !strings.Contains(e.What, "before 2016-11-15 are not stored") {
 			t.Fatalf("a commit of %s: %v", at.Format(time.DateOnly), err)
 		}
 	}
 	if after := ask(t, url, `select count(*) from pg_inherits where inhparent = 'pawl.point'::regclass`); after != before {
 		t.Errorf("%d partitions more", after-before)
 	}
-	// Where only another tells of such a date, points stay where they are.
+	// If such a date comes only from the history of another report, points stay where they are.
 	r := reportNo(20, 1)
 	r.Commit.At = nil
 	ingest(t, s, project, r, client.Main)
@@ -120,7 +120,7 @@ func TestDeedsAreWhole(t *testing.T) {
 			return map[string]string{}, err
 		}, "0 0"},
 		{func(in *store.Store) (map[string]string, error) { return map[string]string{"hook": "1"}, hook(in) }, "1 1"},
-		{func(*store.Store) (map[string]string, error) { return nil, nil }, "1 1"}, //nolint:nilnil // nothing was done
+		{func(*store.Store) (map[string]string, error) { return nil, nil }, "1 1"}, // nothing was done
 	} {
 		err := s.ChangeAudited(t.Context(), project, "mona", "hook.add", c.do)
 		if got := counts(); got != c.want {

@@ -54,7 +54,7 @@ func (s *Store) Compact(ctx context.Context, o CompactOptions) (Compacted, error
 		for from := int64(0); ; {
 			next, one, err := s.compactBatch(ctx, project, from, o)
 			if err != nil {
-				return done, fmt.Errorf("compacting project %d: %w", project, err)
+				return done, fmt.Errorf("cannot compact project %d: %w", project, err)
 			}
 			done.Points, done.Tiles, done.Again = done.Points+one.Points, done.Tiles+one.Tiles, done.Again+one.Again
 			if one.Points < o.Batch {
@@ -73,11 +73,11 @@ func (s *Store) projectsOr(ctx context.Context, one int64) ([]int64, error) {
 	}
 	rows, err := s.pool.Query(ctx, `select id from pawl.project where deleting is null order by id`)
 	if err != nil {
-		return nil, fmt.Errorf("listing the projects: %w", err)
+		return nil, fmt.Errorf("cannot list projects: %w", err)
 	}
 	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	if err != nil {
-		return nil, fmt.Errorf("listing the projects: %w", err)
+		return nil, fmt.Errorf("cannot list projects: %w", err)
 	}
 	return ids, nil
 }
@@ -86,7 +86,7 @@ func (s *Store) projectsOr(ctx context.Context, one int64) ([]int64, error) {
 // extend the last tile of a series.
 func lockTiles(ctx context.Context, tx pgx.Tx, project int64) error {
 	if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('pawl.tile', $1))`, project); err != nil {
-		return fmt.Errorf("waiting for the lock of the tiles of project %d: %w", project, err)
+		return fmt.Errorf("cannot lock the tiles of project %d: %w", project, err)
 	}
 	return nil
 }

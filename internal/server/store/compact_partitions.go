@@ -30,7 +30,7 @@ func (s *Store) Partitions(ctx context.Context) (Partitioned, error) {
 		month := this.AddDate(0, i, 0)
 		var made bool
 		if err := s.pool.QueryRow(ctx, `select pawl.make_partition($1)`, month).Scan(&made); err != nil {
-			return done, fmt.Errorf("making the partition of %s: %w", month.Format("2006-01"), err)
+			return done, fmt.Errorf("cannot create the partition of %s: %w", month.Format("2006-01"), err)
 		}
 		if made {
 			done.Made = append(done.Made, month.Format("2006-01"))
@@ -46,7 +46,7 @@ func (s *Store) Partitions(ctx context.Context) (Partitioned, error) {
 		}
 		dropped, err := s.dropPartition(ctx, month)
 		if err != nil {
-			return done, fmt.Errorf("dropping the partition of %s: %w", month.Format("2006-01"), err)
+			return done, fmt.Errorf("cannot drop the partition of %s: %w", month.Format("2006-01"), err)
 		}
 		if dropped {
 			done.Dropped = append(done.Dropped, month.Format("2006-01"))
@@ -81,11 +81,11 @@ func (s *Store) months(ctx context.Context) ([]time.Time, error) {
 	rows, err := s.pool.Query(ctx, `select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
 		where i.inhparent = 'pawl.point'::regclass order by c.relname`)
 	if err != nil {
-		return nil, fmt.Errorf("listing the partitions: %w", err)
+		return nil, fmt.Errorf("cannot list the partitions: %w", err)
 	}
 	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
-		return nil, fmt.Errorf("listing the partitions: %w", err)
+		return nil, fmt.Errorf("cannot list the partitions: %w", err)
 	}
 	var months []time.Time
 	for _, name := range names {

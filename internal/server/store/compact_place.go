@@ -155,7 +155,7 @@ func takeTiles(ctx context.Context, tx pgx.Tx, project int64, jobs []tileUpdate)
 		return nil
 	})
 	if err == nil && len(old) != len(ids) {
-		err = fmt.Errorf("%d tiles were to be written anew and %d were there", len(ids), len(old))
+		err = fmt.Errorf("expected %d tiles to rewrite, got %d", len(ids), len(old))
 	}
 	return old, err
 }

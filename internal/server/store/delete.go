@@ -39,20 +39,20 @@ func (s *Store) DeleteProject(ctx context.Context, project int64, drop DropBlob)
 		err = ErrNotFound
 	}
 	if err != nil {
-		return gone, fmt.Errorf("deleting project %d: %w", project, err)
+		return gone, fmt.Errorf("cannot delete project %d: %w", project, err)
 	}
 	failpoint.At("delete.marked")
 	for _, table := range projectTables {
 		if err := s.empty(ctx, project, table, &gone); err != nil {
-			return gone, fmt.Errorf("deleting project %d: emptying %s: %w", project, table, err)
+			return gone, fmt.Errorf("cannot delete project %d: cannot empty %s: %w", project, table, err)
 		}
 		failpoint.At("delete.emptied")
 	}
 	if err := s.emptyBlobs(ctx, project, drop, &gone); err != nil {
-		return gone, fmt.Errorf("deleting project %d: removing its blobs: %w", project, err)
+		return gone, fmt.Errorf("cannot delete project %d: cannot remove its blobs: %w", project, err)
 	}
 	if err := s.deleteLast(ctx, project, drop, &gone); err != nil {
-		return gone, fmt.Errorf("deleting project %d: %w", project, err)
+		return gone, fmt.Errorf("cannot delete project %d: %w", project, err)
 	}
 	return gone, nil
 }
@@ -75,7 +75,7 @@ func (s *Store) finishDeletions(ctx context.Context, drop DropBlob) error {
 func (s *Store) halfDeleted(ctx context.Context) ([]int64, error) {
 	rows, err := s.pool.Query(ctx, `select id from pawl.project where deleting is not null order by id`)
 	if err != nil {
-		return nil, fmt.Errorf("listing the projects that are being deleted: %w", err)
+		return nil, fmt.Errorf("cannot list the projects that are being deleted: %w", err)
 	}
 	return pgx.CollectRows(rows, pgx.RowTo[int64])
 }

@@ -23,7 +23,7 @@ func (s *Store) WithScanLock(ctx context.Context, project int64, f func(alert.Sc
 		var free bool
 		err := tx.QueryRow(ctx, `select pg_try_advisory_xact_lock(hashtextextended('pawl.look', $1))`, project).Scan(&free)
 		if err != nil {
-			return fmt.Errorf("asking whether somebody looks at project %d: %w", project, err)
+			return fmt.Errorf("cannot check whether project %d is being scanned: %w", project, err)
 		}
 		if !free {
 			return alert.ErrBusy
@@ -61,7 +61,7 @@ func (d scanTx) TakeReports(ctx context.Context, reports, points int) (alert.Tak
 		select t.since, r.series, r.lane, (select count(*) from waiting) > (select count(*) from chosen)
 		from taken t left join pawl.report r on r.project_id = $1 and r.id = t.report_id`, d.project, reports, points)
 	if err != nil {
-		return t, fmt.Errorf("taking what is to be looked at: %w", err)
+		return t, fmt.Errorf("cannot take the reports to scan: %w", err)
 	}
 	var since time.Time
 	var packed []byte
@@ -78,7 +78,7 @@ func (d scanTx) TakeReports(ctx context.Context, reports, points int) (alert.Tak
 		return err
 	})
 	if err != nil {
-		return t, fmt.Errorf("taking what is to be looked at: %w", err)
+		return t, fmt.Errorf("cannot take the reports to scan: %w", err)
 	}
 	failpoint.At("look.taken")
 	slices.Sort(t.Series)
@@ -145,7 +145,7 @@ func (d scanTx) known(ctx context.Context, series []int64) ([]alert.History, err
 		from pawl.series s left join pawl.trend_state t on t.project_id = $1 and t.series_id = s.id
 		where s.project_id = $1 and s.id = any($2) and s.lane = 0 order by s.id`, d.project, series)
 	if err != nil {
-		return nil, fmt.Errorf("reading what is known of %d series: %w", len(series), err)
+		return nil, fmt.Errorf("cannot read the state of %d series: %w", len(series), err)
 	}
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (h alert.History, err error) {
 		k := &h.Known
@@ -153,7 +153,7 @@ func (d scanTx) known(ctx context.Context, series []int64) ([]alert.History, err
 		return h, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("reading what is known of %d series: %w", len(series), err)
+		return nil, fmt.Errorf("cannot read the state of %d series: %w", len(series), err)
 	}
 	return list, nil
 }
@@ -168,7 +168,7 @@ func (d scanTx) Commits(ctx context.Context, reports []int64) (map[int64]string,
 		_, err = pgx.ForEachRow(rows, []any{&id, &sha}, func() error { commits[id] = sha; return nil })
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the commits of %d reports: %w", len(reports), err)
+		return nil, fmt.Errorf("cannot read the commits of %d reports: %w", len(reports), err)
 	}
 	return commits, nil
 }
@@ -190,7 +190,7 @@ func (d scanTx) events(ctx context.Context, condition string, args ...any) ([]al
 		from pawl.event e join pawl.series s on s.project_id = $1 and s.id = e.series_id
 		where e.project_id = $1 and `+condition+` order by e.id`, append([]any{d.project}, args...)...)
 	if err != nil {
-		return nil, fmt.Errorf("reading events: %w", err)
+		return nil, fmt.Errorf("cannot read events: %w", err)
 	}
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (e alert.Event, err error) {
 		err = row.Scan(&e.ID, &e.Series, &e.Testbed, &e.Kind, &e.FirstReport, &e.Worse, &e.From, &e.To,
@@ -198,7 +198,7 @@ func (d scanTx) events(ctx context.Context, condition string, args ...any) ([]al
 		return e, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("reading events: %w", err)
+		return nil, fmt.Errorf("cannot read events: %w", err)
 	}
 	return list, nil
 }
@@ -215,7 +215,7 @@ func (d scanTx) Measured(ctx context.Context, before, after time.Time) (map[int6
 		_, err = pgx.ForEachRow(rows, []any{&bed, &n}, func() error { counts[bed] = n; return nil })
 	}
 	if err != nil {
-		return nil, fmt.Errorf("counting the series of testbeds: %w", err)
+		return nil, fmt.Errorf("cannot count the series of testbeds: %w", err)
 	}
 	return counts, nil
 }

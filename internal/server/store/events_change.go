@@ -20,7 +20,7 @@ func (s *Store) ChangeEvent(ctx context.Context, project int64, was client.Event
 		err = ErrChanged
 	}
 	if err != nil {
-		return fmt.Errorf("saying what became of event %d of project %d: %w", was.ID, project, err)
+		return fmt.Errorf("cannot change event %d of project %d: %w", was.ID, project, err)
 	}
 	return nil
 }
@@ -37,7 +37,7 @@ func (s *Store) ChangeGroup(ctx context.Context, project, group int64, c GroupCh
 	tag, err := s.of(project).Exec(ctx, `update pawl.event set state = $3, note = coalesce($4, note)
 		where project_id = $1 and group_id = $2 and ($5 = '' or state = $5)`, project, group, string(c.State), c.Note, string(c.From))
 	if err != nil {
-		return 0, fmt.Errorf("saying what became of group %d of project %d: %w", group, project, err)
+		return 0, fmt.Errorf("cannot change group %d of project %d: %w", group, project, err)
 	}
 	return int(tag.RowsAffected()), nil
 }

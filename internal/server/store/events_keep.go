@@ -32,7 +32,7 @@ func (d scanTx) Keep(ctx context.Context, outcomes []*alert.Outcome) error {
 		}
 	}
 	if err := d.tx.SendBatch(ctx, b).Close(); err != nil {
-		return fmt.Errorf("writing what was found in %d series: %w", len(outcomes), err)
+		return fmt.Errorf("cannot write the results of %d series: %w", len(outcomes), err)
 	}
 	failpoint.At("look.events-written")
 	return nil
@@ -76,7 +76,7 @@ func (d scanTx) Groups(ctx context.Context, ids []int64) ([]alert.Group, error) 
 			array(select e.id from pawl.event e where e.project_id = $1 and e.group_id = g.id order by e.id)
 		from pawl.event_group g where g.project_id = $1 and g.id = any($2) order by g.id`, d.project, ids)
 	if err != nil {
-		return nil, fmt.Errorf("reading groups of events: %w", err)
+		return nil, fmt.Errorf("cannot read event groups: %w", err)
 	}
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (g alert.Group, err error) {
 		var worst float32
@@ -86,7 +86,7 @@ func (d scanTx) Groups(ctx context.Context, ids []int64) ([]alert.Group, error) 
 		return g, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("reading groups of events: %w", err)
+		return nil, fmt.Errorf("cannot read event groups: %w", err)
 	}
 	return list, nil
 }
@@ -117,7 +117,7 @@ func (d scanTx) KeepGroups(ctx context.Context, groups []*alert.Group, gone []in
 		b.Queue(`delete from pawl.event_group where project_id = $1 and id = any($2)`, d.project, gone)
 	}
 	if err := d.tx.SendBatch(ctx, b).Close(); err != nil {
-		return fmt.Errorf("writing %d groups of events: %w", len(groups), err)
+		return fmt.Errorf("cannot write %d event groups: %w", len(groups), err)
 	}
 	failpoint.At("look.groups-written")
 	return nil

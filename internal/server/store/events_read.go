@@ -49,7 +49,7 @@ func (s *Store) Events(ctx context.Context, project int64, q EventQuery) ([]clie
 	}
 	list, err := listOf(ctx, s, project, scanEvent, `select `+eventSelect+` where e.project_id = $1`+c.String()+` order by e.id desc limit `+limit(q.Limit), c.args...)
 	if err != nil {
-		return nil, fmt.Errorf("listing events of project %d: %w", project, err)
+		return nil, fmt.Errorf("cannot list the events of project %d: %w", project, err)
 	}
 	return list, nil
 }
@@ -61,7 +61,7 @@ func (s *Store) Event(ctx context.Context, project, id int64) (client.Event, err
 		err = ErrNotFound
 	}
 	if err != nil {
-		return client.Event{}, fmt.Errorf("reading event %d of project %d: %w", id, project, err)
+		return client.Event{}, fmt.Errorf("cannot read event %d of project %d: %w", id, project, err)
 	}
 	return list[0], nil
 }
@@ -100,7 +100,7 @@ func (s *Store) Groups(ctx context.Context, project int64, q GroupQuery) ([]clie
 	}
 	list, err := listOf(ctx, s, project, scanGroup, `select `+groupSelect+` where g.project_id = $1`+c.String()+` order by g.id desc limit `+limit(q.Limit), c.args...)
 	if err != nil {
-		return nil, fmt.Errorf("listing groups of events of project %d: %w", project, err)
+		return nil, fmt.Errorf("cannot list the event groups of project %d: %w", project, err)
 	}
 	return list, nil
 }
@@ -118,7 +118,7 @@ func (s *Store) Group(ctx context.Context, project, id int64) (client.Group, err
 		err = ErrNotFound
 	}
 	if err != nil {
-		return client.Group{}, fmt.Errorf("reading group %d of project %d: %w", id, project, err)
+		return client.Group{}, fmt.Errorf("cannot read group %d of project %d: %w", id, project, err)
 	}
 	groups[0].Events = events
 	return groups[0], nil

@@ -52,7 +52,7 @@ func (s *Store) Notify(ctx context.Context, project int64, every time.Duration, 
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("looking for news of project %d: %w", project, err)
+		return fmt.Errorf("cannot check project %d for news: %w", project, err)
 	}
 	failpoint.At("tell.after-commit")
 	return nil
@@ -74,7 +74,7 @@ func (s *Store) News(ctx context.Context, project int64, told time.Time) (alert.
 		queueList(b, scanTestbed, &beds, `select `+testbedSelect+` where project_id = $1 order by id limit 10000`, project)
 	})
 	if err != nil {
-		return n, fmt.Errorf("reading the news of project %d: %w", project, found(err))
+		return n, fmt.Errorf("cannot read the news of project %d: %w", project, found(err))
 	}
 	for _, bed := range beds {
 		n.Testbeds[bed.ID] = bed.Facts.Device
@@ -92,10 +92,10 @@ func (s *Store) HookByID(ctx context.Context, project, hook int64) (alert.Hook, 
 	h := alert.Hook{ID: hook}
 	err := s.of(project).QueryRow(ctx, `select kind, url, secret from pawl.hook where project_id = $1 and id = $2`, project, hook).Scan(&h.Kind, &h.URL, &h.Secret)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return h, fmt.Errorf("%w: hook %d of project %d was taken away", alert.ErrRefused, hook, project)
+		return h, fmt.Errorf("%w: hook %d of project %d was removed", alert.ErrRefused, hook, project)
 	}
 	if err != nil {
-		return h, fmt.Errorf("reading hook %d of project %d: %w", hook, project, err)
+		return h, fmt.Errorf("cannot read hook %d of project %d: %w", hook, project, err)
 	}
 	return h, nil
 }
@@ -105,11 +105,11 @@ func (s *Store) HookByID(ctx context.Context, project, hook int64) (alert.Hook, 
 func (s *Store) PendingProjects(ctx context.Context) (look, tell []int64, err error) {
 	rows, err := s.pool.Query(ctx, `select id from pawl.project where deleting is null order by id`)
 	if err != nil {
-		return nil, nil, fmt.Errorf("listing projects: %w", err)
+		return nil, nil, fmt.Errorf("cannot list projects: %w", err)
 	}
 	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	if err != nil {
-		return nil, nil, fmt.Errorf("listing projects: %w", err)
+		return nil, nil, fmt.Errorf("cannot list projects: %w", err)
 	}
 	for some := range slices.Chunk(ids, 500) {
 		b := &pgx.Batch{}
@@ -132,7 +132,7 @@ func (s *Store) PendingProjects(ctx context.Context) (look, tell []int64, err er
 				})
 		}
 		if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
-			return nil, nil, fmt.Errorf("asking %d projects for what waits: %w", len(some), err)
+			return nil, nil, fmt.Errorf("cannot check %d projects for pending work: %w", len(some), err)
 		}
 	}
 	return look, tell, nil

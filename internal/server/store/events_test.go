@@ -301,7 +301,7 @@ func TestTakeHasBounds(t *testing.T) {
 	}
 }
 
-// A series whose points cannot be read keeps nobody from looking at the others.
+// A series whose points cannot be parsed keeps nobody from looking at the others.
 func TestDamageStaysWhereItIs(t *testing.T) {
 	s, url := opened(t)
 	p := projectNamed(t, s, "kernels")
@@ -321,7 +321,7 @@ func TestDamageStaysWhereItIs(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 	if n := ask(t, url, `select count(*) from pawl.trend_state where series_id = $1`, broken); n != 0 {
-		t.Error("something is remembered of what cannot be read")
+		t.Error("something is remembered of what cannot be parsed")
 	}
 }
 

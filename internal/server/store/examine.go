@@ -10,7 +10,7 @@ import (
 type RefusedError struct{ Reason, Do string }
 
 func (r *RefusedError) Error() string {
-	return fmt.Sprintf("the database is refused: %s: %s", r.Reason, r.Do)
+	return fmt.Sprintf("cannot use the database: %s: %s", r.Reason, r.Do)
 }
 
 // examine refuses a database that could lose acknowledged reports or show a project's rows to
@@ -26,15 +26,15 @@ func (s *Store) examine(ctx context.Context, allowUnsafe bool) error {
 		from pg_roles r where r.rolname = current_user`).
 		Scan(&version, &fsync, &fullPages, &commit, &user, &as, &super, &bypass, &owns)
 	if err != nil {
-		return fmt.Errorf("asking the database what it is: %w", err)
+		return fmt.Errorf("cannot read the properties of the database: %w", err)
 	}
 	if err := checkVersion(version); err != nil {
 		return err
 	}
 	if as != role || super || bypass || owns {
 		return &RefusedError{
-			fmt.Sprintf("the role %s (of user %s) would not be bound by row security (superuser %v, bypass %v, owns tables %v)", as, user, super, bypass, owns),
-			"let pawld migrate make pawl_app, and do not change that role",
+			fmt.Sprintf("row security would not apply to the role %s of user %s (superuser %v, bypass %v, owns tables %v)", as, user, super, bypass, owns),
+			"let pawld migrate create pawl_app, and do not change that role",
 		}
 	}
 	if !allowUnsafe {
@@ -49,7 +49,7 @@ func (s *Store) examine(ctx context.Context, allowUnsafe bool) error {
 func checkDurable(fsync, fullPages, commit string) error {
 	for _, setting := range []struct{ name, value string }{{"fsync", fsync}, {"full_page_writes", fullPages}, {"synchronous_commit", commit}} {
 		if setting.value == "off" {
-			return &RefusedError{setting.name + " is off, so a crash loses reports that were acknowledged", "set " + setting.name + " = on"}
+			return &RefusedError{setting.name + " is off, so a crash loses acknowledged reports", "set " + setting.name + " = on"}
 		}
 	}
 	return nil
@@ -64,7 +64,7 @@ var minMinorVersion = map[int]int{15: 14, 16: 10, 17: 6}
 func checkVersion(number string) error {
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 10000 {
-		return &RefusedError{fmt.Sprintf("its version %.20q cannot be read", number), "use PostgreSQL 15 or later"}
+		return &RefusedError{fmt.Sprintf("its version %.20q cannot be parsed", number), "use PostgreSQL 15 or later"}
 	}
 	major, minor := n/10000, n%10000
 	if major < 15 {

@@ -42,7 +42,7 @@ func (s *Store) Export(ctx context.Context, project int64, w io.Writer) error {
 	}
 	for _, part := range []func(context.Context) error{e.testbeds, e.commits, e.series, e.runs, e.points, e.groups, e.events, e.audit} {
 		if err := part(ctx); err != nil {
-			return fmt.Errorf("exporting project %q: %w", p.Slug, err)
+			return fmt.Errorf("cannot export project %q: %w", p.Slug, err)
 		}
 	}
 	return buffered.Flush()

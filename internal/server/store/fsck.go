@@ -45,7 +45,7 @@ type FsckOptions struct {
 const (
 	doRestore = "Restore the database from a backup, or remove the report and send it again."
 	doLost    = "Restore it from a backup of the object storage, or send the run again."
-	doReport  = "This is a fault of pawld: please report it with this line."
+	doReport  = "This is a bug in pawld: please report it with this line."
 )
 
 // Fsck checks all stored data and returns the problems. It reads every point, in bounded
@@ -64,7 +64,7 @@ func (s *Store) Fsck(ctx context.Context, o FsckOptions) ([]Problem, error) {
 		f := fsck{s: s, project: project, o: o, told: map[string]int{}}
 		for _, look := range []func(context.Context) error{f.receipts, f.references, f.points, f.blobs, f.audit, f.events} {
 			if err := look(ctx); err != nil {
-				return all, fmt.Errorf("looking at project %d: %w", project, err)
+				return all, fmt.Errorf("cannot check project %d: %w", project, err)
 			}
 		}
 		all = append(all, f.problems...)
@@ -94,7 +94,7 @@ func (f *fsck) tell(kind, do, format string, args ...any) {
 	case n <= f.o.Most:
 		f.problems = append(f.problems, Problem{f.project, kind, fmt.Sprintf(format, args...), do})
 	case n == f.o.Most+1:
-		f.problems = append(f.problems, Problem{f.project, kind, "there are more of this kind", "Mend these, and look again."})
+		f.problems = append(f.problems, Problem{f.project, kind, "there are more problems of this kind", "Fix these, and run the check again."})
 	}
 }
 
@@ -103,7 +103,7 @@ func (f *fsck) audit(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return err
 		}
-		f.tell("audit", "Somebody changed the log outside pawld: compare it with a backup.", "%v", err)
+		f.tell("audit", "The log was changed outside pawld: compare it with a backup.", "%v", err)
 	}
 	return nil
 }

@@ -102,7 +102,7 @@ func (f *fsck) seriesPoints(ctx context.Context, ids []int64, reports map[int64]
 	}
 	for _, id := range ids {
 		if !slices.Contains(known, id) {
-			f.tell("point", doReport, "there are points of series %d, which is not there", id)
+			f.tell("point", doReport, "there are points of series %d, which does not exist", id)
 		}
 	}
 	return f.s.walk(ctx, f.project, sound, func(series int64, p pointcodec.Point) error {
@@ -166,7 +166,7 @@ func (f *fsck) tile(row *tileRow, r tileRecord) {
 	}
 	// A tile may have been split between two portions, so compare only within a portion.
 	if row.n > 1 && row.whole && pointcodec.Compare(row.end, row.last) >= 0 {
-		f.tell("tile", doReport, "the tile of series %d from %s begins before the one before it ends", row.series, r.FirstAt.UTC().Format(time.RFC3339))
+		f.tell("tile", doReport, "the tile of series %d from %s starts before the previous one ends", row.series, r.FirstAt.UTC().Format(time.RFC3339))
 	}
 	row.end = points[len(points)-1]
 }
@@ -182,10 +182,10 @@ func (f *fsck) recount(ctx context.Context, id int64, odd misplacedPoint) error 
 		run, err := f.s.Run(ctx, f.project, id)
 		switch {
 		case still && errors.Is(err, ErrNotFound):
-			f.tell("point", doReport, "series %d has a point at %s of report %d, which is not there", odd.series, odd.at.Format(time.RFC3339), id)
+			f.tell("point", doReport, "series %d has a point at %s of report %d, which does not exist", odd.series, odd.at.Format(time.RFC3339), id)
 			return nil
 		case still && err == nil && !run.At.Equal(odd.at):
-			f.tell("point", doReport, "a point of report %d in series %d stands at %s, and the report at %s", id, odd.series, odd.at.Format(time.RFC3339), run.At.Format(time.RFC3339))
+			f.tell("point", doReport, "a point of report %d in series %d has the time %s, but the report has %s", id, odd.series, odd.at.Format(time.RFC3339), run.At.Format(time.RFC3339))
 		}
 	}
 	run, err := f.s.Run(ctx, f.project, id)
@@ -200,7 +200,7 @@ func (f *fsck) recount(ctx context.Context, id int64, odd misplacedPoint) error 
 		return nil // already reported
 	}
 	if err == nil && len(points) != run.Points {
-		f.tell("report", doRestore, "report %d (run %s) promised %d points, and %d are there", id, run.Run, run.Points, len(points))
+		f.tell("report", doRestore, "report %d (run %s) should have %d points but has %d", id, run.Run, run.Points, len(points))
 	}
 	return err
 }

@@ -22,7 +22,7 @@ func (f *fsck) each(ctx context.Context, kind, do, sql string, args ...any) erro
 
 // receipts finds receipts without a report, and reports without a receipt.
 func (f *fsck) receipts(ctx context.Context) error {
-	err := f.each(ctx, "receipt", doRestore, `select format('receipt %s names report %s, which is not there', encode(r.key, 'hex'), r.report_id) from pawl.receipt r
+	err := f.each(ctx, "receipt", doRestore, `select format('receipt %s names report %s, which does not exist', encode(r.key, 'hex'), r.report_id) from pawl.receipt r
 		where r.project_id = $1 and not exists (select from pawl.report p where p.project_id = $1 and p.id = r.report_id) limit $2`)
 	if err != nil {
 		return err
@@ -34,18 +34,18 @@ func (f *fsck) receipts(ctx context.Context) error {
 // references finds rows that refer to missing rows.
 func (f *fsck) references(ctx context.Context) error {
 	for _, c := range []struct{ kind, do, sql string }{
-		{"report", doReport, `select format('run %s is kept %s times', run, count(*)) from pawl.report where project_id = $1 group by run having count(*) > 1 limit $2`},
-		{"report", "Delete the row: nothing is to be looked at.", `select format('report %s is to be looked at and is not there', d.report_id) from pawl.dirty d
+		{"report", doReport, `select format('run %s is stored %s times', run, count(*)) from pawl.report where project_id = $1 group by run having count(*) > 1 limit $2`},
+		{"report", "Delete the row: there is nothing to scan.", `select format('report %s is waiting for a scan but does not exist', d.report_id) from pawl.dirty d
 			where d.project_id = $1 and not exists (select from pawl.report p where p.project_id = $1 and p.id = d.report_id) limit $2`},
-		{"series", "Delete the row: it is computed anew.", `select format('what is remembered of series %s has no series', t.series_id) from pawl.trend_state t
+		{"series", "Delete the row: it is recomputed.", `select format('there is a state of series %s, which does not exist', t.series_id) from pawl.trend_state t
 			where t.project_id = $1 and not exists (select from pawl.series s where s.project_id = $1 and s.id = t.series_id) limit $2`},
-		{"event", "Delete the event: its series is gone.", `select format('event %s names series %s, which is not there', e.id, e.series_id) from pawl.event e
+		{"event", "Delete the event: its series does not exist.", `select format('event %s names series %s, which does not exist', e.id, e.series_id) from pawl.event e
 			where e.project_id = $1 and not exists (select from pawl.series s where s.project_id = $1 and s.id = e.series_id) limit $2`},
-		{"event", doReport, `select format('event %s names group %s, which is not there', e.id, e.group_id) from pawl.event e
+		{"event", doReport, `select format('event %s names group %s, which does not exist', e.id, e.group_id) from pawl.event e
 			where e.project_id = $1 and e.group_id is not null and not exists (select from pawl.event_group g where g.project_id = $1 and g.id = e.group_id) limit $2`},
-		{"blob", doRestore, `select format('report %s names blob %s, which was never kept', b.report_id, encode(b.digest, 'hex')) from pawl.report_blob b
+		{"blob", doRestore, `select format('report %s names blob %s, which was never stored', b.report_id, encode(b.digest, 'hex')) from pawl.report_blob b
 			where b.project_id = $1 and not exists (select from pawl.blob k where k.project_id = $1 and k.digest = b.digest) limit $2`},
-		{"report", doReport, `select format('blobs of report %s, which is not there', b.report_id) from pawl.report_blob b
+		{"report", doReport, `select format('there are blobs of report %s, which does not exist', b.report_id) from pawl.report_blob b
 			where b.project_id = $1 and not exists (select from pawl.report p where p.project_id = $1 and p.id = b.report_id) group by b.report_id limit $2`},
 	} {
 		if err := f.each(ctx, c.kind, c.do, c.sql); err != nil {
@@ -64,7 +64,7 @@ func (f *fsck) blobs(ctx context.Context) error {
 	var old []string
 	for b, err := range f.o.Blobs(ctx, f.project) {
 		if err != nil {
-			return fmt.Errorf("listing the blobs: %w", err)
+			return fmt.Errorf("cannot list the blobs: %w", err)
 		}
 		kept[b.Digest] = b.Size
 		if b.At.Before(f.s.now().Add(-blobGrace)) {
@@ -90,7 +90,7 @@ func (f *fsck) blobs(ctx context.Context) error {
 			if size, there := kept[digest]; !there {
 				missing[digest] = true
 			} else if size != r.Size {
-				f.tell("blob", doLost, "blob %s has %d bytes and should have %d", digest, size, r.Size)
+				f.tell("blob", doLost, "blob %s has %d bytes but should have %d", digest, size, r.Size)
 			}
 		}
 		after = rows[len(rows)-1].Digest
@@ -110,7 +110,7 @@ func (f *fsck) lost(ctx context.Context, missing map[string]bool) error {
 	}
 	for b, err := range f.o.Blobs(ctx, f.project) {
 		if err != nil {
-			return fmt.Errorf("listing the blobs: %w", err)
+			return fmt.Errorf("cannot list the blobs: %w", err)
 		}
 		delete(missing, b.Digest)
 	}
@@ -120,7 +120,7 @@ func (f *fsck) lost(ctx context.Context, missing map[string]bool) error {
 			return err
 		}
 		if named {
-			f.tell("blob", doLost, "the bytes of blob %s are not there", digest)
+			f.tell("blob", doLost, "the bytes of blob %s are missing", digest)
 		}
 		if f.told["blob"] > f.o.Most {
 			break // the limit is reached, and each check costs a query
@@ -136,7 +136,7 @@ func (f *fsck) collect(ctx context.Context, old []string, named map[string]bool)
 			continue
 		}
 		if f.o.Collect == nil {
-			f.tell("blob", "pawld fsck --collect removes it.", "the bytes of blob %s belong to nothing", digest)
+			f.tell("blob", "Run `pawld fsck --collect` to remove it.", "nothing refers to the bytes of blob %s", digest)
 			continue
 		}
 		if _, err := f.s.DropBytes(ctx, f.project, digest, f.o.Collect); err != nil {
@@ -155,7 +155,7 @@ func (s *Store) leftovers(ctx context.Context, there []int64) ([]Problem, error)
 	}
 	var found []Problem
 	for _, id := range half {
-		found = append(found, Problem{id, "leftover", "the project is half deleted", "The server finishes it with its next retention."})
+		found = append(found, Problem{id, "leftover", "the project is partly deleted", "The server finishes the deletion at its next retention."})
 	}
 	exists := map[int64]bool{}
 	last := int64(0)
@@ -169,10 +169,10 @@ func (s *Store) leftovers(ctx context.Context, there []int64) ([]Problem, error)
 		for _, table := range []string{"point", "tile", "dirty", "trend_state"} {
 			some, err := listOf(ctx, s, id, pgx.RowTo[int64], `select project_id from `+pgx.Identifier{"pawl", table}.Sanitize()+` where project_id = $1 limit 1`, id)
 			if err != nil {
-				return found, fmt.Errorf("looking for what project %d left: %w", id, err)
+				return found, fmt.Errorf("cannot look for remains of project %d: %w", id, err)
 			}
 			if len(some) > 0 {
-				found = append(found, Problem{id, "leftover", "the project is gone, and rows of it are left in " + table, doReport})
+				found = append(found, Problem{id, "leftover", "the project is deleted, but some of its rows are left in " + table, doReport})
 			}
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
-// Each damage is found, and told with what to do.
+// Every kind of damage is found and reported with a fix.
 func TestFsckFinds(t *testing.T) {
 	s, url := opened(t)
 	project, receipts := history(t, s, "kernels", 12, 3)
@@ -32,21 +32,21 @@ func TestFsckFinds(t *testing.T) {
 		args               []any
 	}{
 		{`delete from pawl.report where id = $1`, "receipt", "names report", []any{hotOne}},
-		{`delete from pawl.report where id = $1`, "point", "which is not there", []any{tiled}},
+		{`delete from pawl.report where id = $1`, "point", "which does not exist", []any{tiled}},
 		{`delete from pawl.receipt where report_id = $1`, "report", "no receipt", []any{hotOne}},
-		{`delete from pawl.point where report_id = $1 and series_id = (select min(series_id) from pawl.point)`, "report", "promised 3 points, and 2 are there", []any{hotOne}},
-		{`update pawl.point set at = at + interval '1 second' where report_id = $1`, "point", "and the report at", []any{hotOne}},
-		{`update pawl.report set points = 4 where id = $1`, "report", "promised 4 points, and 3 are there", []any{tiled}},
-		{`update pawl.report set run = (select run from pawl.report where id = $1)  where id = $1 + 1`, "report", "is kept 2 times", []any{tiled}},
+		{`delete from pawl.point where report_id = $1 and series_id = (select min(series_id) from pawl.point)`, "report", "should have 3 points but has 2", []any{hotOne}},
+		{`update pawl.point set at = at + interval '1 second' where report_id = $1`, "point", "but the report has", []any{hotOne}},
+		{`update pawl.report set points = 4 where id = $1`, "report", "should have 4 points but has 3", []any{tiled}},
+		{`update pawl.report set run = (select run from pawl.report where id = $1)  where id = $1 + 1`, "report", "is stored 2 times", []any{tiled}},
 		{`update pawl.tile set data = set_byte(data, 60, get_byte(data, 60) # 4)`, "tile", "checksum", nil},
 		{`update pawl.tile set n = n - 1`, "tile", "its row says", nil},
 		{`insert into pawl.tile select project_id, series_id, first_at - interval '1 hour', first_report, last_at, n, version, crc, data from pawl.tile limit 1`, "tile", "its row says", nil},
-		{`delete from pawl.tile where series_id = (select min(series_id) from pawl.tile)`, "report", "promised 3 points, and 2 are there", nil},
+		{`delete from pawl.tile where series_id = (select min(series_id) from pawl.tile)`, "report", "should have 3 points but has 2", nil},
 		{`insert into pawl.point select project_id, 999, at, report_id, value, low, high, spread, baseline, rounds, flags from pawl.point limit 1`, "point", "series 999", nil},
-		{`insert into pawl.dirty values ($1, 999)`, "report", "to be looked at", []any{project}},
+		{`insert into pawl.dirty values ($1, 999)`, "report", "is waiting for a scan", []any{project}},
 		{`insert into pawl.trend_state values ($1, 999, 1, 1, now(), 1, 1, false, '')`, "series", "series 999", []any{project}},
 		{`insert into pawl.event (project_id, series_id, kind, first_report, worse, from_sha, to_sha, since, at, before, after, p, group_id) select $1, min(id), 'step', 1, true, '', '', now(), now(), 1, 2, 0, 77 from pawl.series`, "event", "group 77", []any{project}},
-		{`delete from pawl.blob`, "blob", "never kept", nil},
+		{`delete from pawl.blob`, "blob", "never stored", nil},
 		{`update pawl.audit set actor = 'eve'`, "audit", "was changed", nil},
 	} {
 		restore := snapshot(t, url)
@@ -67,7 +67,7 @@ func TestFsckFinds(t *testing.T) {
 	clean(t, s)
 }
 
-// snapshot remembers the tables that tests damage, and puts them back.
+// snapshot copies the tables that tests damage. restore puts the rows back.
 func snapshot(t testing.TB, url string) (restore func()) {
 	t.Helper()
 	conn := owner(t, url)
@@ -90,7 +90,7 @@ func snapshot(t testing.TB, url string) (restore func()) {
 	}
 }
 
-// Rows of a project that is gone are found, though nobody can name it any more.
+// Rows of a deleted project are found.
 func TestFsckFindsLeftovers(t *testing.T) {
 	s, url := opened(t)
 	gone := projectNamed(t, s, "gone")

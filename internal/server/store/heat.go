@@ -77,7 +77,7 @@ func (s *Store) Heat(ctx context.Context, project int64, q HeatQuery) (Heat, err
 		return h.fill(ctx, tx, project, reports)
 	})
 	if err != nil {
-		return Heat{}, fmt.Errorf("reading the heat map of suite %q of project %d: %w", q.Suite, project, err)
+		return Heat{}, fmt.Errorf("cannot read the heat map of suite %q of project %d: %w", q.Suite, project, err)
 	}
 	return h, nil
 }

@@ -21,10 +21,10 @@ type Hook struct {
 func (s *Store) AddHook(ctx context.Context, project int64, h Hook) (Hook, error) {
 	row, err := db.New(s.of(project)).AddHook(ctx, db.AddHookParams{ProjectID: project, Kind: h.Kind, Url: h.URL, Secret: h.Secret, Created: s.now()})
 	if violates(err, "23514") {
-		return Hook{}, &InvalidError{fmt.Sprintf("the kind of hook %q: want slack, json or mail", h.Kind)}
+		return Hook{}, &InvalidError{fmt.Sprintf("unknown hook kind %q (known: slack, json, mail)", h.Kind)}
 	}
 	if err != nil {
-		return Hook{}, fmt.Errorf("adding a hook to project %d: %w", project, input(err))
+		return Hook{}, fmt.Errorf("cannot add a hook to project %d: %w", project, input(err))
 	}
 	return hookOf(row), nil
 }
@@ -33,7 +33,7 @@ func (s *Store) AddHook(ctx context.Context, project int64, h Hook) (Hook, error
 func (s *Store) Hooks(ctx context.Context, project int64) ([]Hook, error) {
 	rows, err := db.New(s.of(project)).Hooks(ctx, project)
 	if err != nil {
-		return nil, fmt.Errorf("listing the hooks of project %d: %w", project, err)
+		return nil, fmt.Errorf("cannot list the hooks of project %d: %w", project, err)
 	}
 	list := make([]Hook, len(rows))
 	for n, row := range rows {

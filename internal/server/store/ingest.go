@@ -25,7 +25,7 @@ type Incoming struct {
 }
 
 // ErrConflict means that the key was used with a different body.
-var ErrConflict = errors.New("the run was reported before, with other contents")
+var ErrConflict = errors.New("the run was already reported with different contents")
 
 // MissingBlobsError lists blobs that a report refers to and that were not uploaded.
 type MissingBlobsError struct{ Digests []string }
@@ -60,7 +60,7 @@ func (s *Store) Ingest(ctx context.Context, project int64, in Incoming) (client.
 		return client.Receipt{}, err
 	}
 	if err := s.writers.Acquire(ctx, 1); err != nil {
-		return client.Receipt{}, fmt.Errorf("waiting for a connection to keep run %s: %w", in.Report.Run, err)
+		return client.Receipt{}, fmt.Errorf("cannot get a connection to store run %s: %w", in.Report.Run, err)
 	}
 	defer s.writers.Release(1)
 	// A retry is needed only if a partition was dropped, or if the database aborted this
@@ -74,9 +74,9 @@ func (s *Store) Ingest(ctx context.Context, project int64, in Incoming) (client.
 			s.known.months.forget(monthOf(r.at))
 		case pass < 4 && (violates(err, "40P01") || violates(err, "40001")):
 		case violates(err, "23503"): // the project was deleted while the report was written
-			return client.Receipt{}, fmt.Errorf("keeping run %s: the project is gone: %w", in.Report.Run, ErrNotFound)
+			return client.Receipt{}, fmt.Errorf("cannot store run %s: the project was deleted: %w", in.Report.Run, ErrNotFound)
 		default:
-			return client.Receipt{}, fmt.Errorf("keeping run %s: %w", in.Report.Run, input(err))
+			return client.Receipt{}, fmt.Errorf("cannot store run %s: %w", in.Report.Run, input(err))
 		}
 	}
 }
@@ -102,7 +102,7 @@ func (s *Store) keep(ctx context.Context, r *row) (client.Receipt, error) {
 		}
 		failpoint.At("ingest.written")
 		if err := s.enqueue(ctx, tx, r.project, id); err != nil {
-			return fmt.Errorf("adding the work that follows: %w", err)
+			return fmt.Errorf("cannot queue the work that follows: %w", err)
 		}
 		failpoint.At("ingest.enqueued")
 		failpoint.At("ingest.before-commit")
@@ -142,7 +142,7 @@ func (s *Store) kept(ctx context.Context, r *row) (receipt client.Receipt, ok bo
 		return client.Receipt{}, false, nil
 	}
 	if err != nil {
-		return client.Receipt{}, false, fmt.Errorf("reading a receipt: %w", err)
+		return client.Receipt{}, false, fmt.Errorf("cannot read a receipt: %w", err)
 	}
 	if !bytes.Equal(body, r.in.Body[:]) {
 		return client.Receipt{}, false, ErrConflict
@@ -183,13 +183,13 @@ func (s *Store) place(ctx context.Context, r *row) error {
 		err := s.of(r.project).QueryRow(ctx, `select at from pawl.revision where project_id = $1 and sha = $2 and at is not null and lane <= $3`,
 			r.project, r.report.Commit.SHA, r.lane).Scan(&r.at)
 		if err != nil && !none(err) {
-			return fmt.Errorf("looking for the time of commit %.12s: %w", r.report.Commit.SHA, err)
+			return fmt.Errorf("cannot look up the time of commit %.12s: %w", r.report.Commit.SHA, err)
 		}
 		r.placed = err == nil
 	}
 	r.at = r.at.UTC().Truncate(time.Microsecond)
 	if oldest := s.oldest(); r.at.Before(oldest) {
-		return &InvalidError{fmt.Sprintf("points of commits before %s are not kept, and commit %.12s is of %s: a clock was wrong, or the history is older than a server keeps",
+		return &InvalidError{fmt.Sprintf("points of commits before %s are not stored, and commit %.12s is from %s: a clock was wrong, or the history is older than a server stores",
 			oldest.Format(time.DateOnly), r.report.Commit.SHA, r.at.Format(time.DateOnly))}
 	}
 	return s.makeMonth(ctx, r.at)
@@ -209,10 +209,10 @@ func (s *Store) makeMonth(ctx context.Context, at time.Time) error {
 	}
 	_, err := s.pool.Exec(ctx, `select pawl.make_partition($1)`, month)
 	if violates(err, "22008") {
-		return &InvalidError{fmt.Sprintf("points of %s are not kept: want a time from 2000 to now", at.Format(time.DateOnly))}
+		return &InvalidError{fmt.Sprintf("points of %s are not stored: the time must be from 2000 to now", at.Format(time.DateOnly))}
 	}
 	if err != nil {
-		return fmt.Errorf("making the partition of %s: %w", month.Format("2006-01"), err)
+		return fmt.Errorf("cannot create the partition of %s: %w", month.Format("2006-01"), err)
 	}
 	failpoint.At("partition.made")
 	s.known.months.add(month, struct{}{})

@@ -232,7 +232,7 @@ func TestQuotas(t *testing.T) {
 	}
 	ingest(t, s, p.ID, reportNo(0, 3), client.Main)
 	_, err = s.Ingest(t.Context(), p.ID, incoming(reportNo(1, 3), client.Main))
-	quota("points a day", err)
+	quota("points per day", err)
 	ingest(t, s, p.ID, reportNo(0, 3), client.Main) // what is kept stays kept
 	now = now.Add(24 * time.Hour)
 	ingest(t, s, p.ID, reportNo(1, 3), client.Main)

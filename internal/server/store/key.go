@@ -45,12 +45,12 @@ func (k Key) Has(s Scope) bool { return slices.Contains(k.Scopes, s) }
 // text of the key, which cannot be retrieved again.
 func (s *Store) NewKey(ctx context.Context, project int64, k Key) (text string, kept Key, err error) {
 	if len(k.Scopes) == 0 {
-		return "", Key{}, &InvalidError{"a key has at least one scope: read, report, report:main or admin"}
+		return "", Key{}, &InvalidError{"a key needs at least one scope: read, report, report:main or admin"}
 	}
 	scopes := make([]string, len(k.Scopes))
 	for n, scope := range k.Scopes {
 		if !slices.Contains([]Scope{ScopeRead, ScopeReport, ScopeReportMain, ScopeAdmin}, scope) {
-			return "", Key{}, &InvalidError{fmt.Sprintf("the scope %q: want read, report, report:main or admin", scope)}
+			return "", Key{}, &InvalidError{fmt.Sprintf("unknown scope %q (known: read, report, report:main, admin)", scope)}
 		}
 		scopes[n] = string(scope)
 	}
@@ -63,7 +63,7 @@ func (s *Store) NewKey(ctx context.Context, project int64, k Key) (text string, 
 		Created: s.now(), CreatedBy: k.CreatedBy, Expires: k.Expires,
 	})
 	if err != nil {
-		return "", Key{}, fmt.Errorf("making a key of project %d: %w", project, input(err))
+		return "", Key{}, fmt.Errorf("cannot create a key of project %d: %w", project, input(err))
 	}
 	failpoint.At("key.kept")
 	return text, keyOf(row), nil
@@ -74,12 +74,12 @@ func (s *Store) NewKey(ctx context.Context, project int64, k Key) (text string, 
 func (s *Store) KeyByText(ctx context.Context, text string) (Key, error) {
 	project, ok := readKey(text)
 	if !ok {
-		return Key{}, fmt.Errorf("an API key: %w", ErrNotFound)
+		return Key{}, fmt.Errorf("API key: %w", ErrNotFound)
 	}
 	q := db.New(s.of(project))
 	rows, err := q.KeysByPrefix(ctx, db.KeysByPrefixParams{ProjectID: project, Prefix: prefixOf(text)})
 	if err != nil {
-		return Key{}, fmt.Errorf("looking for an API key: %w", err)
+		return Key{}, fmt.Errorf("cannot look up an API key: %w", err)
 	}
 	hash, now := sha256.Sum256([]byte(text)), s.now()
 	for _, row := range rows {
@@ -91,19 +91,19 @@ func (s *Store) KeyByText(ctx context.Context, text string) (Key, error) {
 		}
 		if row.LastUsed == nil || !now.Before(row.LastUsed.Add(time.Minute)) {
 			if err := q.UseKey(ctx, db.UseKeyParams{ProjectID: project, ID: row.ID, Now: now}); err != nil {
-				return Key{}, fmt.Errorf("noting the use of key %d: %w", row.ID, err)
+				return Key{}, fmt.Errorf("cannot record the use of key %d: %w", row.ID, err)
 			}
 		}
 		return keyOf(row), nil
 	}
-	return Key{}, fmt.Errorf("an API key: %w", ErrNotFound)
+	return Key{}, fmt.Errorf("API key: %w", ErrNotFound)
 }
 
 // Keys lists the keys of a project, newest first.
 func (s *Store) Keys(ctx context.Context, project int64) ([]Key, error) {
 	rows, err := db.New(s.of(project)).Keys(ctx, project)
 	if err != nil {
-		return nil, fmt.Errorf("listing the keys of project %d: %w", project, err)
+		return nil, fmt.Errorf("cannot list the keys of project %d: %w", project, err)
 	}
 	list := make([]Key, len(rows))
 	for n, row := range rows {

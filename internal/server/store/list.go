@@ -59,7 +59,7 @@ func laneNumber(lane client.Lane) (int16, error) {
 			return int16(n), nil
 		}
 	}
-	return 0, fmt.Errorf("there is no lane %q: it is main, branch or fork", lane)
+	return 0, fmt.Errorf("unknown lane %q (known: main, branch, fork)", lane)
 }
 
 func laneName(n int16) client.Lane {

@@ -27,7 +27,7 @@ type Member struct {
 func (s *Store) Members(ctx context.Context, project int64) ([]Member, error) {
 	rows, err := db.New(s.of(project)).Members(ctx, project)
 	if err != nil {
-		return nil, fmt.Errorf("listing the members of project %d: %w", project, err)
+		return nil, fmt.Errorf("cannot list the members of project %d: %w", project, err)
 	}
 	list := make([]Member, len(rows))
 	for n, r := range rows {
@@ -44,18 +44,18 @@ func (s *Store) SetMember(ctx context.Context, project, account int64, role Role
 	if role == "" {
 		var n int64
 		if n, err = q.RemoveMember(ctx, db.RemoveMemberParams{ProjectID: project, AccountID: account}); err == nil && n == 0 {
-			return fmt.Errorf("taking account %d out: %w", account, ErrNotFound)
+			return fmt.Errorf("cannot remove the role of account %d: %w", account, ErrNotFound)
 		}
 	} else {
 		err = q.SetMember(ctx, db.SetMemberParams{ProjectID: project, AccountID: account, Role: string(role)})
 	}
 	switch {
 	case violates(err, "23503"):
-		return fmt.Errorf("making account %d a member: %w", account, ErrNotFound)
+		return fmt.Errorf("cannot make account %d a member: %w", account, ErrNotFound)
 	case violates(err, "23514"):
-		return &InvalidError{fmt.Sprintf("the role %q: want viewer, writer or admin", role)}
+		return &InvalidError{fmt.Sprintf("unknown role %q (known: viewer, writer, admin)", role)}
 	case err != nil:
-		return fmt.Errorf("changing the role of account %d: %w", account, input(err))
+		return fmt.Errorf("cannot change the role of account %d: %w", account, input(err))
 	}
 	return nil
 }
@@ -67,7 +67,7 @@ func (s *Store) RoleOf(ctx context.Context, project, account int64) (Role, error
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("the role of account %d: %w", account, err)
+		return "", fmt.Errorf("cannot read the role of account %d: %w", account, err)
 	}
 	return Role(role), nil
 }

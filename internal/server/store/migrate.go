@@ -19,7 +19,7 @@ import (
 var migrations embed.FS
 
 // ErrNewer means that the database was migrated by a later pawld.
-var ErrNewer = errors.New("the database was migrated by a later pawld")
+var ErrNewer = errors.New("the database was migrated by a newer pawld")
 
 // Migrate upgrades the schema to the version of this binary, never down, and returns the steps it
 // applied. Servers that start together take turns through a database lock. Each step is one
@@ -27,16 +27,16 @@ var ErrNewer = errors.New("the database was migrated by a later pawld")
 func Migrate(ctx context.Context, url string) (applied []string, err error) {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
-		return nil, fmt.Errorf("connecting to migrate the database: %w", err)
+		return nil, fmt.Errorf("cannot connect to migrate the database: %w", err)
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
 	const lock = 0x7061776c // "pawl"
 	if _, err := conn.Exec(ctx, `select pg_advisory_lock($1)`, lock); err != nil {
-		return nil, fmt.Errorf("waiting for the lock of migrations: %w", err)
+		return nil, fmt.Errorf("cannot lock the migrations: %w", err)
 	}
 	if _, err := conn.Exec(ctx, `create schema if not exists pawl;
 		create table if not exists pawl.migration (name text primary key, digest text not null, at timestamptz not null default now())`); err != nil {
-		return nil, fmt.Errorf("preparing the list of migrations: %w", err)
+		return nil, fmt.Errorf("cannot prepare the list of migrations: %w", err)
 	}
 	done, err := appliedMigrations(ctx, conn)
 	if err != nil {
@@ -103,13 +103,13 @@ func appliedMigrations(ctx context.Context, q interface {
 ) (map[string]string, error) {
 	rows, err := q.Query(ctx, `select name, digest from pawl.migration`)
 	if err != nil {
-		return nil, fmt.Errorf("reading which migrations were applied: %w", err)
+		return nil, fmt.Errorf("cannot read which migrations were applied: %w", err)
 	}
 	done := map[string]string{}
 	var name, digest string
 	_, err = pgx.ForEachRow(rows, []any{&name, &digest}, func() error { done[name] = digest; return nil })
 	if err != nil {
-		return nil, fmt.Errorf("reading which migrations were applied: %w", err)
+		return nil, fmt.Errorf("cannot read which migrations were applied: %w", err)
 	}
 	return done, nil
 }
@@ -123,7 +123,7 @@ func checkHistory(done map[string]string, steps []step) error {
 	}
 	for name := range done {
 		if !slices.ContainsFunc(steps, func(s step) bool { return s.name == name }) {
-			return fmt.Errorf("%w: it knows %s and this binary does not; install that version", ErrNewer, name)
+			return fmt.Errorf("%w: it has migration %s, which this pawld does not know; install that version", ErrNewer, name)
 		}
 	}
 	return nil

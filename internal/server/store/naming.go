@@ -61,7 +61,7 @@ func (s *Store) nameTestbed(ctx context.Context, r *row, timer measure.Timer) (i
 			QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
 	})
 	if err != nil {
-		return 0, fmt.Errorf("naming testbed %s: %w", key.key, err)
+		return 0, fmt.Errorf("cannot look up or add testbed %s: %w", key.key, err)
 	}
 	s.known.testbeds.add(key, id)
 	return id, nil
@@ -79,7 +79,7 @@ func (s *Store) roomForTestbed(ctx context.Context, r *row, key string) error {
 	var known bool
 	err := s.of(r.project).QueryRow(ctx, `select count(*), coalesce(bool_or(key = $2), false) from pawl.testbed where project_id = $1`, r.project, key).Scan(&have, &known)
 	if err != nil {
-		return fmt.Errorf("counting the testbeds of project %d: %w", r.project, err)
+		return fmt.Errorf("cannot count the testbeds of project %d: %w", r.project, err)
 	}
 	most := int64(mostTestbeds)
 	if r.in.Lane == client.Fork {
@@ -102,7 +102,7 @@ func (s *Store) nameSeries(ctx context.Context, r *row) error {
 	check := func(n int, row seriesRow) {
 		r.ids[n] = row.id
 		if p := &points[n]; row.unit != p.Unit && wrong == nil {
-			wrong = &InvalidError{fmt.Sprintf("%s is kept in %q and was reported in %q: give the new measure another name", p.CaseKey, row.unit, p.Unit)}
+			wrong = &InvalidError{fmt.Sprintf("%s is stored in %q and was reported in %q: give the new metric another name", p.CaseKey, row.unit, p.Unit)}
 		} else if row.path != p.Path || row.better != string(p.Better) || row.owners != strings.Join(p.Owners, "\n") {
 			r.moved = append(r.moved, n)
 		}
@@ -146,7 +146,7 @@ func (s *Store) checkNew(ctx context.Context, r *row) error {
 	})
 	switch {
 	case err != nil:
-		return fmt.Errorf("looking whether the report is new: %w", err)
+		return fmt.Errorf("cannot check whether the report is new: %w", err)
 	case sent:
 		return errSent
 	case len(lacks) > 0:
@@ -157,7 +157,7 @@ func (s *Store) checkNew(ctx context.Context, r *row) error {
 }
 
 // errSent ends the preparation of a report that is already stored; the caller returns its receipt.
-var errSent = fmt.Errorf("the report was sent before")
+var errSent = fmt.Errorf("the report was already sent")
 
 func (s *Store) addSeries(ctx context.Context, r *row, key func(int) seriesKey, check func(int, seriesRow)) error {
 	if err := s.roomForSeries(ctx, r); err != nil {
@@ -216,7 +216,7 @@ func (s *Store) addSeries(ctx context.Context, r *row, key func(int) seriesKey, 
 			})
 	})
 	if err != nil {
-		return fmt.Errorf("naming %d series: %w", len(names), err)
+		return fmt.Errorf("cannot look up or add %d series: %w", len(names), err)
 	}
 	// Cache the ids only now: the rows are committed and survive a crash.
 	for n, row := range got {
@@ -224,7 +224,7 @@ func (s *Store) addSeries(ctx context.Context, r *row, key func(int) seriesKey, 
 		check(n, row)
 	}
 	if n := slices.Index(r.ids, 0); n >= 0 {
-		return fmt.Errorf("series %s was added and is not there", points[n].CaseKey)
+		return fmt.Errorf("series %s was added but does not exist", points[n].CaseKey)
 	}
 	return nil
 }
@@ -248,7 +248,7 @@ func (s *Store) roomForSeries(ctx context.Context, r *row) error {
 		}
 	}
 	if err := s.of(r.project).QueryRow(ctx, `select count(*) from pawl.series where project_id = $1 and lane >= $2`, r.project, lanes).Scan(&have); err != nil {
-		return fmt.Errorf("counting the series of project %d: %w", r.project, err)
+		return fmt.Errorf("cannot count the series of project %d: %w", r.project, err)
 	}
 	if have+more > most {
 		return &QuotaError{what, most}
@@ -276,7 +276,7 @@ func (s *Store) describe(ctx context.Context, r *row, key func(int) seriesKey) e
 		from unnest($2::bigint[], $3::text[], $4::text[], $5::text[]) as t(id, better, path, owners)
 		where s.project_id = $1 and s.id = t.id`, r.project, ids, betters, paths, owners)
 	if err != nil {
-		return fmt.Errorf("describing %d series: %w", len(ids), err)
+		return fmt.Errorf("cannot update the description of %d series: %w", len(ids), err)
 	}
 	for n, at := range r.moved {
 		p := &r.report.Points[at]

@@ -24,7 +24,7 @@ func (s *Store) NewestPoints(ctx context.Context, project int64, series []int64,
 		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("reading the last points of %d series of project %d: %w", len(series), project, err)
+		return nil, fmt.Errorf("cannot read the last points of %d series of project %d: %w", len(series), project, err)
 	}
 	tails := make(map[int64][]client.StoredPoint, len(series))
 	for i, id := range series {
@@ -69,7 +69,7 @@ func (s *Store) Revisions(ctx context.Context, project int64, shas []string) (ma
 		})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("reading %d commits of project %d: %w", len(unknown), project, err)
+		return nil, fmt.Errorf("cannot read %d commits of project %d: %w", len(unknown), project, err)
 	}
 	return known, nil
 }

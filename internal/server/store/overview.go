@@ -63,7 +63,7 @@ func (s *Store) Overview(ctx context.Context, project int64, since time.Time, wi
 			order by (select r.measured from pawl.report r where r.project_id = $1 and r.testbed_id = testbed.id and r.lane <> 2 order by r.measured desc limit 1) desc nulls last, id limit 100`, project)
 	})
 	if err != nil {
-		return Overview{}, fmt.Errorf("reading the overview of project %d: %w", project, err)
+		return Overview{}, fmt.Errorf("cannot read the overview of project %d: %w", project, err)
 	}
 	return o, nil
 }

@@ -62,7 +62,7 @@ func (s *Store) pointsIn(ctx context.Context, project, series int64, r Range) ([
 		q.queueTiles(b, &cold)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("reading the points of series %d of project %d: %w", series, project, err)
+		return nil, fmt.Errorf("cannot read the points of series %d of project %d: %w", series, project, err)
 	}
 	points := q.cut(pointcodec.Merge(cold, hot))
 	return points[max(0, len(points)-last):], nil
@@ -101,7 +101,7 @@ func pointsOf(ctx context.Context, q querier, project int64, series []int64) (ma
 		})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the points of %d series of project %d: %w", len(series), project, err)
+		return nil, fmt.Errorf("cannot read the points of %d series of project %d: %w", len(series), project, err)
 	}
 	for id, points := range hot {
 		cold[id] = pointcodec.Merge(cold[id], points)

@@ -76,7 +76,7 @@ func (s *Store) readNeighbours(ctx context.Context, project, series int64, wante
 		b.Queue(sql, project, series, slices.Min(wanted), slices.Max(wanted), min(3*len(wanted), maxNeighbors)).Query(s.keepCommits(project, into))
 	})
 	if err != nil {
-		return fmt.Errorf("reading the commits of series %d of project %d: %w", series, project, err)
+		return fmt.Errorf("cannot read the commits of series %d of project %d: %w", series, project, err)
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func (s *Store) readCommits(ctx context.Context, project int64, wanted []int64, 
 		b.Queue(`select id, sha from pawl.report where project_id = $1 and id = any($2)`, project, wanted).Query(s.keepCommits(project, into))
 	})
 	if err != nil {
-		return fmt.Errorf("reading the commits of %d reports of project %d: %w", len(wanted), project, err)
+		return fmt.Errorf("cannot read the commits of %d reports of project %d: %w", len(wanted), project, err)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func (s *Store) EachPoint(ctx context.Context, project int64, do func(client.Ser
 			return err
 		}
 		if err := s.pointsOfEach(ctx, project, list, do); err != nil {
-			return fmt.Errorf("reading the points of project %d: %w", project, err)
+			return fmt.Errorf("cannot read the points of project %d: %w", project, err)
 		}
 		after = list[len(list)-1].ID
 	}

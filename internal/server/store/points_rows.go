@@ -28,7 +28,7 @@ func eachPoint(rows pgx.Rows, do func(series int64, p pointcodec.Point)) error {
 		v := rows.RawValues()
 		for i, size := range sizes {
 			if len(v) != len(sizes) || len(v[i]) != size {
-				return fmt.Errorf("a point came with columns of other sizes than %v", sizes)
+				return fmt.Errorf("a point has columns of other sizes than %v", sizes)
 			}
 		}
 		number := func(i int) float32 { return math.Float32frombits(binary.BigEndian.Uint32(v[i])) }
@@ -83,7 +83,7 @@ func eachTileRecord(rows pgx.Rows, do func(r tileRecord) error) error {
 }
 
 // ErrDamaged means that a tile differs from what was written.
-var ErrDamaged = errors.New("it is damaged: restore it from a backup (pawld fsck lists all)")
+var ErrDamaged = errors.New("it is damaged: restore it from a backup (pawld fsck lists all damaged tiles)")
 
 // open checks a tile against its row and unpacks it.
 func (r tileRecord) open() ([]pointcodec.Point, error) {
@@ -91,7 +91,7 @@ func (r tileRecord) open() ([]pointcodec.Point, error) {
 		return fmt.Errorf("the tile of series %d from %s: "+format+"; %w", append(append([]any{r.Series, r.FirstAt.UTC().Format(time.RFC3339)}, args...), ErrDamaged)...)
 	}
 	if sum := pointcodec.Sum(r.Data); int64(sum) != r.CRC {
-		return nil, fail("its checksum is %08x and should be %08x", sum, r.CRC)
+		return nil, fail("its checksum is %08x but should be %08x", sum, r.CRC)
 	}
 	points, err := pointcodec.Decode(r.Data)
 	if err != nil {
@@ -99,7 +99,7 @@ func (r tileRecord) open() ([]pointcodec.Point, error) {
 	}
 	first, last := points[0], points[len(points)-1]
 	if len(points) != int(r.N) || first.At != r.FirstAt.UnixMicro() || first.Report != r.FirstReport || last.At != r.LastAt.UnixMicro() {
-		return nil, fail("it holds %d points from %d to %d, and its row says %d from %d to %d",
+		return nil, fail("it contains %d points from %d to %d, but its row says %d from %d to %d",
 			len(points), first.At, last.At, r.N, r.FirstAt.UnixMicro(), r.LastAt.UnixMicro())
 	}
 	return points, nil
@@ -109,7 +109,7 @@ func (r tileRecord) open() ([]pointcodec.Point, error) {
 func packTile(series int64, points []pointcodec.Point) (tileRecord, error) {
 	data, err := pointcodec.Encode(points)
 	if err != nil {
-		return tileRecord{}, fmt.Errorf("packing %d points of series %d: %w", len(points), series, err)
+		return tileRecord{}, fmt.Errorf("cannot pack %d points of series %d: %w", len(points), series, err)
 	}
 	first, last := points[0], points[len(points)-1]
 	return tileRecord{

@@ -78,7 +78,7 @@ func (s *Store) stretches(ctx context.Context, project int64, series []int64, af
 		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("reading the points of %d series from %s: %w", len(series), after.Time().Format(time.RFC3339), err)
+		return nil, fmt.Errorf("cannot read the points of %d series from %s: %w", len(series), after.Time().Format(time.RFC3339), err)
 	}
 	list := make([]portion, len(series))
 	for i := range series {

@@ -56,11 +56,11 @@ func (s *Store) CreateProject(ctx context.Context, p Project) (Project, error) {
 	})
 	switch {
 	case violates(err, "23505"):
-		return Project{}, fmt.Errorf("creating project %q: %w", p.Slug, ErrTaken)
+		return Project{}, fmt.Errorf("cannot create project %q: %w", p.Slug, ErrTaken)
 	case violates(err, "23514"):
-		return Project{}, &InvalidError{fmt.Sprintf("the project name %q: want up to 64 of a-z, 0-9 and -, not at the ends", p.Slug)}
+		return Project{}, &InvalidError{fmt.Sprintf("the project name %q must be up to 64 of a-z, 0-9 and -, without - at the ends", p.Slug)}
 	case err != nil:
-		return Project{}, fmt.Errorf("creating project %q: %w", p.Slug, input(err))
+		return Project{}, fmt.Errorf("cannot create project %q: %w", p.Slug, input(err))
 	}
 	return projectOf(row)
 }
@@ -74,7 +74,7 @@ func (s *Store) NewProject(ctx context.Context, p Project, actor string) (made P
 			return err
 		}
 		if _, err := tx.Exec(ctx, nameProject, strconv.FormatInt(made.ID, 10)); err != nil {
-			return fmt.Errorf("entering project %q: %w", p.Slug, err)
+			return fmt.Errorf("cannot select project %q: %w", p.Slug, err)
 		}
 		return audit(ctx, tx, made.ID, s.now(), actor, "project.create", map[string]string{"slug": made.Slug})
 	})
@@ -109,10 +109,10 @@ func (s *Store) UpdateProject(ctx context.Context, p Project) error {
 		ID: p.ID, Name: p.Name, Public: p.Public, Repository: p.Repository, DefaultBranch: p.Branch, Settings: settings,
 	})
 	if err != nil {
-		return fmt.Errorf("changing project %q: %w", p.Slug, input(err))
+		return fmt.Errorf("cannot change project %q: %w", p.Slug, input(err))
 	}
 	if n == 0 {
-		return fmt.Errorf("changing project %q: %w", p.Slug, ErrNotFound)
+		return fmt.Errorf("cannot change project %q: %w", p.Slug, ErrNotFound)
 	}
 	s.quotas.forget(p.ID)
 	return nil
@@ -129,7 +129,7 @@ func (s *Store) Projects(ctx context.Context, account int64, all bool) ([]Projec
 		rows, err = db.New(view{s, "pawl.account", account}).ProjectsOf(ctx, account)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("listing projects: %w", err)
+		return nil, fmt.Errorf("cannot list projects: %w", err)
 	}
 	list := make([]Project, len(rows))
 	for n, row := range rows {
@@ -146,7 +146,7 @@ func projectOf(row db.PawlProject) (Project, error) {
 		Branch: row.DefaultBranch, Created: row.Created.UTC(),
 	}}
 	if err := json.Unmarshal(row.Settings, &p.Settings); err != nil {
-		return Project{}, fmt.Errorf("settings of project %q: %w", row.Slug, err)
+		return Project{}, fmt.Errorf("cannot parse the settings of project %q: %w", row.Slug, err)
 	}
 	return p, nil
 }
@@ -168,7 +168,7 @@ func violates(err error, code string) bool {
 // [InvalidError]: the error is the sender's, not the server's.
 func input(err error) error {
 	if violates(err, "22021") || violates(err, "22P05") {
-		return &InvalidError{"a text has bytes that are no characters"}
+		return &InvalidError{"a text contains invalid characters"}
 	}
 	return err
 }

@@ -81,7 +81,7 @@ func (q *quotas) fits(ctx context.Context, s *Store, of quotaScope, points, byte
 	defer q.mu.Unlock()
 	switch {
 	case mostPoints > 0 && points > 0 && u.points+points > mostPoints:
-		return &QuotaError{"points a day" + whose, mostPoints}
+		return &QuotaError{"points per day" + whose, mostPoints}
 	case mostBytes > 0 && bytes > 0 && u.bytes+bytes > mostBytes:
 		return &QuotaError{"bytes of blobs" + whose, mostBytes}
 	}
@@ -154,10 +154,10 @@ func (s *Store) countUsed(ctx context.Context, of quotaScope, day time.Time) (*u
 	err := s.of(of.project).QueryRow(ctx, `select p.settings,`+sums+` from pawl.project p where p.id = $1 and p.deleting is null`, of.project, day).
 		Scan(&text, &u.points, &u.bytes)
 	if err != nil {
-		return nil, fmt.Errorf("counting what project %d used: %w", of.project, found(err))
+		return nil, fmt.Errorf("cannot count the usage of project %d: %w", of.project, found(err))
 	}
 	if err := json.Unmarshal(text, &u.settings); err != nil {
-		return nil, fmt.Errorf("settings of project %d: %w", of.project, err)
+		return nil, fmt.Errorf("cannot parse the settings of project %d: %w", of.project, err)
 	}
 	return u, nil
 }

@@ -29,7 +29,7 @@ func (s *Store) Resolve(ctx context.Context, project int64) (reports int, err er
 			return err
 		})
 		if err != nil {
-			return reports, fmt.Errorf("moving points of project %d to their commits: %w", project, err)
+			return reports, fmt.Errorf("cannot move points of project %d to their commits: %w", project, err)
 		}
 		failpoint.At("resolve.after-commit")
 		if reports += moved; moved == 0 {
@@ -46,7 +46,7 @@ func (s *Store) resolvable(ctx context.Context, project int64) ([]int64, error) 
 		where r.project_id = $1 and not r.placed and v.at >= $4 and v.at < $2 and v.lane <= r.lane
 		order by r.id limit $3`, project, s.now().AddDate(0, 6, 0), resolveBatch, s.oldest())
 	if err != nil {
-		return nil, fmt.Errorf("looking for resolved commits of project %d: %w", project, err)
+		return nil, fmt.Errorf("cannot look up resolved commits of project %d: %w", project, err)
 	}
 	var ids []int64
 	var months []time.Time
@@ -56,7 +56,7 @@ func (s *Store) resolvable(ctx context.Context, project int64) ([]int64, error) 
 		ids, months = append(ids, id), append(months, at)
 		return nil
 	}); err != nil {
-		return nil, fmt.Errorf("looking for resolved commits of project %d: %w", project, err)
+		return nil, fmt.Errorf("cannot look up resolved commits of project %d: %w", project, err)
 	}
 	for _, at := range months {
 		s.known.months.forget(monthOf(at)) // it may have been dropped since; old months are mostly empty

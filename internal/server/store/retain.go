@@ -58,7 +58,7 @@ func (s *Store) Retain(ctx context.Context, o RetainOptions) (Retained, error) {
 		one, err := s.retain(ctx, id, o)
 		all.Samples, all.Runs, all.Points, all.Blobs, all.Bytes = all.Samples+one.Samples, all.Runs+one.Runs, all.Points+one.Points, all.Blobs+one.Blobs, all.Bytes+one.Bytes
 		if err != nil {
-			return all, fmt.Errorf("letting go of what is old in project %d: %w", id, err)
+			return all, fmt.Errorf("cannot delete old data of project %d: %w", id, err)
 		}
 	}
 	return all, nil
@@ -258,7 +258,7 @@ func (s *Store) DropBytes(ctx context.Context, project int64, digest string, dro
 		return drop(ctx, project, digest)
 	})
 	if err != nil {
-		return false, fmt.Errorf("removing the bytes of blob %s: %w", digest, err)
+		return false, fmt.Errorf("cannot remove the bytes of blob %s: %w", digest, err)
 	}
 	return dropped, nil
 }

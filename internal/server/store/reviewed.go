@@ -7,10 +7,10 @@ package store
 // River's tables are in their own schema. A job holds only numbers, and its worker names the project
 // before it reads anything.
 var reviewed = map[string]string{
-	"project":     "the directory: who there is, before anybody has chosen one. Names and settings, no measurement, no secret",
-	"account":     "people belong to the server, not to a project: an issuer's name for them",
-	"login":       "of an account, found by the hash of a cookie before anything else is known",
-	"token_use":   "tokens are the issuer's: which were used, by digest",
-	"migration":   "which steps the schema took",
-	"member.mine": "a person sees where they belong before they have chosen a project; the account is the one of their login",
+	"project":     "the list of projects, read before one is selected: names and settings, no measurements, no secrets",
+	"account":     "people belong to the server, not to a project: the name comes from the issuer",
+	"login":       "belongs to an account, and is found by the hash of a cookie before anything else is known",
+	"token_use":   "tokens belong to the issuer: which were used, by digest",
+	"migration":   "the applied migrations of the schema",
+	"member.mine": "people see their projects before they select one; the account is that of their login",
 }

@@ -66,7 +66,7 @@ func (s *Store) newRow(project int64, in Incoming) (*row, error) {
 		return nil, &InvalidError{err.Error()}
 	}
 	if r.key, err = hex.DecodeString(in.Key); err != nil || len(r.key) != 32 {
-		return nil, &InvalidError{fmt.Sprintf("the key %.80q: want 64 hex digits", in.Key)}
+		return nil, &InvalidError{fmt.Sprintf("the key %.80q must be 64 hex digits", in.Key)}
 	}
 	if r.health, err = json.Marshal(in.Report.Health); err != nil {
 		return nil, &InvalidError{"the health of the device: " + err.Error()}
@@ -79,7 +79,7 @@ func (s *Store) newRow(project int64, in Incoming) (*row, error) {
 		return nil, err
 	}
 	if len(in.Report.Points) > client.MaxPoints || len(in.Report.Blobs) > client.MaxBlobs || len(in.Report.History) > client.MaxHistory {
-		return nil, &InvalidError{"the report has more than a report may have"}
+		return nil, &InvalidError{"the report has too many points, blobs or history entries"}
 	}
 	for _, b := range in.Report.Blobs {
 		sum, err := digestOf(b.Digest)
@@ -101,7 +101,7 @@ func (s *Store) newRow(project int64, in Incoming) (*row, error) {
 func fits(p *client.Point) error {
 	for _, f := range [...]float64{p.Value, p.Low, p.High, p.Spread, p.Baseline} {
 		if math.IsNaN(f) || math.Abs(f) > math.MaxFloat32 {
-			return &InvalidError{fmt.Sprintf("%s: %g is too large to be kept", p.CaseKey, f)}
+			return &InvalidError{fmt.Sprintf("%s: %g cannot be stored", p.CaseKey, f)}
 		}
 	}
 	if p.Rounds < 0 || p.Rounds > math.MaxInt32 {

@@ -28,7 +28,7 @@ func (s *Store) AddRule(ctx context.Context, project int64, r identity.Rule) (Ru
 	}
 	row, err := db.New(s.of(project)).AddRule(ctx, db.AddRuleParams{ProjectID: project, Rule: text, Created: s.now()})
 	if err != nil {
-		return Rule{}, fmt.Errorf("adding a rule to project %d: %w", project, input(err))
+		return Rule{}, fmt.Errorf("cannot add a rule to project %d: %w", project, input(err))
 	}
 	return ruleOf(row)
 }
@@ -37,7 +37,7 @@ func (s *Store) AddRule(ctx context.Context, project int64, r identity.Rule) (Ru
 func (s *Store) Rules(ctx context.Context, project int64) ([]Rule, error) {
 	rows, err := db.New(s.of(project)).Rules(ctx, project)
 	if err != nil {
-		return nil, fmt.Errorf("listing the rules of project %d: %w", project, err)
+		return nil, fmt.Errorf("cannot list the rules of project %d: %w", project, err)
 	}
 	list := make([]Rule, len(rows))
 	for n, row := range rows {

@@ -50,7 +50,7 @@ func (s *Store) Runs(ctx context.Context, project int64, q RunQuery) ([]client.R
 	}
 	list, err := listOf(ctx, s, project, scanRun, `select `+runColumns+` from pawl.report where project_id = $1`+where.String()+` order by id desc limit `+limit(q.Limit), where.args...)
 	if err != nil {
-		return nil, fmt.Errorf("listing the runs of project %d: %w", project, err)
+		return nil, fmt.Errorf("cannot list the runs of project %d: %w", project, err)
 	}
 	return list, nil
 }
@@ -76,7 +76,7 @@ func (s *Store) run(ctx context.Context, project int64, which string, value any)
 			order by rb.ordinal`, project, value)
 	})
 	if err != nil {
-		return client.Run{}, fmt.Errorf("reading run %v of project %d: %w", value, project, err)
+		return client.Run{}, fmt.Errorf("cannot read run %v of project %d: %w", value, project, err)
 	}
 	if len(runs) == 0 {
 		return client.Run{}, fmt.Errorf("run %v of project %d: %w", value, project, ErrNotFound)
@@ -127,7 +127,7 @@ func (s *Store) RunSeries(ctx context.Context, project, id int64) ([]RunPoint, e
 		})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("reading the points of run %d of project %d: %w", id, project, err)
+		return nil, fmt.Errorf("cannot read the points of run %d of project %d: %w", id, project, err)
 	}
 	return s.withSeries(ctx, project, run.Commit, points)
 }
@@ -176,7 +176,7 @@ func unpackIDs(packed []byte) ([]int64, error) {
 	for len(packed) > 0 {
 		d, n := binary.Uvarint(packed)
 		if n <= 0 || d > 1<<62 || len(ids) >= client.MaxPoints {
-			return nil, fmt.Errorf("the list of its series is damaged after %d", len(ids))
+			return nil, fmt.Errorf("the list of its series is damaged after %d entries", len(ids))
 		}
 		packed, last = packed[n:], last+int64(d)
 		ids = append(ids, last)

@@ -29,7 +29,7 @@ func (s *Store) inProjectWith(ctx context.Context, project int64, more string, d
 	begin := fmt.Sprintf("begin; set local pawl.project = '%d'%s", project, more)
 	tx, err := s.pool.BeginTx(ctx, pgx.TxOptions{BeginQuery: begin})
 	if err != nil {
-		return fmt.Errorf("beginning a transaction of project %d: %w", project, err)
+		return fmt.Errorf("cannot start a transaction of project %d: %w", project, err)
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // does nothing after a commit
 	if err := do(tx); err != nil {
@@ -41,7 +41,7 @@ func (s *Store) inProjectWith(ctx context.Context, project int64, more string, d
 // joined runs do inside the transaction of the current audited change.
 func (s *Store) joined(project int64, more string, do func(tx pgx.Tx) error) error {
 	if project != s.within || more != "" {
-		return fmt.Errorf("a deed in project %d cannot hold one in project %d", s.within, project)
+		return fmt.Errorf("a change in project %d cannot contain one in project %d", s.within, project)
 	}
 	return do(s.tx)
 }
@@ -78,7 +78,7 @@ func (s *Store) sendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 
 func (v view) send(ctx context.Context, sql string, args []any) (pgx.BatchResults, error) {
 	if v.s.tx != nil && (v.setting != "pawl.project" || v.id != v.s.within) {
-		return nil, fmt.Errorf("a deed in project %d cannot ask for %s %d", v.s.within, v.setting, v.id)
+		return nil, fmt.Errorf("a change in project %d cannot query %s %d", v.s.within, v.setting, v.id)
 	}
 	b := &pgx.Batch{}
 	b.Queue(`select set_config($1, $2, true)`, v.setting, strconv.FormatInt(v.id, 10))

@@ -42,7 +42,7 @@ func (s *Store) Search(ctx context.Context, account int64, all bool, text string
 		}
 		found, err := s.searchIn(ctx, p, terms, strings.TrimSpace(text))
 		if err != nil {
-			return nil, fmt.Errorf("searching project %q: %w", p.Slug, err)
+			return nil, fmt.Errorf("cannot search project %q: %w", p.Slug, err)
 		}
 		hits = append(hits, found...)
 	}

@@ -54,7 +54,7 @@ func (s *Store) SeriesList(ctx context.Context, project int64, q SeriesQuery) ([
 	sql := `select ` + seriesColumns + ` from ` + seriesTables + ` where s.project_id = $1 and s.id > $2` + where.String() + ` order by s.id limit ` + limit(q.Limit)
 	list, err := listOf(ctx, s, project, scanSeries, sql, where.args...)
 	if err != nil {
-		return nil, fmt.Errorf("listing the series of project %d: %w", project, err)
+		return nil, fmt.Errorf("cannot list the series of project %d: %w", project, err)
 	}
 	return list, nil
 }
@@ -76,7 +76,7 @@ func (s *Store) seriesByIDs(ctx context.Context, project int64, ids []int64) ([]
 	list, err := listOf(ctx, s, project, scanSeries,
 		`select `+seriesColumns+` from `+seriesTables+` where s.project_id = $1 and s.id = any($2) order by s.id`, project, ids)
 	if err != nil {
-		return nil, fmt.Errorf("reading %d series of project %d: %w", len(ids), project, err)
+		return nil, fmt.Errorf("cannot read %d series of project %d: %w", len(ids), project, err)
 	}
 	return list, nil
 }
@@ -92,7 +92,7 @@ func (s *Store) Suites(ctx context.Context, project int64) ([]string, error) {
 		select suite from suites where suite is not null limit 1000`
 	list, err := listOf(ctx, s, project, pgx.RowTo[string], sql, project)
 	if err != nil {
-		return nil, fmt.Errorf("listing the suites of project %d: %w", project, err)
+		return nil, fmt.Errorf("cannot list the suites of project %d: %w", project, err)
 	}
 	return list, nil
 }

@@ -50,7 +50,7 @@ type Store struct {
 func Open(ctx context.Context, c Config) (*Store, error) {
 	conf, err := pgxpool.ParseConfig(c.URL)
 	if err != nil {
-		return nil, fmt.Errorf("the address of the database: %w", err)
+		return nil, fmt.Errorf("cannot parse the database URL: %w", err)
 	}
 	if c.Conns <= 0 {
 		// Most connections wait for the disk: commits that wait together share one write.
@@ -61,14 +61,14 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		if _, err := conn.Exec(ctx, "set role "+role); violates(err, "22023") {
 			return &RefusedError{"it was not migrated: there is no role " + role, "run pawld migrate"}
 		} else if err != nil {
-			return fmt.Errorf("becoming %s: grant it to the user of the connection: %w", role, err)
+			return fmt.Errorf("cannot use role %s: grant it to the user of the connection: %w", role, err)
 		}
 		sendNumbers(conn.TypeMap())
 		return nil
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, conf)
 	if err != nil {
-		return nil, fmt.Errorf("connecting to the database: %w", err)
+		return nil, fmt.Errorf("cannot connect to the database: %w", err)
 	}
 	s := &Store{
 		pool: pool, enqueue: c.Enqueue, now: c.Now, known: newKnown(), quotas: newQuotas(),
@@ -88,7 +88,11 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 }
 
 // Close waits for running queries and closes the connections.
-func (s *Store) Close() { s.pool.Close() }
+func (s *Store) Close() {
+	if s.tx == nil { // the Store of an audited change shares the pool
+		s.pool.Close()
+	}
+}
 
 // Ping checks that the database answers.
 func (s *Store) Ping(ctx context.Context) error {

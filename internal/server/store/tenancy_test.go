@@ -181,7 +181,7 @@ func crossing(t *testing.T, url, table, who, insert string) {
 			t.Errorf("project %q: %s changed %d rows", who, sql, tag.RowsAffected())
 		}
 	}
-	// As a copy, so that no key is there twice: only row security can refuse it.
+	// As a copy, so that no key is set twice: only row security can refuse it.
 	must(t, conn, "begin")
 	_, err := conn.Exec(t.Context(), insert)
 	if pg, ok := errors.AsType[*pgconn.PgError](err); !ok || pg.Code != "42501" {

@@ -15,7 +15,7 @@ import (
 func (s *Store) Testbeds(ctx context.Context, project int64) ([]client.Testbed, error) {
 	list, err := listOf(ctx, s, project, scanTestbed, `select `+testbedSelect+` where project_id = $1 order by id limit `+limit(0), project)
 	if err != nil {
-		return nil, fmt.Errorf("listing the testbeds of project %d: %w", project, err)
+		return nil, fmt.Errorf("cannot list the testbeds of project %d: %w", project, err)
 	}
 	return list, nil
 }
@@ -60,7 +60,7 @@ func (s *Store) TestbedHistory(ctx context.Context, project, id int64, since tim
 	list, err := listOf(ctx, s, project, scanCheckup, `select id, measured, sha, suite, lane, health from pawl.report
 		where project_id = $1 and testbed_id = $2 and measured >= $3 order by measured desc, id desc limit `+limit(most), project, id, endOr(since, pastEnd))
 	if err != nil {
-		return nil, fmt.Errorf("reading the history of testbed %d of project %d: %w", id, project, err)
+		return nil, fmt.Errorf("cannot read the history of testbed %d of project %d: %w", id, project, err)
 	}
 	slices.Reverse(list)
 	return list, nil

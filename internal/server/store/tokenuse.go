@@ -27,16 +27,16 @@ func (t TokenLog) Use(ctx context.Context, u identity.Use) (receipt string, fres
 	if err == nil {
 		failpoint.At("token.used")
 		if err := q.ForgetTokens(ctx, t.s.now()); err != nil {
-			return "", false, fmt.Errorf("forgetting tokens that are over: %w", err)
+			return "", false, fmt.Errorf("cannot delete expired tokens: %w", err)
 		}
 		return receipt, true, nil
 	}
 	if !none(err) {
-		return "", false, fmt.Errorf("remembering a token: %w", input(err))
+		return "", false, fmt.Errorf("cannot record a token: %w", input(err))
 	}
 	first, err := q.TokenUse(ctx, db.TokenUseParams{Issuer: u.Issuer, ID: u.ID})
 	if err != nil {
-		return "", false, fmt.Errorf("reading the first use of a token: %w", err)
+		return "", false, fmt.Errorf("cannot read the first use of a token: %w", err)
 	}
 	if !bytes.Equal(first.Digest, u.Digest[:]) {
 		return "", false, identity.ErrReplayed

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
 // Events is the page of events and their states.
@@ -46,9 +46,9 @@ func (g EventGroup) Many() bool { return len(g.Events) > 1 }
 // Heading describes what the events have in common.
 func (g EventGroup) Heading() string {
 	first := g.Events[0]
-	text := fmt.Sprintf("%s moved together on %s", report.Plural(len(g.Events), "series"), day(first.At))
+	text := fmt.Sprintf("%s changed together on %s", words.Plural(len(g.Events), "series"), day(first.At))
 	if first.Machine {
-		return text + ": it was the machine"
+		return text + ": the cause was the machine"
 	}
 	return text
 }

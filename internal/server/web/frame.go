@@ -76,10 +76,10 @@ func Render(w io.Writer, f Layout, v View) error {
 	name := reflect.TypeOf(v).Name()
 	t, known := templates[name]
 	if !known {
-		return fmt.Errorf("there is no page for a view %s", name)
+		return fmt.Errorf("there is no page for view %s", name)
 	}
 	if err := t.Execute(&b, page{f, v, v.tab()}); err != nil {
-		return fmt.Errorf("write the page %s: %w", name, err)
+		return fmt.Errorf("cannot write the page %s: %w", name, err)
 	}
 	_, err := w.Write(b.Bytes())
 	return err

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
 // HeatColumn is one commit of a heat map.
@@ -41,7 +41,7 @@ type Heat struct {
 }
 
 // Title returns the heading.
-func (h Heat) Title() string { return "Suite " + report.Sanitize(h.Suite) }
+func (h Heat) Title() string { return "Suite " + words.Sanitize(h.Suite) }
 func (Heat) tab() string     { return "suites" }
 
 // Level sets the change of each cell relative to the median of its row.
@@ -117,7 +117,7 @@ func (h Heat) Sentence() string {
 			worst = max(worst, c.Change)
 		}
 		if worst >= 0.04 {
-			list = append(list, odd{report.Sanitize(r.Series.Name), worst})
+			list = append(list, odd{words.Sanitize(r.Series.Name), worst})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b odd) int {
@@ -129,9 +129,9 @@ func (h Heat) Sentence() string {
 		}
 		return 0
 	})
-	text := fmt.Sprintf("%s over %s.", report.Plural(len(h.Rows), "series"), report.Plural(len(h.Columns), "commit"))
+	text := fmt.Sprintf("%s over %s.", words.Plural(len(h.Rows), "series"), words.Plural(len(h.Columns), "commit"))
 	if len(list) == 0 {
-		return text + " None was ever worse than its own level by 4 % or more."
+		return text + " No series was worse than its own level by 4 % or more."
 	}
 	text += " Furthest above their own level:"
 	for i, o := range list[:min(3, len(list))] {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
 // drawHistory draws a series: intervals as a band, values as a line, the steps of the baseline, and a
@@ -115,7 +115,7 @@ func (p *plot) event(e client.Event, number int) {
 // describeHistory describes the chart for users who cannot see it.
 func describeHistory(s client.Series, points []client.StoredPoint, events []client.Event) string {
 	if len(points) == 0 {
-		return "No point in this range."
+		return "No points in this range."
 	}
 	low, high := points[0], points[0]
 	for _, p := range points {
@@ -128,15 +128,15 @@ func describeHistory(s client.Series, points []client.StoredPoint, events []clie
 	}
 	first, last := points[0], points[len(points)-1]
 	return fmt.Sprintf("From %s on %s to %s on %s; lowest %s on %s, highest %s on %s; %s. Shaded: the interval of each point. Dashed: the baseline.",
-		report.Quantity(float64(first.Value), s.Unit), day(first.At), report.Quantity(float64(last.Value), s.Unit), day(last.At),
-		report.Quantity(float64(low.Value), s.Unit), day(low.At), report.Quantity(float64(high.Value), s.Unit), day(high.At), counted(len(events), "change"))
+		words.Quantity(float64(first.Value), s.Unit), day(first.At), words.Quantity(float64(last.Value), s.Unit), day(last.At),
+		words.Quantity(float64(low.Value), s.Unit), day(low.At), words.Quantity(float64(high.Value), s.Unit), day(high.At), counted(len(events), "change"))
 }
 
 func counted(n int, noun string) string {
 	if n == 0 {
 		return "no " + noun
 	}
-	return report.Plural(n, noun)
+	return words.Plural(n, noun)
 }
 
 // spark draws a history so small that only its shape is visible, with the position of a change.

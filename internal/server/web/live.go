@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -20,7 +20,7 @@ func (l Live) Title() string {
 	if l.Suite == "" {
 		return "A live run"
 	}
-	return "Live run of " + report.Sanitize(l.Suite)
+	return "Live run of " + words.Sanitize(l.Suite)
 }
 func (Live) tab() string { return "runs" }
 
@@ -62,9 +62,9 @@ func (Live) Cell(row client.LiveRow, side string) string {
 	case !ok:
 		return ""
 	case v.Failed != "":
-		return "failed: " + report.Sanitize(v.Failed)
+		return "failed: " + words.Sanitize(v.Failed)
 	default:
-		return report.Quantity(v.Value, row.Unit)
+		return words.Quantity(v.Value, row.Unit)
 	}
 }
 

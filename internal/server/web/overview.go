@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
 // Projects is the page of the projects that a user may see.
@@ -35,7 +35,7 @@ type Overview struct {
 }
 
 // Title returns the heading.
-func (o Overview) Title() string { return report.Sanitize(o.Project.Name) }
+func (o Overview) Title() string { return words.Sanitize(o.Project.Name) }
 func (Overview) tab() string     { return "overview" }
 
 // Sentence summarizes what happened in one sentence.
@@ -56,15 +56,15 @@ func (o Overview) Sentence() string {
 		within = " in the last day"
 	}
 	if len(o.Moved) == 0 {
-		return "Nothing moved" + within + "."
+		return "Nothing changed" + within + "."
 	}
 	var parts []string
 	for _, p := range []struct {
 		n    int
 		text string
-	}{{worse, "for the worse"}, {better, "for the better"}, {machines, "by a machine"}} {
+	}{{worse, "for the worse"}, {better, "for the better"}, {machines, "caused by a machine"}} {
 		if p.n > 0 {
-			parts = append(parts, report.Plural(p.n, "change")+" "+p.text)
+			parts = append(parts, words.Plural(p.n, "change")+" "+p.text)
 		}
 	}
 	return strings.ToUpper(parts[0][:1]) + strings.Join(parts, ", ")[1:] + within + "."
@@ -130,7 +130,7 @@ func (c Card) Spark() template.HTML {
 func (c Card) Describe() string {
 	e := c.Worst()
 	if e.Kind == "drift" {
-		return fmt.Sprintf("%s crept from %s to %s", report.Sanitize(e.Name), day(e.Since), day(e.At))
+		return fmt.Sprintf("%s drifted from %s to %s", words.Sanitize(e.Name), day(e.Since), day(e.At))
 	}
-	return fmt.Sprintf("%s on %s", report.Sanitize(e.Name), day(e.At))
+	return fmt.Sprintf("%s on %s", words.Sanitize(e.Name), day(e.At))
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
 // Series is the page of the history of one case.
@@ -23,7 +23,7 @@ type Series struct {
 }
 
 // Title returns the heading.
-func (s Series) Title() string { return report.Sanitize(s.Series.Name) }
+func (s Series) Title() string { return words.Sanitize(s.Series.Name) }
 func (Series) tab() string     { return "series" }
 
 // Chart draws the history.
@@ -95,7 +95,7 @@ type chartEvent struct {
 // Data returns the series for the script. The template writes it as JSON.
 func (s Series) Data() any {
 	d := chartData{
-		Project: s.Project.Slug, Series: s.Series.ID, Unit: report.Sanitize(s.Series.Unit), Higher: s.Series.Better == "higher", Thinned: s.Thinned, Buckets: s.Buckets,
+		Project: s.Project.Slug, Series: s.Series.ID, Unit: words.Sanitize(s.Series.Unit), Higher: s.Series.Better == "higher", Thinned: s.Thinned, Buckets: s.Buckets,
 		Commits: forgeURL(&s.Project, "/commit/", true), Compare: "/p/" + s.Project.Slug + "/compare",
 	}
 	if !s.From.IsZero() {
@@ -114,7 +114,7 @@ func (s Series) Data() any {
 	c := &d.Columns
 	for i, p := range s.Points {
 		c.At, c.Report = append(c.At, p.At.Unix()), append(c.Report, p.Report)
-		c.Commit, c.Title = append(c.Commit, short(p.Commit)), append(c.Title, report.Sanitize(s.Titles[p.Commit]))
+		c.Commit, c.Title = append(c.Commit, short(p.Commit)), append(c.Title, words.Sanitize(s.Titles[p.Commit]))
 		c.Value, c.Low, c.High = append(c.Value, p.Value), append(c.Low, p.Low), append(c.High, p.High)
 		c.Spread, c.Rounds, c.Baseline = append(c.Spread, p.Spread), append(c.Rounds, p.Rounds), append(c.Baseline, p.Baseline)
 		c.Trust, c.Verdict = append(c.Trust, string(p.Trust)), append(c.Verdict, p.Verdict)

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"html/template"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/stats"
 )
 
 // Reading is the state of a testbed during one run.
@@ -27,7 +27,7 @@ type TestbedHealth struct {
 
 // Health is the assessment of a machine.
 type Health struct {
-	Word     string // healthy, changed or unwell; unknown if there is too little data
+	Word     string // healthy or check it; unknown if there is too little data
 	Class    string // of a badge
 	Sentence string
 }
@@ -40,37 +40,45 @@ const recent = 10
 func (b TestbedHealth) Health() Health {
 	n := len(b.Readings)
 	if n < 3*recent {
-		return Health{"unknown", "", fmt.Sprintf("It has %s: too few to tell whether the machine is healthy; %d are enough.", report.Plural(n, "run"), 3*recent)}
+		return Health{"unknown", "", fmt.Sprintf("It has %s, too few to tell whether the machine is healthy; %d are enough.", words.Plural(n, "run"), 3*recent)}
 	}
 	before, now := b.Readings[:n-recent], b.Readings[n-recent:]
-	var worse []string
+	var compared, worse []string
 	for _, sign := range []struct {
+		name string
 		of   func(Reading) float64
 		bad  func(was, is float64) bool
 		text func(was, is float64) string
 	}{
-		{func(r Reading) float64 { return r.Calibration }, func(was, is float64) bool { return is > was*1.02 }, func(was, is float64) string {
-			return fmt.Sprintf("pawl's own kernel takes %s more", report.Percent(is/was-1))
+		{"the speed of pawl's own kernel", func(r Reading) float64 { return r.Calibration }, func(was, is float64) bool { return is > was*1.02 }, func(was, is float64) string {
+			return "pawl's own kernel is " + words.Change(is/was)
 		}},
-		{func(r Reading) float64 { return r.SMClockMHz }, func(was, is float64) bool { return is < was*0.98 }, func(was, is float64) string {
+		{"the clock", func(r Reading) float64 { return r.SMClockMHz }, func(was, is float64) bool { return is < was*0.98 }, func(was, is float64) string {
 			return fmt.Sprintf("the clock fell from %.0f to %.0f MHz", was, is)
 		}},
-		{func(r Reading) float64 { return r.TemperatureC }, func(was, is float64) bool { return is > was+6 }, func(was, is float64) string {
+		{"the temperature", func(r Reading) float64 { return r.TemperatureC }, func(was, is float64) bool { return is > was+6 }, func(was, is float64) string {
 			return fmt.Sprintf("it is %.0f degrees warmer (%.0f °C)", is-was, is)
 		}},
-		{func(r Reading) float64 { return r.Noise }, func(was, is float64) bool { return is > was*1.5 && is > 0.005 }, func(was, is float64) string {
-			return fmt.Sprintf("rounds spread by %s instead of %s", report.Percent(is), report.Percent(was))
+		{"the noise", func(r Reading) float64 { return r.Noise }, func(was, is float64) bool { return is > was*1.5 && is > 0.005 }, func(was, is float64) string {
+			return fmt.Sprintf("the spread between rounds is %s instead of %s", words.Percent(is), words.Percent(was))
 		}},
 	} {
 		was, is := medianReading(before, sign.of), medianReading(now, sign.of)
-		if was > 0 && is > 0 && sign.bad(was, is) {
+		if was == 0 || is == 0 {
+			continue // not reported
+		}
+		compared = append(compared, sign.name)
+		if sign.bad(was, is) {
 			worse = append(worse, sign.text(was, is))
 		}
 	}
-	if len(worse) == 0 {
-		return Health{"healthy", "pass", fmt.Sprintf("The last %d runs are like those before: the same speed of pawl's own kernel, the same clock, temperature and noise.", recent)}
+	switch {
+	case len(compared) == 0:
+		return Health{"unknown", "", "Its runs report no speed of pawl's own kernel, clock, temperature or noise that could be compared."}
+	case len(worse) == 0:
+		return Health{"healthy", "pass", fmt.Sprintf("The last %d runs match those before in %s.", recent, listed(compared))}
 	}
-	return Health{"look at it", "no-answer", fmt.Sprintf("In the last %d runs %s. Look at the machine before you look for a commit.", recent, listed(worse))}
+	return Health{"check it", "no-answer", fmt.Sprintf("In the last %d runs %s. Check the machine before you look for a commit.", recent, listed(worse))}
 }
 
 func listed(parts []string) string {
@@ -92,8 +100,7 @@ func medianReading(list []Reading, of func(Reading) float64) float64 {
 	if len(values) == 0 {
 		return 0
 	}
-	slices.Sort(values)
-	return values[len(values)/2]
+	return stats.Median(values)
 }
 
 // Last returns the latest reading; zero if there is none.
@@ -140,10 +147,10 @@ func (t Testbed) Charts() []Figure {
 	}{
 		{"Time of pawl's own kernel, the same in every run", "ns", func(r Reading) float64 { return r.Calibration }},
 		{"Spread between rounds, median over cases", "%", func(r Reading) float64 { return 100 * r.Noise }},
-		{"Temperature, the highest of a run", "°C", func(r Reading) float64 { return r.TemperatureC }},
+		{"Temperature, maximum of a run", "°C", func(r Reading) float64 { return r.TemperatureC }},
 		{"Clock, median of a run", "MHz", func(r Reading) float64 { return r.SMClockMHz }},
 		{"Power, median of a run", "W", func(r Reading) float64 { return r.PowerW }},
-		{"Load of the host", "", func(r Reading) float64 { return r.Load1 }},
+		{"Host load", "", func(r Reading) float64 { return r.Load1 }},
 	} {
 		if f, ok := t.Bed.chart(c.title, c.unit, c.of); ok {
 			list = append(list, f)
@@ -170,14 +177,14 @@ func (b TestbedHealth) chart(title, unit string, of func(Reading) float64) (Figu
 	if low == high {
 		return Figure{p.html(), fmt.Sprintf("%s: always %s.", title, reading(low, unit))}, true
 	}
-	return Figure{p.html(), fmt.Sprintf("%s: %s lately, between %s and %s.", title,
+	return Figure{p.html(), fmt.Sprintf("%s: latest %s, between %s and %s.", title,
 		reading(float64(last.Value), unit), reading(low, unit), reading(high, unit))}, true
 }
 
 // reading formats a sensor value with at most three digits.
 func reading(v float64, unit string) string {
 	if unit == "ns" {
-		return report.Quantity(v, unit)
+		return words.Quantity(v, unit)
 	}
 	if v >= 100 {
 		return strings.TrimSpace(fmt.Sprintf("%.0f %s", v, unit))

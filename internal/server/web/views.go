@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
@@ -34,7 +34,7 @@ type Compare struct {
 }
 
 // Title returns the heading.
-func (c Compare) Title() string { return "Two points of " + report.Sanitize(c.A.Series.Name) }
+func (c Compare) Title() string { return "Two points of " + words.Sanitize(c.A.Series.Name) }
 func (Compare) tab() string     { return "series" }
 
 // Change returns the relative difference of B from A.
@@ -72,7 +72,7 @@ type Run struct {
 
 // Title returns the heading.
 func (r Run) Title() string {
-	return "Run of " + report.Sanitize(r.Run.Suite) + ", " + minute(r.Run.Measured)
+	return "Run of " + words.Sanitize(r.Run.Suite) + ", " + minute(r.Run.Measured)
 }
 func (Run) tab() string { return "runs" }
 

@@ -148,7 +148,7 @@ func TestADriftIsNoCommit(t *testing.T) {
 		if err := web.Render(&b, web.Layout{Project: &client.Project{Slug: "kernels", Repository: "https://forge.example/k"}}, v); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(b.String(), "87 commits: no single change shows it") || !strings.Contains(b.String(), "https://forge.example/k/compare/") {
+		if !strings.Contains(b.String(), "87 commits: no single commit stands out") || !strings.Contains(b.String(), "https://forge.example/k/compare/") {
 			t.Errorf("%s does not say where the drift is:\n%s", name, b.String())
 		}
 	}
@@ -253,7 +253,7 @@ func TestTheme(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.Contains(b.String(), "data-theme") {
-		t.Error("a theme that there is not came through")
+		t.Error("an unknown theme is in the page")
 	}
 }
 
@@ -264,13 +264,13 @@ func TestIsTheMachineHealthy(t *testing.T) {
 		change func(i int, h *client.Health)
 		want   string
 	}{
-		{"few", 12, nil, "It has 12 runs: too few"},
-		{"same", 60, nil, "are like those before"},
+		{"few", 12, nil, "It has 12 runs, too few"},
+		{"same", 60, nil, "The last 10 runs match those before in the speed of pawl's own kernel, the clock, the temperature and the noise."},
 		{"slow", 60, func(i int, h *client.Health) {
 			if i >= 50 {
 				h.Calibration *= 1.1
 			}
-		}, "own kernel takes 10.0 % more"},
+		}, "own kernel is 10.0 % slower"},
 		{"hot", 60, func(i int, h *client.Health) {
 			if i >= 50 {
 				h.TemperatureC, h.SMClockMHz = 75, 1300
@@ -280,8 +280,9 @@ func TestIsTheMachineHealthy(t *testing.T) {
 			if i >= 50 {
 				h.Noise = 0.02
 			}
-		}, "rounds spread by 2.0 % instead of 0.4 %"},
-		{"silent", 60, func(_ int, h *client.Health) { *h = client.Health{} }, "are like those before"},
+		}, "the spread between rounds is 2.0 % instead of 0.4 %"},
+		{"only noise", 60, func(_ int, h *client.Health) { *h = client.Health{Noise: h.Noise} }, "The last 10 runs match those before in the noise."},
+		{"silent", 60, func(_ int, h *client.Health) { *h = client.Health{} }, "Its runs report no speed of pawl's own kernel, clock, temperature or noise that could be compared."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := (web.TestbedHealth{Readings: readings(c.n, c.change)}).Health(); !strings.Contains(got.Sentence, c.want) {

@@ -9,15 +9,15 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
 // functions holds the functions of the templates.
 var functions = template.FuncMap{
-	"asset": assetURL, "plain": report.Sanitize, "quantity": report.Quantity, "percent": report.Percent, "plural": report.Plural,
+	"asset": assetURL, "plain": words.Sanitize, "quantity": words.Quantity, "percent": words.Percent, "plural": words.Plural,
 	"day": day, "minute": minute, "stamp": stamp, "short": short, "change": Change, "commit": commitURL, "pull": pullURL, "q": url.QueryEscape, "path": url.PathEscape,
-	"bed": TestbedName, "lane": laneName, "dollars": report.Dollars, "span": span, "tone": changeClass, "add": func(a, b int) int { return a + b },
+	"bed": TestbedName, "lane": laneName, "dollars": words.Dollars, "span": span, "tone": changeClass, "add": func(a, b int) int { return a + b },
 	"chance": formatProbability, "place": newPlace, "f64": func(v float32) float64 { return float64(v) },
 }
 
@@ -38,7 +38,7 @@ func minute(t time.Time) string {
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func span(seconds float64) string {
-	return report.FormatDuration(time.Duration(seconds * float64(time.Second)))
+	return words.Duration(time.Duration(seconds * float64(time.Second)))
 }
 
 // short abbreviates a commit hash.
@@ -47,7 +47,7 @@ func short(sha string) string {
 	if len(sha) > shown && strings.IndexFunc(sha[:shown], notHex) < 0 {
 		return sha[:shown]
 	}
-	return report.Sanitize(sha)
+	return words.Sanitize(sha)
 }
 
 func notHex(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'f') }
@@ -79,7 +79,7 @@ func formatProbability(p float64) string {
 	case p < 0.1:
 		return fmt.Sprintf("1 in %.0f", oneDigit(1/p))
 	default:
-		return report.Percent(p)
+		return words.Percent(p)
 	}
 }
 
@@ -125,7 +125,7 @@ func forgeURL(p *client.Project, rest string, there bool) string {
 
 // TestbedName returns a readable name of a testbed: the device and its distinguishing properties.
 func TestbedName(t measure.Testbed) string {
-	name := report.Sanitize(t.Device)
+	name := words.Sanitize(t.Device)
 	if name == "" {
 		name = "unnamed device"
 	}
@@ -141,6 +141,6 @@ func laneName(l client.Lane) string {
 	case client.Fork:
 		return "forks"
 	default:
-		return report.Sanitize(string(l))
+		return words.Sanitize(string(l))
 	}
 }

@@ -88,7 +88,7 @@ func Read(r io.Reader) (*Recording, error) {
 	}
 	names := len(header) - 4
 	if names < 1 || names > maxColumns || !slices.Equal(header[names:], []string{"status", "time_ms", "eval_cost_s", "times_ms"}) {
-		return nil, fmt.Errorf("header: want parameters and then status, time_ms, eval_cost_s, times_ms; there is %q", header)
+		return nil, fmt.Errorf("header: expected parameters, then status, time_ms, eval_cost_s, times_ms; got %q", header)
 	}
 	columns := slices.Clone(header[:names])
 	rec := &Recording{Optimum: math.Inf(1)}
@@ -153,7 +153,7 @@ func readRow(cells []string) (Row, error) {
 func positive(name, cell string) (float64, error) {
 	x, err := strconv.ParseFloat(cell, 64)
 	if err != nil || x < 0 || math.IsInf(x, 0) || math.IsNaN(x) {
-		return 0, fmt.Errorf("%s is %q, want a number", name, cell)
+		return 0, fmt.Errorf("%s is %q, must be a number", name, cell)
 	}
 	return x, nil
 }
@@ -175,7 +175,7 @@ func build(columns []string, cells [][]string) (*space.Space, error) {
 			}
 		}
 		if len(distinct) > math.MaxUint16 {
-			return nil, fmt.Errorf("parameter %q has %d values", name, len(distinct))
+			return nil, fmt.Errorf("parameter %q has too many values (%d)", name, len(distinct))
 		}
 		values := rank(distinct)
 		index := make(map[string]uint16, len(distinct))

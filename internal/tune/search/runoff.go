@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/goatnote-inc/pawl/stats"
 )
 
 // Runoff chooses among the best points of a search by measuring them again. The lowest of
@@ -99,14 +101,14 @@ func (r *Runoff) drop() {
 	if lead < 0 {
 		return
 	}
-	first := medianOf(r.entrants[lead].values)
+	first := stats.Median(r.entrants[lead].values)
 	doubt := 3 * r.scatter() * math.Sqrt(2/float64(r.laps))
 	for i := range r.entrants {
 		e := &r.entrants[i]
 		if i == lead || e.out {
 			continue
 		}
-		e.out = len(e.values) == 0 || medianOf(e.values)-first > doubt+1e-4
+		e.out = len(e.values) == 0 || stats.Median(e.values)-first > doubt+1e-4
 	}
 }
 
@@ -137,7 +139,7 @@ func (r *Runoff) leader() int {
 		if len(e.values) == 0 || e.out {
 			continue
 		}
-		if m := medianOf(e.values); m < least {
+		if m := stats.Median(e.values); m < least {
 			best, least = i, m
 		}
 	}
@@ -156,10 +158,4 @@ func (r *Runoff) Winner() (int, bool) {
 		return r.entrants[0].point, true
 	}
 	return 0, false
-}
-
-func medianOf(values []float64) float64 {
-	s := slices.Sorted(slices.Values(values))
-	n := len(s)
-	return (s[(n-1)/2] + s[n/2]) / 2
 }

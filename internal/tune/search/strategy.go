@@ -63,7 +63,7 @@ func Names() []string { return slices.Sorted(maps.Keys(strategies)) }
 func New(name string, s *space.Space, o Options) (Strategy, error) {
 	made, ok := strategies[name]
 	if !ok {
-		return nil, fmt.Errorf("unknown strategy %q: there are %v", name, Names())
+		return nil, fmt.Errorf("unknown strategy %q (known: %v)", name, Names())
 	}
 	return made(s, o), nil
 }

@@ -37,7 +37,7 @@ func (p *Problem) count(c *cursor, depth int) (uint64, error) {
 	total := uint64(0)
 	for v := range p.codes[s.parameter] {
 		if p.steps++; p.steps > maxSteps {
-			return 0, fmt.Errorf("%w: after %d steps there is no end", ErrTooLarge, p.steps)
+			return 0, fmt.Errorf("%w: not finished after %d steps", ErrTooLarge, p.steps)
 		}
 		if !p.set(c, depth, v) {
 			continue
@@ -78,7 +78,7 @@ func (p *Problem) point(c *cursor, n uint64) error {
 			break
 		}
 		if !found {
-			return fmt.Errorf("tuning space: there is no point %d", n)
+			return fmt.Errorf("tuning space: point %d does not exist", n)
 		}
 	}
 	return nil

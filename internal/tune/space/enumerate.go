@@ -77,7 +77,7 @@ func (p *Problem) reject(rng *rand.Rand) ([]uint16, error) {
 			return c.indices, nil
 		}
 	}
-	return nil, fmt.Errorf("tuning space: %d random points, and none satisfies the constraints: give the parameters fewer values", maxTries)
+	return nil, fmt.Errorf("tuning space: none of %d random points satisfies the constraints: give the parameters fewer values", maxTries)
 }
 
 // Space returns every point or, if there are more than the limit, a uniform sample.

@@ -73,10 +73,10 @@ type Problem struct {
 // Compile checks a definition and plans its walk.
 func Compile(d Definition) (*Problem, error) {
 	if n := len(d.Parameters); n == 0 || n > maxParameters {
-		return nil, fmt.Errorf("tuning space: %d parameters, want 1 to %d", n, maxParameters)
+		return nil, fmt.Errorf("tuning space: %d parameters (must be 1 to %d)", n, maxParameters)
 	}
 	if n := len(d.Constraints); n > maxConstraints {
-		return nil, fmt.Errorf("tuning space: %d constraints, the limit is %d", n, maxConstraints)
+		return nil, fmt.Errorf("tuning space: %d constraints (max %d)", n, maxConstraints)
 	}
 	p := &Problem{}
 	layout := expr.NewLayout()
@@ -112,7 +112,7 @@ func (p *Problem) Parameters() []Parameter { return p.parameters }
 
 func (p *Problem) add(layout *expr.Layout, given Parameter) error {
 	if n := len(given.Values); n == 0 || n > maxValues {
-		return fmt.Errorf("parameter %q has %d values, want 1 to %d", given.Name, n, maxValues)
+		return fmt.Errorf("parameter %q has %d values (must be 1 to %d)", given.Name, n, maxValues)
 	}
 	q := given
 	q.Values = slices.Clone(given.Values)

@@ -17,7 +17,7 @@ type Space struct {
 // FromPoints builds a space from known, distinct points, such as a recording.
 func FromPoints(parameters []Parameter, points [][]uint16) (*Space, error) {
 	if len(points) > MaxPoints {
-		return nil, fmt.Errorf("tuning space: %d points, the limit is %d", len(points), MaxPoints)
+		return nil, fmt.Errorf("tuning space: %d points (max %d)", len(points), MaxPoints)
 	}
 	s := newSpace(parameters, len(points))
 	for i, point := range points {
@@ -26,11 +26,11 @@ func FromPoints(parameters []Parameter, points [][]uint16) (*Space, error) {
 		}
 		for k, v := range point {
 			if int(v) >= len(parameters[k].Values) {
-				return nil, fmt.Errorf("tuning space: point %d has value %d of %q, which has %d", i, v, parameters[k].Name, len(parameters[k].Values))
+				return nil, fmt.Errorf("tuning space: point %d has value number %d of %q, which has %d values", i, v, parameters[k].Name, len(parameters[k].Values))
 			}
 		}
 		if !s.add(point) {
-			return nil, fmt.Errorf("tuning space: point %d is there twice", i)
+			return nil, fmt.Errorf("tuning space: point %d is a duplicate", i)
 		}
 	}
 	return s, nil

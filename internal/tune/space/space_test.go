@@ -259,7 +259,7 @@ func TestCompileRefuses(t *testing.T) {
 		"no values":        {space.Definition{Parameters: []space.Parameter{{Name: "a"}}}, "0 values"},
 		"twice":            {space.Definition{Parameters: []space.Parameter{one, one}}, "twice"},
 		"value twice":      {space.Definition{Parameters: []space.Parameter{{Name: "a", Values: []any{1, 1.0}}}}, "twice"},
-		"kinds":            {space.Definition{Parameters: []space.Parameter{{Name: "a", Values: []any{1, "x"}}}}, "two kinds"},
+		"kinds":            {space.Definition{Parameters: []space.Parameter{{Name: "a", Values: []any{1, "x"}}}}, "values of different types"},
 		"default":          {space.Definition{Parameters: []space.Parameter{{Name: "a", Values: ints(1), Default: 3}}}, "default 3"},
 		"itself":           {space.Definition{Parameters: []space.Parameter{{Name: "a", Values: ints(1), When: "a > 1"}}}, "itself"},
 		"constraint":       {space.Definition{Parameters: []space.Parameter{one}, Constraints: []string{"b > 1"}}, "unknown variable"},

@@ -19,7 +19,7 @@ const callgrindSlowdown = 200
 // CallgrindReady returns why callgrind cannot count on this machine; nil if it can.
 func CallgrindReady() error {
 	if _, err := exec.LookPath("valgrind"); err != nil {
-		return errors.New("there is no valgrind here: install it, for example with apt-get install valgrind")
+		return errors.New("valgrind is not installed: install it, for example with apt-get install valgrind")
 	}
 	return nil
 }
@@ -34,8 +34,8 @@ func Callgrind(ctx context.Context, t Target) (Result, error) {
 	}
 	if l := t.Prepare.Launch; l != nil && l.Kind == "host" {
 		return Result{}, &Error{
-			Tool: name, What: t.what(), Why: "pawl's launcher confines the kernel in a process that valgrind may not follow into",
-			Fix: "profile on a machine whose counters perf can read, or give the suite a harness of your own",
+			Tool: name, What: t.what(), Why: "pawl's launcher confines the kernel to a process that valgrind cannot follow",
+			Fix: "profile on a machine where perf can read counters, or write a harness for the suite",
 		}
 	}
 	stem := filepath.Join(t.Dir, t.Stem)
@@ -60,7 +60,7 @@ func Callgrind(ctx context.Context, t Target) (Result, error) {
 	if why != "" {
 		return Result{}, &Error{
 			Tool: name, What: t.what(), Why: why, Err: err,
-			Fix: "build without AVX-512 where it is to be profiled: -mno-avx512f behind -march=native, or -march=x86-64-v3; or take a newer valgrind",
+			Fix: "build without AVX-512 for profiling (-mno-avx512f after -march=native, or -march=x86-64-v3), or use a newer valgrind",
 		}
 	}
 	if err != nil {
@@ -75,8 +75,8 @@ func readCallgrind(t Target, start string) (Result, error) {
 	files := filesWithPrefix(start)
 	if len(files) == 0 {
 		return Result{}, &Error{
-			Tool: "callgrind", What: t.what(), Why: "valgrind left no file " + start + "*",
-			Fix: "see whether the folder can be written and the disk has space",
+			Tool: "callgrind", What: t.what(), Why: "valgrind wrote no file " + start + "*",
+			Fix: "check that the folder is writable and the disk has space",
 		}
 	}
 	var found Result
@@ -95,8 +95,8 @@ func readCallgrind(t Target, start string) (Result, error) {
 	}
 	if found.Profile == nil {
 		return Result{}, &Error{
-			Tool: "callgrind", What: t.what(), Why: "it saw no function pawl_profiled run: the harness is no machine code of its own (Python), or its symbols were stripped",
-			Fix: "build without -s and strip; a Python harness is profiled by perf, on a machine with counters",
+			Tool: "callgrind", What: t.what(), Why: "the function pawl_profiled did not run: the harness is not native code (Python), or its symbols were stripped",
+			Fix: "build without -s and do not strip; profile a Python harness with perf, on a machine with counters",
 		}
 	}
 	for _, file := range files {
@@ -106,7 +106,7 @@ func readCallgrind(t Target, start string) (Result, error) {
 	}
 	found.Profile.Tool.Settings = append(found.Profile.Tool.Settings, profile.Setting{Name: "iterations", Value: "1"}, profile.Setting{Name: "cache", Value: string(t.Cache)})
 	if t.Plain {
-		found.Notes = append(found.Notes, "the command does not mark what counts: start-up is counted with it")
+		found.Notes = append(found.Notes, "the command does not mark the runs that count: the counts include its startup")
 	}
 	return found, nil
 }
@@ -133,9 +133,9 @@ func valgrindComplaint(logs []string) string {
 			}
 		}
 		if strings.EqualFold(found[1], "0x62") { // prefix of all AVX-512 instructions
-			return "valgrind cannot run AVX-512, and the program has it" + where
+			return "valgrind cannot run AVX-512 instructions, which the program uses" + where
 		}
-		return "valgrind does not know an instruction of the program" + where
+		return "valgrind does not support an instruction of the program" + where
 	}
 	return ""
 }

@@ -40,8 +40,8 @@ func (m machine) choose(ctx context.Context, t Target, want string) (name, why s
 	candidates := t.tools()
 	if len(candidates) == 0 {
 		return "", "", &Error{
-			Tool: "any tool", What: t.what(), Why: fmt.Sprintf("pawl runs no profiler for %s", t.Device.Name),
-			Fix: "run one yourself, and have pawl diagnose read what it wrote",
+			Tool: "any tool", What: t.what(), Why: fmt.Sprintf("pawl has no profiler for %s", t.Device.Name),
+			Fix: "run one yourself, and read its output with pawl diagnose",
 		}
 	}
 	var reasons []string
@@ -49,7 +49,7 @@ func (m machine) choose(ctx context.Context, t Target, want string) (name, why s
 		refusal := m.refusal(ctx, t, name)
 		if refusal == nil {
 			if len(reasons) > 0 {
-				why = fmt.Sprintf("%s is used in place of %s: %s", name, candidates[0], strings.Join(reasons, "; "))
+				why = fmt.Sprintf("using %s instead of %s: %s", name, candidates[0], strings.Join(reasons, "; "))
 			}
 			return name, why, nil
 		}
@@ -82,14 +82,14 @@ func (m machine) refusal(ctx context.Context, t Target, name string) *Error {
 	no := func(why, fix string) *Error { return &Error{Tool: name, What: t.what(), Why: why, Fix: fix} }
 	switch {
 	case !slices.Contains(ToolNames, name):
-		return no("there is no such tool", "known: "+strings.Join(ToolNames, ", "))
+		return no("unknown tool", "known: "+strings.Join(ToolNames, ", "))
 	case !slices.Contains(t.tools(), name):
-		return no(fmt.Sprintf("it does not see kernels of %s", t.where()), "for those: "+strings.Join(append(t.tools(), Auto), ", "))
+		return no(fmt.Sprintf("it cannot profile kernels of %s", t.where()), "use one of: "+strings.Join(append(t.tools(), Auto), ", "))
 	}
 	switch name {
 	case "ncu":
 		if at, _ := FindNcu(m.nvidia.root(), m.nvidia.search()); at == "" {
-			return no(errNoNcu.Error(), "pawl setup tells how to install it")
+			return no(errNoNcu.Error(), "run `pawl doctor --fix` to see how to install it")
 		}
 		for _, o := range Obstacles(m.nvidia.root(), t.Device) {
 			if o.Stops {

@@ -42,21 +42,21 @@ func TestChoose(t *testing.T) {
 	}{
 		{"a GPU", l4, "", files(ncu, nsys), nil, nil, "ncu", nil},
 		{"a GPU, said so", l4, Auto, files(ncu), nil, nil, "ncu", nil},
-		{"counters are closed", l4, Auto, closed, nil, nil, "nsys", []string{"nsys is used in place of ncu", "RmProfilingAdminOnly", "sudo"}},
-		{"only the tracer is there", l4, Auto, files(nsys), nil, nil, "nsys", []string{"ncu is not installed", "pawl setup"}},
+		{"counters are closed", l4, Auto, closed, nil, nil, "nsys", []string{"nsys instead of ncu", "RmProfilingAdminOnly", "sudo"}},
+		{"only the tracer is there", l4, Auto, files(nsys), nil, nil, "nsys", []string{"ncu is not installed", "pawl doctor --fix"}},
 		{"no tool of NVIDIA's", l4, Auto, files(), nil, nil, "", []string{"ncu is not installed", "nsys is not installed"}},
 		{"the host", host, Auto, files(), nil, nil, "perf", nil},
-		{"a virtual machine", host, Auto, files(), noCounters, nil, "callgrind", []string{"callgrind is used in place of perf: this machine gives no hardware counters"}},
+		{"a virtual machine", host, Auto, files(), noCounters, nil, "callgrind", []string{"callgrind instead of perf: this machine gives no hardware counters"}},
 		{"nothing on the host", host, Auto, files(), noCounters, noValgrind, "", []string{"no hardware counters", "no valgrind"}},
 		{"OpenCL on the host", pocl, Auto, files(), noCounters, noValgrind, "opencl", nil},
 		{"OpenCL on a card", onCard, Auto, files(ncu, nsys), nil, nil, "opencl", nil},
-		{"a card without a tool", amd, Auto, files(ncu, nsys), nil, nil, "", []string{"pawl runs no profiler for MI300X"}},
+		{"a card without a tool", amd, Auto, files(ncu, nsys), nil, nil, "", []string{"pawl has no profiler for MI300X"}},
 
 		{"asked for, and there", l4, "nsys", files(ncu, nsys), nil, nil, "nsys", nil},
 		{"asked for, and closed", l4, "ncu", closed, nil, nil, "", []string{"RmProfilingAdminOnly", "sudo"}},
-		{"asked for on the host", host, "ncu", files(ncu), nil, nil, "", []string{"it does not see kernels of the host", "for those: perf, callgrind, auto"}},
-		{"asked for OpenCL", onCard, "ncu", files(ncu), nil, nil, "", []string{"it does not see kernels of OpenCL"}},
-		{"no such tool", host, "gprof", files(), nil, nil, "", []string{"there is no such tool", "known: ncu, nsys, perf, callgrind, opencl"}},
+		{"asked for on the host", host, "ncu", files(ncu), nil, nil, "", []string{"it cannot profile kernels of the host", "use one of: perf, callgrind, auto"}},
+		{"asked for OpenCL", onCard, "ncu", files(ncu), nil, nil, "", []string{"it cannot profile kernels of OpenCL"}},
+		{"no such tool", host, "gprof", files(), nil, nil, "", []string{"unknown tool", "known: ncu, nsys, perf, callgrind, opencl"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m := machine{

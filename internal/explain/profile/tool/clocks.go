@@ -35,20 +35,20 @@ const (
 // with. A result ten times better than all others needs this check first.
 func CompareClocks(samples measure.Samples, trace *profile.Profile, runs int) (Clocks, error) {
 	if len(samples) == 0 || runs < 1 {
-		return Clocks{}, fmt.Errorf("compare two clocks: %d samples, %d traced runs", len(samples), runs)
+		return Clocks{}, fmt.Errorf("cannot compare two clocks: %d samples, %d traced runs", len(samples), runs)
 	}
 	busy, err := busyTime(trace.Launches)
 	if err != nil {
-		return Clocks{}, fmt.Errorf("compare two clocks: %w", err)
+		return Clocks{}, fmt.Errorf("cannot compare two clocks: %w", err)
 	}
 	c := Clocks{Harness: stats.Median(samples), Trace: busy / float64(runs)}
 	c.Agree = c.Harness >= shorter*c.Trace || c.Trace-c.Harness <= grain
 	own, seen := micros(c.Harness), micros(c.Trace)
 	switch {
 	case !c.Agree:
-		c.Sentence = fmt.Sprintf("the harness's clock says %s for a run, and %s saw kernels busy for %s: the clock is wrong, or it does not time these kernels; do not believe the result", own, trace.Tool.Name, seen)
+		c.Sentence = fmt.Sprintf("the harness's clock says %s per run, but %s saw kernels busy for %s: the clock is wrong or does not time these kernels; do not trust the result", own, trace.Tool.Name, seen)
 	case c.Harness > longer*c.Trace && c.Harness-c.Trace > grain:
-		c.Sentence = fmt.Sprintf("two clocks agree on the kernels: %s of %s for a run; for the rest, %.0f %%, no kernel was on the device", seen, own, 100*(1-c.Trace/c.Harness))
+		c.Sentence = fmt.Sprintf("two clocks agree on the kernels: %s of %s per run; in the remaining %.0f %% no kernel was on the device", seen, own, 100*(1-c.Trace/c.Harness))
 	default:
 		c.Sentence = fmt.Sprintf("two clocks agree: %s by the harness, %s by %s", own, seen, trace.Tool.Name)
 	}
@@ -63,7 +63,7 @@ func busyTime(launches []profile.Launch) (float64, error) {
 	for _, l := range launches {
 		took, ok := l.Facts()["time_ns"]
 		if !ok || took < 0 {
-			return 0, fmt.Errorf("the trace has no time of %.60q", l.Kernel)
+			return 0, fmt.Errorf("the trace has no time for %.60q", l.Kernel)
 		}
 		total += took
 		i := slices.IndexFunc(l.Metrics, func(m profile.Metric) bool { return m.Name == startColumn && m.Unit == "ns" && m.Value != nil })

@@ -29,10 +29,10 @@ func TestCompareClocks(t *testing.T) {
 		says  string
 	}{
 		{"equal", measure.Samples{99e3, 100e3, 104e3}, traceOf([2]float64{0, 99}, [2]float64{200, 101}), 2, true, "two clocks agree: 100 us by the harness, 100 us by nsys"},
-		{"ten times better than the kernel", measure.Samples{10e3}, traceOf([2]float64{0, 100}), 1, false, "do not believe the result"},
+		{"ten times better than the kernel", measure.Samples{10e3}, traceOf([2]float64{0, 100}), 1, false, "do not trust the result"},
 		{"a fifth is missing", measure.Samples{79e3}, traceOf([2]float64{0, 100}), 1, false, "saw kernels busy for 100 us"},
 		{"less than the difference of two clocks", measure.Samples{500}, traceOf([2]float64{0, 1.4}), 1, true, "two clocks agree"},
-		{"launching takes most of it", measure.Samples{40e3}, traceOf([2]float64{0, 10}), 1, true, "for the rest, 75 %, no kernel was on the device"},
+		{"launching takes most of it", measure.Samples{40e3}, traceOf([2]float64{0, 10}), 1, true, "in the remaining 75 % no kernel was on the device"},
 		{"two kernels of a run", measure.Samples{60e3}, traceOf([2]float64{0, 30}, [2]float64{30, 30}), 1, true, "60 us by nsys"},
 		{"two kernels side by side count once", measure.Samples{31e3}, traceOf([2]float64{0, 30}, [2]float64{1, 30}), 1, true, "31 us by nsys"},
 		{"one inside another", measure.Samples{100e3}, traceOf([2]float64{0, 100}, [2]float64{10, 10}, [2]float64{40, 10}), 1, true, "100 us by nsys"},

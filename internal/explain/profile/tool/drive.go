@@ -44,7 +44,7 @@ func drive(ctx context.Context, t Target, wrap []string, how driveOptions) error
 	}
 	return &Error{
 		Tool: how.tool, What: t.what(), Why: err.Error(),
-		Fix: "by hand, without the tool: cd " + quote(t.Command.Dir) + " && " + t.Command.Line, Err: err,
+		Fix: "run it by hand, without the tool: cd " + quote(t.Command.Dir) + " && " + t.Command.Line, Err: err,
 	}
 }
 
@@ -61,7 +61,7 @@ func driveCommand(ctx context.Context, t Target, c harness.Command, how driveOpt
 	if how.exact && !s.Welcome.Has(harness.FeatureProfile) {
 		return &Error{
 			Tool: how.tool, What: t.what(), Why: fmt.Sprintf("its harness (%s) does not mark the runs that count", s.Welcome.SDK),
-			Fix: "update the SDK in it: pawl sdk writes the present one; one of your own answers the request profile of the harness protocol",
+			Fix: "update its SDK: pawl sdk writes the current one; a harness without the SDK must answer the profile request of the harness protocol",
 		}
 	}
 	if _, err := s.Prepare(ctx, t.Prepare); err != nil {

@@ -17,15 +17,13 @@ func FindNsys(root fs.FS, in shell.Search) (at string, onPath bool) {
 	return find(root, in, "nsys", "usr/local/cuda/bin/nsys", "usr/local/cuda-*/bin/nsys", "opt/nvidia/nsight-systems/*/bin/nsys")
 }
 
-// find searches the path, then returns the last file of the first pattern with a match, which is the newest.
+// find searches the path, then returns the newest file of the first pattern with a match.
 func find(root fs.FS, in shell.Search, name string, patterns ...string) (at string, onPath bool) {
 	if at, found := in.Find(name); found {
 		return at, true
 	}
-	for _, pattern := range patterns {
-		if found, _ := fs.Glob(root, pattern); len(found) > 0 { // fails only on a bad pattern
-			return "/" + found[len(found)-1], false
-		}
+	if at = shell.NewestMatch(root, patterns...); at == "" {
+		return "", false
 	}
-	return "", false
+	return "/" + at, false
 }

@@ -92,10 +92,10 @@ func TestCallgrindSaysWhyItCannot(t *testing.T) {
 		want   []string
 	}{
 		"a kernel of the launcher":      {launched, []string{"profiling sum (candidate) with callgrind", "confines"}},
-		"a binary without symbols":      {stripped, []string{"no function pawl_profiled", "without -s"}},
-		"no program":                    {missing, []string{"crashed", "is it built", "by hand, without the tool: cd '", `it'\''s a folder [50 %p]' && ./nothing-here`}},
+		"a binary without symbols":      {stripped, []string{"the function pawl_profiled did not run", "without -s"}},
+		"no program":                    {missing, []string{"crashed", "is it built", "run it by hand, without the tool: cd '", `it'\''s a folder [50 %p]' && ./nothing-here`}},
 		"a case that cannot be set up":  {refused, []string{"refused", "prepare sum"}},
-		"instructions that are unknown": {hostTarget(t, "wide", 100, "-mavx512f"), []string{"valgrind cannot run AVX-512, and the program has it in ", "-mno-avx512f"}},
+		"instructions that are unknown": {hostTarget(t, "wide", 100, "-mavx512f"), []string{"valgrind cannot run AVX-512 instructions, which the program uses in ", "-mno-avx512f"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -113,7 +113,7 @@ func TestCallgrindSaysWhyItCannot(t *testing.T) {
 }
 
 // Events of the kernel are there on every Linux, counters of the processor are not: these show that counting
-// begins and ends where it should.
+// starts and ends where it should.
 func TestPerfCountsTheKernelAlone(t *testing.T) {
 	t.Parallel()
 	need(t, "perf")
@@ -159,7 +159,7 @@ func TestPerfWithoutCounters(t *testing.T) {
 	}
 }
 
-// A count that was broken off is no profile, and nobody looks at its log.
+// An interrupted count is not a profile, and its log is not read.
 func TestCallgrindThatIsStoppedLeavesNothing(t *testing.T) {
 	t.Parallel()
 	need(t, "valgrind")

@@ -16,7 +16,7 @@ import (
 func removeStale(files ...string) error {
 	for _, file := range files {
 		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("remove an earlier profile: %w", err)
+			return fmt.Errorf("cannot remove an earlier profile: %w", err)
 		}
 	}
 	return nil
@@ -43,7 +43,7 @@ func escapePercent(path string) string { return strings.ReplaceAll(path, "%", "%
 func readFile(file string, read func(io.Reader) (*profile.Profile, error)) (*profile.Profile, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, fmt.Errorf("read what the tool left: %w", err)
+		return nil, fmt.Errorf("cannot read the tool's output: %w", err)
 	}
 	defer f.Close()
 	p, err := read(f)

@@ -61,7 +61,7 @@ func (o NcuOptions) trouble(what string, err error) error {
 	}
 	t := &Error{Tool: "ncu", What: what, Why: err.Error(), Err: err}
 	if errors.Is(err, errNoNcu) {
-		t.Fix = "install Nsight Compute, which comes with the CUDA toolkit: pawl setup tells how"
+		t.Fix = "install Nsight Compute, which comes with the CUDA toolkit; run `pawl doctor --fix` to see how"
 	} else if why, fix, found := findComplaint(outputOf(err)); found {
 		t.Why, t.Fix = why, fix
 	}
@@ -90,7 +90,7 @@ func Ncu(ctx context.Context, o NcuOptions, t Target) (Result, error) {
 func (o NcuOptions) run(ctx context.Context, p program, t Target) (Result, error) {
 	var r Result
 	if t.Device.Kind != gpu.NVIDIA {
-		return r, fmt.Errorf("%s is no NVIDIA GPU", t.Device.Name)
+		return r, fmt.Errorf("%s is not an NVIDIA GPU", t.Device.Name)
 	}
 	for _, b := range Obstacles(o.root(), t.Device) {
 		if b.Stops {
@@ -173,7 +173,7 @@ func (o NcuOptions) judge(t Target, log, talk, report string, err error) error {
 		return err
 	}
 	if !found {
-		trouble.Why, trouble.Fix = "it left no report, and says no reason", "run it by hand and see: "+cmp.Or(o.Program, "ncu")+" "+t.Command.Line
+		trouble.Why, trouble.Fix = "it wrote no report and gave no reason", "run it by hand to see why: "+cmp.Or(o.Program, "ncu")+" "+t.Command.Line
 	}
 	return trouble
 }

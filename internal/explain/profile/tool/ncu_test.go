@@ -109,7 +109,7 @@ func TestNcuFails(t *testing.T) {
 			"nothing was profiled, and ncu ends with 0",
 			[]string{`SAYS===WARNING== No kernels were profiled.\n`},
 			nil,
-			[]string{"profiling scan (candidate) with ncu: no kernel ran that fits", "profile.kernel"},
+			[]string{"profiling scan (candidate) with ncu: no kernel that matches the selection ran", "profile.kernel"},
 		},
 		{
 			"a report and an error",
@@ -117,13 +117,13 @@ func TestNcuFails(t *testing.T) {
 			nil,
 			[]string{"does not let this user read", "sudo"},
 		},
-		{"a report without a word", nil, nil, []string{"it left no report, and says no reason"}},
+		{"a report without a word", nil, nil, []string{"it wrote no report and gave no reason"}},
 		{"a report that is none", []string{"REPORT=/etc/passwd"}, nil, []string{"cannot read the report"}},
 		{
 			"the harness fails, and ncu knows why",
 			[]string{"ENDS=1", `SAYS===ERROR== Profiling failed because a driver resource was unavailable.\n`},
 			nil,
-			[]string{"another program holds", "dcgmi"},
+			[]string{"another program is using the GPU's counters", "dcgmi"},
 		},
 		{
 			"the harness fails, and ncu only sees it",
@@ -134,10 +134,10 @@ func TestNcuFails(t *testing.T) {
 		{"the harness fails", []string{"ENDS=7"}, nil, []string{"with ncu: harness \"/", "marks.sh\" crashed", "exit status 7", "by hand, without the tool"}},
 		{"the harness marks nothing", []string{"FEATURES="}, nil, []string{"does not mark the runs that count"}},
 		{"counters are closed", nil, func(o *NcuOptions, _ *Target) { o.Root = closed }, []string{"RmProfilingAdminOnly", "sudo"}},
-		{"no ncu", nil, func(o *NcuOptions, _ *Target) { o.Program, o.Path = "", "/nowhere" }, []string{"ncu is not installed", "pawl setup"}},
+		{"no ncu", nil, func(o *NcuOptions, _ *Target) { o.Program, o.Path = "", "/nowhere" }, []string{"ncu is not installed", "pawl doctor --fix"}},
 		{"not ncu", nil, func(o *NcuOptions, _ *Target) { o.Program = "/bin/true" }, []string{"is it an NVIDIA tool?"}},
-		{"not a GPU", nil, func(_ *NcuOptions, t *Target) { t.Device.Kind = gpu.CPU }, []string{"is no NVIDIA GPU"}},
-		{"no such set", nil, func(o *NcuOptions, _ *Target) { o.Set = "all" }, []string{`unknown set "all"`}},
+		{"not a GPU", nil, func(_ *NcuOptions, t *Target) { t.Device.Kind = gpu.CPU }, []string{"is not an NVIDIA GPU"}},
+		{"no such set", nil, func(o *NcuOptions, _ *Target) { o.Set = "all" }, []string{`unknown metric set "all"`}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			target, options := onL4(t, test.env...), here(t, stub)
@@ -163,7 +163,7 @@ func TestRealNcuDrivesAHarness(t *testing.T) {
 		t.Run(p.version, func(t *testing.T) {
 			asked := filepath.Join(t.TempDir(), "asked")
 			_, err := Ncu(t.Context(), here(t, p.path), onL4(t, "ASKED="+asked))
-			if err == nil || !strings.Contains(err.Error(), "no kernel ran that fits") {
+			if err == nil || !strings.Contains(err.Error(), "no kernel that matches the selection ran") {
 				t.Errorf("got %v", err)
 			}
 			if lines := readHead(asked, 1<<20); strings.Count(lines, "\n") != 4 || !strings.Contains(lines, `"op":"bye"`) {

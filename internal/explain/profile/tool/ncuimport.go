@@ -88,7 +88,7 @@ func (p program) text(ctx context.Context, report, to string) error {
 		return err
 	}
 	if err := os.WriteFile(to, said, 0o644); err != nil {
-		return fmt.Errorf("keep the page of ncu: %w", err)
+		return fmt.Errorf("cannot write the ncu page: %w", err)
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func TestRealNcuRefusesANewerReport(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = Import(t.Context(), NcuOptions{Program: p.path}, newer)
-			if err == nil || !strings.Contains(err.Error(), "a newer one wrote it") || !strings.Contains(err.Error(), "read it with the ncu that wrote it") {
+			if err == nil || !strings.Contains(err.Error(), "a newer one wrote it") || !strings.Contains(err.Error(), "read it with the version of ncu that wrote it") {
 				t.Errorf("got %v", err)
 			}
 		})

@@ -83,7 +83,7 @@ func TestRealNcuTakesOurArguments(t *testing.T) {
 						t.Errorf("%s, %s: %v, it says %q", name, set, err, said)
 					}
 					text, err := os.ReadFile(log)
-					if why, _, _ := findComplaint(string(text)); err != nil || !strings.Contains(why, "no kernel ran") {
+					if why, _, _ := findComplaint(string(text)); err != nil || !strings.Contains(why, "no kernel that matches the selection ran") {
 						t.Errorf("%s, %s: %v, the log says %q", name, set, err, text)
 					}
 					if _, err := os.Stat(report); err == nil {
@@ -166,11 +166,11 @@ func TestRealNcuComplains(t *testing.T) {
 				args []string
 				why  string
 			}{
-				{[]string{"./no-such-program"}, "the program is not there"},
-				{[]string{"--no-such-option", "true"}, "does not know an option"},
-				{[]string{"--clock-control", "fast", "true"}, "does not know a value"},
+				{[]string{"./no-such-program"}, "the program does not exist or is not executable"},
+				{[]string{"--no-such-option", "true"}, "does not support an option"},
+				{[]string{"--clock-control", "fast", "true"}, "does not support the value"},
 				{[]string{"--export", "/proc/no/report", "true"}, "cannot be written"},
-				{[]string{"--import", "no.ncu-rep"}, "the report is not there"},
+				{[]string{"--import", "no.ncu-rep"}, "the report does not exist"},
 				{[]string{"sh", "-c", "exit 3"}, "failed under the profiler"},
 				{[]string{"--query-metrics"}, "no NVIDIA driver"},
 			} {

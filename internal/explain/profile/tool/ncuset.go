@@ -100,7 +100,7 @@ func ncuSet(ctx context.Context, p program, set, capability string) (args []stri
 		return []string{"--set", "full"}, "", nil
 	}
 	if set != SetCheap {
-		return nil, "", fmt.Errorf("choose metrics: unknown set %q: known: %s, %s", set, SetFull, SetCheap)
+		return nil, "", fmt.Errorf("unknown metric set %q (known: %s, %s)", set, SetFull, SetCheap)
 	}
 	chip, err := p.chip(ctx, capability)
 	if err != nil {
@@ -110,7 +110,7 @@ func ncuSet(ctx context.Context, p program, set, capability string) (args []stri
 		for _, s := range sections {
 			args = append(args, "--section", s)
 		}
-		return args, fmt.Sprintf("ncu %s does not tell its metrics for compute capability %s: sections are collected in place of the cheap set", p.version, capability), nil
+		return args, fmt.Sprintf("ncu %s does not list its metrics for compute capability %s: sections are collected instead of the cheap set", p.version, capability), nil
 	}
 	names, err := p.metrics(ctx, chip)
 	if err != nil {
@@ -127,7 +127,7 @@ func (p program) chip(ctx context.Context, capability string) (string, error) {
 	}
 	said, err := p.output(ctx, 0, "--list-chips")
 	if err != nil {
-		return "", fmt.Errorf("ask ncu for the chips it knows: %w", err)
+		return "", fmt.Errorf("cannot list the chips that ncu supports: %w", err)
 	}
 	known := strings.FieldsFunc(string(said), func(r rune) bool { return strings.ContainsRune(", \r\n", r) })
 	for _, c := range wanted {
@@ -161,7 +161,7 @@ func (p program) metrics(ctx context.Context, chip string) ([]string, error) {
 	slices.Sort(bases)
 	said, err := p.output(ctx, 16<<20, "--query-metrics-mode", "suffix", "--metrics", strings.Join(slices.Compact(bases), ","), "--chips", chip)
 	if err != nil {
-		return nil, fmt.Errorf("ask ncu for the metrics of %s: %w", chip, err)
+		return nil, fmt.Errorf("cannot list the metrics of %s with ncu: %w", chip, err)
 	}
 	has := map[string]bool{}
 	for _, m := range metricName.FindAllSubmatch(said, -1) {
@@ -174,7 +174,7 @@ func (p program) metrics(ctx context.Context, chip string) ([]string, error) {
 		}
 	}
 	if len(list) < len(always)+len(cheap)/2 {
-		return nil, fmt.Errorf("ask ncu for the metrics of %s: it tells %d of %d: profile with the full set", chip, len(list)-len(always), len(cheap))
+		return nil, fmt.Errorf("cannot list the metrics of %s with ncu: it lists %d of %d; profile with the full set", chip, len(list)-len(always), len(cheap))
 	}
 	metricsCache.Store(key, list)
 	return list, nil

@@ -82,7 +82,7 @@ func (o NsysOptions) run(ctx context.Context, t Target) (Result, error) {
 		return Result{}, err
 	}
 	if err := p.complete(ctx, stem, talk.String()); err != nil {
-		return Result{}, &Error{Tool: "nsys", What: t.what(), Why: err.Error(), Fix: "is the run marked, and does it start a kernel on this GPU?", Err: err}
+		return Result{}, &Error{Tool: "nsys", What: t.what(), Why: err.Error(), Fix: "check that the run is marked and starts a kernel on this GPU", Err: err}
 	}
 	found, err := p.trace(ctx, report, stem+".sqlite")
 	if err != nil {
@@ -91,7 +91,7 @@ func (o NsysOptions) run(ctx context.Context, t Target) (Result, error) {
 	found.Tool.Version = p.version
 	found.Tool.Settings = []profile.Setting{{Name: "runs", Value: strconv.Itoa(runs)}}
 	if found.Launches = only(found.Launches, t.Kernel); len(found.Launches) == 0 {
-		return Result{}, &Error{Tool: "nsys", What: t.what(), Why: fmt.Sprintf("no kernel of the trace matches %q", t.Kernel), Fix: "check profile.kernel of the benchmark"}
+		return Result{}, &Error{Tool: "nsys", What: t.what(), Why: fmt.Sprintf("no kernel in the trace matches %q", t.Kernel), Fix: "check profile.kernel of the benchmark"}
 	}
 	return Result{Profile: found, Files: []string{report}}, nil
 }
@@ -124,18 +124,18 @@ func (p program) complete(ctx context.Context, stem, talk string) error {
 		return nil
 	}
 	if _, err := os.Stat(stem + ".qdstrm"); err != nil {
-		return errors.New("nsys left no trace: nothing was captured")
+		return errors.New("nsys wrote no trace: nothing was captured")
 	}
 	at := p.importer()
 	if at == "" {
 		why, _, found := findComplaint(talk)
 		if !found {
-			why = "nsys left a trace without a report"
+			why = "nsys wrote a trace but no report"
 		}
 		return errors.New(why)
 	}
 	if _, err := (program{path: at}).output(ctx, 0, "-i", stem+".qdstrm", "-o", stem+".nsys-rep"); err != nil {
-		return fmt.Errorf("make a report of the trace with %s: %w", at, err)
+		return fmt.Errorf("cannot create a report of the trace with %s: %w", at, err)
 	}
 	return removeStale(stem + ".qdstrm")
 }
@@ -161,7 +161,7 @@ var traceReports = []string{"cuda_gpu_trace", "gputrace"}
 func (p program) trace(ctx context.Context, report, scratch string) (*profile.Profile, error) {
 	known, err := p.output(ctx, 0, "stats", "--help-reports") // exits with 1 in some releases
 	if len(known) == 0 && err != nil {
-		return nil, fmt.Errorf("ask nsys for its reports: %w", err)
+		return nil, fmt.Errorf("cannot list the reports of nsys: %w", err)
 	}
 	i := slices.IndexFunc(traceReports, func(name string) bool {
 		return regexp.MustCompile(`(?m)^\s*` + name + `\b`).Match(known)

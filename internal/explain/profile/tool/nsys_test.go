@@ -126,7 +126,7 @@ func TestNsys(t *testing.T) {
 		}
 	}
 	target.Kernel = "^conv"
-	if _, err := Nsys(t.Context(), NsysOptions{Program: stub, Runs: 1}, target); err == nil || !strings.Contains(err.Error(), `no kernel of the trace matches "^conv"`) {
+	if _, err := Nsys(t.Context(), NsysOptions{Program: stub, Runs: 1}, target); err == nil || !strings.Contains(err.Error(), `no kernel in the trace matches "^conv"`) {
 		t.Errorf("got %v", err)
 	}
 	target = onL4(t, "LEAVES_NOTHING=1")

@@ -33,16 +33,16 @@ func Obstacles(root fs.FS, id gpu.Identity) []Obstacle {
 	add(restricted(sys, id))
 	add(monitored(sys))
 	add(Obstacle{
-		Name: "mig", What: "the device is a MIG slice: ncu holds no clocks there and sees no counters of units that slices share (L2, DRAM)",
+		Name: "mig", What: "the device is a MIG slice: ncu cannot lock clocks there and does not see the counters of units that slices share (L2, DRAM)",
 		Fix: "profile on the whole card: nvidia-smi -mig 0",
 	}, id.Parent != "" || strings.HasPrefix(id.UUID, "MIG-"))
 	add(Obstacle{
 		Name: "vgpu", What: "the device is a virtual GPU: its hypervisor decides whether counters can be read",
-		Fix: "ask whoever runs the host for profiling (vGPU parameter enable_profiling=1)",
+		Fix: "ask the host's administrator to enable profiling (vGPU parameter enable_profiling=1)",
 	}, strings.HasPrefix(strings.TrimPrefix(id.Name, "NVIDIA "), "GRID "))
 	add(Obstacle{
-		Name: "wsl", What: "this is the Windows Subsystem for Linux: counters are allowed by Windows",
-		Fix: "NVIDIA Control Panel, Developer, Manage GPU Performance Counters: allow all users",
+		Name: "wsl", What: "this is the Windows Subsystem for Linux: Windows controls access to the counters",
+		Fix: "in the NVIDIA Control Panel, under Developer, Manage GPU Performance Counters, allow all users",
 	}, strings.Contains(strings.ToLower(sys.Text("proc/version")), "microsoft"))
 	return list
 }
@@ -55,7 +55,7 @@ func restricted(sys host.System, id gpu.Identity) (Obstacle, bool) {
 	if sys.Capable(host.SysAdmin) || major(id.Driver) >= minDriverPerfMon && sys.Capable(host.PerfMon) {
 		return Obstacle{}, false
 	}
-	o := Obstacle{Name: "counters", What: "the driver keeps the GPU's counters for administrators (RmProfilingAdminOnly: 1)", Stops: true}
+	o := Obstacle{Name: "counters", What: "the driver restricts the GPU's counters to administrators (RmProfilingAdminOnly: 1)", Stops: true}
 	capability := "CAP_SYS_ADMIN"
 	if major(id.Driver) >= minDriverPerfMon {
 		capability = "CAP_PERFMON"
@@ -64,7 +64,7 @@ func restricted(sys host.System, id gpu.Identity) (Obstacle, bool) {
 		o.Fix = fmt.Sprintf("start the container with --cap-add=%s", strings.TrimPrefix(capability, "CAP_"))
 		return o, true
 	}
-	o.Fix = "run pawl profile with sudo. To let every user, which is not for a machine that runs strangers' code (CVE-2018-6260): " +
+	o.Fix = "run pawl profile with sudo. To allow every user, but not on a machine that runs untrusted code (CVE-2018-6260): " +
 		"echo options nvidia NVreg_RestrictProfilingToAdminUsers=0 | sudo tee /etc/modprobe.d/nvidia-profiling.conf, rebuild the initramfs, restart"
 	return o, true
 }
@@ -83,8 +83,8 @@ func monitored(sys host.System) (Obstacle, bool) {
 		comm := sys.Text(name)
 		if slices.ContainsFunc(collectors, func(c string) bool { return strings.HasPrefix(comm, c) }) {
 			return Obstacle{
-				Name: "dcgm", What: fmt.Sprintf("%s runs (process %s): while it collects DCGM_FI_PROF fields ncu gets no counters", comm, path.Base(path.Dir(name))),
-				Fix: "dcgmi profile --pause, and afterwards dcgmi profile --resume; or stop it",
+				Name: "dcgm", What: fmt.Sprintf("%s is running (process %s): while it collects DCGM_FI_PROF fields, ncu gets no counters", comm, path.Base(path.Dir(name))),
+				Fix: "run dcgmi profile --pause, and dcgmi profile --resume afterwards; or stop it",
 			}, true
 		}
 	}

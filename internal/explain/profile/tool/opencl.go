@@ -33,8 +33,8 @@ func OpenCL(ctx context.Context, t Target) (Result, error) {
 	p := timelines(runs)
 	if len(p.Launches) == 0 {
 		return Result{}, &Error{
-			Tool: name, What: t.what(), Why: "the harness tells of no launch",
-			Fix: "this is for harnesses of OpenCL: with pawl.h, define PAWL_OPENCL and launch with clEnqueueNDRangeKernel; for CUDA take ncu or nsys",
+			Tool: name, What: t.what(), Why: "the harness reports no launch",
+			Fix: "this tool is for OpenCL harnesses: with pawl.h, define PAWL_OPENCL and launch with clEnqueueNDRangeKernel; for CUDA, use ncu or nsys",
 		}
 	}
 	p.Tool.Settings = []profile.Setting{{Name: "cache", Value: string(t.Cache)}}

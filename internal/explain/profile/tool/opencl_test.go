@@ -55,7 +55,7 @@ func TestOpenCLEvents(t *testing.T) {
 func TestAHarnessWithoutLaunches(t *testing.T) {
 	t.Parallel()
 	_, err := OpenCL(t.Context(), hostTarget(t, "sum", 100))
-	if err == nil || !strings.Contains(err.Error(), "tells of no launch") {
+	if err == nil || !strings.Contains(err.Error(), "reports no launch") {
 		t.Errorf("have %v", err)
 	}
 }

@@ -39,7 +39,7 @@ const (
 func PerfReady(ctx context.Context) error {
 	path, err := exec.LookPath("perf")
 	if err != nil {
-		return errors.New("there is no perf here: install it, for example with apt-get install linux-perf")
+		return errors.New("perf is not installed: install it, for example with apt-get install linux-perf")
 	}
 	ctx, cancel := context.WithTimeout(ctx, toolTimeout)
 	defer cancel()
@@ -49,11 +49,11 @@ func PerfReady(ctx context.Context) error {
 	text := string(out)
 	switch {
 	case strings.Contains(text, "<not supported>"):
-		return errors.New("this machine gives no hardware counters (perf says: not supported), as is usual in virtual machines")
+		return errors.New("this machine has no hardware counters (perf says: not supported), as is usual for virtual machines")
 	case err != nil && strings.Contains(text, "perf_event_paranoid"):
-		return errors.New("this user may not read counters: sudo sysctl kernel.perf_event_paranoid=2, in a container --cap-add=PERFMON")
+		return errors.New("this user may not read counters: run sudo sysctl kernel.perf_event_paranoid=2 (in a container: start it with --cap-add=PERFMON)")
 	case err != nil:
-		return fmt.Errorf("perf does not run here: %w: %.200s", err, strings.Join(strings.Fields(text), " "))
+		return fmt.Errorf("cannot run perf: %w: %.200s", err, strings.Join(strings.Fields(text), " "))
 	}
 	if _, err := profile.ReadPerf(strings.NewReader(text)); err != nil {
 		return err
@@ -68,7 +68,7 @@ func Perf(ctx context.Context, o PerfOptions, t Target) (Result, error) {
 	const name = "perf"
 	if len(o.Events) == 0 {
 		if err := PerfReady(ctx); err != nil {
-			return Result{}, &Error{Tool: name, What: t.what(), Why: err.Error(), Fix: "callgrind counts instructions without counters"}
+			return Result{}, &Error{Tool: name, What: t.what(), Why: err.Error(), Fix: "use callgrind, which counts instructions without hardware counters"}
 		}
 		o.Events = PerfEvents()
 	}

@@ -31,13 +31,13 @@ func newSwitch(stem string) (_ *counterSwitch, err error) {
 	}()
 	for path, file := range map[string]**os.File{s.commandsPath: &s.commands, s.answersPath: &s.answers} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("make a pipe to perf: %w", err)
+			return nil, fmt.Errorf("cannot create a pipe to perf: %w", err)
 		}
 		if err := syscall.Mkfifo(path, 0o600); err != nil {
-			return nil, fmt.Errorf("make a pipe to perf at %s: %w", path, err)
+			return nil, fmt.Errorf("cannot create a pipe to perf at %s: %w", path, err)
 		}
 		if *file, err = os.OpenFile(path, os.O_RDWR, 0); err != nil {
-			return nil, fmt.Errorf("open a pipe to perf: %w", err)
+			return nil, fmt.Errorf("cannot open a pipe to perf: %w", err)
 		}
 	}
 	s.read = bufio.NewReaderSize(s.answers, 64)
@@ -51,17 +51,17 @@ func (s *counterSwitch) option() string { return "fifo:" + s.commandsPath + "," 
 func (s *counterSwitch) send(command string) error {
 	deadline := time.Now().Add(switchTimeout)
 	if err := errors.Join(s.commands.SetWriteDeadline(deadline), s.answers.SetReadDeadline(deadline)); err != nil {
-		return fmt.Errorf("tell perf to %s its counters: %w", command, err)
+		return fmt.Errorf("cannot tell perf to %s its counters: %w", command, err)
 	}
 	if _, err := s.commands.WriteString(command + "\n"); err != nil {
-		return fmt.Errorf("tell perf to %s its counters: %w", command, err)
+		return fmt.Errorf("cannot tell perf to %s its counters: %w", command, err)
 	}
 	answer, err := s.read.ReadSlice('\n')
 	if err != nil {
 		return fmt.Errorf("perf did not %s its counters: %w: is it older than 5.10?", command, err)
 	}
 	if string(bytes.Trim(answer, "\x00\n")) != "ack" { // perf also sends the terminating NUL
-		return fmt.Errorf("perf answers %q to %s", answer, command)
+		return fmt.Errorf("unexpected answer %q of perf to %s", answer, command)
 	}
 	return nil
 }

@@ -31,15 +31,15 @@ func openProgram(ctx context.Context, path string, help ...string) (program, err
 	p := program{path: path}
 	said, err := p.output(ctx, 0, "--version")
 	if err != nil {
-		return program{}, fmt.Errorf("ask %s for its version: %w: is it an NVIDIA tool, and does it run here?", path, err)
+		return program{}, fmt.Errorf("cannot get the version of %s: %w: is it an NVIDIA tool that runs on this machine?", path, err)
 	}
 	m := versionNumber.FindSubmatch(said)
 	if m == nil {
-		return program{}, fmt.Errorf("ask %s for its version: it says %.80q: is it an NVIDIA tool?", path, bytes.TrimSpace(said))
+		return program{}, fmt.Errorf("cannot get the version of %s: it says %.80q: is it an NVIDIA tool?", path, bytes.TrimSpace(said))
 	}
 	p.version = string(m[1])
 	if said, err = p.output(ctx, 0, help...); err != nil {
-		return program{}, fmt.Errorf("ask %s for its options: %w", path, err)
+		return program{}, fmt.Errorf("cannot get the options of %s: %w", path, err)
 	}
 	p.help = string(said)
 	return p, nil

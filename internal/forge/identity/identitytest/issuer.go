@@ -70,7 +70,7 @@ func (i *Issuer) MoveKeys(url string) { i.keysURL = url }
 func (i *Issuer) answer(w http.ResponseWriter, document any) {
 	i.Asked.Add(1)
 	if i.Broken.Load() {
-		http.Error(w, "come again", http.StatusServiceUnavailable)
+		http.Error(w, "try again later", http.StatusServiceUnavailable)
 		return
 	}
 	text, err := json.Marshal(document)

@@ -36,7 +36,7 @@ func TestTokenStore(t *testing.T, begin func(t *testing.T, now func() time.Time)
 		}
 		want(t, s, one, "r1", false)
 	})
-	t.Run("a name is one issuer's", func(t *testing.T) {
+	t.Run("an ID belongs to one issuer", func(t *testing.T) {
 		s := begin(t, func() time.Time { return began })
 		want(t, s, one, "r1", true)
 		for n, issuer := range []string{"https://b.example", "https://a.examplet", strings.ToUpper(one.Issuer)} {
@@ -48,7 +48,7 @@ func TestTokenStore(t *testing.T, begin func(t *testing.T, now func() time.Time)
 			want(t, s, u, u.Receipt, true)
 		}
 	})
-	t.Run("it is kept until its time is over", func(t *testing.T) {
+	t.Run("a use is kept until it expires", func(t *testing.T) {
 		now := began
 		s := begin(t, func() time.Time { return now })
 		want(t, s, one, "r1", true)
@@ -56,10 +56,10 @@ func TestTokenStore(t *testing.T, begin func(t *testing.T, now func() time.Time)
 		other.Digest = identity.Digest{2}
 		now = one.Until.Add(-time.Second)
 		if _, _, err := s.Use(t.Context(), other); !errors.Is(err, identity.ErrReplayed) {
-			t.Fatalf("a second before its end: %v, want ErrReplayed", err)
+			t.Fatalf("a second before it expires: %v, want ErrReplayed", err)
 		}
 	})
-	t.Run("of many at once one is first", func(t *testing.T) {
+	t.Run("one of many concurrent uses is the first", func(t *testing.T) {
 		s := begin(t, func() time.Time { return began })
 		var fresh atomic.Int64
 		receipts := [16]string{}

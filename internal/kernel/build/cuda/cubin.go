@@ -44,22 +44,22 @@ type Code struct {
 // line information are in other sections and do not count, nor does the kernel's position.
 func ReadCubin(data []byte) (c Cubin, err error) {
 	if len(data) < elfHeader {
-		return c, errors.New("read cubin: it is cut off")
+		return c, errors.New("cannot read cubin: it is truncated")
 	}
 	// NVIDIA uses its own version in the header, which debug/elf would reject.
 	plain := bytes.Clone(data)
 	binary.LittleEndian.PutUint32(plain[20:], uint32(elf.EV_CURRENT))
 	f, err := elf.NewFile(bytes.NewReader(plain))
 	if err != nil {
-		return c, fmt.Errorf("read cubin: %w", err)
+		return c, fmt.Errorf("cannot read cubin: %w", err)
 	}
 	if f.Machine != emCUDA || f.Class != elf.ELFCLASS64 || f.ByteOrder != binary.LittleEndian {
-		return c, fmt.Errorf("read cubin: an ELF file of %v is none", f.Machine)
+		return c, fmt.Errorf("cannot read cubin: not a 64-bit little-endian CUDA file (machine %v)", f.Machine)
 	}
 	r := cubinReader{data: data, budget: 2 * len(data)}
 	r.symbols, err = f.Symbols()
 	if err != nil && !errors.Is(err, elf.ErrNoSymbols) {
-		return c, fmt.Errorf("read cubin: %w", err)
+		return c, fmt.Errorf("cannot read cubin: %w", err)
 	}
 	r.entries = map[string]bool{}
 	for _, s := range r.symbols {
@@ -87,7 +87,7 @@ func ReadCubin(data []byte) (c Cubin, err error) {
 		delete(parts, kernel) // a second section with this name is not a second kernel
 	}
 	if r.budget < 0 {
-		return Cubin{}, errors.New("read cubin: its sections overlap")
+		return Cubin{}, errors.New("cannot read cubin: its sections overlap")
 	}
 	return c, nil
 }

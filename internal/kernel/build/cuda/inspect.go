@@ -66,14 +66,14 @@ func Cubins(ctx context.Context, path string) ([]Cubin, error) {
 	}
 	dir, err := os.MkdirTemp("", "pawl-cubins-")
 	if err != nil {
-		return nil, fmt.Errorf("take the device code out of %s: %w", path, err)
+		return nil, fmt.Errorf("cannot extract the device code of %s: %w", path, err)
 	}
 	defer os.RemoveAll(dir)
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
 	if _, err := run(ctx, dir, "", tool, "-xelf", "all", path); err != nil {
-		return nil, fmt.Errorf("take the device code out: %w", err)
+		return nil, fmt.Errorf("cannot extract the device code: %w", err)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.cubin"))
 	if err != nil {
@@ -96,7 +96,7 @@ func cubinFile(path string) (Cubin, error) {
 		return Cubin{}, err
 	}
 	if info.Size() > maxFile {
-		return Cubin{}, fmt.Errorf("%s has %d MB, more than %d", path, info.Size()>>20, maxFile>>20)
+		return Cubin{}, fmt.Errorf("%s has %d MB; the limit is %d MB", path, info.Size()>>20, maxFile>>20)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -147,11 +147,11 @@ func Inspect(ctx context.Context, files []string, log string) ([]measure.Kernel,
 func inspect(ctx context.Context, file string) ([]measure.Kernel, error) {
 	tool, err := Tool("cuobjdump")
 	if err != nil {
-		return nil, fmt.Errorf("read the kernels of %s: %w", file, err)
+		return nil, fmt.Errorf("cannot read the kernels of %s: %w", file, err)
 	}
 	out, err := run(ctx, "", "", tool, "-res-usage", file)
 	if err != nil {
-		return nil, fmt.Errorf("read the kernels of %s: %w", file, err)
+		return nil, fmt.Errorf("cannot read the kernels of %s: %w", file, err)
 	}
 	cubins, err := Cubins(ctx, file)
 	if err != nil {

@@ -42,7 +42,7 @@ func Mixes(ctx context.Context, path string) ([]Sass, error) {
 	}
 	list := ReadSass(text)
 	if len(list) == 0 {
-		return nil, fmt.Errorf("disassemble %s: %w", path, errors.New("cuobjdump -sass names no function: is it compiled for an architecture (-arch=sm_89), not only to PTX?"))
+		return nil, fmt.Errorf("disassemble %s: %w", path, errors.New("cuobjdump -sass lists no function: compile it for an architecture (-arch=sm_89), not only to PTX"))
 	}
 	return list, nil
 }

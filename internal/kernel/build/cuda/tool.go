@@ -28,7 +28,7 @@ func Tool(name string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("%s: %w: it comes with the CUDA toolkit; put its bin folder on the PATH or name the toolkit in CUDA_HOME", name, ErrNoTool)
+	return "", fmt.Errorf("%s: %w: it is part of the CUDA toolkit; add the toolkit's bin folder to PATH, or set CUDA_HOME to the toolkit", name, ErrNoTool)
 }
 
 // Limits on the output and the run time of a tool.

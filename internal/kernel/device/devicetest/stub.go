@@ -71,10 +71,10 @@ func (s *Stub) SetState(state State) {
 	s.locked(func() {
 		tmp := s.path + ".test"
 		if err := os.WriteFile(tmp, state.encode(), 0o666); err != nil {
-			s.tb.Fatalf("writing the state of the NVML stub: %v", err)
+			s.tb.Fatalf("cannot write the state of the NVML stub: %v", err)
 		}
 		if err := os.Rename(tmp, s.path); err != nil {
-			s.tb.Fatalf("writing the state of the NVML stub: %v", err)
+			s.tb.Fatalf("cannot write the state of the NVML stub: %v", err)
 		}
 	})
 }
@@ -84,7 +84,7 @@ func (s *Stub) State() State {
 	s.tb.Helper()
 	b, err := os.ReadFile(s.path)
 	if err != nil {
-		s.tb.Fatalf("reading the state of the NVML stub: %v", err)
+		s.tb.Fatalf("cannot read the state of the NVML stub: %v", err)
 	}
 	return decode(b)
 }
@@ -102,11 +102,11 @@ func (s *Stub) locked(f func()) {
 	s.tb.Helper()
 	lock, err := os.OpenFile(s.path+".lock", os.O_CREATE|os.O_RDWR, 0o666)
 	if err != nil {
-		s.tb.Fatalf("locking the state of the NVML stub: %v", err)
+		s.tb.Fatalf("cannot lock the state of the NVML stub: %v", err)
 	}
 	defer lock.Close()
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		s.tb.Fatalf("locking the state of the NVML stub: %v", err)
+		s.tb.Fatalf("cannot lock the state of the NVML stub: %v", err)
 	}
 	f()
 }
@@ -124,7 +124,7 @@ func compile(tb testing.TB, variant string, flags []string) string {
 	}
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("pawl-stubnvml-%d-%.6x-%s", os.Getuid(), sha256.Sum256(source), variant))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		tb.Fatalf("building the NVML stub: %v", err)
+		tb.Fatalf("cannot build the NVML stub: %v", err)
 	}
 	library := filepath.Join(dir, "libnvidia-ml.so.1")
 	if _, err := os.Stat(library); err == nil {
@@ -133,14 +133,14 @@ func compile(tb testing.TB, variant string, flags []string) string {
 	work := tb.TempDir()
 	input, output := filepath.Join(work, "nvml_stub.c"), filepath.Join(work, "stub.so")
 	if err := os.WriteFile(input, source, 0o600); err != nil {
-		tb.Fatalf("building the NVML stub: %v", err)
+		tb.Fatalf("cannot build the NVML stub: %v", err)
 	}
 	args := append([]string{"-std=gnu11", "-Wall", "-Wextra", "-O1", "-shared", "-fPIC", "-o", output, input}, flags...)
 	if out, err := exec.CommandContext(tb.Context(), cc, args...).CombinedOutput(); err != nil {
-		tb.Fatalf("building the NVML stub with %s: %v\n%s", cc, err, out)
+		tb.Fatalf("cannot build the NVML stub with %s: %v\n%s", cc, err, out)
 	}
 	if err := os.Rename(output, library); err != nil {
-		tb.Fatalf("building the NVML stub: %v", err)
+		tb.Fatalf("cannot build the NVML stub: %v", err)
 	}
 	return library
 }

@@ -50,7 +50,7 @@ func (h *Host) Identity() gpu.Identity { return h.id }
 // State reads the current state of the CPU.
 func (h *Host) State(ctx context.Context) (gpu.State, error) {
 	if err := ctx.Err(); err != nil {
-		return gpu.State{}, fmt.Errorf("reading the state of the host CPU: %w", err)
+		return gpu.State{}, fmt.Errorf("cannot read the state of the host CPU: %w", err)
 	}
 	return gpu.State{
 		At:           h.now(),

@@ -74,7 +74,7 @@ func (e *callError) Unwrap() error {
 func describe(r nvml.Return) string {
 	switch r {
 	case nvml.ERROR_UNINITIALIZED:
-		return "the library is not initialised"
+		return "the library is not initialized"
 	case nvml.ERROR_INVALID_ARGUMENT:
 		return "an argument is not valid for this device"
 	case nvml.ERROR_NOT_SUPPORTED:
@@ -90,11 +90,11 @@ func describe(r nvml.Return) string {
 	case nvml.ERROR_RESET_REQUIRED:
 		return "the GPU needs a reset"
 	case nvml.ERROR_LIB_RM_VERSION_MISMATCH:
-		return "driver and library have different versions"
+		return "the driver and the library have different versions"
 	case nvml.ERROR_UNKNOWN:
-		return "an unknown error of the driver"
+		return "unknown driver error"
 	default:
-		return "an error of the driver"
+		return "driver error"
 	}
 }
 
@@ -110,11 +110,11 @@ func openError(path string, r nvml.Return) error {
 	case nvml.ERROR_DRIVER_NOT_LOADED:
 		return fmt.Errorf("the NVIDIA driver is not loaded: load it with \"sudo modprobe nvidia\", or install it (%w)", err)
 	case nvml.ERROR_NO_PERMISSION:
-		return fmt.Errorf("no permission to talk to the NVIDIA driver: check the access rights of /dev/nvidiactl (%w)", err)
+		return fmt.Errorf("no permission to use the NVIDIA driver: check the permissions of /dev/nvidiactl (%w)", err)
 	case nvml.ERROR_LIB_RM_VERSION_MISMATCH:
-		return fmt.Errorf("the NVIDIA driver and its library have different versions, as after an update: reboot, or reload the driver (%w)", err)
+		return fmt.Errorf("the NVIDIA driver and its library have different versions, for example after an update: reboot, or reload the driver (%w)", err)
 	default:
-		return fmt.Errorf("NVIDIA's management library (%s) did not start: %w", path, err)
+		return fmt.Errorf("cannot initialize NVIDIA's management library (%s): %w", path, err)
 	}
 }
 

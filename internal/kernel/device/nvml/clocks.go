@@ -22,7 +22,7 @@ const tdp = uint32(0xffffffff + 1 + int64(nvml.CLOCK_LIMIT_ID_TDP))
 // actual clock.
 func (d *Device) LockClocks(ctx context.Context, policy gpu.ClockPolicy) (note string, err error) {
 	if err := ctx.Err(); err != nil {
-		return "", fmt.Errorf("locking the clocks of %s: %w", d.id.Name, err)
+		return "", fmt.Errorf("cannot lock the clocks of %s: %w", d.id.Name, err)
 	}
 	switch policy.Mode {
 	case gpu.ClocksBase:
@@ -35,10 +35,10 @@ func (d *Device) LockClocks(ctx context.Context, policy gpu.ClockPolicy) (note s
 	case gpu.ClocksFixed:
 		err = d.lockFixed(policy.MHz)
 	default:
-		return "", fmt.Errorf("locking the clocks of %s: the policy %q holds nothing", d.id.Name, policy)
+		return "", fmt.Errorf("cannot lock the clocks of %s: the policy %q locks no clock", d.id.Name, policy)
 	}
 	if err != nil {
-		return "", fmt.Errorf("locking the clocks of %s (%s) to %s: %w", d.id.Name, d.id.UUID, policy, err)
+		return "", fmt.Errorf("cannot lock the clocks of %s (%s) to %s: %w", d.id.Name, d.id.UUID, policy, err)
 	}
 	return note, nil
 }
@@ -61,13 +61,13 @@ func (d *Device) lockBase() (note string, err error) {
 	if err := d.lock(mhz); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("this driver does not know the base clock by name; the default application clock, %d MHz, is held instead", mhz), nil
+	return fmt.Sprintf("this driver does not support the base clock by name; the clocks are locked to the default application clock, %d MHz, instead", mhz), nil
 }
 
 func (d *Device) lockFixed(mhz int) error {
 	top, ret := ask(d.lib, "nvmlDeviceGetMaxClockInfo", func() (uint32, nvml.Return) { return d.card.GetMaxClockInfo(nvml.CLOCK_SM) })
 	if ret == nvml.SUCCESS && int64(mhz) > int64(top) {
-		return fmt.Errorf("the highest SM clock of this device is %d MHz: choose a lower one", top)
+		return fmt.Errorf("the max SM clock of this device is %d MHz: choose a lower one", top)
 	}
 	return d.lock(uint32(mhz))
 }
@@ -82,7 +82,7 @@ func (d *Device) clock(symbol string, get func() (uint32, nvml.Return)) (uint32,
 		return 0, &callError{symbol, ret}
 	}
 	if mhz == 0 {
-		return 0, fmt.Errorf("%s answered 0 MHz: %w", symbol, errors.ErrUnsupported)
+		return 0, fmt.Errorf("%s returned 0 MHz: %w", symbol, errors.ErrUnsupported)
 	}
 	return mhz, nil
 }
@@ -90,10 +90,10 @@ func (d *Device) clock(symbol string, get func() (uint32, nvml.Return)) (uint32,
 // ResetClocks unlocks the clocks.
 func (d *Device) ResetClocks(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("freeing the clocks of %s: %w", d.id.Name, err)
+		return fmt.Errorf("cannot unlock the clocks of %s: %w", d.id.Name, err)
 	}
 	if err := do(d.lib, "nvmlDeviceResetGpuLockedClocks", d.card.ResetGpuLockedClocks); err != nil {
-		return fmt.Errorf("freeing the clocks of %s (%s): %w", d.id.Name, d.id.UUID, err)
+		return fmt.Errorf("cannot unlock the clocks of %s (%s): %w", d.id.Name, d.id.UUID, err)
 	}
 	return nil
 }
@@ -105,10 +105,10 @@ func (d *Device) SetPersistence(ctx context.Context, on bool) error {
 		mode, word = nvml.FEATURE_ENABLED, "on"
 	}
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("switching persistence mode of %s %s: %w", d.id.Name, word, err)
+		return fmt.Errorf("cannot switch persistence mode of %s %s: %w", d.id.Name, word, err)
 	}
 	if err := do(d.lib, "nvmlDeviceSetPersistenceMode", func() nvml.Return { return d.card.SetPersistenceMode(mode) }); err != nil {
-		return fmt.Errorf("switching persistence mode of %s (%s) %s: %w", d.id.Name, d.id.UUID, word, err)
+		return fmt.Errorf("cannot switch persistence mode of %s (%s) %s: %w", d.id.Name, d.id.UUID, word, err)
 	}
 	return nil
 }

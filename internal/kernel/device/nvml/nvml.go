@@ -80,7 +80,7 @@ func open(path string) (*binding, error) {
 func (l *Library) Devices() ([]*Device, error) {
 	count, ret := ask(l, "nvmlDeviceGetCount_v2", l.api.DeviceGetCount)
 	if ret != nvml.SUCCESS {
-		return nil, fmt.Errorf("counting the NVIDIA GPUs: %w", &callError{"nvmlDeviceGetCount", ret})
+		return nil, fmt.Errorf("cannot count the NVIDIA GPUs: %w", &callError{"nvmlDeviceGetCount", ret})
 	}
 	var devices []*Device
 	var failed []error

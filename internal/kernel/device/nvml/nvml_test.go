@@ -258,8 +258,8 @@ func TestLockClocks(t *testing.T) {
 		},
 		{name: "max", policy: gpu.ClockPolicy{Mode: gpu.ClocksMax}, locked: 2040},
 		{name: "fixed", policy: fixed(1500), locked: 1500},
-		{name: "fixed too high", policy: fixed(3000), err: "highest SM clock of this device is 2040 MHz"},
-		{name: "free holds nothing", policy: gpu.ClockPolicy{Mode: gpu.ClocksFree}, err: "holds nothing"},
+		{name: "fixed too high", policy: fixed(3000), err: "max SM clock of this device is 2040 MHz"},
+		{name: "free locks no clock", policy: gpu.ClockPolicy{Mode: gpu.ClocksFree}, err: "locks no clock"},
 		{name: "denied", policy: fixed(1500), state: devicetest.State{Denied: true}, err: "no permission", is: fs.ErrPermission},
 		{
 			name: "not supported", policy: fixed(1500), is: errors.ErrUnsupported, err: "NVIDIA L4",
@@ -320,7 +320,7 @@ func TestOpenSaysWhy(t *testing.T) {
 		{"driver", devicetest.DriverNotLoaded, "driver is not loaded"},
 		{"permission", devicetest.NoPermission, "/dev/nvidiactl"},
 		{"versions", devicetest.VersionMismatch, "reboot"},
-		{"other", devicetest.UnknownError, "did not start"},
+		{"other", devicetest.UnknownError, "cannot initialize NVIDIA's management library"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -30,7 +30,7 @@ func (d *Device) Identity() gpu.Identity { return d.id }
 // read: a lost slowdown reason could make a disturbed round look good.
 func (d *Device) State(ctx context.Context) (gpu.State, error) {
 	if err := ctx.Err(); err != nil {
-		return gpu.State{}, fmt.Errorf("reading the state of %s: %w", d.id.Name, err)
+		return gpu.State{}, fmt.Errorf("cannot read the state of %s: %w", d.id.Name, err)
 	}
 	r := reading{lib: d.lib}
 	s := gpu.State{At: d.lib.opts.Now()}
@@ -55,7 +55,7 @@ func (d *Device) State(ctx context.Context) (gpu.State, error) {
 	})
 	s.Processes = d.processes(&r)
 	if len(r.failed) > 0 {
-		return s, fmt.Errorf("reading the state of %s (%s): %w", d.id.Name, d.id.UUID, joined(r.failed))
+		return s, fmt.Errorf("cannot read the state of %s (%s): %w", d.id.Name, d.id.UUID, joined(r.failed))
 	}
 	return s, nil
 }

@@ -17,7 +17,7 @@ func (d *Device) LockClocks(ctx context.Context, policy gpu.ClockPolicy) (note s
 		err = d.set(ctx, fmt.Sprintf("--lock-gpu-clocks=%d,%d", mhz, mhz))
 	}
 	if err != nil {
-		return "", fmt.Errorf("locking the clocks of %s (%s) to %s: %w", d.id.Name, d.card(), policy, err)
+		return "", fmt.Errorf("cannot lock the clocks of %s (%s) to %s: %w", d.id.Name, d.card(), policy, err)
 	}
 	return note, nil
 }
@@ -26,17 +26,17 @@ func (d *Device) target(ctx context.Context, policy gpu.ClockPolicy) (mhz int, n
 	switch policy.Mode {
 	case gpu.ClocksBase:
 		mhz, err = d.clock(ctx, "clocks.default_applications.graphics")
-		return mhz, fmt.Sprintf("nvidia-smi does not know the base clock by name; the default application clock, %d MHz, is held instead", mhz), err
+		return mhz, fmt.Sprintf("nvidia-smi does not support the base clock by name; the clocks are locked to the default application clock, %d MHz, instead", mhz), err
 	case gpu.ClocksMax:
 		mhz, err = d.clock(ctx, "clocks.max.sm")
 		return mhz, "", err
 	case gpu.ClocksFixed:
 		if top, err := d.clock(ctx, "clocks.max.sm"); err == nil && policy.MHz > top {
-			return 0, "", fmt.Errorf("the highest SM clock of this device is %d MHz: choose a lower one", top)
+			return 0, "", fmt.Errorf("the max SM clock of this device is %d MHz: choose a lower one", top)
 		}
 		return policy.MHz, "", nil
 	default:
-		return 0, "", fmt.Errorf("the policy %q holds nothing", policy)
+		return 0, "", fmt.Errorf("the policy %q locks no clock", policy)
 	}
 }
 
@@ -46,7 +46,7 @@ func (d *Device) clock(ctx context.Context, field string) (int, error) {
 		return 0, err
 	}
 	if len(rows) != 1 || rows[0].number(field) == 0 {
-		return 0, fmt.Errorf("nvidia-smi does not tell %s: %w", field, errors.ErrUnsupported)
+		return 0, fmt.Errorf("nvidia-smi does not report %s: %w", field, errors.ErrUnsupported)
 	}
 	return int(rows[0].number(field)), nil
 }
@@ -54,7 +54,7 @@ func (d *Device) clock(ctx context.Context, field string) (int, error) {
 // ResetClocks unlocks the clocks.
 func (d *Device) ResetClocks(ctx context.Context) error {
 	if err := d.set(ctx, "--reset-gpu-clocks"); err != nil {
-		return fmt.Errorf("freeing the clocks of %s (%s): %w", d.id.Name, d.card(), err)
+		return fmt.Errorf("cannot unlock the clocks of %s (%s): %w", d.id.Name, d.card(), err)
 	}
 	return nil
 }
@@ -66,7 +66,7 @@ func (d *Device) SetPersistence(ctx context.Context, on bool) error {
 		mode = "1"
 	}
 	if err := d.set(ctx, "--persistence-mode="+mode); err != nil {
-		return fmt.Errorf("setting persistence mode of %s (%s) to %s: %w", d.id.Name, d.card(), mode, err)
+		return fmt.Errorf("cannot set persistence mode of %s (%s) to %s: %w", d.id.Name, d.card(), mode, err)
 	}
 	return nil
 }

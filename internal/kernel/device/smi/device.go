@@ -32,16 +32,16 @@ func (d *Device) State(ctx context.Context) (gpu.State, error) {
 		err = fmt.Errorf("nvidia-smi printed %d lines for one GPU", len(rows))
 	}
 	if err != nil {
-		return gpu.State{}, fmt.Errorf("reading the state of %s: %w", d.id.Name, err)
+		return gpu.State{}, fmt.Errorf("cannot read the state of %s: %w", d.id.Name, err)
 	}
 	r := rows[0]
 	reasons, err := r.reasons("clocks_event_reasons.active")
 	if err != nil {
-		return gpu.State{}, fmt.Errorf("reading the state of %s: %w", d.id.Name, err)
+		return gpu.State{}, fmt.Errorf("cannot read the state of %s: %w", d.id.Name, err)
 	}
 	processes, err := d.processes(ctx)
 	if err != nil {
-		return gpu.State{}, fmt.Errorf("reading the processes on %s: %w", d.id.Name, err)
+		return gpu.State{}, fmt.Errorf("cannot read the processes on %s: %w", d.id.Name, err)
 	}
 	return gpu.State{
 		At:             d.tool.opts.Now(),

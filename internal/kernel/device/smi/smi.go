@@ -50,10 +50,10 @@ func (t *Tool) Devices(ctx context.Context) ([]*Device, error) {
 	case exitDriverNotLoaded:
 		return nil, fmt.Errorf("the NVIDIA driver is not loaded: load it with \"sudo modprobe nvidia\", or install it (%w)", err)
 	case exitNoLibrary:
-		return nil, fmt.Errorf("NVIDIA's management library was not found: the driver is not installed completely (%w)", err)
+		return nil, fmt.Errorf("NVIDIA's management library was not found: the driver installation is incomplete (%w)", err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("listing the NVIDIA GPUs: %w", err)
+		return nil, fmt.Errorf("cannot list the NVIDIA GPUs: %w", err)
 	}
 	cuda := t.cuda(ctx)
 	parts := t.slices(ctx)

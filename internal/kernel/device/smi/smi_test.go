@@ -251,8 +251,8 @@ func TestControlRefused(t *testing.T) {
 	}
 	f := newFake(t)
 	_, err := f.devices()[0].LockClocks(t.Context(), gpu.ClockPolicy{Mode: gpu.ClocksFixed, MHz: 9000})
-	if err == nil || !strings.Contains(err.Error(), "highest SM clock of this device is 2040 MHz") {
-		t.Errorf("a clock above the highest: %v", err)
+	if err == nil || !strings.Contains(err.Error(), "max SM clock of this device is 2040 MHz") {
+		t.Errorf("a clock above the max: %v", err)
 	}
 }
 

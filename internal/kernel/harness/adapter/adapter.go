@@ -117,7 +117,7 @@ func relative(root, path string) (string, error) {
 	}
 	inside, err := filepath.Rel(root, path)
 	if err != nil || !filepath.IsLocal(inside) {
-		return "", fmt.Errorf("the file is not below the root %s: give a root that holds it", root)
+		return "", fmt.Errorf("the file is not below the root %s: choose a root that contains it", root)
 	}
 	return filepath.ToSlash(inside), nil
 }
@@ -146,7 +146,7 @@ func readWithin(ctx context.Context, src Source, opt Options, lim limits) (*meas
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if opt.Timer != "" && f.Name != googleBenchmark.Name {
-		return nil, fmt.Errorf("%s: %s: the format carries one clock only, so timer %q cannot be chosen: leave it out", name, f.Name, opt.Timer)
+		return nil, fmt.Errorf("%s: %s: this format has only one timer: remove the timer %q", name, f.Name, opt.Timer)
 	}
 	b := newBuilder(f.Name, lim)
 	if err := f.read(in, b); err != nil {
@@ -167,10 +167,10 @@ func choose(in *input, name string) (format, error) {
 	if name != "" {
 		i := slices.IndexFunc(formats, func(f format) bool { return f.Name == name })
 		if i < 0 {
-			return format{}, fmt.Errorf("%w %q: want one of %s", ErrUnknownFormat, name, formatNames())
+			return format{}, fmt.Errorf("%w %q (known: %s)", ErrUnknownFormat, name, formatNames())
 		}
 		if in.dir && name != criterion.Name {
-			return format{}, fmt.Errorf("%s: the path is a folder: name the file in it", name)
+			return format{}, fmt.Errorf("%s: the path is a folder: give the path of a file in it", name)
 		}
 		return formats[i], nil
 	}
@@ -182,7 +182,7 @@ func choose(in *input, name string) (format, error) {
 	}
 	f, ok := recognise(in.head)
 	if !ok {
-		return format{}, fmt.Errorf("%w: it looks like none of %s: name the format, or see docs/reference/import-formats.md for what each tool must be told to write",
+		return format{}, fmt.Errorf("%w: the content matches none of %s: set the format, or see docs/reference/import-formats.md for the options that each tool needs",
 			ErrUnknownFormat, formatNames())
 	}
 	return f, nil

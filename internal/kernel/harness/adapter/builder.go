@@ -60,11 +60,11 @@ func (b *builder) time(c measure.Case, r measure.CaseRound) error {
 		return err
 	}
 	if len(r.Samples) == 0 && r.Error == "" {
-		r.Error = "the source holds no sample of this case"
+		r.Error = "the source contains no samples of this case"
 	}
 	for i, v := range r.Samples {
 		if math.IsNaN(v) || math.IsInf(v, 0) || v <= 0 {
-			return fmt.Errorf("case %s: sample %d of %d is %v ns, not a finite time above zero: measure this case again", c.Name(), i+1, len(r.Samples), v)
+			return fmt.Errorf("case %s: sample %d of %d is %v ns, but a time must be finite and above zero: measure this case again", c.Name(), i+1, len(r.Samples), v)
 		}
 	}
 	r.Wall = b.companion(c, "wall times", r.Wall, len(r.Samples))
@@ -82,12 +82,12 @@ func (b *builder) companion(c measure.Case, what string, s measure.Samples, want
 		return nil
 	}
 	if len(s) != want {
-		b.warn(warnIgnored, c.Name(), "%d %s for %d samples: left out", len(s), what, want)
+		b.warn(warnIgnored, c.Name(), "%d %s for %d samples: all of them are ignored", len(s), what, want)
 		return nil
 	}
 	for i, v := range s {
 		if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
-			b.warn(warnIgnored, c.Name(), "number %d of the %s is %v: left out", i+1, what, v)
+			b.warn(warnIgnored, c.Name(), "value %d of the %s is %v: all of them are ignored", i+1, what, v)
 			return nil
 		}
 	}
@@ -99,7 +99,7 @@ func (b *builder) companion(c measure.Case, what string, s measure.Samples, want
 func (b *builder) metric(c measure.Case, samples []float64) error {
 	switch c.Metric = label(c.Metric); c.Metric {
 	case "":
-		b.warn(warnIgnored, c.Name(), "a metric without a printable name is left out")
+		b.warn(warnIgnored, c.Name(), "a metric without a printable name is ignored")
 		return nil
 	case measure.MetricTime: // a counter with that name is not the case's own time
 		c.Metric = "counter " + measure.MetricTime
@@ -115,11 +115,11 @@ func (b *builder) metric(c measure.Case, samples []float64) error {
 		}
 	}
 	if dropped := len(samples) - len(kept); dropped > 0 {
-		b.warn(warnIgnored, c.Name(), "%d of %d readings are not finite: left out", dropped, len(samples))
+		b.warn(warnIgnored, c.Name(), "%d of %d readings are not finite and are ignored", dropped, len(samples))
 	}
 	round := measure.CaseRound{Samples: kept}
 	if len(kept) == 0 {
-		round.Error = "the source holds no finite reading of this metric"
+		round.Error = "the source contains no finite reading of this metric"
 	}
 	c.Rounds = []measure.CaseRound{round}
 	b.cases = append(b.cases, c)
@@ -140,7 +140,7 @@ func (b *builder) summary(c measure.Case, s measure.Summary, why string) error {
 		}
 	}
 	c.NoSamples, c.Summary, c.Rounds = true, &s, []measure.CaseRound{}
-	b.warn(warnSummary, c.Name(), "only a summary can be shown, nothing can be judged: %s", why)
+	b.warn(warnSummary, c.Name(), "this case has only a summary and cannot be judged: %s", why)
 	b.cases = append(b.cases, c)
 	return nil
 }
@@ -163,7 +163,7 @@ func (b *builder) name(c measure.Case) (measure.Case, error) {
 		if b.seen[c.CaseKey] == 0 {
 			b.seen[first] = n
 			b.seen[c.CaseKey] = 1
-			b.warn(warnDuplicate, c.Name(), "%s came more than once; this one is named after its place", first.Name())
+			b.warn(warnDuplicate, c.Name(), "%s occurs more than once; the number after # counts the occurrences", first.Name())
 			break
 		}
 	}
@@ -181,7 +181,7 @@ func (b *builder) created(date string) {
 			return
 		}
 	}
-	b.warn(warnIgnored, "", "the date %q is in no known layout", label(date))
+	b.warn(warnIgnored, "", "cannot parse the date %q", label(date))
 }
 
 // tool records a program that affected the results.
@@ -196,12 +196,12 @@ func (b *builder) tool(name, version string) {
 func (b *builder) run() (*measure.Run, error) {
 	if len(b.cases) == 0 {
 		if len(b.warnings) > 0 {
-			return nil, fmt.Errorf("it holds no case; the first of %d warnings: %s", len(b.warnings)+b.omittedWarnings, b.warnings[0].Message)
+			return nil, fmt.Errorf("no cases found; the first of %d warnings: %s", len(b.warnings)+b.omittedWarnings, b.warnings[0].Message)
 		}
-		return nil, errors.New("it holds no benchmark: did the filter match any?")
+		return nil, errors.New("no benchmarks found: did the filter match any?")
 	}
 	if b.omittedWarnings > 0 {
-		b.warnings = append(b.warnings, measure.Warning{Code: warnIgnored, Message: fmt.Sprintf("%d more warnings are left out", b.omittedWarnings)})
+		b.warnings = append(b.warnings, measure.Warning{Code: warnIgnored, Message: fmt.Sprintf("%d more warnings are not shown", b.omittedWarnings)})
 	}
 	round := measure.Round{Order: []string{Candidate}, Cases: make([]string, len(b.cases))}
 	for i, c := range b.cases {

@@ -14,7 +14,7 @@ import (
 )
 
 var criterion = format{
-	Format: Format{"criterion", "Criterion.rs: new/sample.json with benchmark.json beside it, or a folder of them"},
+	Format: Format{"criterion", "Criterion.rs: new/sample.json with benchmark.json next to it, or a folder of them"},
 	detect: func(o outline) bool { return o.has("iters", "times") || o.has("sampling_mode") },
 	read:   readCriterion,
 }
@@ -81,7 +81,7 @@ func criterionFiles(in *input) ([]string, error) {
 			return err
 		}
 		if seen++; seen > 20*in.limits.cases {
-			return fmt.Errorf("the folder holds more than %d files: name a smaller one", 20*in.limits.cases)
+			return fmt.Errorf("the folder contains more than %d files: choose a smaller folder", 20*in.limits.cases)
 		}
 		folder := path.Dir(name)
 		if path.Base(name) == criterionFile && entry.Type().IsRegular() && (path.Base(folder) == "new" || folder == in.path) {
@@ -90,7 +90,7 @@ func criterionFiles(in *input) ([]string, error) {
 		return nil
 	})
 	if err == nil && len(files) == 0 {
-		err = errors.New("the folder holds no new/sample.json: name target/criterion or a folder in it, after cargo bench")
+		err = errors.New("the folder contains no new/sample.json: run cargo bench, then import target/criterion or a folder in it")
 	}
 	slices.Sort(files)
 	return files, err
@@ -109,7 +109,7 @@ func criterionCase(in *input, b *builder, name string, data []byte) error {
 		return fmt.Errorf("case %s: %d times for %d iteration counts: the file is damaged, measure again", label(c.Name()), len(sample.Times), len(sample.Iters))
 	}
 	if len(sample.Times) == 0 {
-		return b.time(c, measure.CaseRound{Error: "Criterion kept no sample"})
+		return b.time(c, measure.CaseRound{Error: "Criterion recorded no samples"})
 	}
 	round := measure.CaseRound{Samples: make(measure.Samples, len(sample.Times))}
 	for i, total := range sample.Times {
@@ -118,7 +118,7 @@ func criterionCase(in *input, b *builder, name string, data []byte) error {
 	least, most := slices.Min(sample.Iters), slices.Max(sample.Iters)
 	round.Batch = count(least)
 	if most > least {
-		b.warn(warnMixed, c.Name(), "its samples are means over %g to %g iterations, so the first vary more than the last: SamplingMode::Flat makes them alike", least, most)
+		b.warn(warnMixed, c.Name(), "its samples are means over %g to %g iterations, so the first samples vary more than the last: use SamplingMode::Flat for equal iteration counts", least, most)
 	}
 	return b.time(c, round)
 }
@@ -136,7 +136,7 @@ func criterionKey(in *input, b *builder, name string) (measure.Case, error) {
 	}
 	if raw == nil {
 		c.Benchmark, c.Config = split(criterionFolder(folder))
-		b.warn(warnIgnored, c.Name(), "there is no benchmark.json beside %s: the case is named after its folder", criterionFile)
+		b.warn(warnIgnored, c.Name(), "there is no benchmark.json next to %s: the case is named after its folder", criterionFile)
 		return c, nil
 	}
 	var id criterionName

@@ -43,14 +43,14 @@ func fault(err error) error {
 	if e, ok := errors.AsType[*json.SemanticError](err); ok {
 		cause := e.Err
 		if cause == nil {
-			cause = fmt.Errorf("want a Go %v, have a JSON %v", e.GoType, e.JSONKind)
+			cause = fmt.Errorf("expected a Go %v, got a JSON %v", e.GoType, e.JSONKind)
 		}
-		return fmt.Errorf("%s is not what this tool writes: %w", where(e.ByteOffset, e.JSONPointer), cause)
+		return fmt.Errorf("unexpected value at %s: %w", where(e.ByteOffset, e.JSONPointer), cause)
 	}
 	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		return fmt.Errorf("the JSON is wrong at %s: %w: was the file cut off, or is there other text in it?", where(e.ByteOffset, e.JSONPointer), e.Err)
+		return fmt.Errorf("invalid JSON at %s: %w: is the file truncated, or does it contain other text?", where(e.ByteOffset, e.JSONPointer), e.Err)
 	}
-	return fmt.Errorf("the JSON cannot be read: %w", err)
+	return fmt.Errorf("cannot read the JSON: %w", err)
 }
 
 func where(offset int64, member jsontext.Pointer) string {
@@ -73,7 +73,7 @@ func sanitizeJSON(data []byte) ([]byte, error) {
 			i = stringEnd(data, i)
 		case '{', '[':
 			if depth++; depth > maxDepth {
-				return nil, fmt.Errorf("the JSON nests deeper than %d at byte %d: no tool writes that", maxDepth, i)
+				return nil, fmt.Errorf("the JSON is nested deeper than %d levels at byte %d", maxDepth, i)
 			}
 		case '}', ']':
 			depth--
@@ -138,7 +138,7 @@ func (n *numbers) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		return d.SkipValue()
 	case '[':
 	default:
-		return fmt.Errorf("want an array of numbers, have %v", d.PeekKind())
+		return fmt.Errorf("expected an array of numbers, got %v", d.PeekKind())
 	}
 	if _, err := d.ReadToken(); err != nil {
 		return err
@@ -170,7 +170,7 @@ func readNumber(d *jsontext.Decoder) (float64, error) {
 		v, _ := token.Float()
 		return v, nil
 	default:
-		return 0, fmt.Errorf("want a number, have %v", token.Kind())
+		return 0, fmt.Errorf("expected a number, got %v", token.Kind())
 	}
 }
 
@@ -200,7 +200,7 @@ type text string
 // UnmarshalJSONFrom accepts any scalar.
 func (t *text) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	if k := d.PeekKind(); k == '{' || k == '[' {
-		return fmt.Errorf("want a string or a number, have %v", k)
+		return fmt.Errorf("expected a string or a number, got %v", k)
 	}
 	token, err := d.ReadToken()
 	if err != nil {

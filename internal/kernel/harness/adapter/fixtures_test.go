@@ -165,7 +165,7 @@ func wholesome(t tb, run *measure.Run) {
 	seen := map[measure.CaseKey]bool{}
 	for _, c := range run.Cases {
 		if seen[c.CaseKey] {
-			t.Errorf("case %s is there twice", c.CaseKey)
+			t.Errorf("case %s appears twice", c.CaseKey)
 		}
 		seen[c.CaseKey] = true
 		for _, name := range []string{c.Benchmark, c.Config, c.Metric} {

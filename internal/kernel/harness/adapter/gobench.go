@@ -17,7 +17,7 @@ import (
 )
 
 var goBench = format{
-	Format: Format{"go", "Go benchmark output (go test -bench, or any program that prints it): one line is one sample"},
+	Format: Format{"go", "Go benchmark output (go test -bench, or any program that prints it): one sample per line"},
 	detect: func(o outline) bool { return o.goLines },
 	read:   readGo,
 }
@@ -57,7 +57,7 @@ func readGo(in *input, b *builder) error {
 				return err
 			}
 		case *benchfmt.SyntaxError:
-			b.warn(warnIgnored, "", "line %d is no benchmark result: %s", record.Line, label(record.Msg))
+			b.warn(warnIgnored, "", "line %d is not a benchmark result: %s", record.Line, label(record.Msg))
 		}
 	}
 	if err := reader.Err(); err != nil {
@@ -124,10 +124,10 @@ func (r *goReader) conditions(res *benchfmt.Result, line int) error {
 			r.config[c.Key] = value
 		case first == value || r.changed[c.Key]:
 		case slices.Contains([]string{"goos", "goarch", "cpu"}, c.Key):
-			return fmt.Errorf("line %d: %s changes from %q to %q: results of two machines are not one side, split the file", line, c.Key, label(first), label(value))
+			return fmt.Errorf("line %d: %s changes from %q to %q: one side cannot mix results of two machines, split the file", line, c.Key, label(first), label(value))
 		default:
 			r.changed[c.Key] = true
-			r.b.warn(warnMixed, "", "line %d: %s changes from %q to %q; the samples before and after are taken together", line, label(c.Key), label(first), label(value))
+			r.b.warn(warnMixed, "", "line %d: %s changes from %q to %q; the samples before and after are combined", line, label(c.Key), label(first), label(value))
 		}
 	}
 	return nil

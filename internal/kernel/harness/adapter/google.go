@@ -15,7 +15,7 @@ import (
 )
 
 var googleBenchmark = format{
-	Format: Format{"google-benchmark", "Google Benchmark JSON: one sample a repetition; counters are watched"},
+	Format: Format{"google-benchmark", "Google Benchmark JSON: one sample per repetition; counters are watched"},
 	detect: func(o outline) bool {
 		return o.has("context.library_build_type") || o.has("context.num_cpus", "context.executable") || o.has("benchmarks[].real_time")
 	},
@@ -61,7 +61,7 @@ var googleIgnored = map[string]bool{
 func (r *googleRow) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	*r = googleRow{unit: "ns", real: number(math.NaN()), cpu: number(math.NaN())}
 	if d.PeekKind() != '{' {
-		return fmt.Errorf("want a benchmark, have %v", d.PeekKind())
+		return fmt.Errorf("expected a benchmark, got %v", d.PeekKind())
 	}
 	if _, err := d.ReadToken(); err != nil {
 		return err
@@ -123,10 +123,10 @@ func readGoogle(in *input, b *builder) error {
 	b.impl.Harness.Command = label(context.Executable)
 	b.tool("google-benchmark", context.Version)
 	if context.BuildType == "debug" {
-		b.warn(warnDebug, "", "the benchmark library was built as debug: its timings are too large")
+		b.warn(warnDebug, "", "the benchmark library is a debug build: its timings are too high")
 	}
 	if context.Scaling {
-		b.warn(warnScaling, "", "CPU frequency scaling was on: timings vary more than they need to")
+		b.warn(warnScaling, "", "CPU frequency scaling was on: timings vary more than necessary")
 	}
 	for _, g := range groupRows(file.Rows) {
 		if err := g.read(b, in.timer); err != nil {
@@ -188,7 +188,7 @@ func (g *googleGroup) read(b *builder, timer measure.Timer) error {
 		return g.summary(b, c)
 	}
 	if skipped := g.withoutSkipped(); skipped != nil {
-		b.warn(warnSkipped, c.Name(), "it was skipped: %s", label(skipped.skip))
+		b.warn(warnSkipped, c.Name(), "the benchmark was skipped: %s", label(skipped.skip))
 		if len(g.samples) == 0 {
 			return nil
 		}
@@ -229,7 +229,7 @@ func (g *googleGroup) round(timer measure.Timer) (measure.CaseRound, error) {
 	for _, r := range g.samples {
 		factor, ok := nanoseconds(r.unit)
 		if !ok {
-			return measure.CaseRound{}, fmt.Errorf("time_unit %q: want ns, us, ms or s", label(r.unit))
+			return measure.CaseRound{}, fmt.Errorf("unknown time_unit %q (known: ns, us, ms, s)", label(r.unit))
 		}
 		wall = append(wall, float64(r.real)*factor)
 		cpu = append(cpu, float64(r.cpu)*factor)
@@ -289,8 +289,8 @@ func (g *googleGroup) summary(b *builder, c measure.Case) error {
 		}
 	}
 	if !slices.ContainsFunc([]float64{s.Mean, s.Median}, func(v float64) bool { return v > 0 }) {
-		b.warn(warnIgnored, c.Name(), "it has neither repetitions nor a mean")
+		b.warn(warnIgnored, c.Name(), "the benchmark has neither repetitions nor a mean")
 		return nil
 	}
-	return b.summary(c, s, "the file holds aggregates only: run without --benchmark_report_aggregates_only")
+	return b.summary(c, s, "the file contains only aggregates: run without --benchmark_report_aggregates_only")
 }

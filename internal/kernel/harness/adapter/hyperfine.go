@@ -10,7 +10,7 @@ import (
 )
 
 var hyperfine = format{
-	Format: Format{"hyperfine", "hyperfine --export-json: the times of each command, and its peak memory where told"},
+	Format: Format{"hyperfine", "hyperfine --export-json: the times of each command, and its peak memory if recorded"},
 	detect: func(o outline) bool { return o.has("results[].command") && !o.has("results[].raw_latencies") },
 	read:   readHyperfine,
 }
@@ -74,7 +74,7 @@ func (r *hyperfineResult) read(b *builder) error {
 		}
 	}
 	if failed > 0 {
-		b.warn(warnMixed, c.Name(), "%d of %d runs of the command failed, and their times are among the samples", failed, len(r.ExitCodes))
+		b.warn(warnMixed, c.Name(), "%d of %d runs of the command failed; their times are included in the samples", failed, len(r.ExitCodes))
 	}
 	if err := b.time(c, measure.CaseRound{Samples: r.Times.scaled(1e9)}); err != nil {
 		return err

@@ -72,7 +72,7 @@ func (in *input) open(name string) (fs.File, error) {
 		return nil, nil
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("open %s: it is a %s, not a regular file", name, info.Mode().Type())
+		return nil, fmt.Errorf("cannot open %s: its mode is %s, not that of a regular file", name, info.Mode().Type())
 	}
 	return in.files.Open(name)
 }
@@ -123,7 +123,7 @@ func (l *limitedReader) Read(p []byte) (int, error) {
 		if n, err := l.r.Read(one[:]); n == 0 {
 			return 0, err
 		}
-		return 0, fmt.Errorf("the file is larger than %s, the most that is read: import fewer benchmarks at a time", size(l.read))
+		return 0, fmt.Errorf("the file is larger than the limit of %s: import fewer benchmarks at a time", size(l.read))
 	}
 	n, err := l.r.Read(p[:min(int64(len(p)), l.left)])
 	l.left -= int64(n)

@@ -17,7 +17,7 @@ import (
 // or commit, a case in another unit). It does not modify its arguments.
 func Merge(runs ...*measure.Run) (*measure.Run, error) {
 	if len(runs) == 0 {
-		return nil, errors.New("merge: there is no run to merge: name at least one file")
+		return nil, errors.New("merge: no runs to merge: name at least one file")
 	}
 	first := runs[0]
 	m := merger{
@@ -54,11 +54,11 @@ type merger struct {
 func (m *merger) header(r *measure.Run) error {
 	h := &m.out.Header
 	if r.Format != h.Format || r.Source != h.Source {
-		return fmt.Errorf("it is %s %q, the first is %s %q: only results of one tool can be one side", r.Source, r.Format, h.Source, h.Format)
+		return fmt.Errorf("it is %s with format %q, but the first run is %s with format %q: all runs of one side must come from the same tool", r.Source, r.Format, h.Source, h.Format)
 	}
 	known, other := complete(h.Testbed, r.Testbed), complete(r.Testbed, h.Testbed)
 	if diffs := known.Differs(other); diffs != nil {
-		return fmt.Errorf("its testbed is another: %s", strings.Join(diffs, "; "))
+		return fmt.Errorf("its testbed differs from the first run: %s", strings.Join(diffs, "; "))
 	}
 	h.Testbed = known
 	if h.Device.Name == "" {
@@ -73,15 +73,15 @@ func (m *merger) header(r *measure.Run) error {
 func (m *merger) implementations(r *measure.Run) error {
 	h := &m.out.Header
 	if len(r.Implementations) != len(h.Implementations) {
-		return fmt.Errorf("it has %d implementations, the first has %d", len(r.Implementations), len(h.Implementations))
+		return fmt.Errorf("it has %d implementations, the first run has %d", len(r.Implementations), len(h.Implementations))
 	}
 	for i, mine := range h.Implementations {
 		theirs := r.Implementations[i]
 		if mine.Name != theirs.Name {
-			return fmt.Errorf("it measures %q where the first measures %q", theirs.Name, mine.Name)
+			return fmt.Errorf("it measures %q, the first run measures %q", theirs.Name, mine.Name)
 		}
 		if mine.Commit != theirs.Commit {
-			return fmt.Errorf("its commit is %q, the first's is %q: two commits are two sides", theirs.Commit, mine.Commit)
+			return fmt.Errorf("its commit is %q, the first run has %q: all runs of one side must have the same commit", theirs.Commit, mine.Commit)
 		}
 		if !slices.Equal(mine.Toolchain, theirs.Toolchain) {
 			m.warn(warnMixed, "", "the tools differ: %v and %v", mine.Toolchain, theirs.Toolchain)
@@ -155,21 +155,21 @@ func (m *merger) addCase(c measure.Case, renumbered map[int]int) error {
 	into := &m.out.Cases[i]
 	m.files[i]++
 	if why := conflict(into, &c); why != "" {
-		return fmt.Errorf("case %s: %s: it is not the same case", c.Name(), why)
+		return fmt.Errorf("case %s differs between runs: %s", c.Name(), why)
 	}
 	switch {
 	case into.NoSamples && !c.NoSamples:
 		into.NoSamples, into.Summary = false, nil
-		m.warn(warnSummary, c.Name(), "some runs have only a summary of it and are not counted")
+		m.warn(warnSummary, c.Name(), "some runs have only a summary of this case and are not counted")
 	case !into.NoSamples && c.NoSamples:
-		m.warn(warnSummary, c.Name(), "some runs have only a summary of it and are not counted")
+		m.warn(warnSummary, c.Name(), "some runs have only a summary of this case and are not counted")
 	case c.NoSamples && m.files[i] == 2:
-		m.warn(warnSummary, c.Name(), "summaries cannot be merged: the first run's is shown")
+		m.warn(warnSummary, c.Name(), "summaries cannot be merged: the summary of the first run is shown")
 	}
 	for _, r := range c.Rounds {
 		number, ok := renumbered[r.Round]
 		if !ok {
-			return fmt.Errorf("case %s: it has a round %d that the run does not list", c.Name(), r.Round)
+			return fmt.Errorf("case %s has a round %d that the run does not list", c.Name(), r.Round)
 		}
 		r.Round = number
 		into.Rounds = append(into.Rounds, r)
@@ -198,7 +198,7 @@ func conflict(a, b *measure.Case) string {
 func (m *merger) close() {
 	for i, c := range m.out.Cases {
 		if m.files[i] < m.total {
-			m.warn(warnMixed, c.Name(), "only %d of %d runs have it", m.files[i], m.total)
+			m.warn(warnMixed, c.Name(), "only %d of %d runs contain this case", m.files[i], m.total)
 		}
 	}
 }

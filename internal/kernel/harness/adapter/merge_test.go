@@ -126,14 +126,14 @@ func TestMergeRefuses(t *testing.T) {
 		runs []*measure.Run
 		want string // empty: they merge
 	}{
-		{"nothing", nil, "no run to merge"},
-		{"another format", []*measure.Run{l4, mustRead(t, "go", "BenchmarkX 1 5 ns/op\n")}, "only results of one tool"},
+		{"nothing", nil, "no runs to merge"},
+		{"another format", []*measure.Run{l4, mustRead(t, "go", "BenchmarkX 1 5 ns/op\n")}, `it is imported with format "go", but the first run is imported with format "triton": all runs of one side must come from the same tool`},
 		{"another device", []*measure.Run{l4, line(`{"name":"k","unit":"ms","samples":[1],"device":"NVIDIA T4","driver":"550.1"}`)}, "device: NVIDIA L4 and NVIDIA T4"},
 		{"another driver", []*measure.Run{l4, line(`{"name":"k","unit":"ms","samples":[1],"device":"NVIDIA L4","driver":"570.1"}`)}, "driver: 550.1 and 570.1"},
 		{"a device that is told later", []*measure.Run{unknown, l4}, ""},
 		{"a device that is no longer told", []*measure.Run{l4, unknown}, ""},
 		{"a third device after an unknown", []*measure.Run{unknown, l4, line(`{"name":"k","unit":"ms","samples":[1],"device":"NVIDIA T4"}`)}, "device"},
-		{"another commit", []*measure.Run{commit("aaaa"), commit("bbbb")}, "two commits are two sides"},
+		{"another commit", []*measure.Run{commit("aaaa"), commit("bbbb")}, "all runs of one side must have the same commit"},
 		{"another clock", []*measure.Run{
 			line(`{"name":"k","unit":"ms","samples":[1],"cache":"hot"}`),
 			line(`{"number_per_run":1,"raw_times":[1],"task_spec":{"label":"k"}}`),

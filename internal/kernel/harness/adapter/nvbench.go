@@ -10,7 +10,7 @@ import (
 )
 
 var nvbench = format{
-	Format: Format{"nvbench", "NVBench --jsonbin: GPU times and SM clocks of each state, from the files beside the JSON"},
+	Format: Format{"nvbench", "NVBench --jsonbin: GPU times and SM clocks of each state, from the files next to the JSON"},
 	detect: func(o outline) bool {
 		return o.has("meta.version.nvbench") || o.has("benchmarks[].states") || o.has("meta.argv", "devices[].sm_version")
 	},
@@ -118,7 +118,7 @@ func (f *nvFile) describe(b *builder, used []int) {
 		break
 	}
 	if len(used) > 1 {
-		b.warn(warnMixed, "", "states ran on %d devices; the run names only device %d, and the configs name theirs: import one device at a time (nvbench --devices %d)",
+		b.warn(warnMixed, "", "states ran on %d devices; the run records only device %d, and each config names its own: import one device at a time (nvbench --devices %d)",
 			len(used), used[0], used[0])
 	}
 }
@@ -155,7 +155,7 @@ func (s *nvState) read(b *builder, sidecars *sidecarReader, benchmark string, ma
 		Params:  paramMap(params),
 	}
 	if s.Skipped {
-		b.warn(warnSkipped, c.Name(), "NVBench skipped it: %s", label(s.Reason))
+		b.warn(warnSkipped, c.Name(), "NVBench skipped this state: %s", label(s.Reason))
 		return nil
 	}
 	for _, clock := range nvClocks {
@@ -165,7 +165,7 @@ func (s *nvState) read(b *builder, sidecars *sidecarReader, benchmark string, ma
 		}
 	}
 	c.Timer, c.Cache = nvClocks[0].timer, nvClocks[0].cache
-	return b.time(c, measure.CaseRound{Error: "NVBench gives no time for this state: see its log"})
+	return b.time(c, measure.CaseRound{Error: "NVBench reports no time for this state: see its log"})
 }
 
 // has reports whether the state has this measurement: its time, or its number of samples.
@@ -184,20 +184,20 @@ func (s *nvState) measured(b *builder, sidecars *sidecarReader, c measure.Case, 
 	}
 	count := s.value(clock.prefix + "sample_size")
 	if count == 0 {
-		return b.time(c, measure.CaseRound{Error: "NVBench accepted no sample of this state: see its log"})
+		return b.time(c, measure.CaseRound{Error: "NVBench accepted no samples of this state: see its log"})
 	}
 	file := s.find("nv/json/bin:" + clock.prefix + "sample_times")
-	why := "NVBench wrote no samples: run it with --jsonbin FILE in place of --json FILE"
+	why := "NVBench wrote no samples: run it with --jsonbin FILE instead of --json FILE"
 	if file != nil {
 		seconds, err := sidecars.read(file)
 		if err == nil {
 			return s.samples(b, sidecars, c, clock, seconds)
 		}
 		b.warn(warnSidecar, c.Name(), "%v", err)
-		why = "its file of samples could not be read: keep the -bin folder beside the JSON, or give the root it stands below"
+		why = "its sample file cannot be read: keep the -bin folder next to the JSON"
 	}
 	if !(mean > 0) || math.IsInf(mean, 0) {
-		return b.time(c, measure.CaseRound{Error: "NVBench gives no finite time for this state: see its log"})
+		return b.time(c, measure.CaseRound{Error: "NVBench reports no finite time for this state: see its log"})
 	}
 	summary := measure.Summary{
 		Mean: 1e9 * mean, Median: 1e9 * s.value(times+"median"), Min: 1e9 * s.value(times+"min"), Max: 1e9 * s.value(times+"max"),
@@ -212,12 +212,12 @@ func (s *nvState) measured(b *builder, sidecars *sidecarReader, c measure.Case, 
 func (s *nvState) samples(b *builder, sidecars *sidecarReader, c measure.Case, clock nvClock, seconds numbers) error {
 	round := measure.CaseRound{Samples: seconds.scaled(1e9)}
 	if len(seconds) == 0 {
-		round.Error = "NVBench accepted no sample of this state: see its log"
+		round.Error = "NVBench accepted no samples of this state: see its log"
 	}
 	if file := s.find("nv/json/freqs-bin:" + clock.prefix + "sample_freqs"); file != nil {
 		hertz, err := sidecars.read(file)
 		if err != nil {
-			b.warn(warnSidecar, c.Name(), "the SM clocks are left out: %v", err)
+			b.warn(warnSidecar, c.Name(), "the SM clocks are ignored: %v", err)
 		}
 		round.Clocks = hertz.scaled(1e-6)
 	}

@@ -16,7 +16,7 @@ func readParams(raw jsontext.Value) (params []param, unread string, err error) {
 		return nil, "", nil
 	}
 	if raw.Kind() != '{' {
-		return nil, "", fmt.Errorf("want an object, have %v", raw.Kind())
+		return nil, "", fmt.Errorf("expected an object, got %v", raw.Kind())
 	}
 	d := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowInvalidUTF8(true))
 	if _, err := d.ReadToken(); err != nil {

@@ -87,7 +87,7 @@ func (f *pytestFile) describe(b *builder) {
 	}
 	if len(m.CPU) > 0 {
 		if err := unmarshal(m.CPU, &cpu); err != nil {
-			b.warn(warnIgnored, "", "machine_info.cpu is in no known shape")
+			b.warn(warnIgnored, "", "machine_info.cpu has an unknown format and is ignored")
 		}
 	}
 	if cpu.Brand == "" {
@@ -119,7 +119,7 @@ func (r *pytestResult) read(b *builder) error {
 		return fmt.Errorf("case %s: params: %w", label(c.Name()), err)
 	}
 	if unread != "" {
-		b.warn(warnIgnored, c.Name(), "the parameter %s is not a plain value", unread)
+		b.warn(warnIgnored, c.Name(), "parameter %s is not a plain value and is ignored", unread)
 	}
 	c.Params = paramMap(params)
 	s := &r.Stats
@@ -130,7 +130,7 @@ func (r *pytestResult) read(b *builder) error {
 		}, "the file has no stats.data: write it with --benchmark-json FILE, or add --benchmark-save-data")
 	}
 	if told := count(float64(s.Rounds)); told > 0 && told != len(s.Data) {
-		b.warn(warnMixed, c.Name(), "the file tells %d rounds and holds %d", told, len(s.Data))
+		b.warn(warnMixed, c.Name(), "the file declares %d rounds but contains %d", told, len(s.Data))
 	}
 	return b.time(c, measure.CaseRound{Samples: s.Data.scaled(1e9), Batch: count(float64(s.Iterations))})
 }

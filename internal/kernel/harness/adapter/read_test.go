@@ -94,12 +94,12 @@ func TestLimits(t *testing.T) {
 		data         io.Reader
 		want         string
 	}{
-		{"a document without end", "hyperfine", io.MultiReader(strings.NewReader(`{"results":[`), endless(' ')), "larger than 100000 bytes"},
+		{"a document without end", "hyperfine", io.MultiReader(strings.NewReader(`{"results":[`), endless(' ')), "larger than the limit of 100000 bytes"},
 		{"a record without end", "triton", io.MultiReader(strings.NewReader(`{"samples":[`), endless('1')), "larger than 100000 bytes"},
-		{"a stream without end", "triton", endless('\n'), "larger than 1 MiB"},
-		{"a line without end", "go", endless('B'), "larger than 1 MiB"},
-		{"nesting", "sdpa", strings.NewReader(`{"config":` + strings.Repeat("[", 1000)), "nests deeper"},
-		{"nesting in a stream", "triton", strings.NewReader(`{"samples":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + "}"), "nests deeper"},
+		{"a stream without end", "triton", endless('\n'), "larger than the limit of 1 MiB"},
+		{"a line without end", "go", endless('B'), "larger than the limit of 1 MiB"},
+		{"nesting", "sdpa", strings.NewReader(`{"config":` + strings.Repeat("[", 1000)), "nested deeper than 64 levels"},
+		{"nesting in a stream", "triton", strings.NewReader(`{"samples":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + "}"), "nested deeper than 64 levels"},
 		{"cases", "go", manyBenchmarks(11), "more than 10 cases"},
 		{"cases of one name", "triton", strings.NewReader(strings.Repeat(`{"name":"x","unit":"ns","samples":[1]}`+"\n", 11)), "more than 10 cases"},
 		{"parameters", "triton", strings.NewReader(manyParams(maxParams + 1)), "more than 100 parameters"},

@@ -117,11 +117,11 @@ func (f *sdpaFile) describe(in *input, b *builder) error {
 	if env == nil { // the sweep writes it once, next to its results
 		raw, err := in.readBeside("env.json", in.limits.document)
 		if err != nil {
-			return fmt.Errorf("env.json beside it: %w", err)
+			return fmt.Errorf("cannot read env.json next to the results: %w", err)
 		}
 		env = &sdpaEnv{}
 		if raw != nil && unmarshal(raw, env) != nil {
-			b.warn(warnIgnored, "", "env.json beside it is in no known shape")
+			b.warn(warnIgnored, "", "env.json next to the results has an unknown format and is ignored")
 			env = &sdpaEnv{}
 		}
 	}
@@ -153,15 +153,15 @@ func (r *sdpaResult) read(b *builder) error {
 	told := max(count(float64(s.Samples)), count(float64(s.Iterations)))
 	if r.Latencies == nil {
 		if s.Median == 0 && s.Mean == 0 {
-			return fmt.Errorf("case %s has neither raw_latencies nor statistics: is this a sweep's result?", c.Name())
+			return fmt.Errorf("case %s has neither raw_latencies nor statistics: is this the result of a sweep?", c.Name())
 		}
 		return b.summary(c, measure.Summary{
 			Count: told, Mean: 1e6 * float64(s.Mean), Median: 1e6 * float64(s.Median), Stddev: 1e6 * float64(s.Std),
 			Min: 1e6 * float64(s.Min), Max: 1e6 * float64(s.Max),
-		}, "the file has no raw_latencies: let the sweep write them")
+		}, "the file has no raw_latencies: configure the sweep to write them")
 	}
 	if told > 0 && told != len(r.Latencies) {
-		b.warn(warnMixed, c.Name(), "the file tells %d samples and holds %d", told, len(r.Latencies))
+		b.warn(warnMixed, c.Name(), "the file declares %d samples but contains %d", told, len(r.Latencies))
 	}
 	return b.time(c, measure.CaseRound{Samples: r.Latencies.scaled(1e6)})
 }
@@ -185,7 +185,7 @@ func (r *sdpaResult) key() (measure.Case, error) {
 	} {
 		n := max(count(float64(d.values[0])), count(float64(d.values[1])))
 		if n == 0 {
-			return c, errors.New("config: want batch, heads, seq and dim, each a whole number above zero")
+			return c, errors.New("config: batch, heads, seq and dim are required, each a whole number above zero")
 		}
 		size *= float64(n)
 		params = append(params, param{d.name, float64(n)})

@@ -25,10 +25,10 @@ func (r *sidecarReader) read(s *nvSummary) (numbers, error) {
 	name := s.data("filename")
 	count, err := strconv.ParseInt(s.data("size"), 10, 64)
 	if name == "" || err != nil || count < 0 {
-		return nil, fmt.Errorf("%s has no usable file name and size", label(s.Tag))
+		return nil, fmt.Errorf("%s has no valid file name and size", label(s.Tag))
 	}
 	if count > r.left/4 {
-		return nil, fmt.Errorf("%s: %d samples go beyond the %s that are read of all such files: import fewer states at a time", label(name), count, size(r.in.limits.sidecars))
+		return nil, fmt.Errorf("%s: %d samples exceed the limit of %s for all sample files: import fewer states at a time", label(name), count, size(r.in.limits.sidecars))
 	}
 	f, err := r.open(name)
 	if err != nil {
@@ -40,7 +40,7 @@ func (r *sidecarReader) read(s *nvSummary) (numbers, error) {
 		return nil, fmt.Errorf("%s: %w", label(name), err)
 	}
 	if info.Size() != 4*count {
-		return nil, fmt.Errorf("%s has %d bytes, but %d samples need %d: it belongs to another run, or was cut off", label(name), info.Size(), count, 4*count)
+		return nil, fmt.Errorf("%s has %d bytes, but %d samples need %d: it belongs to a different run, or is truncated", label(name), info.Size(), count, 4*count)
 	}
 	r.left -= 4 * count
 	raw := make([]byte, 4*count)
@@ -60,7 +60,7 @@ func (r *sidecarReader) read(s *nvSummary) (numbers, error) {
 // "<json>-bin/<n>.bin", are in the JSON's own folder.
 func (r *sidecarReader) open(name string) (fs.File, error) {
 	if r.in.files == nil {
-		return nil, fmt.Errorf("%s stands beside a file, but the results came as a stream: write them to a file", label(name))
+		return nil, fmt.Errorf("cannot find %s: the results came as a stream, write them to a file", label(name))
 	}
 	for _, place := range r.places(name) {
 		f, err := r.in.open(place)
@@ -73,7 +73,7 @@ func (r *sidecarReader) open(name string) (fs.File, error) {
 			return f, nil
 		}
 	}
-	return nil, fmt.Errorf("%s is neither beside the JSON nor below the root: copy the folder along with the JSON", label(name))
+	return nil, fmt.Errorf("%s is neither next to the JSON nor below the root: copy its folder along with the JSON", label(name))
 }
 
 func (r *sidecarReader) places(name string) []string {

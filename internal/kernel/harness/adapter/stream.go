@@ -92,7 +92,7 @@ func (in *input) value(line *int) ([]byte, error) {
 	var scan bracketScan
 	for {
 		if _, err := in.Peek(1); errors.Is(err, io.EOF) {
-			return nil, errors.New("the JSON that begins here does not end: was the output cut off?")
+			return nil, errors.New("the JSON that starts here does not end: is the output truncated?")
 		} else if err != nil {
 			return nil, err
 		}
@@ -105,7 +105,7 @@ func (in *input) value(line *int) ([]byte, error) {
 			return data.Bytes(), nil
 		}
 		if int64(data.Len()) > in.limits.document {
-			return nil, fmt.Errorf("the JSON that begins here is larger than %s: write one record a line", size(in.limits.document))
+			return nil, fmt.Errorf("the JSON that starts here is larger than %s: write one record per line", size(in.limits.document))
 		}
 	}
 }

@@ -88,7 +88,7 @@ func (r *tritonRecord) read(b *builder, line int) error {
 	}
 	factor, ok := nanoseconds(r.Unit)
 	if !ok {
-		return fmt.Errorf("%q: unit %q: want ns, us, ms or s (do_bench gives ms)", label(r.Name), label(r.Unit))
+		return fmt.Errorf("%q: unknown unit %q (known: ns, us, ms, s; do_bench returns ms)", label(r.Name), label(r.Unit))
 	}
 	c := measure.Case{Timer: measure.TimerDevice}
 	c.Benchmark = r.Name
@@ -97,7 +97,7 @@ func (r *tritonRecord) read(b *builder, line int) error {
 		c.Cache = measure.Cold
 	case "hot":
 	default:
-		return fmt.Errorf("%q: cache %q: want hot or cold", label(r.Name), label(r.Cache))
+		return fmt.Errorf("%q: unknown cache %q (known: hot, cold)", label(r.Name), label(r.Cache))
 	}
 	if err := r.params(b, &c); err != nil {
 		return err
@@ -153,7 +153,7 @@ func (r *tritonRecord) params(b *builder, c *measure.Case) error {
 		return fmt.Errorf("%q: params: %w", label(c.Benchmark), err)
 	}
 	if unread != "" {
-		b.warn(warnIgnored, c.Benchmark, "the parameter %s is not a plain value", unread)
+		b.warn(warnIgnored, c.Benchmark, "parameter %s is not a plain value and is ignored", unread)
 	}
 	c.Config, c.Params = configName(params), paramMap(params)
 	return nil
@@ -168,7 +168,7 @@ func (r *tritonRecord) describe(b *builder) error {
 	}
 	if device.Name != "" {
 		if device.Name != label(r.Device) {
-			return fmt.Errorf("the device changes from %q to %q: results of two devices are not one side, split the file", device.Name, label(r.Device))
+			return fmt.Errorf("the device changes from %q to %q: one side cannot mix results of two devices, split the file", device.Name, label(r.Device))
 		}
 		return nil
 	}

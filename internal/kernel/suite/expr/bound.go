@@ -26,7 +26,7 @@ func (e *Expr) Bind(l *Layout) (*Bound, error) {
 	case b.err != nil:
 		return nil, b.err
 	case k != boolean:
-		return nil, &Error{Msg: fmt.Sprintf("want true or false, this gives %s", k), Hint: "compare it with something"}
+		return nil, &Error{Msg: fmt.Sprintf("expected true or false, got %s", k), Hint: "compare it with a value"}
 	}
 	slices.Sort(b.used)
 	return &Bound{slots: slices.Compact(b.used), eval: f}, nil
@@ -98,7 +98,7 @@ func (b *binder) bind(n ast.Node) (compute, kind) {
 	case *ast.CallNode:
 		return b.call(n)
 	}
-	return b.fail(n, "this cannot stand in a condition over parameters")
+	return b.fail(n, "this is not allowed in a condition over parameters")
 }
 
 func (b *binder) constant(v value) (compute, kind) {
@@ -110,7 +110,7 @@ func (b *binder) constant(v value) (compute, kind) {
 func (b *binder) of(k kind, n ast.Node, operator string) compute {
 	f, got := b.bind(n)
 	if got != k {
-		b.fail(n, "%s wants %s, not %s", operator, k, got)
+		b.fail(n, "%s expects %s, got %s", operator, k, got)
 	}
 	return f
 }
@@ -166,7 +166,7 @@ func (b *binder) equality(n *ast.BinaryNode) (compute, kind) {
 	l, lk := b.bind(n.Left)
 	r, rk := b.bind(n.Right)
 	if lk != rk {
-		return b.fail(n, "%s compares %s with %s", n.Operator, lk, rk)
+		return b.fail(n, "%s cannot compare %s with %s", n.Operator, lk, rk)
 	}
 	equal := n.Operator == "=="
 	return func(v []float64) float64 { return truth((l(v) == r(v)) == equal) }, boolean
@@ -177,7 +177,7 @@ func (b *binder) conditional(n *ast.ConditionalNode) (compute, kind) {
 	yes, k := b.bind(n.Exp1)
 	no, other := b.bind(n.Exp2)
 	if k != other {
-		return b.fail(n, "the two answers of ? are of two kinds: %s, and %s", k, other)
+		return b.fail(n, "the two results of ? have different types: %s and %s", k, other)
 	}
 	return func(v []float64) float64 {
 		if cond(v) != 0 {
@@ -197,7 +197,7 @@ func (b *binder) call(n *ast.CallNode) (compute, kind) {
 	}
 	f, ok := functions[callee.Value]
 	if !ok {
-		return b.fail(n, "%s cannot stand in a condition over parameters", callee.Value)
+		return b.fail(n, "%s is not allowed in a condition over parameters", callee.Value)
 	}
 	args := make([]compute, len(n.Arguments))
 	for i, a := range n.Arguments {
@@ -224,7 +224,7 @@ func (b *binder) sizeof(n *ast.CallNode) (compute, kind) {
 	case *ast.IdentifierNode:
 		texts = b.layout.slots[arg.Value].texts
 	default:
-		return b.fail(arg, "%s wants a type or a parameter that names one", sizeofName)
+		return b.fail(arg, "%s expects a type, or a parameter that names one", sizeofName)
 	}
 	f := b.of(text, n.Arguments[0], sizeofName)
 	sizes := map[float64]float64{}

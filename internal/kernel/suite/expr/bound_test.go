@@ -80,14 +80,14 @@ func TestConjuncts(t *testing.T) {
 
 func TestBindRefuses(t *testing.T) {
 	for source, want := range map[string]string{
-		"a":                "want true or false",
+		"a":                "expected true or false",
 		"x > 1":            `unknown variable "x"`,
-		"s > 1":            "wants a number",
-		"s == 1":           "compares",
-		"(f ? s : a) == a": "two kinds",
-		"sizeof(t) == 2":   "sizeof does not know",
-		"sizeof(a) == 2":   "wants text",
-		"a and f":          "wants true or false",
+		"s > 1":            "expects a number",
+		"s == 1":           "cannot compare text with a number",
+		"(f ? s : a) == a": "different types: text and a number",
+		"sizeof(t) == 2":   `sizeof: unknown type "nonsense"`,
+		"sizeof(a) == 2":   "expects text",
+		"a and f":          "expects true or false",
 	} {
 		e, err := Compile(source)
 		if err != nil {

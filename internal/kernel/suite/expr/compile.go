@@ -36,7 +36,7 @@ func compile(source string, c *compiler) (*Expr, error) {
 		return nil, &Error{Msg: fmt.Sprintf("the expression has %d characters, the limit is %d", n, maxLength)}
 	}
 	if at := comment(source); at >= 0 {
-		return nil, &Error{Pos: at, Msg: "comments are not part of an expression", Hint: "for whole numbers write floor(a / b)"}
+		return nil, &Error{Pos: at, Msg: "expressions cannot contain comments", Hint: "for integer division write floor(a / b)"}
 	}
 	root, err := parse(source)
 	if err != nil {
@@ -80,7 +80,7 @@ func parse(source string) (node ast.Node, err error) {
 	// The parser is third-party code, and an expression may be untrusted.
 	defer func() {
 		if r := recover(); r != nil {
-			node, err = nil, &Error{Msg: fmt.Sprintf("the expression cannot be read: %v", r)}
+			node, err = nil, &Error{Msg: fmt.Sprintf("cannot parse the expression: %v", r)}
 		}
 	}()
 	config := conf.CreateNew()
@@ -94,7 +94,7 @@ func parse(source string) (node ast.Node, err error) {
 		return nil, explain(source, err)
 	}
 	if tree.Node == nil {
-		return nil, &Error{Msg: "the expression cannot be read"}
+		return nil, &Error{Msg: "cannot parse the expression"}
 	}
 	return tree.Node, nil
 }
@@ -108,7 +108,7 @@ var (
 func explain(source string, err error) error {
 	cause, ok := errors.AsType[*file.Error](err)
 	if !ok {
-		return &Error{Msg: "the expression cannot be read: " + err.Error()}
+		return &Error{Msg: "cannot parse the expression: " + err.Error()}
 	}
 	out := &Error{Pos: min(cause.From, utf8.RuneCountInString(source)), Msg: cause.Message}
 	switch m := unexpectedToken.FindStringSubmatch(cause.Message); {
@@ -179,9 +179,9 @@ func (c *compiler) compile(n ast.Node) evaluator {
 	case *ast.ChainNode, *ast.MemberNode, *ast.SliceNode:
 		return c.fail(n, "a variable is a plain name", "values have no members")
 	case *ast.ArrayNode, *ast.MapNode:
-		return c.fail(n, "", "there are no lists or maps in expressions")
+		return c.fail(n, "", "lists and maps are not supported in expressions")
 	default:
-		return c.fail(n, "", "this is not part of an expression")
+		return c.fail(n, "", "this is not supported in expressions")
 	}
 }
 
@@ -205,7 +205,7 @@ func (c *compiler) named(name string, pos int) evaluator {
 		}
 		v, ok := valueOf(x)
 		if !ok {
-			return value{}, &Error{Pos: pos, Msg: fmt.Sprintf("variable %q is neither a number nor text nor true or false", name)}
+			return value{}, &Error{Pos: pos, Msg: fmt.Sprintf("variable %q must be a number, text, true or false", name)}
 		}
 		return v, nil
 	}
@@ -228,9 +228,9 @@ func (c *compiler) conditional(n *ast.ConditionalNode) evaluator {
 
 func (c *compiler) unknownFunction(at ast.Node, name string) evaluator {
 	if c.elementwise && slices.Contains(aggregates, name) {
-		return c.fail(at, "", "%s is of a whole input: it takes the name of one", name)
+		return c.fail(at, "", "%s applies to a whole input: its argument must be the name of an input", name)
 	}
-	hint := "there are " + strings.Join(Functions(), ", ")
+	hint := "known: " + strings.Join(Functions(), ", ")
 	if near := spell.Nearest(name, Functions()); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}

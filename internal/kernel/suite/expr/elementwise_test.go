@@ -52,7 +52,7 @@ func TestElementwiseMistakes(t *testing.T) {
 			t.Errorf("%s: %v", source, err)
 		}
 	}
-	if _, err := CompileElementwise("sum(x + 1)"); err == nil || err.Error() != "sum is of a whole input: it takes the name of one" {
+	if _, err := CompileElementwise("sum(x + 1)"); err == nil || err.Error() != "sum applies to a whole input: its argument must be the name of an input" {
 		t.Error(err)
 	}
 	for _, source := range []string{"sum(x)", "mean(x)", "exp(x)"} { // sizes and work have none of these

@@ -68,7 +68,7 @@ func (e *Expr) Number(variables map[string]any) (float64, error) {
 	case err != nil:
 		return 0, err
 	case v.kind != number:
-		return 0, &Error{Msg: fmt.Sprintf("want a number, this gives %s", v)}
+		return 0, &Error{Msg: fmt.Sprintf("expected a number, got %s", v)}
 	case math.IsNaN(v.num) || math.IsInf(v.num, 0):
 		return 0, &Error{Msg: "the result is not a finite number", Hint: "is something divided by zero?"}
 	}
@@ -82,7 +82,7 @@ func (e *Expr) Bool(variables map[string]any) (bool, error) {
 	case err != nil:
 		return false, err
 	case v.kind != boolean:
-		return false, &Error{Msg: fmt.Sprintf("want true or false, this gives %s", v), Hint: "compare it with something"}
+		return false, &Error{Msg: fmt.Sprintf("expected true or false, got %s", v), Hint: "compare it with a value"}
 	}
 	return v.yes, nil
 }

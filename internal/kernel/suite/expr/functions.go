@@ -73,7 +73,7 @@ func sizeof(dtype string) (float64, *Error) {
 	if size, ok := sizes[strings.ToLower(dtype)]; ok {
 		return size, nil
 	}
-	err := &Error{Msg: fmt.Sprintf("sizeof does not know the type %q", dtype)}
+	err := &Error{Msg: fmt.Sprintf("sizeof: unknown type %q", dtype)}
 	if near := spell.Nearest(dtype, slices.Sorted(maps.Keys(sizes))); near != "" {
 		err.Hint = fmt.Sprintf("did you mean %q?", near)
 	}

@@ -26,7 +26,7 @@ func NewLayout() *Layout {
 // one kind: if B is sometimes text, B == 16 is a mistake.
 func (l *Layout) Add(name string, values []any) ([]float64, error) {
 	if _, twice := l.slots[name]; twice {
-		return nil, fmt.Errorf("variable %q is there twice", name)
+		return nil, fmt.Errorf("variable %q appears twice", name)
 	}
 	if len(values) == 0 {
 		return nil, fmt.Errorf("variable %q has no values", name)
@@ -36,10 +36,10 @@ func (l *Layout) Add(name string, values []any) ([]float64, error) {
 	for i, x := range values {
 		v, ok := valueOf(x)
 		if !ok {
-			return nil, fmt.Errorf("value %v of variable %q is neither a number nor text nor true or false", x, name)
+			return nil, fmt.Errorf("value %v of variable %q must be a number, text, true or false", x, name)
 		}
 		if i > 0 && v.kind != s.kind {
-			return nil, fmt.Errorf("variable %q has values of two kinds: %s, and %s", name, s.kind, v)
+			return nil, fmt.Errorf("variable %q has values of different types: %s and %s", name, s.kind, v)
 		}
 		s.kind = v.kind
 		if v.kind == text {

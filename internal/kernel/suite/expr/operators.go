@@ -11,7 +11,7 @@ import (
 func want(k kind, at ast.Node, operator string) func(value, error) (value, error) {
 	return func(v value, err error) (value, error) {
 		if err == nil && v.kind != k {
-			err = &Error{Pos: at.Location().From, Msg: fmt.Sprintf("%s wants %s, not %s", operator, k, v)}
+			err = &Error{Pos: at.Location().From, Msg: fmt.Sprintf("%s expects %s, got %s", operator, k, v)}
 		}
 		return v, err
 	}
@@ -38,7 +38,7 @@ func (c *compiler) unary(n *ast.UnaryNode) evaluator {
 			return v, err
 		}
 	}
-	return c.fail(n, "", "there is no operator %q in expressions", n.Operator)
+	return c.fail(n, "", "operator %q is not supported in expressions", n.Operator)
 }
 
 var arithmetic = map[string]func(a, b float64) float64{
@@ -90,9 +90,9 @@ func (c *compiler) binary(n *ast.BinaryNode) evaluator {
 	case "!=":
 		return equality(n, left, right, false)
 	case "^":
-		return c.fail(n, "write ** for a power", "there is no operator \"^\" in expressions")
+		return c.fail(n, "write ** for a power", "operator \"^\" is not supported in expressions")
 	}
-	return c.fail(n, "", "there is no operator %q in expressions", n.Operator)
+	return c.fail(n, "", "operator %q is not supported in expressions", n.Operator)
 }
 
 // logical evaluates its right side only if the left side does not decide.
@@ -120,7 +120,7 @@ func equality(n *ast.BinaryNode, left, right evaluator, equal bool) evaluator {
 			return value{}, err
 		}
 		if l.kind != r.kind {
-			return value{}, &Error{Pos: pos, Msg: fmt.Sprintf("%s compares %s with %s", n.Operator, l, r)}
+			return value{}, &Error{Pos: pos, Msg: fmt.Sprintf("%s cannot compare %s with %s", n.Operator, l, r)}
 		}
 		return ofBool((l == r) == equal), nil
 	}

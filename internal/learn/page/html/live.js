@@ -51,11 +51,11 @@
     going = true;
     while (again) {
       again = false;
-      try { await refresh(); } catch { tell("Not live: pawl checklist does not answer. This is what was last known."); }
+      try { await refresh(); } catch { tell("Not live: pawl session checklist does not answer. This is what was last known."); }
     }
     going = false;
   };
   const source = new EventSource("/events");
   source.addEventListener("changed", come);
-  source.addEventListener("error", () => tell("Not live: pawl checklist has ended, or is out of reach. This is what was last known."));
+  source.addEventListener("error", () => tell("Not live: pawl session checklist has ended, or is out of reach. This is what was last known."));
 })();

@@ -65,7 +65,7 @@ func TestTerminalOfTooFewRounds(t *testing.T) {
 	for i := range run.Cases {
 		run.Cases[i].Rounds = run.Cases[i].Rounds[:2]
 	}
-	if text := terminal(t, run); !strings.Contains(text, "too few rounds to tell anything apart") || strings.Contains(text, "Inf") {
+	if text := terminal(t, run); !strings.Contains(text, "too few rounds to tell implementations apart") || strings.Contains(text, "Inf") {
 		t.Error(text)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -14,15 +14,15 @@ import (
 func writeCommands(run *measure.Run, record, pawl string) []byte {
 	var b strings.Builder
 	note := func(format string, args ...any) {
-		fmt.Fprintf(&b, "# %s\n", report.Sanitize(fmt.Sprintf(format, args...)))
+		fmt.Fprintf(&b, "# %s\n", words.Sanitize(fmt.Sprintf(format, args...)))
 	}
-	note("How to repeat run %s: measured %s by pawl %s, analysed by pawl %s.", run.ID, run.Created.UTC().Format("2006-01-02 15:04:05 MST"), orUnknown(run.Pawl), pawl)
+	note("How to repeat run %s: measured %s by pawl %s, analyzed by pawl %s.", run.ID, run.Created.UTC().Format("2006-01-02 15:04:05 MST"), orUnknown(run.Pawl), pawl)
 	note("Device: %s; see environment.json for the rest of the machine.", run.Device.Name)
-	b.WriteString("\n# The analysis, from the record: every file of this folder but the record, to the byte.\n")
+	b.WriteString("\n# The analysis, from the record: reproduces every other file in this folder, byte for byte.\n")
 	b.WriteString("sha256sum -c MANIFEST\n")
 	fmt.Fprintf(&b, "pawl sweep --from %s --out again\n\n", record)
 	if run.Source == measure.Imported {
-		note("The samples were imported from %s: pawl did not measure them and cannot do it again.", run.Format)
+		note("The samples were imported from %s: pawl did not measure them and cannot repeat the measurement.", run.Format)
 		return []byte(b.String())
 	}
 	note("The measurement, with the same order, inputs and number of rounds.")
@@ -30,7 +30,7 @@ func writeCommands(run *measure.Run, record, pawl string) []byte {
 		if i.Name == measure.Candidate && i.Commit != "" {
 			fmt.Fprintf(&b, "git checkout %s\n", quoted(i.Commit))
 			if i.Dirty {
-				note("The files had changes that are in no commit: this is not all of what was measured.")
+				note("The files had uncommitted changes: this commit is not everything that was measured.")
 			}
 		}
 	}
@@ -88,7 +88,7 @@ func orUnknown(s string) string {
 
 // quoted quotes s as one literal shell word.
 func quoted(s string) string {
-	s = report.Sanitize(s)
+	s = words.Sanitize(s)
 	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@+-", r)
 	}) && !strings.HasPrefix(s, "-") {

@@ -5,7 +5,7 @@ import (
 	"encoding/csv"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
 // writeCSV writes a table for programs: plain numbers, one column per value.
@@ -33,7 +33,7 @@ func writeCSV(t table) []byte {
 // csvField keeps a spreadsheet from executing a benchmark name as a formula. All numbers in
 // these tables are positive, so only names are changed.
 func csvField(s string) string {
-	s = report.Sanitize(s)
+	s = words.Sanitize(s)
 	if strings.HasPrefix(s, "=") || strings.HasPrefix(s, "+") || strings.HasPrefix(s, "-") || strings.HasPrefix(s, "@") {
 		return "'" + s
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/report/sweep"
 )
 
@@ -93,7 +93,7 @@ func speedupChart(r *sweep.Result, configs []sweep.Config, withMean bool) chart 
 	looks, of := places(r)
 	c := chart{
 		title: "Speed-up of " + r.Subject + " against", axisText: "times as fast", about: about(r), one: true,
-		note:  "right of 1: " + report.Sanitize(r.Subject) + " is faster; hollow: cannot be told apart; bars: 95 % interval",
+		note:  "right of 1: " + words.Sanitize(r.Subject) + " is faster; hollow: cannot be told apart; bars: 95 % interval",
 		names: r.Implementations[1:], looks: looks[1:],
 		tick: func(v float64) string { return short(v) + "x" },
 	}

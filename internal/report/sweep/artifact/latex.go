@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
 // writeLaTeX writes a table for a paper, as a tabular to \input.
@@ -56,7 +56,7 @@ var latexWords = map[rune]string{
 // because the fonts in use are unknown.
 func latexText(s string) string {
 	var b strings.Builder
-	for _, r := range report.Sanitize(s) {
+	for _, r := range words.Sanitize(s) {
 		switch word, special := latexWords[r]; {
 		case special:
 			b.WriteString(word)

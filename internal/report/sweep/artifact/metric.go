@@ -1,7 +1,7 @@
 package artifact
 
 import (
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/report/sweep"
 )
 
@@ -16,14 +16,14 @@ type metric struct {
 // time.
 func metricOf(configs []sweep.Config) metric {
 	for _, m := range []metric{
-		{unit: "FLOP/s, more is better", work: func(c sweep.Config) float64 { return c.Flops }},
-		{unit: "B/s, more is better", work: func(c sweep.Config) float64 { return c.Bytes }},
+		{unit: "FLOP/s, higher is better", work: func(c sweep.Config) float64 { return c.Flops }},
+		{unit: "B/s, higher is better", work: func(c sweep.Config) float64 { return c.Bytes }},
 	} {
 		if largest, all := m.largest(configs); all {
 			return m.scaled(largest)
 		}
 	}
-	return metric{"Time by config", "less is better", nil, func(v float64) string { return report.Quantity(v, "ns") }}
+	return metric{"Time by config", "lower is better", nil, func(v float64) string { return words.Quantity(v, "ns") }}
 }
 
 // largest returns the highest value of the metric, if all configs have one.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/report/sweep"
 	"github.com/goatnote-inc/pawl/measure"
@@ -16,16 +17,16 @@ const maxRows = 200
 // writeReadme writes the first page: everything in tables and figures, and where the rest
 // is.
 func writeReadme(run *measure.Run, r *sweep.Result, figures []figure) []byte {
-	md := report.MarkdownText
+	md := words.MarkdownText
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s: %s on %s\n\n", md(orSuite(r.Suite)), plural(len(r.Implementations), "implementation"), plural(len(r.Configs), "config"))
-	fmt.Fprintf(&b, "%s on %s, %s%s. Run %s of %s.\n", md(strings.Join(r.Implementations, ", ")), md(r.Device),
+	fmt.Fprintf(&b, "%s on %s, %s%s. Run %s from %s.\n", md(strings.Join(r.Implementations, ", ")), md(r.Device),
 		plural(r.Rounds, "round"), md(clocks(run)), md(r.Run), run.Created.UTC().Format("2006-01-02"))
 	if run.End.State != measure.Complete && run.End.State != "" {
 		fmt.Fprintf(&b, "\nThe run ended early: %s.\n", md(strings.TrimSpace(string(run.End.State)+" "+run.End.Reason)))
 	}
 	for _, l := range r.Absent {
-		fmt.Fprintf(&b, "\nNot compared: %s (%s).\n", md(l.Name), md(report.Sanitize(l.Reason)))
+		fmt.Fprintf(&b, "\nNot compared: %s (%s).\n", md(l.Name), md(words.Sanitize(l.Reason)))
 	}
 	for i, t := range tables(r) {
 		fmt.Fprintf(&b, "\n## %s\n%s\n\n", md(t.title), md(t.note))
@@ -42,7 +43,7 @@ func writeReadme(run *measure.Run, r *sweep.Result, figures []figure) []byte {
 	if warnings := report.Warnings(run, report.Summarize(run)); len(warnings) > 0 {
 		b.WriteString("\n## Warnings\n")
 		for _, w := range warnings[:min(len(warnings), maxRows)] {
-			fmt.Fprintf(&b, "- %s\n", md(report.Sanitize(w)))
+			fmt.Fprintf(&b, "- %s\n", md(words.Sanitize(w)))
 		}
 	}
 	b.WriteString(files)
@@ -52,11 +53,11 @@ func writeReadme(run *measure.Run, r *sweep.Result, figures []figure) []byte {
 // files describes the other files.
 const files = `
 ## Files
-| file | what |
+| file | content |
 | --- | --- |
 | record (current.json) | every sample, in the order taken |
 | environment.json | device, driver, machine, compilers, versions |
-| commands.txt | how to measure and to analyse it again |
+| commands.txt | how to repeat the measurement and the analysis |
 | sweep.json | the analysis, for programs |
 | tables | CSV for programs, LaTeX for papers |
 | figures | SVG |
@@ -84,7 +85,7 @@ func writeMarkdown(b *strings.Builder, t table) {
 	}
 	head, rule := make([]string, len(t.columns)), make([]string, len(t.columns))
 	for i, c := range t.columns {
-		head[i], rule[i] = report.MarkdownText(c.head), "---"
+		head[i], rule[i] = words.MarkdownText(c.head), "---"
 		if c.right {
 			rule[i] = "---:"
 		}
@@ -93,7 +94,7 @@ func writeMarkdown(b *strings.Builder, t table) {
 	for _, row := range t.rows[:min(len(t.rows), maxRows)] {
 		cells := make([]string, len(row))
 		for i, c := range row {
-			cells[i] = report.MarkdownText(report.Sanitize(c.text))
+			cells[i] = words.MarkdownText(words.Sanitize(c.text))
 		}
 		fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))
 	}
@@ -106,13 +107,13 @@ func writeLeftOut(b *strings.Builder, list []sweep.Omission) {
 	if len(list) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\nLeft out, because not all have %s:\n\n", map[bool]string{true: "it", false: "them"}[len(list) == 1])
+	fmt.Fprintf(b, "\nLeft out because not every implementation has %s:\n\n", map[bool]string{true: "it", false: "them"}[len(list) == 1])
 	for _, l := range list[:min(len(list), maxRows)] {
-		fmt.Fprintf(b, "- %s: %s\n", report.MarkdownText(report.Sanitize(l.Name)), report.MarkdownText(report.Sanitize(l.Reason)))
+		fmt.Fprintf(b, "- %s: %s\n", words.MarkdownText(words.Sanitize(l.Name)), words.MarkdownText(words.Sanitize(l.Reason)))
 	}
 	if more := len(list) - maxRows; more > 0 {
 		fmt.Fprintf(b, "- and %d more, in sweep.json\n", more)
 	}
 }
 
-func plural(n int, noun string) string { return report.Plural(n, noun) }
+func plural(n int, noun string) string { return words.Plural(n, noun) }

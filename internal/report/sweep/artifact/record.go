@@ -31,7 +31,7 @@ func ArchiveOf(dir string) string { return filepath.Clean(dir) + ".tar.gz" }
 // name there. It first converts a journal to a document.
 func CopyRecord(dir, from string, run *measure.Run) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("make a place for the artifact: %w", err)
+		return "", fmt.Errorf("cannot create the folder of the artifact: %w", err)
 	}
 	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) && run.Digest != "" {
 		from += ".zst" // the file that measure.Load read instead
@@ -44,7 +44,7 @@ func CopyRecord(dir, from string, run *measure.Run) (string, error) {
 		name += ".zst"
 	}
 	if err := copyFile(filepath.Join(dir, name), from); err != nil {
-		return "", fmt.Errorf("copy the record %s: %w", from, err)
+		return "", fmt.Errorf("cannot copy the record %s: %w", from, err)
 	}
 	return name, nil
 }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
 // svg is a standalone drawing to open, print or use in a paper, with its own background and
@@ -43,12 +43,12 @@ func (s *svg) line(x1, y1, x2, y2 float64, class string) {
 
 // text writes words. Text that does not fit is cut in the middle and shown in full on
 // hover.
-func (s *svg) text(x, y float64, anchor, class, words string, most int) {
-	words = report.Sanitize(words)
-	short := shortened(words, most)
+func (s *svg) text(x, y float64, anchor, class, label string, most int) {
+	label = words.Sanitize(label)
+	short := shortened(label, most)
 	hover := ""
-	if short != words {
-		hover = "<title>" + xmlText(words) + "</title>"
+	if short != label {
+		hover = "<title>" + xmlText(label) + "</title>"
 	}
 	s.addf(`<text x="%s" y="%s" text-anchor="%s" class="%s">%s%s</text>`+"\n", px(x), px(y), anchor, class, hover, xmlText(short))
 }
@@ -71,7 +71,7 @@ func xmlText(s string) string {
 			return -1
 		}
 		return r
-	}, report.Sanitize(s)))
+	}, words.Sanitize(s)))
 }
 
 // px formats a coordinate to a tenth of a pixel, so that all machines write the same

@@ -3,7 +3,7 @@ package artifact
 import (
 	"strconv"
 
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/report/sweep"
 )
 
@@ -29,9 +29,9 @@ type cell struct {
 	values []string
 }
 
-func words(s string) cell { return cell{s, []string{s}} }
+func textCell(s string) cell { return cell{s, []string{s}} }
 
-func count(n int) cell { return words(strconv.Itoa(n)) }
+func count(n int) cell { return textCell(strconv.Itoa(n)) }
 
 // blank fills a column of the given number of fields with nothing.
 func blank(fields int) cell { return cell{"", make([]string, fields)} }
@@ -40,14 +40,14 @@ func blank(fields int) cell { return cell{"", make([]string, fields)} }
 // that differ between machines.
 func number(v float64) string { return strconv.FormatFloat(v, 'g', 9, 64) }
 
-func nanoseconds(v float64) cell { return cell{report.Quantity(v, "ns"), []string{number(v)}} }
+func nanoseconds(v float64) cell { return cell{words.Quantity(v, "ns"), []string{number(v)}} }
 
 // nanosecondRange formats the interval of a time.
 func nanosecondRange(r *sweep.Range) cell {
 	if r == nil {
 		return blank(2)
 	}
-	return cell{report.Quantity(r.Low, "ns") + " to " + report.Quantity(r.High, "ns"), []string{number(r.Low), number(r.High)}}
+	return cell{words.Quantity(r.Low, "ns") + " to " + words.Quantity(r.High, "ns"), []string{number(r.Low), number(r.High)}}
 }
 
 func factor(v float64) cell { return cell{times(v), []string{number(v)}} }

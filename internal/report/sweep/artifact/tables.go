@@ -28,7 +28,7 @@ func timeColumns(head string) []column {
 func standingCells(s sweep.Standing) []cell {
 	return []cell{
 		{Rank(s), []string{strconv.Itoa(s.Rank), strconv.Itoa(s.RankTo)}},
-		words(s.Implementation), count(s.Rounds), nanoseconds(s.Time), nanosecondRange(s.Interval),
+		textCell(s.Implementation), count(s.Rounds), nanoseconds(s.Time), nanosecondRange(s.Interval),
 		remark(s.Tied),
 	}
 }
@@ -74,10 +74,10 @@ func speedupTable(r *sweep.Result) table {
 	}
 	for _, s := range r.Speedups {
 		if s.Rounds == 0 {
-			t.rows = append(t.rows, []cell{words(s.Against), blank(1), blank(2), count(s.Configs), count(0)})
+			t.rows = append(t.rows, []cell{textCell(s.Against), blank(1), blank(2), count(s.Configs), count(0)})
 			continue
 		}
-		t.rows = append(t.rows, []cell{words(s.Against), factor(s.Value), factorRange(s.Interval), count(s.Configs), count(s.Rounds)})
+		t.rows = append(t.rows, []cell{textCell(s.Against), factor(s.Value), factorRange(s.Interval), count(s.Configs), count(s.Rounds)})
 	}
 	return t
 }
@@ -85,17 +85,17 @@ func speedupTable(r *sweep.Result) table {
 func rankingTable(r *sweep.Result) table {
 	t := table{
 		name: "ranking", title: "Rank on every config",
-		note: "Those that cannot be told apart share their ranks. All claims about one config hold together with 99 % confidence " +
+		note: "Implementations that cannot be told apart share their ranks. All claims about one config hold together with 99 % confidence " +
 			"(paired differences by round, Holm over the pairs).",
 		columns: append([]column{{head: "config", fields: []string{"config"}}}, timeColumns("time")...),
 	}
 	for _, c := range r.Configs {
 		for _, s := range c.Standings {
-			t.rows = append(t.rows, append([]cell{words(c.Name)}, standingCells(s)...))
+			t.rows = append(t.rows, append([]cell{textCell(c.Name)}, standingCells(s)...))
 		}
 		for _, l := range c.Lacking {
 			t.rows = append(t.rows, []cell{
-				words(c.Name), {"-", []string{"", ""}}, words(l.Name), count(0), blank(1), blank(2), {l.Reason, []string{"", l.Reason}},
+				textCell(c.Name), {"-", []string{"", ""}}, textCell(l.Name), count(0), blank(1), blank(2), {l.Reason, []string{"", l.Reason}},
 			})
 		}
 	}
@@ -105,8 +105,8 @@ func rankingTable(r *sweep.Result) table {
 func speedupsTable(r *sweep.Result) table {
 	t := table{
 		name: "speedup-by-config", title: "Speed-up of " + r.Subject + " on every config",
-		note: "P is that of no difference, adjusted for the pairs of the config, and decides about a tie. " +
-			"Each interval stands for itself: one that just misses 1x can belong to a tie.",
+		note: "P is the p-value for no difference, adjusted for the pairs of the config. It decides ties. " +
+			"The intervals are not adjusted: one that just excludes 1x can belong to a tie.",
 		columns: []column{
 			{head: "config", fields: []string{"config"}},
 			{head: "against", fields: []string{"against"}},
@@ -119,7 +119,7 @@ func speedupsTable(r *sweep.Result) table {
 	for _, c := range r.Configs {
 		for _, p := range c.Pairs {
 			if p.Of == r.Subject {
-				t.rows = append(t.rows, []cell{words(c.Name), words(p.Against), factor(p.Value), factorRange(p.Interval), chance(p.Holm), words(outcomeWord(p))})
+				t.rows = append(t.rows, []cell{textCell(c.Name), textCell(p.Against), factor(p.Value), factorRange(p.Interval), chance(p.Holm), textCell(outcomeWord(p))})
 			}
 		}
 	}
@@ -140,21 +140,21 @@ func outcomeWord(p sweep.Pair) string {
 
 func powerTable(r *sweep.Result) table {
 	t := table{
-		name: "power", title: "What could have been seen",
-		note: "The least difference between any two implementations that these rounds find 19 times in 20, and how many rounds it takes for less. " +
-			"The spread is that of a round's ratio.",
+		name: "power", title: "Detectable differences",
+		note: "The smallest difference between any two implementations that these rounds find 19 times in 20, and how many rounds smaller differences need. " +
+			"The spread is that of the ratio of a round.",
 		columns: []column{
 			{head: "config", fields: []string{"config"}},
 			{head: "rounds", right: true, fields: []string{"rounds"}},
 			{head: "spread", right: true, fields: []string{"spread"}},
-			{head: "difference found", right: true, fields: []string{"detectable"}},
+			{head: "detectable difference", right: true, fields: []string{"detectable"}},
 			{head: "rounds for 3 %", right: true, fields: []string{"rounds_for_3_percent"}},
 			{head: "rounds for 1 %", right: true, fields: []string{"rounds_for_1_percent"}},
 		},
 	}
 	for _, c := range r.Configs {
 		if p := c.Power; p != nil {
-			t.rows = append(t.rows, []cell{words(c.Name), count(p.Rounds), share(p.Spread), share(p.Detectable), rounds(p.For3), rounds(p.For1)})
+			t.rows = append(t.rows, []cell{textCell(c.Name), count(p.Rounds), share(p.Spread), share(p.Detectable), rounds(p.For3), rounds(p.For1)})
 		}
 	}
 	return t

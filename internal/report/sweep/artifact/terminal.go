@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/report/sweep"
 )
@@ -19,7 +20,7 @@ func Terminal(w io.Writer, r *sweep.Result, style report.Style) error {
 		if len(t.rows) == 0 {
 			continue
 		}
-		if _, err := fmt.Fprintln(w, style.Bold(report.Sanitize(t.title))); err != nil {
+		if _, err := fmt.Fprintln(w, style.Bold(words.Sanitize(t.title))); err != nil {
 			return err
 		}
 		more := len(t.rows) - maxLines
@@ -41,7 +42,7 @@ func Terminal(w io.Writer, r *sweep.Result, style report.Style) error {
 func writeOmissions(w io.Writer, r *sweep.Result) error {
 	if n := len(r.Overall.LeftOut); n > 0 {
 		first := r.Overall.LeftOut[0]
-		if _, err := fmt.Fprintf(w, "left out of the geometric mean: %s, such as %s (%s)\n", plural(n, "config"), report.Sanitize(first.Name), report.Sanitize(first.Reason)); err != nil {
+		if _, err := fmt.Fprintf(w, "left out of the geometric mean: %s, such as %s (%s)\n", plural(n, "config"), words.Sanitize(first.Name), words.Sanitize(first.Reason)); err != nil {
 			return err
 		}
 	}
@@ -51,7 +52,7 @@ func writeOmissions(w io.Writer, r *sweep.Result) error {
 		}
 	}
 	for _, l := range r.Absent {
-		if _, err := fmt.Fprintf(w, "not compared: %s (%s)\n", report.Sanitize(l.Name), report.Sanitize(l.Reason)); err != nil {
+		if _, err := fmt.Fprintf(w, "not compared: %s (%s)\n", words.Sanitize(l.Name), words.Sanitize(l.Reason)); err != nil {
 			return err
 		}
 	}
@@ -67,9 +68,9 @@ func detectableText(r *sweep.Result) string {
 		}
 	}
 	if most == 0 {
-		return "too few rounds to tell anything apart: it takes 3, and 8 to tell a few percent"
+		return "too few rounds to tell implementations apart: at least 3 are needed, and 8 to detect a difference of a few percent"
 	}
-	return fmt.Sprintf("differences that so many rounds find 19 times in 20: %s to %s, by config (tables/power.csv)", share(least).text, share(most).text)
+	return fmt.Sprintf("differences that this many rounds find 19 times in 20: %s to %s, by config (tables/power.csv)", share(least).text, share(most).text)
 }
 
 // write writes the first rows. It does not repeat a name from the row above.
@@ -83,7 +84,7 @@ func (t table) write(w io.Writer, style report.Style, most int) error {
 	for _, row := range t.rows[:most] {
 		cells := make([]string, len(row))
 		for i, c := range row {
-			cells[i] = report.Sanitize(c.text)
+			cells[i] = words.Sanitize(c.text)
 		}
 		if t.columns[0].head == "config" {
 			if cells[0] == above {

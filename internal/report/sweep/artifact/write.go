@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/goatnote-inc/pawl/internal/base/disk"
 )
 
 // Written holds the location of an artifact.
@@ -48,10 +50,10 @@ func Write(dir, record, name string, created time.Time, list []File) (Written, e
 
 func writeFile(path string, body []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("make a place for the artifact: %w", err)
+		return fmt.Errorf("cannot create the folder of the artifact: %w", err)
 	}
 	if err := os.WriteFile(path, body, 0o644); err != nil {
-		return fmt.Errorf("write the artifact: %w", err)
+		return fmt.Errorf("cannot write the artifact: %w", err)
 	}
 	return nil
 }
@@ -59,34 +61,24 @@ func writeFile(path string, body []byte) error {
 func fileSum(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return "", fmt.Errorf("read the record for the artifact: %w", err)
+		return "", fmt.Errorf("cannot read the record for the artifact: %w", err)
 	}
 	defer f.Close()
 	sum := sha256.New()
 	if _, err := io.Copy(sum, f); err != nil {
-		return "", fmt.Errorf("read the record for the artifact: %w", err)
+		return "", fmt.Errorf("cannot read the record for the artifact: %w", err)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // archive writes everything to one file atomically and returns its digest.
-func archive(path, dir, record, name string, created time.Time, list []File) (_ string, err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return "", fmt.Errorf("write the archive: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("write the archive %s: %w", path, errors.Join(err, os.Remove(f.Name())))
-		}
-	}()
+func archive(path, dir, record, name string, created time.Time, list []File) (string, error) {
 	sum := sha256.New()
-	err = pack(io.MultiWriter(f, sum), dir, record, name, created, list)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
-		return "", err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return "", err
+	err := disk.Replace(path, 0o644, func(w io.Writer) error {
+		return pack(io.MultiWriter(w, sum), dir, record, name, created, list)
+	})
+	if err != nil {
+		return "", fmt.Errorf("cannot write the archive %s: %w", path, err)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }

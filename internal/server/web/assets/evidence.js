@@ -1,5 +1,5 @@
-// What is known of a point, and of two that were pinned. Everything is set as text: what
-// a stranger called a commit stays what it is.
+// Shows the data of a point, and of two pinned points. Everything is set as text, because
+// commit titles are untrusted.
 import { change, minute, quantity } from "./quantity.js";
 
 const make = (name, text, props = {}) => Object.assign(document.createElement(name), { textContent: text }, props);
@@ -22,7 +22,7 @@ export const show = (list, data, p, titles) => {
     ["Value", quantity(p.value, data.unit)],
     ["Interval", `${quantity(p.low, data.unit)} to ${quantity(p.high, data.unit)}`],
     ["Rounds", `${p.rounds}, spread ${(p.spread * 100).toFixed(1)} %`],
-    ["Baseline", p.baseline ? `${quantity(p.baseline, data.unit)} (${change(p.value / p.baseline - 1)})${p.moved ? ", moved to this point" : ""}` : p.moved ? "began here" : ""],
+    ["Baseline", p.baseline ? `${quantity(p.baseline, data.unit)} (${change(p.value / p.baseline - 1)})${p.moved ? ", moved to this point" : ""}` : p.moved ? "started here" : ""],
     ["When", minute(p.x)],
     ["Commit", commit && [commit, title ? ` ${title}` : ""]],
     ["Run", [make("a", `report ${p.report}`, { href: `/p/${encodeURIComponent(data.project)}/runs/${p.report}` })]],
@@ -31,7 +31,7 @@ export const show = (list, data, p, titles) => {
   ]);
 };
 
-// showPins says which points were pinned, and leads to their comparison.
+// showPins lists the pinned points and links to their comparison.
 export const showPins = (box, data, pins, clear) => {
   box.replaceChildren();
   const [a, b] = pins;
@@ -49,7 +49,7 @@ export const showPins = (box, data, pins, clear) => {
     said.append(make("a", "Compare A with B", { href: `${data.compare}?a=${data.series}.${a.report}&b=${data.series}.${b.report}` }));
     card.append(said);
   } else {
-    card.append(make("p", "Pin another to compare.", { className: "soft" }));
+    card.append(make("p", "Pin another point to compare.", { className: "soft" }));
   }
   card.append(make("button", "Unpin", { type: "button", onclick: clear }));
   box.append(card);

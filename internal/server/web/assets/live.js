@@ -1,15 +1,14 @@
-// A live run: its events ring a bell, and the page as the server writes it takes the place
-// of what is shown. So there is one way to show a run, and no text of it is ever taken for
-// anything else.
+// Updates the page of a live run. Events only trigger a reload of the page that the server
+// renders. So there is one way to render a run, and its texts are never parsed as HTML here.
 const part = document.getElementById("live");
-const pause = 1000; // between looks, however much happens
-const fallback = 5000; // where no events come
+const pause = 1000; // min ms between reloads, however many events arrive
+const fallback = 5000; // ms between reloads without an event stream
 
 let due = 0;
 let stream;
 
-// show puts what is new where the old was. What is read aloud changes only when it says
-// something else, and who stands in the table stays there.
+// show replaces the old content. The status line changes only if its text does, so that
+// screen readers do not repeat it. The table keeps its focus and scroll position.
 const show = (fresh) => {
   const [said, saying] = [part, fresh].map((p) => p.querySelector("[role=status]"));
   if (said.textContent !== saying.textContent) said.replaceChildren(...saying.childNodes);
@@ -27,13 +26,13 @@ const look = async () => {
   let over = false;
   try {
     const answer = await fetch(location.href);
-    over = answer.status === 404; // the server knows nothing of it any more
+    over = answer.status === 404; // the server has dropped the run
     if (answer.ok) {
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("live");
       show(fresh);
       over = "over" in fresh.dataset;
     }
-  } catch { /* the server is away: a later look tells */ }
+  } catch { /* the server is unreachable: try again later */ }
   if (over) {
     clearInterval(slow);
     stream.close();

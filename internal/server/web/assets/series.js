@@ -1,5 +1,5 @@
-// The history of a series, alive: hover for evidence, drag to zoom, click to pin two
-// points, all of it by keyboard too. The drawing of the server stays where this fails.
+// Interactive history of a series: hover for evidence, drag to zoom, click to pin two
+// points. All of it works by keyboard too. If this fails, the server's drawing stays.
 import uPlot from "./uplot/uPlot.esm.js";
 import { show, showPins } from "./evidence.js";
 import { scaleOf } from "./quantity.js";
@@ -15,7 +15,7 @@ const fromColumns = (c) => {
   for (const i of c.moved || []) list[i].moved = true;
   return list;
 };
-const whole = fromColumns(data.columns); // what the page came with
+const whole = fromColumns(data.columns); // the points in the page
 const titles = new Map(whole.filter((p) => p.title).map((p) => [p.commit, p.title]));
 let points = whole;
 let pins = [];
@@ -26,7 +26,7 @@ const columns = () => [
   points.map((p) => (p.moved ? p.value : p.baseline || null)),
 ];
 
-// Colours are those of the page, in light and in dark.
+// Colors come from the page, in light and dark mode.
 const tones = {};
 const readTones = () => {
   const style = getComputedStyle(document.documentElement);
@@ -73,7 +73,7 @@ function drawMarks(u) {
     const end = u.valToPos(e.at, "x", true);
     const begin = e.since ? u.valToPos(e.since, "x", true) : end;
     ctx.strokeStyle = ctx.fillStyle = e.worse ? tones.bad : tones.good;
-    if (e.since) { // a drift has no place: what it took is shaded, and its number stands in the middle
+    if (e.since) { // a drift has no single place: shade its range, with the number in the middle
       const from = Math.max(begin, left);
       ctx.globalAlpha = 0.1;
       ctx.fillRect(from, top, Math.max(0, Math.min(end, left + width) - from), tall);
@@ -120,7 +120,7 @@ function hovered(u) {
   show(byId("point"), data, points[i], titles);
 }
 
-// What is seen is in the address, and seen closer than the page had it, it is asked for.
+// The visible range is kept in the URL. Zooming into a thinned history fetches more points.
 let waiting = 0;
 let asked;
 function scaled(u, key) {
@@ -216,7 +216,7 @@ if (whole.length > 1) {
   chart.ready = true;
   box.tabIndex = 0;
   box.setAttribute("role", "group");
-  box.setAttribute("aria-label", "Chart: arrows go from point to point, plus and minus zoom, Enter pins, Escape shows all");
+  box.setAttribute("aria-label", "Chart: arrow keys move between points, plus and minus zoom, Enter pins a point, Escape shows all");
   byId("chart-tools").addEventListener("click", (e) => does[e.target.dataset.do]?.());
   box.addEventListener("keydown", (e) => {
     if (e.ctrlKey || e.metaKey || e.altKey || !keys[e.key]) return;

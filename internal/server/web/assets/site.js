@@ -1,4 +1,4 @@
-// Pages work without this. It adds light and dark by choice, keys, and their list.
+// Pages work without this. It adds a switch for dark mode, keyboard shortcuts, and their list.
 const root = document.documentElement;
 const byId = (id) => document.getElementById(id);
 
@@ -39,7 +39,7 @@ addEventListener("keydown", (e) => {
   going = 0;
 });
 
-// A list of choices that is changed is what is wanted: no button has to be pressed.
+// Changing a choice submits its form, without a button.
 for (const form of document.querySelectorAll("form.choices[method=get]")) {
   for (const field of form.querySelectorAll("select, input[type=checkbox]")) field.addEventListener("change", () => form.requestSubmit());
 }
