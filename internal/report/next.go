@@ -31,7 +31,7 @@ func next(d *Document, forgets bool) []Step {
 			if d.run == nil { // files of two sides: there may be no suite to run
 				continue
 			}
-			list = append(list, Step{fmt.Sprintf("Start with %s. To measure it again, alone and more precisely:", name), rerunCommand(d.run, name, 16)})
+			list = append(list, Step{fmt.Sprintf("Start with %s. To judge it again, alone:", name), rerunCommand(d.run, name)})
 		case ClassMissing:
 			list = append(list, Step{Text: fmt.Sprintf("Restore what is missing (%s), or remove it from the suite in a separate change.", name)})
 		case ClassInconclusive:
@@ -47,8 +47,12 @@ func next(d *Document, forgets bool) []Step {
 				list = append(list, Step{"After review, the change can be accepted; the record keeps the reason:", "pawl run --accept REASON"})
 				continue
 			}
+			if d.Cases() == 1 && len(d.run.Rounds) >= manyRounds {
+				list = append(list, Step{"More rounds like these would not decide it. Find out what disturbs the machine:", "pawl doctor --noise"})
+				continue
+			}
 			list = append(list,
-				Step{fmt.Sprintf("To get an answer for %s:", name), rerunCommand(d.run, name, 32)},
+				Step{fmt.Sprintf("To get an answer for %s, run it alone:", name), rerunCommand(d.run, name)},
 				Step{"If it stays undecided, find out what disturbs the machine:", "pawl doctor --noise"})
 		case ClassImproved:
 			if s.Cases[0].Moves && !forgets && d.Verdict.Severity() == ratchet.Yes {
@@ -75,20 +79,22 @@ func (d *Document) gated() bool {
 	return false
 }
 
-// rerunCommand returns the command that measures one case with more rounds against the same base.
-// It leaves out a name that a shell would interpret.
-func rerunCommand(run *measure.Run, name string, rounds int) string {
+// manyRounds is about as many rounds as a run spends on an undecided case.
+const manyRounds = 32
+
+// rerunCommand returns the command that judges one case alone against the same base. It leaves out a
+// name that a shell would interpret.
+func rerunCommand(run *measure.Run, name string) string {
 	base := "main"
 	for _, i := range run.Implementations {
 		if i.Name == measure.Base {
 			base = cmp.Or(i.Ref, fmt.Sprintf("%.12s", i.Commit), base)
 		}
 	}
-	command := "pawl bench"
+	command := "pawl run"
 	if isShellSafe(base) {
 		command += " --base " + base
 	}
-	command += fmt.Sprintf(" --rounds %d", rounds)
 	if isShellSafe(name) {
 		command += " --case " + name
 	}

@@ -34,14 +34,14 @@ func TestTitleWithoutARecord(t *testing.T) {
 // Numbers of one level of trust are comparable to no others.
 func TestAgainKeepsTheTrust(t *testing.T) {
 	for trust, want := range map[measure.Trust]string{
-		"":                "pawl bench --base main --rounds 16 --case a",
-		measure.Trusted:   "pawl bench --base main --rounds 16 --case a",
-		measure.Checked:   "pawl bench --base main --rounds 16 --case a --trust checked",
-		measure.SelfTimed: "pawl bench --base main --rounds 16 --case a --trust self-timed",
+		"":                "pawl run --base main --case a",
+		measure.Trusted:   "pawl run --base main --case a",
+		measure.Checked:   "pawl run --base main --case a --trust checked",
+		measure.SelfTimed: "pawl run --base main --case a --trust self-timed",
 	} {
 		run := &measure.Run{}
 		run.Trust, run.Implementations = trust, []measure.Implementation{{Name: measure.Base, Ref: "main"}}
-		if got := rerunCommand(run, "a", 16); got != want {
+		if got := rerunCommand(run, "a"); got != want {
 			t.Errorf("%q: %q, want %q", trust, got, want)
 		}
 	}

@@ -128,12 +128,16 @@ func TestMarkdownCutsFromTheBottom(t *testing.T) {
 func TestStepsComeFromTheVerdicts(t *testing.T) {
 	run := newMaker(8, 30).run(madeCase{name: "gemm", us: 100, effect: 0.1, spread: 0.002}, madeCase{name: "$(rm -rf ~)", us: 100, effect: 0.2, spread: 0.002})
 	d := judged(run)
-	if len(d.Next) != 1 || d.Next[0].Command != "pawl bench --base main --rounds 16" {
+	if len(d.Next) != 1 || d.Next[0].Command != "pawl run --base main" {
 		t.Errorf("a command with a name that a shell would run: %+v", d.Next)
 	}
 	improved := judged(newMaker(8, 30).run(madeCase{name: "gemm", us: 100, effect: -0.3, spread: 0.002}, madeCase{name: "rope", us: 100, spread: 0.002}))
 	if improved.Outcome != "pass" || len(improved.Next) != 1 || !strings.Contains(improved.Next[0].Text, "baseline") {
 		t.Errorf("%s %+v", improved.Outcome, improved.Next)
+	}
+	alone := judged(newMaker(32, 30).run(madeCase{name: "gemm", us: 100, effect: 0.02, spread: 0.3}))
+	if len(alone.Next) != 1 || alone.Next[0].Command != "pawl doctor --noise" {
+		t.Errorf("undecided after 32 rounds alone: %s %+v", alone.Outcome, alone.Next)
 	}
 	watched := judged(newMaker(8, 30).run(madeCase{name: "gemm", us: 100, effect: 0.3, spread: 0.002, watched: true}))
 	if watched.Outcome == "fail" || !strings.Contains(fmt.Sprint(watched.Next), "gate: true") {

@@ -8,11 +8,14 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"strconv"
 	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/goatnote-inc/pawl/internal/base/spell"
 	"github.com/goatnote-inc/pawl/internal/base/version"
 )
 
@@ -92,7 +95,7 @@ func NewRoot(g *Globals, root *cobra.Command) *cobra.Command {
 	root.Args = knownCommand
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return Usage(fmt.Errorf("%w\n  run `%s --help`", err, c.CommandPath()))
+		return Usage(fmt.Errorf("%w\n  run `%s --help`", flagError(c, err), c.CommandPath()))
 	})
 	root.PersistentFlags().StringVarP(&g.dir, "dir", "C", "", "run in this `folder`")
 	root.PersistentFlags().BoolVar(&g.noColor, "no-color", false, "print plain text, even on a terminal")
@@ -110,6 +113,39 @@ func NewRoot(g *Globals, root *cobra.Command) *cobra.Command {
 	})
 	keepOrder()
 	return root
+}
+
+// flagError explains an error in a flag: which one was probably meant, or what its value must be.
+func flagError(c *cobra.Command, err error) error {
+	if e, ok := errors.AsType[*pflag.NotExistError](err); ok && e.GetSpecifiedShortnames() == "" {
+		var known []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		if near := spell.Nearest(e.GetSpecifiedName(), known); near != "" {
+			return fmt.Errorf("unknown flag: --%s (did you mean --%s?)", e.GetSpecifiedName(), near)
+		}
+		return err
+	}
+	number, isNumber := errors.AsType[*strconv.NumError](err)
+	value, isValue := errors.AsType[*pflag.InvalidValueError](err)
+	if isValue && value.GetFlag().Value.Type() == "duration" {
+		return fmt.Errorf("--%s %.40q: must be a time such as 30s, 20m or 2h", value.GetFlag().Name, value.GetValue())
+	}
+	if !isNumber || !isValue {
+		return err
+	}
+	must := "a whole number"
+	switch number.Func {
+	case "ParseFloat":
+		must = "a number"
+	case "ParseBool":
+		must = "true or false"
+	case "ParseUint":
+		must = "a whole number, not negative"
+	}
+	if errors.Is(number, strconv.ErrRange) {
+		must += " that fits in 64 bits"
+	}
+	return fmt.Errorf("--%s %.40q: must be %s", value.GetFlag().Name, value.GetValue(), must)
 }
 
 // keepOrder stops cobra from sorting commands: those that new users need come first. The setting is global to

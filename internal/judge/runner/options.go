@@ -150,6 +150,10 @@ func (o Options) check() error {
 	if _, err := path.Match(o.Case, ""); err != nil {
 		return fmt.Errorf("--case %q is not a valid glob: use * ? and [...] as in a shell", o.Case)
 	}
+	known := !o.plain() && !o.Suite.NeedsHarness()
+	if o.Case != "" && known && !slices.ContainsFunc(o.Suite.Cases(), func(c suite.Case) bool { return o.wants(c.Name(), c.Benchmark) }) {
+		return o.noCase()
+	}
 	if o.trust() == measure.SelfTimed && o.plain() {
 		return errors.New("trust self-timed requires a harness that speaks pawl's protocol: a command that prints times can print any time")
 	}
