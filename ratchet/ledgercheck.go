@@ -79,12 +79,8 @@ func (e Entry) checkKind() error {
 		return fmt.Errorf("%s: it names no commit", e.Kind)
 	case n.session && e.Session == nil:
 		return fmt.Errorf("%s: it has no evidence", e.Kind)
-	case n.trigger && (e.Trigger == nil || *e.Trigger == RunRef{}):
-		return fmt.Errorf("%s: it does not name the run that showed the gain", e.Kind)
-	case n.trigger && e.Trigger.Same(e.Session.Run):
-		return fmt.Errorf("%s: the evidence is run %s, which is the one that showed the gain: measure again", e.Kind, e.Trigger)
-	case n.trigger && e.Gain == 0:
-		return fmt.Errorf("%s: it names no gain", e.Kind)
+	case n.trigger && e.checkTrigger() != nil:
+		return e.checkTrigger()
 	case n.audit && (strings.TrimSpace(e.Reason) == "" || strings.TrimSpace(e.Actor) == ""):
 		return fmt.Errorf("%s: a reason and a name are required", e.Kind)
 	case n.from && (e.From == "" || e.From == e.Testbed.Key):
@@ -95,6 +91,19 @@ func (e Entry) checkKind() error {
 		return fmt.Errorf("%s: it must not have evidence", e.Kind)
 	case e.Kind == KindReset && (e.Commit != "" || e.Session != nil):
 		return fmt.Errorf("%s: it must not name a commit or evidence", e.Kind)
+	}
+	return nil
+}
+
+// checkTrigger returns an error unless the entry names a gain, and a run that showed it and is not its evidence.
+func (e Entry) checkTrigger() error {
+	switch {
+	case e.Trigger == nil || *e.Trigger == RunRef{}:
+		return fmt.Errorf("%s: it does not name the run that showed the gain", e.Kind)
+	case e.Trigger.Same(e.Session.Run):
+		return fmt.Errorf("%s: the evidence is run %s, which is the one that showed the gain: measure again", e.Kind, e.Trigger)
+	case e.Gain == 0:
+		return fmt.Errorf("%s: it names no gain", e.Kind)
 	}
 	return nil
 }

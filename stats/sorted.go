@@ -40,6 +40,3 @@ func Merge(parts ...Sorted) Sorted {
 
 // usable reports whether there are values and none is NaN. Sorting puts NaN first.
 func (s Sorted) usable() bool { return len(s) > 0 && !math.IsNaN(s[0]) }
-
-// positive reports whether there are values and all are above zero.
-func (s Sorted) positive() bool { return len(s) > 0 && s[0] > 0 }
