@@ -3,6 +3,7 @@ package lab
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -195,5 +196,36 @@ func TestTwoSpeeds(t *testing.T) {
 		if all < test.all || early < test.early {
 			t.Errorf("%s: %d answered, %d within 16 rounds; want %d and %d", test.name, all, early, test.all, test.early)
 		}
+	}
+}
+
+// The page about real machines says what methods answer about the rounds beside it.
+func TestLivePage_IsWhatTheRoundsSay(t *testing.T) {
+	folder := filepath.Join("..", "..", "..", "docs", "lab")
+	file, err := os.Open(filepath.Join(folder, "judge-live.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	gates, err := ReadLive(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[[2]bool]int{} // by load and slowdown
+	for _, g := range gates {
+		count[[2]bool{g.Loaded, g.Slowed}]++
+		if len(g.Rounds) != 32 {
+			t.Errorf("gate %d has %d rounds, want 32", g.Seed, len(g.Rounds))
+		}
+	}
+	if want := (map[[2]bool]int{{false, false}: 61, {false, true}: 60, {true, false}: 30, {true, true}: 30}); !maps.Equal(count, want) {
+		t.Errorf("gates %v, want %v", count, want)
+	}
+	page, err := os.ReadFile(filepath.Join(folder, "judge-live.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if table := LiveTable(gates, LiveMethods(gates)); !strings.Contains(string(page), table) {
+		t.Errorf("judge-live.md does not have this table:\n%s", table)
 	}
 }

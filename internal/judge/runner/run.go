@@ -36,6 +36,9 @@ func Run(ctx context.Context, o Options) (res Result, err error) {
 	if err := o.check(); err != nil {
 		return Result{}, &UsageError{err}
 	}
+	if err := o.checkCase(); err != nil {
+		return Result{}, err
+	}
 	defer func() { err = errors.Join(r.explainBase(err), r.cleanUp(ctx)) }()
 	if err := r.lockRecord(ctx); err != nil {
 		return Result{}, err
