@@ -13,6 +13,7 @@ type CaseRound struct {
 	Batch          int     `json:"batch,omitempty"`      // runs averaged in one sample; 0 means 1
 	SamplesPerTurn int     `json:"turn,omitempty"`       // samples taken before the next side's turn; 0 means all
 	Quantum        float64 `json:"quantum_ns,omitempty"` // timer resolution
+	Core           *int    `json:"core,omitempty"`       // CPU core that all sides of the round shared; nil for none
 	// Unsteady reports that warm-up reached its limit before the kernel settled.
 	Unsteady bool   `json:"unsteady,omitempty"`
 	Error    string `json:"error,omitempty"` // why there are no samples
@@ -50,6 +51,7 @@ func (r CaseRound) append(b []byte) ([]byte, error) {
 		Batch    int     `json:"batch,omitempty"`
 		Turn     int     `json:"turn,omitempty"`
 		Quantum  float64 `json:"quantum_ns,omitempty"`
+		Core     *int    `json:"core,omitempty"`
 		Unsteady bool    `json:"unsteady,omitempty"`
 		Error    string  `json:"error,omitempty"`
 		Note     string  `json:"note,omitempty"`
@@ -57,7 +59,7 @@ func (r CaseRound) append(b []byte) ([]byte, error) {
 		Verified int            `json:"verified,omitempty"`
 		Compared int            `json:"compared,omitempty"`
 		Outside  *OutsideTiming `json:"outside,omitempty"`
-	}{r.Round, r.Batch, r.SamplesPerTurn, r.Quantum, r.Unsteady, r.Error, r.Note, r.Verified, r.Compared, r.Outside}
+	}{r.Round, r.Batch, r.SamplesPerTurn, r.Quantum, r.Core, r.Unsteady, r.Error, r.Note, r.Verified, r.Compared, r.Outside}
 	head, err := json.Marshal(facts)
 	if err != nil {
 		return nil, fmt.Errorf("cannot write a round: %w", err)
@@ -93,6 +95,8 @@ func decodeCaseRound(d *jsontext.Decoder) (CaseRound, error) {
 			return decodeValue(d, &r.SamplesPerTurn)
 		case "quantum_ns":
 			return decodeValue(d, &r.Quantum)
+		case "core":
+			return decodeValue(d, &r.Core)
 		case "unsteady":
 			return decodeValue(d, &r.Unsteady)
 		case "error":

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/kernel/harness"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -90,6 +91,14 @@ func (r *run) turns() bool {
 	default:
 		return r.lease.Device().Identity().Kind == gpu.CPU
 	}
+}
+
+// cores returns the CPU cores that sides may be bound to. On a GPU the driver's threads need cores of their own.
+func (r *run) cores() []int {
+	if r.lease.Device().Identity().Kind != gpu.CPU {
+		return nil
+	}
+	return harness.Cores()
 }
 
 func (o Options) budget() time.Duration {

@@ -261,7 +261,7 @@ func (r *run) finish() (string, error) {
 func (r *run) plan() (trial.Plan, error) {
 	p := r.header.Plan
 	plan := trial.Plan{
-		Seed: p.Seed, Growth: p.Growth, Turns: p.Turns, Budget: r.budget(), Dollars: p.Dollars, PricePerHour: p.PricePerHour,
+		Seed: p.Seed, Growth: p.Growth, Turns: p.Turns, Cores: r.cores(), Budget: r.budget(), Dollars: p.Dollars, PricePerHour: p.PricePerHour,
 		MaxTemperatureC: r.Suite.Device.MaxTemperature, Decide: r.decider(), Now: r.Now,
 		Record: r.record,
 		Emit:   func(e trial.Event) { r.Emit(Measuring{e}) },

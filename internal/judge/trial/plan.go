@@ -13,13 +13,14 @@ import (
 // MethodVersion is the version of pawl's timing method. Increase it with a change after which the same
 // code gets different times, such as a new warm-up, batch rule or clock reading. Stored times of another
 // version are not compared.
-const MethodVersion = 3
+const MethodVersion = 4
 
 // Plan is the input of a trial.
 type Plan struct {
 	Sides  []Side
 	Seed   uint64
 	Turns  bool  // let the sides take turns within a round, if their harnesses can
+	Cores  []int // bind the sides of a round that use one thread to one of these CPU cores; empty binds nothing
 	Growth []int // rounds per side at each look, ascending; the first look is after Growth[0]
 
 	Budget       time.Duration // wall time on the device; 0 means no limit

@@ -35,7 +35,7 @@ func TestPlantedSlowdown(t *testing.T) {
 				}
 				continue
 			}
-			want, batch := 6e6, 16
+			want, batch := 2e6, 16
 			if slowed {
 				want *= 1 + trial.Slowdown
 			}

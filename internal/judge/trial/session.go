@@ -92,10 +92,14 @@ type process struct {
 	scored  scored
 	heat    *deviceActivity
 	tree    *harness.Tree // its processes; nil if it runs alone
+
+	core      int  // the CPU core that it is bound to; -1 for none
+	warmCore  int  // the core to warm up on; -1 for none
+	oneThread bool // one thread did the work of the last warm-up
 }
 
 func (s Sessions) open(seed uint64, round int) *process {
-	return &process{Sessions: s, seed: seed, round: round}
+	return &process{Sessions: s, seed: seed, round: round, core: -1, warmCore: -1}
 }
 
 // ready prepares a case and warms it up. If the harness refuses the case, Error has
@@ -104,6 +108,7 @@ func (p *process) ready(ctx context.Context, c Case) (measure.CaseRound, error) 
 	if err := p.start(ctx, p.Command(c)); err != nil {
 		return measure.CaseRound{}, err
 	}
+	p.bind(p.warmCore)
 	p.batch, p.samples = 0, c.Samples
 	prepared, err := p.session.Prepare(ctx, harness.Prepare{
 		Benchmark: c.Key.Benchmark, Implementation: c.Implementation, Params: c.Params,
@@ -119,15 +124,19 @@ func (p *process) ready(ctx context.Context, c Case) (measure.CaseRound, error) 
 		busy = 0
 	}
 	cr := measure.CaseRound{Quantum: prepared.Quantum, Samples: measure.Samples{}}
-	if p.scores() {
-		if err := p.readyScored(ctx, c, &cr); err != nil {
-			return p.refused(ctx, err)
-		}
-		return cr, nil
+	var work harness.WorkTime
+	if p.tree != nil {
+		work = p.tree.WorkTime()
 	}
-	if err := p.warmUp(ctx, c, &cr, busy); err != nil {
+	if p.scores() {
+		err = p.readyScored(ctx, c, &cr)
+	} else {
+		err = p.warmUp(ctx, c, &cr, busy)
+	}
+	if err != nil {
 		return p.refused(ctx, err)
 	}
+	p.oneThread = p.tree != nil && p.tree.WorkTime().OneThread(work)
 	return cr, nil
 }
 
@@ -146,7 +155,7 @@ func (p *process) start(ctx context.Context, c harness.Command) error {
 	if err != nil {
 		return err
 	}
-	p.session, p.key, p.cases = session, commandKey(c), 0
+	p.session, p.key, p.cases, p.core = session, commandKey(c), 0, -1
 	return nil
 }
 

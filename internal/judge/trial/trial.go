@@ -51,6 +51,7 @@ type trial struct {
 	failed    map[string]bool // cases in which the base has failed in any round
 	unread    string          // why the device could not be read in the current round
 	heat      deviceActivity
+	threads   map[string]threads // by case name
 	out       Outcome
 }
 
@@ -63,7 +64,7 @@ func newTrial(p Plan) *trial {
 	}
 	t := &trial{
 		Plan: p, orders: newOrders(len(p.Sides), p.Seed), began: p.Now(),
-		history: map[string]map[string][]measure.CaseRound{}, drops: map[string]int{}, failed: map[string]bool{},
+		history: map[string]map[string][]measure.CaseRound{}, drops: map[string]int{}, failed: map[string]bool{}, threads: map[string]threads{},
 	}
 	known := map[string]bool{}
 	for _, s := range p.Sides {

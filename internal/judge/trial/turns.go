@@ -12,9 +12,9 @@ import (
 )
 
 // turn is how long a side measures before the next side's turn. A shared machine
-// changes its speed every tenth of a second; sides that alternate faster than that see
-// the same machine.
-const turn = 25 * time.Millisecond
+// changes its speed every tenth of a second; sides that alternate much faster than that
+// see the same machine. Stopping and continuing a side takes about 1 ms.
+const turn = 8 * time.Millisecond
 
 // canTakeTurns reports whether the sides of a round can run concurrently and measure in
 // turns: only harnesses that speak the protocol can.
@@ -137,6 +137,7 @@ func (t *trial) measureCase(ctx context.Context, table []*participant, name stri
 			s.began = t.Now()
 		}
 		var cr measure.CaseRound
+		s.process.warmCore = t.startingCore(name, round)
 		err := s.timed(t.Now, func() (err error) { cr, err = s.process.ready(ctx, c); return err })
 		if err != nil {
 			return nil, err
@@ -147,6 +148,7 @@ func (t *trial) measureCase(ctx context.Context, table []*participant, name stri
 		}
 	}
 	pair(playing, states)
+	core := t.shareCore(name, round, playing)
 	for _, s := range playing {
 		longest = max(longest, stats.Median(states[s].Warmup)*float64(max(s.process.batch, 1)))
 	}
@@ -165,6 +167,9 @@ func (t *trial) measureCase(ctx context.Context, table []*participant, name stri
 	for _, s := range table {
 		if cr := states[s]; cr != nil {
 			cr.Round = round
+			if core >= 0 {
+				cr.Core = &core
+			}
 			result := measure.Result{Case: s.cases[name].Key, Round: *cr, Sums: s.process.check.sums}
 			results = append(results, result)
 			t.Emit(CaseMeasured{Round: round, Side: s.side.Name, Result: result})

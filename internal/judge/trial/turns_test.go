@@ -67,8 +67,10 @@ func playHarness(side string) int {
 		case q.Op == "measure" && !q.Warmup && slices.Contains(strings.Fields(os.Getenv("PAWL_TEST_CRASH")), prepared):
 			return 7
 		case q.Op == "measure":
+			burn(os.Getenv("PAWL_TEST_THREADS"))
 			if !q.Warmup {
 				wake(os.Getenv("PAWL_TEST_WAKES"))
+				logCores(os.Getenv("PAWL_TEST_CORES"))
 			}
 			if q.Batch > 0 && prepared != "single" {
 				batch = q.Batch
@@ -96,7 +98,7 @@ func protocolPlan(t *testing.T, cases []string, extra map[string][]string, sides
 	p := b.plan()
 	p.Growth, p.Turns, p.Now, p.Watch = []int{2}, true, time.Now, nil
 	for _, name := range sides {
-		env := append([]string{"PAWL_TEST_SIDE=" + name, "PAWL_TEST_LOG=" + log, "PAWL_RUN_NS=6000000", "GORACE=atexit_sleep_ms=0"}, extra[name]...)
+		env := append([]string{"PAWL_TEST_SIDE=" + name, "PAWL_TEST_LOG=" + log, "PAWL_RUN_NS=2000000", "GORACE=atexit_sleep_ms=0"}, extra[name]...)
 		s := trial.Side{Name: name, Runner: trial.Sessions{
 			Command: func(trial.Case) harness.Command {
 				return harness.Command{Line: "exec " + self, Env: env, Dir: t.TempDir(), Silence: 10 * time.Second}
@@ -129,7 +131,7 @@ func asked(t *testing.T, log string) []string {
 	return turns
 }
 
-// Runs of 6 ms: four fit a turn, ten samples are 4 + 4 + 2, and the order turns
+// Runs of 2 ms: four fit a turn, ten samples are 4 + 4 + 2, and the order turns
 // around after every turn.
 func TestSidesTakeTurns(t *testing.T) {
 	p, b, log := protocolPlan(t, []string{"k"}, nil, "a", "b")
@@ -214,7 +216,7 @@ func TestEnvironmentMakesAProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range b.results {
-		want := 6e6
+		want := 2e6
 		if r.Case.Benchmark == "slow" {
 			want = 9e6
 		}

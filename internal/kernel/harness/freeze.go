@@ -31,6 +31,7 @@ type Tree struct {
 	members map[processID]*member
 	stopped bool
 	use     Use
+	cores   unix.CPUSet // cores that pawl chose last; empty if it chose none
 }
 
 // Use is the activity of a tree's processes while they were stopped and other trees ran.
