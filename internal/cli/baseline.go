@@ -42,7 +42,6 @@ need a reason.`,
   pawl baseline log --case 'matmul/*'
   pawl baseline accept --case 'matmul/*' --reason "correctness fix costs 4 %"
   pawl baseline verify`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.show(cmd.Context()) },
 	}
 	cmd.PersistentFlags().StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
@@ -76,7 +75,7 @@ need a reason.`,
 	newBaselineVerify(f, add)
 	migrate := add("migrate FILE", "Import an older baseline.json", cobra.ExactArgs(1), func(ctx context.Context, args []string) error { return f.migrate(ctx, args[0]) })
 	migrate.Example = "  pawl baseline migrate baseline.json"
-	return cmd
+	return command.Group(cmd)
 }
 
 // ledgerLocation returns where a suite keeps its ledger.

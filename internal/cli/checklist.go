@@ -39,8 +39,8 @@ func newChecklist(g *globals) *cobra.Command {
 happened. The page updates as the session changes. It is read-only, accepts requests only
 from this machine and not from other sites' pages, and stops with the command.
 
-On a remote host, run pawl session checklist --addr 127.0.0.1:8123 there, and forward the port to
-your machine: ssh -L 8123:127.0.0.1:8123 HOST.`,
+On a remote host, run pawl session checklist --addr 127.0.0.1:8123 there, and forward the
+port to your machine: ssh -L 8123:127.0.0.1:8123 HOST.`,
 		Example: `  pawl session checklist --open
   pawl session checklist --addr 127.0.0.1:8123
   pawl session checklist --for 4h`,

@@ -14,16 +14,14 @@ import (
 )
 
 func newDevice(g *globals) *cobra.Command {
-	show := newDeviceShow(g)
-	cmd := command.Group(&cobra.Command{
+	return command.Group(&cobra.Command{
 		Use:   "device",
 		Short: "Show the limits and peaks of a GPU, and compute occupancy",
 		Example: `  pawl device show                 # the GPU of this machine
   pawl device show L4
   pawl device list                 # every card that pawl knows
   pawl device occupancy --arch sm_89 --threads 256 --regs 168 --smem 32K`,
-	}, show, newDeviceList(g), newOccupancy(g))
-	return cmd
+	}, newDeviceShow(g), newDeviceList(g), newOccupancy(g))
 }
 
 func newDeviceList(g *globals) *cobra.Command {

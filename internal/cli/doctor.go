@@ -38,8 +38,8 @@ func newDoctor(g *globals) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check what works, what is missing, and how to fix it",
 		Long: `Checks the machine, the device, the toolchain, the suite and the harness, and says for
-each what is wrong and how to fix it. Without --fix it changes nothing. A harness that is already built
-is started once, to check that it speaks the protocol.
+each what is wrong and how to fix it. Without --fix it changes nothing. A harness that is
+already built is started once, to check that it speaks the protocol.
 
 With --noise it also measures the suite against itself: how much results of the same code
 differ on this machine, and so how small a slowdown can be found. It first says how long

@@ -44,7 +44,6 @@ prediction fails loses weight by itself. See docs/how-to/lessons.md.`,
   pawl lesson match --for results/nsight/attention_S512.json
   pawl lesson show softmax-in-fp16
   pawl lesson add --edit`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.list(cmd.Context()) },
 	}
 	cmd.PersistentFlags().BoolVar(&f.json, "json", false, "print JSON on stdout")
@@ -76,7 +75,7 @@ known. Exit code: 0 if a lesson matches, 2 if none does.`,
 		"  pawl lesson facts", cobra.NoArgs, func(context.Context, []string) error { return f.listFacts() })
 	newLessonAdd(f, sub)
 	newLessonReview(f, sub)
-	return cmd
+	return command.Group(cmd)
 }
 
 // loadLessons reads the lessons and their outcomes. What cannot be read is reported and left out.

@@ -62,7 +62,7 @@ Exit code: 0; 1 if an override is refused; 2 if --fixes knows none.`,
 	}
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&f.fixes, "fixes", false, "rank the fixes to try, the most promising first")
-	cmd.Flags().StringVar(&f.profile, "profile", "", "with --fixes: this `file`, in any form that pawl diagnose reads (default: the last of the open session)")
+	cmd.Flags().StringVar(&f.profile, "profile", "", "rank the fixes for this profile `file`, in any format that pawl diagnose reads (default: the last of the open session)")
 	cmd.Flags().StringVar(&f.override, "override", "", "override the current stop, for this `reason`")
 	return cmd
 }

@@ -96,12 +96,12 @@ Exit code: 0; with --roofline 2 if there is nothing to draw.`,
 
 // checkRoofline rejects flags and arguments that do not go together.
 func (f *profileFlags) checkRoofline(args []string) (err error) {
-	own := []string{"record", "out", "bandwidth", "peak"}
+	drawing := []string{"record", "out", "bandwidth", "peak"}
 	f.flags.Visit(func(flag *pflag.Flag) {
-		switch mine := slices.Contains(own, flag.Name); {
-		case mine && !f.roof:
+		switch {
+		case slices.Contains(drawing, flag.Name) && !f.roof:
 			err = fmt.Errorf("--%s requires --roofline", flag.Name)
-		case !mine && f.roof && flag.Name != "roofline" && f.flags.Lookup(flag.Name) != nil && !inherited[flag.Name]:
+		case f.roof && !slices.Contains(append(drawing, "roofline", "dir", "no-color"), flag.Name):
 			err = fmt.Errorf("--roofline profiles nothing: it does not use --%s", flag.Name)
 		}
 	})
@@ -110,9 +110,6 @@ func (f *profileFlags) checkRoofline(args []string) (err error) {
 	}
 	return err
 }
-
-// inherited are the flags that every command has.
-var inherited = map[string]bool{"dir": true, "no-color": true}
 
 func (f *profileFlags) run(ctx context.Context, glob string) error {
 	if err := f.checkNumbers(); err != nil {

@@ -169,9 +169,6 @@ func (f *pushFlags) waiting(spool client.Spool) []*client.Spooled {
 // client returns a client for the server, with the credentials from the environment.
 func (f *pushFlags) client() *client.Client {
 	c := &client.Client{URL: f.server, Project: f.project, Agent: "pawl/" + Version(), Now: f.now(), Sleep: f.Sleep, Patience: max(f.wait, time.Nanosecond), Say: func(s string) { f.Say("  " + words.Sanitize(s)) }}
-	if c.Sleep == nil {
-		c.Sleep = sleep
-	}
 	key := identity.NewToken(f.Getenv("PAWL_TOKEN"))
 	switch {
 	case !key.IsZero():

@@ -36,17 +36,9 @@ its labels waits, and is put to sleep when it has had none for a while. The dail
 a limit: no host is started, and none stays on, beyond it.`,
 		Example: `  pawl wake serve --config wake.yaml    # on a small machine that is always on
   pawl wake status --config wake.yaml   # its state, and today's cost`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("unknown command %q (known: serve, status)", args[0])
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.PersistentFlags().StringVar(&f.config, "config", "wake.yaml", "configuration `file` that says what to watch")
-	cmd.AddCommand(f.serveCommand(), f.statusCommand())
-	return cmd
+	return command.Group(cmd, f.serveCommand(), f.statusCommand())
 }
 
 func (f *wakeFlags) serveCommand() *cobra.Command {
@@ -62,7 +54,6 @@ is put to sleep.
 
 Exit code: 0 if it was told to stop, 3 if it cannot continue, 4 if the file is wrong.`,
 		Example: `  pawl wake serve --config /etc/pawl/wake.yaml`,
-		Args:    command.Checked(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.serve(cmd.Context()) },
 	}
 }
@@ -72,7 +63,6 @@ func (f *wakeFlags) statusCommand() *cobra.Command {
 		Use:     "status",
 		Short:   "Show the last saved state of pawl wake serve: hosts, jobs, today's cost",
 		Example: `  pawl wake status --json | jq '.hosts[] | select(.power == "on")'`,
-		Args:    command.Checked(cobra.NoArgs),
 		RunE:    func(*cobra.Command, []string) error { return f.status() },
 	}
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")

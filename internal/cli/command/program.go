@@ -47,14 +47,21 @@ func (p Program) Run(ctx context.Context, args []string, io *IO) int {
 	err := root.ExecuteContext(ctx)
 	if err != nil && !errors.Is(err, ErrReported) && !isBrokenPipe(err) {
 		fmt.Fprintln(io.Err, g.ErrStyle().Bad(root.Name()+": ")+err.Error())
-		if p.Docs != nil && p.Docs(err) != "" {
-			fmt.Fprintln(io.Err, g.ErrStyle().Faint("  docs: "+p.Docs(err)))
+		if page := p.docs(err); page != "" {
+			fmt.Fprintln(io.Err, g.ErrStyle().Faint("  docs: "+page))
 		}
 	}
 	if p.Code != nil {
 		return p.Code(ctx, err)
 	}
 	return Code(ctx, err)
+}
+
+func (p Program) docs(err error) string {
+	if p.Docs == nil {
+		return ""
+	}
+	return p.Docs(err)
 }
 
 // isBrokenPipe reports whether the reader of stdout, such as head or a pager, has exited. That is not

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -61,8 +60,7 @@ func (f *judgeFlags) run(ctx context.Context) error {
 	if err := f.check(); err != nil {
 		return command.Usage(err)
 	}
-	began := time.Now()
-	f.Say = func(text string) { f.Globals.Say(fmt.Sprintf("%5.0f s  %s", time.Since(began).Seconds(), text)) }
+	f.Say = progress(f.Globals)
 	report, err := judgelab.Judge(ctx, f.Options)
 	if err != nil {
 		return err
@@ -70,10 +68,7 @@ func (f *judgeFlags) run(ctx context.Context) error {
 	if err := f.write(report); err != nil {
 		return err
 	}
-	if n := report.Broken(); n > 0 {
-		return command.Exit(command.ExitFailed, fmt.Errorf("%d of %d promises do not hold", n, len(report.Claims)))
-	}
-	return nil
+	return promises(report.Broken(), len(report.Claims), "promises")
 }
 
 func (f *judgeFlags) check() error {
@@ -86,13 +81,7 @@ func (f *judgeFlags) check() error {
 			return fmt.Errorf("corpus %s is recorded data: set its folder with --data", letter)
 		}
 	}
-	if f.Data == "" {
-		return nil
-	}
-	if _, err := os.Stat(f.Data); err != nil {
-		return fmt.Errorf("cannot read recorded data: %w", err)
-	}
-	return nil
+	return checkData(f.Data)
 }
 
 func (f *judgeFlags) write(report *judgelab.Report) error {

@@ -3,6 +3,9 @@ package lab
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +15,31 @@ import (
 // Main runs one command of pawl-lab and returns the exit code.
 func Main(ctx context.Context, args []string, io *command.IO) int {
 	return command.Program{New: newRoot}.Run(ctx, args, io)
+}
+
+// progress returns a function that reports a step with the seconds since now.
+func progress(g *command.Globals) func(string) {
+	began := time.Now()
+	return func(text string) { g.Say(fmt.Sprintf("%5.0f s  %s", time.Since(began).Seconds(), text)) }
+}
+
+// promises returns the error for promises that do not hold.
+func promises(broken, all int, what string) error {
+	if broken == 0 {
+		return nil
+	}
+	return command.Exit(command.ExitFailed, fmt.Errorf("%d of %d %s do not hold", broken, all, what))
+}
+
+// checkData rejects a folder of recorded data that cannot be read. None is valid.
+func checkData(folder string) error {
+	if folder == "" {
+		return nil
+	}
+	if _, err := os.Stat(folder); err != nil {
+		return fmt.Errorf("cannot read recorded data: %w", err)
+	}
+	return nil
 }
 
 func newRoot(g *command.Globals) *cobra.Command {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -60,8 +59,7 @@ func (f *learnFlags) run(ctx context.Context) error {
 	if err := f.check(); err != nil {
 		return command.Usage(err)
 	}
-	began := time.Now()
-	f.Say = func(text string) { f.Globals.Say(fmt.Sprintf("%5.0f s  %s", time.Since(began).Seconds(), text)) }
+	f.Say = progress(f.Globals)
 	figures, err := learn.RunLab(ctx, f.LabOptions)
 	if err != nil {
 		return err
@@ -77,10 +75,7 @@ func (f *learnFlags) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if n := figures.Broken(); n > 0 {
-		return command.Exit(command.ExitFailed, fmt.Errorf("%d of %d required figures do not hold", n, len(figures.Promises)))
-	}
-	return nil
+	return promises(figures.Broken(), len(figures.Promises), "required figures")
 }
 
 func (f *learnFlags) check() error {

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -66,8 +65,7 @@ func (f *tuneFlags) run(ctx context.Context) error {
 	if err := f.check(); err != nil {
 		return command.Usage(err)
 	}
-	began := time.Now()
-	f.Say = func(text string) { f.Globals.Say(fmt.Sprintf("%5.0f s  %s", time.Since(began).Seconds(), text)) }
+	f.Say = progress(f.Globals)
 	report, err := judgelab.Tune(ctx, f.TuneOptions)
 	if err != nil {
 		return err
@@ -78,10 +76,7 @@ func (f *tuneFlags) run(ctx context.Context) error {
 	if err := publish(f.Globals, "tune", f.out, f.json, report, nil); err != nil {
 		return err
 	}
-	if n := report.Broken(); n > 0 {
-		return command.Exit(command.ExitFailed, fmt.Errorf("%d of %d promises do not hold", n, len(report.Claims)))
-	}
-	return nil
+	return promises(report.Broken(), len(report.Claims), "promises")
 }
 
 // keepParts takes over the parts that an earlier run wrote to the same folder.
@@ -125,11 +120,5 @@ func (f *tuneFlags) check() error {
 	if len(f.Spaces) > 0 && f.Data == "" {
 		return fmt.Errorf("--space selects recorded spaces: set their folder with --data")
 	}
-	if f.Data == "" {
-		return nil
-	}
-	if _, err := os.Stat(f.Data); err != nil {
-		return fmt.Errorf("cannot read recorded data: %w", err)
-	}
-	return nil
+	return checkData(f.Data)
 }

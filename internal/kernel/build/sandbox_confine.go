@@ -24,10 +24,10 @@ const SandboxVariable = "PAWL_SANDBOX"
 // If a sandbox is needed but not available, Confine returns an error. A build never runs silently
 // without one.
 func Confine(ctx context.Context, mode string, trust measure.Trust, getenv func(string) string) (*Sandbox, error) {
-	stranger := UntrustedReason(trust, getenv)
+	untrusted := UntrustedReason(trust, getenv)
 	switch ours := getenv(SandboxVariable); ours {
 	case "":
-		if mode == "never" && stranger != "" {
+		if mode == "never" && untrusted != "" {
 			mode = "auto"
 		}
 	case "always", "never", "auto":
@@ -35,12 +35,12 @@ func Confine(ctx context.Context, mode string, trust measure.Trust, getenv func(
 	default:
 		return nil, &SandboxError{Reason: fmt.Sprintf("%s is %q", SandboxVariable, ours), Fix: "set it to always, never or auto"}
 	}
-	if mode == "never" || mode != "always" && stranger == "" {
+	if mode == "never" || mode != "always" && untrusted == "" {
 		return nil, nil
 	}
 	s, err := FindSandbox(ctx)
-	if e, ok := errors.AsType[*SandboxError](err); ok && stranger != "" {
-		e.Reason = fmt.Sprintf("it is required (%s), but %s", stranger, e.Reason)
+	if e, ok := errors.AsType[*SandboxError](err); ok && untrusted != "" {
+		e.Reason = fmt.Sprintf("it is required (%s), but %s", untrusted, e.Reason)
 		e.Fix += fmt.Sprintf("\n  on a disposable machine, set %s=never to build without a sandbox", SandboxVariable)
 	}
 	return s, err

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/disk"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 )
 
@@ -217,9 +218,7 @@ func (p *purse) keep() {
 		return
 	}
 	_ = os.MkdirAll(filepath.Dir(p.path), 0o700)
-	if os.WriteFile(p.path+".new", text, 0o600) == nil {
-		_ = os.Rename(p.path+".new", p.path)
-	}
+	_ = disk.Replace(p.path, 0o600, func(w io.Writer) error { _, err := w.Write(text); return err })
 }
 
 // digestOf is the digest of the beginning of a file, of all of it for -1.

@@ -301,7 +301,7 @@ func TestTakeHasBounds(t *testing.T) {
 	}
 }
 
-// A series whose points cannot be parsed keeps nobody from looking at the others.
+// A series whose points cannot be parsed does not stop the analysis of the others.
 func TestDamageStaysWhereItIs(t *testing.T) {
 	s, url := opened(t)
 	p := projectNamed(t, s, "kernels")
