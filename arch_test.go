@@ -61,7 +61,7 @@ var forbidden = []struct{ from, to, reason string }{
 // testHelpers are packages for tests. Other packages must not import them; they may import what they test.
 var testHelpers = []string{
 	"internal/base/await", "internal/base/testrun", "internal/kernel/device/devicetest", "internal/forge/githubtest", "internal/forge/forgetest", "internal/forge/identity/identitytest",
-	"internal/forge/untrusted/untrustedtest", "client/clienttest", "internal/base/mutate", "internal/server/store/storetest",
+	"internal/forge/untrusted/untrustedtest", "client/clienttest", "internal/base/mutate", "internal/base/golden", "internal/server/store/storetest",
 	"internal/server/pointcodec/pointcodectest", "internal/learn/keep/keeptest",
 }
 

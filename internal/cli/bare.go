@@ -8,36 +8,38 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/cli/bench"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
-	"github.com/goatnote-inc/pawl/internal/kernel/build"
+	"github.com/goatnote-inc/pawl/internal/cli/env"
+	"github.com/goatnote-inc/pawl/internal/cli/start"
 	"github.com/goatnote-inc/pawl/internal/kernel/discover"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 )
 
 // runBare runs pawl without a command: it measures the suite, or the only harness in this
 // folder, against the merge base.
-func runBare(ctx context.Context, g *globals) error {
-	bench := benchFlags{globals: g, wait: 30 * time.Minute}
-	survey, err := surveyFolder()
+func runBare(ctx context.Context, g *env.Env) error {
+	bench := bench.Flags{Env: g, Wait: 30 * time.Minute}
+	survey, err := start.SurveyFolder()
 	if err != nil {
 		return err
 	}
 	var s *suite.Suite
 	var path string
-	if exists(discover.SuiteFile) {
-		s, path, err = loadSuite("")
+	if env.Exists(discover.SuiteFile) {
+		s, path, err = env.LoadSuite("")
 	} else {
-		s, err = g.suiteInMemory(survey)
+		s, err = suiteInMemory(g, survey)
 	}
 	if err != nil {
 		return err
 	}
-	bench.base = g.mergeBase(ctx, requiredFiles(s, survey))
-	return bench.measure(ctx, s, path)
+	bench.Base = mergeBase(ctx, g, requiredFiles(s, survey))
+	return bench.Measure(ctx, s, path)
 }
 
 // suiteInMemory builds a suite in memory from the only harness or benchmark in the folder.
-func (g *globals) suiteInMemory(survey discover.Survey) (*suite.Suite, error) {
+func suiteInMemory(g *env.Env, survey discover.Survey) (*suite.Suite, error) {
 	chosen, err := survey.Choose("")
 	if err == nil && chosen.Level == discover.Kernel {
 		err = errors.New("found kernels, but no harness or benchmark that measures them")
@@ -46,7 +48,7 @@ func (g *globals) suiteInMemory(survey discover.Survey) (*suite.Suite, error) {
 		fmt.Fprint(g.Err, survey.Explain())
 		return nil, withNextStep(err)
 	}
-	data, err := discover.Compose(folderName(), chosen, nil)
+	data, err := discover.Compose(start.FolderName(), chosen, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -65,31 +67,12 @@ func withNextStep(err error) error {
 
 // mergeBase returns the commit to measure against, or an empty string if there is none.
 // It prints a line in both cases.
-func (g *globals) mergeBase(ctx context.Context, needed []string) string {
-	commit, err := g.findBase(ctx, needed)
+func mergeBase(ctx context.Context, g *env.Env, needed []string) string {
+	commit, err := g.FindBase(ctx, needed)
 	if err != nil {
 		fmt.Fprintf(g.Err, "measuring without a base: %v\n", err)
 	}
 	return commit
-}
-
-// findBase finds the merge base and prints which commit it chose. The error says why there is none.
-func (g *globals) findBase(ctx context.Context, needed []string) (string, error) {
-	repo, err := build.Open(ctx, ".")
-	if err != nil {
-		return "", build.ErrNoRepository
-	}
-	commit, with, err := repo.MergeBase(ctx)
-	if err != nil {
-		return "", err
-	}
-	for _, name := range needed {
-		if !repo.Has(ctx, commit, name) {
-			return "", fmt.Errorf("%s is not in commit %.12s (%s)", name, commit, with)
-		}
-	}
-	fmt.Fprintf(g.Err, "measuring against %.12s (%s)\n", commit, with)
-	return commit, nil
 }
 
 // requiredFiles returns the files that an older commit must contain to be measured: the harness, and
@@ -102,7 +85,7 @@ func requiredFiles(s *suite.Suite, survey discover.Survey) []string {
 	}
 	files := []string{chosen.Source}
 	sdk := path.Join(path.Dir(chosen.Source), chosen.SDK)
-	if exists(filepath.FromSlash(sdk)) {
+	if env.Exists(filepath.FromSlash(sdk)) {
 		files = append(files, sdk)
 	}
 	return files

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/cli"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
+	"github.com/goatnote-inc/pawl/internal/cli/env"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/forgetest"
 	"github.com/goatnote-inc/pawl/internal/forge/untrusted"
@@ -31,7 +32,8 @@ func TestForge_WholePullRequest(t *testing.T) { // not parallel: it replaces the
 		Files: map[string][]byte{untrustedtest.Head + ":pawl.yaml": []byte(untrustedtest.Suite)},
 		Said:  map[int][]forge.Comment{}, Permissions: map[string]forge.Permission{"writer": forge.Write}, Uploads: map[int64][]byte{},
 	}
-	defer cli.SetForges(m)()
+	defer func(was []forge.Forge) { env.Forges = was }(env.Forges)
+	env.Forges = []forge.Forge{m}
 	dir := t.TempDir()
 	suite, results := filepath.Join(dir, "pawl.yaml"), filepath.Join(dir, "results")
 	for path, text := range map[string]string{suite: untrustedtest.Suite, filepath.Join(results, untrusted.Code): "0\n"} {

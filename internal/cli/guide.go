@@ -10,6 +10,8 @@ import (
 
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
+	"github.com/goatnote-inc/pawl/internal/cli/env"
+	"github.com/goatnote-inc/pawl/internal/cli/explain"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/internal/learn/gates"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
@@ -70,7 +72,7 @@ func (f *guideFlags) run(ctx context.Context) error {
 	}
 	switch {
 	case f.html != "":
-		return writeFile(f.html, guide.HTML)
+		return env.WriteFile(f.html, guide.HTML)
 	case f.format == "md":
 		return guide.Markdown(f.Out)
 	default:
@@ -93,7 +95,7 @@ func (f *guideFlags) pictures() error {
 		if !strings.HasSuffix(p.file, ".svg") {
 			return command.Usage(fmt.Errorf("%s: the file name must end in .svg: name it %s.svg", p.file, p.file))
 		}
-		if err := writeFile(p.file, func(w io.Writer) error { _, err := io.WriteString(w, p.draw()); return err }); err != nil {
+		if err := env.WriteFile(p.file, func(w io.Writer) error { _, err := io.WriteString(w, p.draw()); return err }); err != nil {
 			return err
 		}
 	}
@@ -105,35 +107,35 @@ func (f *guideFlags) pictures() error {
 func (f *guideFlags) device(ctx context.Context, s *journal.Session) (*page.Device, error) {
 	switch {
 	case f.gpu != "":
-		found, err := findHardware(f.gpu)
+		found, err := explain.FindHardware(f.gpu)
 		if err != nil {
 			return nil, err
 		}
-		if len(found.cards) > 1 {
-			return nil, command.Usage(fmt.Errorf("--gpu %s is ambiguous: it matches %s; name one", f.gpu, names(found.cards)))
+		if len(found.Cards) > 1 {
+			return nil, command.Usage(fmt.Errorf("--gpu %s is ambiguous: it matches %s; name one", f.gpu, explain.Names(found.Cards)))
 		}
 		return deviceOf(found), nil
 	case s != nil && (s.Device != "" || s.GPU != ""):
 		for _, name := range []string{s.Device, s.GPU} {
-			if found, err := findHardware(name); err == nil && name != "" && len(found.cards) <= 1 {
+			if found, err := explain.FindHardware(name); err == nil && name != "" && len(found.Cards) <= 1 {
 				return deviceOf(found), nil
 			}
 		}
 		return nil, nil // pawl has no limits for a CPU
 	}
-	found, err := requestedHardware(ctx, nil)
-	if err != nil || found.local.identity == nil {
+	found, err := explain.RequestedHardware(ctx, nil)
+	if err != nil || found.Local.Identity == nil {
 		return nil, nil //nolint:nilerr,nilnil // the guide is useful without a device
 	}
 	return deviceOf(found), nil
 }
 
-func deviceOf(h hardware) *page.Device {
-	arch := h.archs[0]
+func deviceOf(h explain.Hardware) *page.Device {
+	arch := h.Archs[0]
 	name := arch.Name
 	var card *gpu.Card
-	if len(h.cards) > 0 {
-		card = &h.cards[0]
+	if len(h.Cards) > 0 {
+		card = &h.Cards[0]
 		name = card.Name
 	}
 	return page.NewDevice(name, card, arch)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goatnote-inc/pawl/internal/cli/command"
+	"github.com/goatnote-inc/pawl/internal/cli/env"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 )
 
@@ -41,9 +42,10 @@ func journalAll(g *globals, c *cobra.Command) {
 		if err := g.checkGates(ctx, e.writer, e.root, e.did); err != nil {
 			return err
 		}
-		g.journalFacts = newJournalFacts(g, e)
+		facts := newJournalFacts(g, e)
+		g.Journal = facts
 		err := run(cmd, args)
-		e.close(ctx, g, err)
+		e.close(ctx, g, facts, err)
 		return err
 	}
 }
@@ -93,13 +95,13 @@ func (g *globals) openEntry(cmd *cobra.Command) *entry {
 }
 
 // close writes the entry. A failure to write does not change the result of the command.
-func (e *entry) close(ctx context.Context, g *globals, err error) {
+func (e *entry) close(ctx context.Context, g *globals, facts *journalFacts, err error) {
 	e.did.Seconds = max(0, g.now().Sub(e.began).Seconds())
-	e.did.Exit = exitCode(ctx, err)
+	e.did.Exit = env.ExitCode(ctx, err)
 	if err != nil && e.did.Exit != command.ExitOK {
 		e.did.Error = firstLines(err.Error(), 6)
 	}
-	g.journalFacts.fill(ctx, &e.did, err)
+	facts.fill(ctx, &e.did, err)
 	trouble := e.writer.Append(journal.Entry{Actor: e.actor(ctx, g), Kind: journal.KindDid, Did: &e.did})
 	if trouble == nil && e.did.Measures() {
 		trouble = e.writer.Keep(e.source.now)

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/cli/decide"
+	"github.com/goatnote-inc/pawl/internal/cli/explain"
 	"github.com/goatnote-inc/pawl/internal/doctor"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/internal/judge/preflight"
@@ -53,13 +55,13 @@ func (s *journalFacts) recordPreflight(r preflight.Report) {
 }
 
 // recordHardware records the limits of a device that was looked up. It records nothing for several devices.
-func (s *journalFacts) recordHardware(h hardware) {
-	if len(h.archs) != 1 || h.local == nil && len(h.cards) > 1 {
+func (s *journalFacts) recordHardware(h explain.Hardware) {
+	if len(h.Archs) != 1 || h.Local == nil && len(h.Cards) > 1 {
 		return
 	}
-	l := &journal.Limits{Device: h.archs[0].Name, SharedLimit: float64(h.archs[0].SharedPerBlock.Value), Fits: true}
-	if len(h.cards) == 1 {
-		l.Device = h.cards[0].Name
+	l := &journal.Limits{Device: h.Archs[0].Name, SharedLimit: float64(h.Archs[0].SharedPerBlock.Value), Fits: true}
+	if len(h.Cards) == 1 {
+		l.Device = h.Cards[0].Name
 	}
 	s.add(func(d *journal.Did) { d.Limits = l })
 }
@@ -75,7 +77,7 @@ func (s *journalFacts) recordOccupancy(a gpu.Arch, o gpu.Occupancy) {
 }
 
 // recordFuzz records the result of a search for wrong results.
-func (s *journalFacts) recordFuzz(a fuzzAnswer, benchmarks []suite.Benchmark) {
+func (s *journalFacts) recordFuzz(a decide.FuzzAnswer, benchmarks []suite.Benchmark) {
 	c := &journal.Checked{Points: a.Passed + a.Failed, Failed: a.Failed}
 	smallest, bad := math.Inf(1), math.Inf(1)
 	for _, b := range a.Benchmarks {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/cli/env"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
@@ -191,12 +192,12 @@ func baseIsLastMeasured(ctx context.Context, run *measure.Run, e *entry) bool {
 	}
 	top := topOf(e.root)
 	for path, f := range kept.Files {
-		text, err := gitOutput(ctx, top, "show", run.Implementations[i].Commit+":"+path)
+		text, err := env.GitOutput(ctx, top, "show", run.Implementations[i].Commit+":"+path)
 		if err != nil || journal.TextSource(text).Digest != f.Digest {
 			return false
 		}
 	}
-	was, err := gitOutput(ctx, e.root, "show", run.Implementations[i].Commit+":./"+filepath.Base(e.writer.Session().Suite))
+	was, err := env.GitOutput(ctx, e.root, "show", run.Implementations[i].Commit+":./"+filepath.Base(e.writer.Session().Suite))
 	if err != nil {
 		return false
 	}

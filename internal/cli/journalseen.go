@@ -14,8 +14,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 )
 
-// journalFacts collects facts for the journal while a command runs. It is nil outside a session; event, and
-// the methods that record facts, then do nothing.
+// journalFacts collects facts for the journal while a command runs.
 type journalFacts struct {
 	g               *globals
 	entry           *entry
@@ -30,11 +29,8 @@ type journalFacts struct {
 
 func newJournalFacts(g *globals, e *entry) *journalFacts { return &journalFacts{g: g, entry: e} }
 
-// event updates the facts from an event of a run.
-func (s *journalFacts) event(e runner.Event) {
-	if s == nil {
-		return
-	}
+// Event updates the facts from an event of a run.
+func (s *journalFacts) Event(e runner.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.g.now()
@@ -65,9 +61,6 @@ func (s *journalFacts) release(now time.Time) {
 
 // add records facts.
 func (s *journalFacts) add(put func(*journal.Did)) {
-	if s == nil {
-		return
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	put(&s.facts)

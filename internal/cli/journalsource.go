@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/cli/env"
 	"github.com/goatnote-inc/pawl/internal/kernel/affected"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/kernel/discover"
@@ -44,7 +45,7 @@ func sessionRoot(at string) (string, bool) {
 				return at, true
 			}
 		}
-		if exists(filepath.Join(at, ".git")) {
+		if env.Exists(filepath.Join(at, ".git")) {
 			return "", false
 		}
 		above := filepath.Join(at, "..")
@@ -115,7 +116,7 @@ func topOf(root string) string {
 		return root
 	}
 	for top := at; ; top = filepath.Dir(top) {
-		if exists(filepath.Join(top, ".git")) {
+		if env.Exists(filepath.Join(top, ".git")) {
 			return top
 		}
 		if top == filepath.Dir(top) {

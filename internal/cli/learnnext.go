@@ -11,6 +11,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
+	"github.com/goatnote-inc/pawl/internal/cli/explain"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/internal/learn"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
@@ -89,7 +90,7 @@ func (f *learnNextFlags) subject(ctx context.Context) (learn.Subject, error) {
 }
 
 func (f *learnNextFlags) ofFile(ctx context.Context, s *learn.Subject) error {
-	p, err := readAnyProfile(ctx, f.profile)
+	p, err := explain.ReadAnyProfile(ctx, f.profile)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
+	"github.com/goatnote-inc/pawl/internal/cli/env"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 	"github.com/goatnote-inc/pawl/internal/learn/lesson"
@@ -82,15 +83,15 @@ known. Exit code: 0 if a lesson matches, 2 if none does.`,
 func (f *lessonFlags) loadLessons() (*lesson.Book, string) {
 	w, root, err := f.openJournal()
 	if err != nil && !errors.Is(err, journal.ErrNoSession) {
-		fmt.Fprintln(f.Err, "note: "+logText(err.Error()))
+		fmt.Fprintln(f.Err, "note: "+env.LogText(err.Error()))
 	}
 	b, err := readLessons(root)
 	if err != nil {
-		fmt.Fprintln(f.Err, f.ErrStyle().Warn("skipped: ")+logText(err.Error()))
+		fmt.Fprintln(f.Err, f.ErrStyle().Warn("skipped: ")+env.LogText(err.Error()))
 	}
 	past, err := journal.Folder{Root: root, Now: f.now}.Summaries()
 	if err != nil {
-		fmt.Fprintln(f.Err, f.ErrStyle().Warn("skipped: ")+logText(err.Error()))
+		fmt.Fprintln(f.Err, f.ErrStyle().Warn("skipped: ")+env.LogText(err.Error()))
 	}
 	for _, s := range past {
 		b.Learn(lesson.Outcomes(s.ID, s.Followed))
@@ -178,7 +179,7 @@ func (f *lessonFlags) writeList(all []lesson.Standing, from []string) error {
 		if n == 1 {
 			speak = "matches"
 		}
-		fmt.Fprintf(f.Out, "%s of %d %s %s\n", words.Plural(n, "lesson"), len(all), speak, logText(strings.Join(from, ", ")))
+		fmt.Fprintf(f.Out, "%s of %d %s %s\n", words.Plural(n, "lesson"), len(all), speak, env.LogText(strings.Join(from, ", ")))
 	}
 	for _, part := range [][]lesson.Standing{all[:n], all[n:]} {
 		if len(part) == 0 {
@@ -222,13 +223,13 @@ func (f *lessonFlags) match(ctx context.Context) error {
 	speaking := b.Speaking(facts)
 	none := error(nil)
 	if len(speaking) == 0 {
-		none = command.Exit(command.ExitNoAnswer, fmt.Errorf("no lesson matches %s: %w", logText(strings.Join(from, ", ")), command.ErrReported))
+		none = command.Exit(command.ExitNoAnswer, fmt.Errorf("no lesson matches %s: %w", env.LogText(strings.Join(from, ", ")), command.ErrReported))
 	}
 	if f.json {
 		return errors.Join(command.WriteJSON(f.Out, lessonList[lesson.Standing]{append([]lesson.Standing{}, speaking...), facts, from}), none)
 	}
 	if none != nil {
-		fmt.Fprintf(f.Out, "no lesson matches %s\n", logText(strings.Join(from, ", ")))
+		fmt.Fprintf(f.Out, "no lesson matches %s\n", env.LogText(strings.Join(from, ", ")))
 		return none
 	}
 	for i, s := range speaking {

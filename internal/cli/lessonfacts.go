@@ -17,6 +17,7 @@ import (
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/base/spell"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
+	"github.com/goatnote-inc/pawl/internal/cli/explain"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/internal/learn/gates"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
@@ -62,7 +63,7 @@ func (l *lessonFacts) gather(ctx context.Context, g *globals, root string) (less
 		from = append(from, l.record)
 	}
 	if l.profile != "" {
-		p, err := readAnyProfile(ctx, l.profile)
+		p, err := explain.ReadAnyProfile(ctx, l.profile)
 		if err != nil {
 			return facts, nil, err
 		}

@@ -7,16 +7,25 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/cli/bench"
+	"github.com/goatnote-inc/pawl/internal/cli/ci"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
+	"github.com/goatnote-inc/pawl/internal/cli/decide"
+	"github.com/goatnote-inc/pawl/internal/cli/env"
+	"github.com/goatnote-inc/pawl/internal/cli/explain"
+	"github.com/goatnote-inc/pawl/internal/cli/improve"
+	"github.com/goatnote-inc/pawl/internal/cli/more"
+	"github.com/goatnote-inc/pawl/internal/cli/share"
+	"github.com/goatnote-inc/pawl/internal/cli/start"
 )
 
 // Main runs one command of pawl and returns the exit code.
 func Main(ctx context.Context, args []string, io *command.IO) int {
-	return command.Program{New: newRoot, Args: spreadFiles, Code: exitCode, Docs: docsFor}.Run(ctx, args, io)
+	return command.Program{New: newRoot, Args: decide.SpreadFiles, Code: env.ExitCode, Docs: env.DocsFor}.Run(ctx, args, io)
 }
 
 func newRoot(shared *command.Globals) *cobra.Command {
-	g := &globals{Globals: shared}
+	g := &globals{&env.Env{Globals: shared}}
 	root := command.NewRoot(shared, &cobra.Command{
 		Use:   "pawl",
 		Short: "The performance feedback loop for GPU kernels",
@@ -29,22 +38,19 @@ measures it against the merge base.`,
   pawl doctor            # what is here, what is missing, how to fix it
   pawl bench             # measure
   pawl bench --base main # measure against main, side by side`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runBare(cmd.Context(), g) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runBare(cmd.Context(), g.Env) },
 	})
-	for _, group := range commandGroups {
+	for _, group := range g.commandGroups() {
 		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
-		for _, make := range group.commands {
-			c := make(g)
+		for _, c := range group.commands {
 			c.GroupID = group.id
 			c.Args = command.Checked(c.Args)
 			root.AddCommand(c)
 		}
 	}
-	var hidden []*cobra.Command
-	for _, make := range plumbing {
-		c := make(g)
+	hidden := plumbing(g.Env)
+	for _, c := range hidden {
 		c.Hidden, c.Args = true, command.Checked(c.Args)
-		hidden = append(hidden, c)
 	}
 	root.AddCommand(hidden...)
 	root.AddCommand(newMore(hidden))
@@ -52,22 +58,30 @@ measures it against the merge base.`,
 	return root
 }
 
-// commandGroups is the order of commands in pawl --help. What new users need comes first.
-var commandGroups = []struct {
+// commandGroup is a group of commands in pawl --help.
+type commandGroup struct {
 	id, title string
-	commands  []func(*globals) *cobra.Command
-}{
-	{"start", "Start:", []func(*globals) *cobra.Command{newInit, newDoctor, newSuite}},
-	{"measure", "Measure:", []func(*globals) *cobra.Command{newBench, newSweep, newImport}},
-	{"decide", "Decide:", []func(*globals) *cobra.Command{newRun, newCompare, newBaseline, newFuzz, newPreflight}},
-	{"explain", "Explain:", []func(*globals) *cobra.Command{newProfile, newDiagnose, newDevice}},
-	{"improve", "Improve:", []func(*globals) *cobra.Command{newTune}},
-	{"learn", "Learn:", []func(*globals) *cobra.Command{newSession, newLesson}},
-	{"share", "Share:", []func(*globals) *cobra.Command{newReport, newPush, newMCP}},
+	commands  []*cobra.Command
 }
 
-// plumbing lists the commands that workflows and operators need. pawl help more shows them.
-var plumbing = []func(*globals) *cobra.Command{newCI, newWake, newBuild, newSDK, newVersion}
+// commandGroups returns the commands in the order of pawl --help. What new users need comes first.
+func (g *globals) commandGroups() []commandGroup {
+	e := g.Env
+	return []commandGroup{
+		{"start", "Start:", []*cobra.Command{start.NewInit(e), start.NewDoctor(e), start.NewSuite(e)}},
+		{"measure", "Measure:", []*cobra.Command{bench.NewBench(e), bench.NewSweep(e), bench.NewImport(e)}},
+		{"decide", "Decide:", []*cobra.Command{decide.NewRun(e), decide.NewCompare(e), decide.NewBaseline(e), decide.NewFuzz(e), decide.NewPreflight(e)}},
+		{"explain", "Explain:", []*cobra.Command{explain.NewProfile(e), explain.NewDiagnose(e), explain.NewDevice(e)}},
+		{"improve", "Improve:", []*cobra.Command{improve.NewTune(e)}},
+		{"learn", "Learn:", []*cobra.Command{newSession(g), newLesson(g)}},
+		{"share", "Share:", []*cobra.Command{share.NewReport(e), share.NewPush(e), newMCP(g)}},
+	}
+}
+
+// plumbing returns the commands that workflows and operators need. pawl help more shows them.
+func plumbing(e *env.Env) []*cobra.Command {
+	return []*cobra.Command{ci.NewCI(e), more.NewWake(e), more.NewBuild(e), more.NewSDK(e), start.NewVersion(e)}
+}
 
 // newMore returns the help topic that lists the plumbing.
 func newMore(hidden []*cobra.Command) *cobra.Command {
@@ -80,8 +94,5 @@ func newMore(hidden []*cobra.Command) *cobra.Command {
 	return &cobra.Command{Use: "more", Short: "Commands for workflows and operators", Long: text.String()}
 }
 
-// globals is what every command of pawl shares.
-type globals struct {
-	*command.Globals
-	journalFacts *journalFacts // collects facts for the journal; nil if no session is open
-}
+// globals is what the commands that keep and read the journal share.
+type globals struct{ *env.Env }

@@ -13,7 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goatnote-inc/pawl/internal/base/loopback"
+	"github.com/goatnote-inc/pawl/internal/base/version"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
+	"github.com/goatnote-inc/pawl/internal/cli/env"
 	"github.com/goatnote-inc/pawl/internal/learn/mcp"
 )
 
@@ -94,7 +96,7 @@ func (f *mcpFlags) options() (mcp.Options, error) {
 	}
 	top := repositoryTop(dir)
 	return mcp.Options{
-		Dir: dir, Top: top, Pawl: "/proc/self/exe", Version: Version(), Environ: mcp.CleanEnviron(os.Environ(), top),
+		Dir: dir, Top: top, Pawl: "/proc/self/exe", Version: version.Version(), Environ: mcp.CleanEnviron(os.Environ(), top),
 		State: stateFolder(f.Getenv), Now: f.Now,
 	}, nil
 }
@@ -103,7 +105,7 @@ func (f *mcpFlags) options() (mcp.Options, error) {
 // run git: until the top is known, the git on the path may be one that lies in the repository.
 func repositoryTop(dir string) string {
 	for at := dir; ; at = filepath.Dir(at) {
-		if exists(filepath.Join(at, ".git")) {
+		if env.Exists(filepath.Join(at, ".git")) {
 			return at
 		}
 		if at == filepath.Dir(at) {

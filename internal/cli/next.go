@@ -15,6 +15,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
+	"github.com/goatnote-inc/pawl/internal/cli/env"
 	"github.com/goatnote-inc/pawl/internal/learn/gates"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 )
@@ -172,7 +173,7 @@ func firstStep(root string) gates.Step {
 		_, err := os.Stat(filepath.Join(append([]string{root}, names...)...))
 		return !errors.Is(err, fs.ErrNotExist)
 	}
-	_, _, err := loadSuite(filepath.Join(root, "pawl.yaml"))
+	_, _, err := env.LoadSuite(filepath.Join(root, "pawl.yaml"))
 	switch {
 	case !there("pawl.yaml"):
 		return gates.Step{Phase: "assess", Do: "There is no suite in this folder. Write one.", Why: "pawl measures what a suite describes.", Command: "pawl init"}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
+	"github.com/goatnote-inc/pawl/internal/cli/env"
 	"github.com/goatnote-inc/pawl/internal/learn/gates"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 	"github.com/goatnote-inc/pawl/internal/learn/page"
@@ -184,7 +185,7 @@ each claim what the records say.`,
 			var shown error
 			switch {
 			case html != "":
-				shown = writeFile(html, func(w io.Writer) error { return page.Session(w, s, err, g.now()) })
+				shown = env.WriteFile(html, func(w io.Writer) error { return page.Session(w, s, err, g.now()) })
 			case asJSON:
 				shown = command.WriteJSON(g.Out, map[string]any{"summary": journal.Sum(s, g.now()), "entries": s.Entries, "intact": err == nil})
 			case markdown:

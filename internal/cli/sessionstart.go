@@ -16,6 +16,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/spell"
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
+	"github.com/goatnote-inc/pawl/internal/cli/env"
 	"github.com/goatnote-inc/pawl/internal/kernel/device"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
@@ -67,7 +68,7 @@ func (f *sessionStart) run(ctx context.Context) error {
 	if err := f.check(); err != nil {
 		return command.Usage(err)
 	}
-	s, path, err := loadSuite(f.suite)
+	s, path, err := env.LoadSuite(f.suite)
 	if err != nil {
 		return err
 	}
@@ -183,7 +184,7 @@ func sessionDevice(ctx context.Context, s *suite.Suite) (name, arch string) {
 
 // headOf returns the current commit of the working tree; empty if there is none.
 func headOf(ctx context.Context, root string) string {
-	out, err := gitOutput(ctx, root, "rev-parse", "--verify", "--quiet", "HEAD")
+	out, err := env.GitOutput(ctx, root, "rev-parse", "--verify", "--quiet", "HEAD")
 	if err != nil {
 		return ""
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/cli/command"
+	"github.com/goatnote-inc/pawl/internal/cli/env"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/learn/gates"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
@@ -56,7 +57,7 @@ func gateSet(ctx context.Context, root, commit string) (*gates.Set, string) {
 	}
 	note := ""
 	if commit != "" {
-		then, err := gitOutput(ctx, root, "show", commit+":./"+gates.ThresholdFile)
+		then, err := env.GitOutput(ctx, root, "show", commit+":./"+gates.ThresholdFile)
 		if err != nil {
 			return set, gates.ThresholdFile + " is not in the commit that the session started from: it applies from the next session on"
 		}
@@ -93,7 +94,7 @@ func configsOf(root, benchmark string) []string {
 
 // workTreeClean reports whether all tracked files are unchanged since the last commit.
 func workTreeClean(ctx context.Context, root string) bool {
-	out, err := gitOutput(ctx, root, "status", "--porcelain", "--untracked-files=no", "--", ".")
+	out, err := env.GitOutput(ctx, root, "status", "--porcelain", "--untracked-files=no", "--", ".")
 	return err == nil && strings.TrimSpace(out) == ""
 }
 

@@ -136,3 +136,15 @@ func pluralOf(noun string) string {
 		return noun + "s"
 	}
 }
+
+// Bytes formats a size: "12 kB", "3.4 MB".
+func Bytes(n int64) string {
+	switch {
+	case n < 1e6:
+		return fmt.Sprintf("%d kB", (n+999)/1000)
+	case n < 1e9:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	default:
+		return fmt.Sprintf("%.1f GB", float64(n)/1e9)
+	}
+}

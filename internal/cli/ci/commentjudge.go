@@ -1,0 +1,113 @@
+package ci
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/cli/env"
+	"github.com/goatnote-inc/pawl/internal/forge"
+	"github.com/goatnote-inc/pawl/internal/forge/comment"
+	"github.com/goatnote-inc/pawl/internal/forge/untrusted"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// judge decides again from the samples, by the policy of the base's suite.
+func (p *publisher) judge(ctx context.Context, t target, c untrusted.Claim, in *comment.Input) error {
+	terms := untrusted.Terms{Suite: p.base, Heads: t.heads, Base: p.isBase(ctx, t)}
+	if other := c.Elsewhere(terms); len(other) > 0 {
+		in.ToolFailed = "The run measured something else: " + strings.Join(other, "; ") + "."
+		return nil
+	}
+	var err error
+	if terms.Definition, err = p.suiteDifference(ctx, t, c.Run); err != nil {
+		return err
+	}
+	run, whole, err := c.ApplyTerms(terms)
+	if err != nil {
+		in.ToolFailed = err.Error() + "."
+		return nil //nolint:nilerr // reported on the pull request
+	}
+	j := comment.Judge(run, whole, runner.Policy(p.base), in.Accepted != nil, p.now)
+	in.Run, in.Result, in.Drift, in.Quarantined, in.Released = run, j.Result, j.Drift, j.Quarantined, j.Released
+	return nil
+}
+
+// suiteDifference returns how the suite of the change differs from that of the base. It reads the suite from
+// the forge, because the change itself produced the record.
+func (p *publisher) suiteDifference(ctx context.Context, t target, run *measure.Run) (*measure.Definition, error) {
+	folder, file := p.suitePath(ctx)
+	if p.offline {
+		if run.Suite.Digest == p.base.Digest {
+			return nil, nil
+		}
+		return &measure.Definition{Changed: []string{file}}, nil
+	}
+	text, err := p.forge.File(ctx, t.sha, filepath.ToSlash(filepath.Join(folder, file)))
+	switch {
+	case errors.Is(err, forge.ErrNotFound):
+		return &measure.Definition{Changed: []string{file + " (deleted)"}}, nil
+	case err != nil:
+		return nil, err
+	}
+	if was, err := os.ReadFile(p.path); err == nil && bytes.Equal(was, text) {
+		return nil, nil
+	}
+	is, err := suite.Parse(file, text)
+	if err != nil { // it extends other files, or is invalid
+		return &measure.Definition{Changed: []string{file}}, nil //nolint:nilerr // it counts as another suite
+	}
+	r := is.RedefinitionOf(p.base)
+	if len(r.Changed) == 0 {
+		return nil, nil
+	}
+	return &measure.Definition{Changed: r.Changed, Cases: r.Cases}, nil
+}
+
+// suitePath returns the folder and file name of the suite in its repository.
+func (p *publisher) suitePath(ctx context.Context) (folder, file string) {
+	file = filepath.Base(p.path)
+	abs, err := filepath.Abs(p.path)
+	if err != nil {
+		return ".", file
+	}
+	repo, err := build.Open(ctx, filepath.Dir(abs))
+	if err != nil {
+		return ".", file
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(abs))
+	if err != nil {
+		return ".", file
+	}
+	if folder, err = filepath.Rel(repo.Root, dir); err != nil || strings.HasPrefix(folder, "..") {
+		return ".", file
+	}
+	return filepath.ToSlash(folder), file
+}
+
+// acceptance returns the comment of an authorized user that accepts exactly this head; nil if none does.
+func (p *publisher) acceptance(ctx context.Context, pull forge.Pull) (*comment.Acceptance, error) {
+	comments, err := p.forge.Comments(ctx, pull.Number)
+	if err != nil {
+		return nil, err
+	}
+	asked := map[string]bool{}
+	return comment.FindAcceptance(comments, pull.HeadSHA, func(user string) bool {
+		if may, ok := asked[user]; ok {
+			return may
+		}
+		has, err := p.forge.Permission(ctx, user)
+		if err != nil {
+			p.Say(env.LogText(fmt.Sprintf("pawl: cannot read the permission of %s, so their acceptance is ignored: %v", user, err)))
+		}
+		asked[user] = err == nil && comment.MayAccept(has, p.base.Gate.Accept)
+		return asked[user]
+	}), nil
+}

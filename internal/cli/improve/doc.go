@@ -1,0 +1,2 @@
+// Package improve has the command that searches for faster parameters: tune.
+package improve
