@@ -32,8 +32,6 @@ type (
 	Profile struct{ Cases []string }
 	// Report writes the report.
 	Report struct{}
-	// Publish posts the report to the pull request.
-	Publish struct{}
 )
 
 func (Build) action()        {}
@@ -44,7 +42,6 @@ func (Confirm) action()      {}
 func (UpdateLedger) action() {}
 func (Profile) action()      {}
 func (Report) action()       {}
-func (Publish) action()      {}
 
 // Next returns the action for a state; nil if the run is over.
 func Next(s State) Action {
@@ -66,8 +63,6 @@ func Next(s State) Action {
 		return Profile{Cases: s.changed()}
 	case Reporting:
 		return Report{}
-	case Publishing:
-		return Publish{}
 	case Done:
 	}
 	return nil

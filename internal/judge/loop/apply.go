@@ -79,7 +79,7 @@ func Apply(s State, o Outcome) (State, error) {
 			return s.to(UpdatingLedger), nil
 		}
 	case Finished:
-		if slices.Contains([]Step{UpdatingLedger, Profiling, Reporting, Publishing}, s.Step) {
+		if slices.Contains([]Step{UpdatingLedger, Profiling, Reporting}, s.Step) {
 			return s.to(after(s.Step)), nil
 		}
 	}
@@ -161,15 +161,13 @@ func (s State) needed(step Step) bool {
 		return s.Plan.Ledger && s.Plan.Main && s.Stopped == nil && s.Result.Verdict != ratchet.Identical
 	case Profiling:
 		return len(s.changed()) > 0
-	case Publishing:
-		return s.Plan.Publish
 	default:
 		return true
 	}
 }
 
 func after(step Step) Step {
-	order := []Step{Building, Examining, Checking, Measuring, Confirming, UpdatingLedger, Profiling, Reporting, Publishing, Done}
+	order := []Step{Building, Examining, Checking, Measuring, Confirming, UpdatingLedger, Profiling, Reporting, Done}
 	return order[min(slices.Index(order, step)+1, len(order)-1)]
 }
 
@@ -178,11 +176,10 @@ func after(step Step) Step {
 // written does not change the verdict, but is reported.
 func (s State) fail(f Failed) State {
 	s.Stopped = &Failure{Step: s.Step, Side: f.Side, Why: f.Why}
-	if s.Step == Reporting || s.Step == Publishing {
-		s.Step = Done
-		return s
-	}
 	s.Step = Reporting
+	if s.Stopped.Step == Reporting {
+		s.Step = Done
+	}
 	return s
 }
 

@@ -17,8 +17,7 @@ type Plan struct {
 	// Unchecked says why results are not checked although they could be.
 	Unchecked string `json:"unchecked,omitempty"`
 	// Profile is the max number of changed cases to profile; 0 means none.
-	Profile int  `json:"profile"`
-	Publish bool `json:"tell"`
+	Profile int `json:"profile"`
 }
 
 // State is the state of a run.
@@ -79,7 +78,6 @@ const (
 	UpdatingLedger Step = "keep"
 	Profiling      Step = "profile"
 	Reporting      Step = "report"
-	Publishing     Step = "tell"
 	Done           Step = "done"
 )
 
