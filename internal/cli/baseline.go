@@ -82,7 +82,7 @@ need a reason.`,
 // ledgerLocation returns where a suite keeps its ledger.
 func ledgerLocation(b suite.Baseline, dir string) ledger.Location {
 	w := ledger.Location{
-		Dir: dir, Committer: ledger.Identity{Name: "pawl", Email: "pawl@localhost"},
+		Dir:  dir,
 		Wait: func(most time.Duration) time.Duration { return time.Duration(rand.Int64N(int64(most) + 1)) },
 	}
 	if b.Keep == "branch" {

@@ -12,18 +12,11 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// blobs reads many objects through one git process. It keeps the last few, because
-// neighboring versions are read twice.
+// blobs reads many objects through one git process.
 type blobs struct {
-	cmd  *exec.Cmd
-	in   io.WriteCloser
-	out  *bufio.Reader
-	kept []keptBlob
-}
-
-type keptBlob struct {
-	name string
-	data []byte
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
 }
 
 func (r repository) blobs(ctx context.Context) (*blobs, error) {
@@ -45,17 +38,10 @@ func (b *blobs) close() {
 
 // get returns the content of a blob.
 func (b *blobs) get(name string) ([]byte, error) {
-	for _, k := range b.kept {
-		if k.name == name {
-			return k.data, nil
-		}
-	}
 	data, err := b.ask(name)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read version %.12s of the ledger: %w", name, err)
 	}
-	b.kept = append(b.kept, keptBlob{name, data})
-	b.kept = b.kept[max(0, len(b.kept)-3):]
 	return data, nil
 }
 
