@@ -10,6 +10,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
+	"github.com/goatnote-inc/pawl/internal/judge/tuning"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
@@ -81,7 +82,7 @@ func (p *progress) line(text string) {
 // only repeat it.
 func inPicture(e runner.Event) bool {
 	switch e := e.(type) {
-	case runner.Building, runner.Waiting, runner.Profiling, runner.TuneEvaluated:
+	case runner.Building, runner.Waiting, runner.Profiling, tuning.Evaluated:
 		return true
 	case runner.Measuring:
 		_, round := e.Event.(trial.RoundDone)

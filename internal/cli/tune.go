@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goatnote-inc/pawl/internal/cli/command"
-	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/judge/tuning"
 	"github.com/goatnote-inc/pawl/internal/tune/search"
 )
 
@@ -101,7 +101,7 @@ func (f *tuneFlags) run(ctx context.Context, args []string) error {
 	o.Budget, o.Owner = 0, "pawl tune"
 	t := f.session(o, args)
 	if f.dryRun {
-		plan, err := runner.ForecastTune(ctx, t.bench, t.what, t.proofTime(0))
+		plan, err := tuning.Forecast(ctx, t.bench, t.what, t.proofTime(0))
 		if err != nil {
 			return err
 		}

@@ -6,11 +6,11 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
-	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/judge/tuning"
 )
 
 // printTunePlan prints the plan of a dry run.
-func (f *tuneFlags) printTunePlan(p runner.TunePlan) error {
+func (f *tuneFlags) printTunePlan(p tuning.Plan) error {
 	if f.json {
 		return command.WriteJSON(f.Out, p)
 	}

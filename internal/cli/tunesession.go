@@ -13,6 +13,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/ledger"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/judge/tuning"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/tune"
 )
@@ -21,7 +22,7 @@ import (
 type tuneSession struct {
 	*tuneFlags
 	bench runner.Options
-	what  runner.TuneOptions
+	what  tuning.Options
 	total time.Duration // time for search and proof; 0 for no limit
 	began time.Time
 }
@@ -39,7 +40,7 @@ func (f *tuneFlags) session(o runner.Options, args []string) *tuneSession {
 		t.total = f.budget
 	}
 	f.dir = cmp.Or(f.dir, filepath.Join(o.Dir, "tuning"))
-	t.what = runner.TuneOptions{
+	t.what = tuning.Options{
 		Strategy: f.strategy, Evals: f.evals, Resume: f.resume, WarmStart: f.warmStart, Jobs: f.jobs,
 		Journal: filepath.Join(f.dir, "journal.jsonl"),
 	}
@@ -70,7 +71,7 @@ func (t *tuneSession) run(ctx context.Context) error {
 	progress := newProgress(t.globals, t.json)
 	o := t.bench
 	o.Emit = progress.event
-	found, err := runner.Tune(ctx, o, t.what)
+	found, err := tuning.Search(ctx, o, t.what)
 	if found == nil || len(found.Evaluations) == 0 {
 		progress.close()
 		return t.explain(ctx, found, err)
@@ -97,8 +98,8 @@ func (t *tuneSession) run(ctx context.Context) error {
 }
 
 // prove measures the best few against the defaults.
-func (t *tuneSession) prove(ctx context.Context, o runner.Options, found *runner.SearchResult, r *tune.Report) error {
-	what := runner.ProofOptions{Budget: t.proofTime(time.Since(t.began))}
+func (t *tuneSession) prove(ctx context.Context, o runner.Options, found *tuning.Result, r *tune.Report) error {
+	what := tuning.ProofOptions{Budget: t.proofTime(time.Since(t.began))}
 	what.Fuzz = min(what.Budget/10, maxProofFuzzTime)
 	if s := t.bench.Suite; s.Baseline.Keep != "none" {
 		l, err := ledger.Open(ctx, ledgerLocation(s.Baseline, o.Dir))
@@ -107,7 +108,7 @@ func (t *tuneSession) prove(ctx context.Context, o runner.Options, found *runner
 		}
 		what.Ledger = l
 	}
-	proof, err := runner.Prove(ctx, o, found, what)
+	proof, err := tuning.Prove(ctx, o, found, what)
 	if r.Proof = proof; err != nil {
 		r.Proof, r.Unproven = nil, "the proof did not finish: "+firstLineOf(err)
 	}
@@ -120,7 +121,7 @@ func firstLineOf(err error) string {
 }
 
 // report returns the report of the search, without its proof.
-func (t *tuneSession) report(found *runner.SearchResult) *tune.Report {
+func (t *tuneSession) report(found *tuning.Result) *tune.Report {
 	candidate, _ := t.bench.Suite.Implementation(suite.Candidate)
 	return &tune.Report{
 		Build:  candidate.Build.String(),
@@ -167,7 +168,7 @@ func (t *tuneSession) resumeCommand() string {
 }
 
 // explain replaces the error of an interrupted search by one that says what was kept.
-func (t *tuneSession) explain(ctx context.Context, found *runner.SearchResult, err error) error {
+func (t *tuneSession) explain(ctx context.Context, found *tuning.Result, err error) error {
 	if err == nil || !errors.Is(context.Cause(ctx), command.ErrInterrupted) {
 		return err
 	}

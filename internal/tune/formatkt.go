@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/goatnote-inc/pawl/internal/tune/space"
 )
 
 // nsPerMS converts milliseconds, the unit of all times in a Kernel Tuner cache.
@@ -209,6 +211,6 @@ func valueText(v any) string {
 	case bool:
 		return strconv.FormatBool(v)
 	}
-	x, _ := number(v)
+	x, _ := space.Number(v)
 	return strconv.FormatFloat(x, 'f', -1, 64)
 }

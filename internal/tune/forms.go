@@ -9,6 +9,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/tune/space"
 )
 
 // Form is one way to apply a point, ready to paste.
@@ -66,8 +67,8 @@ func (r *Report) identifiers(point map[string]any) bool {
 }
 
 // ordered returns the parameters of a point in suite order.
-func (r *Report) ordered(point map[string]any) []Parameter {
-	var list []Parameter
+func (r *Report) ordered(point map[string]any) []space.Parameter {
+	var list []space.Parameter
 	for _, p := range r.Header.Space.Parameters {
 		if _, is := point[p.Name]; is {
 			list = append(list, p)
@@ -117,7 +118,7 @@ func (r *Report) yamlForm(point map[string]any) Form {
 	var b strings.Builder
 	fmt.Fprintf(&b, "benchmarks:\n  %s:\n    tune:\n      parameters:\n", yamlText(r.benchmark()))
 	for _, p := range r.ordered(point) {
-		if sameValue(point[p.Name], p.Default) {
+		if space.Same(point[p.Name], p.Default) {
 			continue
 		}
 		var values []string
@@ -148,15 +149,6 @@ func yamlText(v any) string {
 		return s
 	}
 	return strconv.QuoteToASCII(s) // YAML has the same escapes
-}
-
-func sameValue(a, b any) bool {
-	x, isNumber := number(a)
-	y, alsoNumber := number(b)
-	if isNumber || alsoNumber {
-		return isNumber && alsoNumber && x == y
-	}
-	return a == b
 }
 
 // dispatch returns a C and C++ function that chooses a point by config. It is nil if one
@@ -239,7 +231,7 @@ func (r *Report) deciding(choices []Choice) []string {
 	return by
 }
 
-func (r *Report) initial(fields []Parameter, point map[string]any) string {
+func (r *Report) initial(fields []space.Parameter, point map[string]any) string {
 	var list []string
 	for _, p := range fields {
 		if s, isText := point[p.Name].(string); isText {
@@ -258,7 +250,7 @@ func cType(values []any) string {
 		if _, isText := v.(string); isText {
 			return "const char *"
 		}
-		switch x, _ := number(v); {
+		switch x, _ := space.Number(v); {
 		case x != math.Trunc(x) || math.Abs(x) > 1<<53:
 			kind = "double "
 		case math.Abs(x) > math.MaxInt32 && kind == "int ":

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/tune/space"
 )
 
 // Markdown writes the suggestions for people: tuning/suggestions.md.
@@ -195,7 +196,7 @@ func (r *Report) choiceText(c Choice) string {
 func (r *Report) diffFromDefaults(point map[string]any) string {
 	var list []string
 	for _, p := range r.ordered(point) {
-		if !sameValue(point[p.Name], p.Default) {
+		if !space.Same(point[p.Name], p.Default) {
 			list = append(list, p.Name+"="+valueText(point[p.Name]))
 		}
 	}

@@ -181,19 +181,15 @@ func (e *NoCaseError) Error() string {
 	return fmt.Sprintf("no case matches %q (`pawl suite check` counts the cases of the suite)", e.Glob)
 }
 
-// variants returns the variants of the candidate that measure a requested case. If only
-// the harness knows the cases, it returns the suite's own commands.
+// variants returns the variants of the candidate that measure a requested case, or have none.
 func (l *checker) variants() []suite.Variant {
 	var list []suite.Variant
-	for _, v := range l.Suite.Variants() {
-		if v.Implementation == suite.Candidate && slices.ContainsFunc(v.Cases, l.wants) {
-			v.Cases = slices.DeleteFunc(v.Cases, func(c suite.Case) bool { return !l.wants(c) })
+	for _, v := range l.Suite.VariantsOf(suite.Candidate) {
+		cases := slices.DeleteFunc(slices.Clone(v.Cases), func(c suite.Case) bool { return !l.wants(c) })
+		if len(cases) > 0 || len(v.Cases) == 0 {
+			v.Cases = cases
 			list = append(list, v)
 		}
-	}
-	if len(list) == 0 {
-		i, _ := l.Suite.Implementation(suite.Candidate)
-		list = []suite.Variant{{Implementation: suite.Candidate, Build: i.Build, Harness: i.Harness}}
 	}
 	return list
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/kernel/build/cuda"
 	"github.com/goatnote-inc/pawl/internal/kernel/harness"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
@@ -67,9 +68,7 @@ func (l *checker) sanitizeWith(ctx context.Context, program, tool string, v suit
 	var printed bytes.Buffer
 	command := harness.Command{
 		Line: SanitizerCommand(program, tool, log, v.Harness.Command), Dir: l.Dir, Silence: 10 * v.Harness.Timeout, Log: &printed,
-	}
-	for _, name := range slices.Sorted(maps.Keys(v.Harness.Env)) {
-		command.Env = append(command.Env, name+"="+v.Harness.Env[name])
+		Env: build.Environ(v.Harness.Env),
 	}
 	runErr := runOnce(ctx, command, l.UUID, smallest(v.Cases))
 	said, _ := os.ReadFile(log)

@@ -11,7 +11,7 @@ import (
 )
 
 // checked reports whether the suite defines the correct result of a case.
-func (v *verifier) checked(c trial.Case) bool { return v.benchmark(c.Key.Benchmark).Check != nil }
+func (v *verifier) checked(c trial.Case) bool { return v.Suite.Benchmark(c.Key.Benchmark).Check != nil }
 
 // recordTolerance records how far an output may be from the correct result. Tolerances may depend on the
 // inputs, so the widest one seen counts.

@@ -13,7 +13,7 @@ import (
 
 // setupIsolation checks whether the processes of the sides can be isolated from each other. Launchers do
 // not need this: they run the code of a change in an unprivileged process.
-func (r *run) setupIsolation(ctx context.Context) error {
+func (r *Setup) setupIsolation(ctx context.Context) error {
 	if r.checked() || len(r.sides) < 2 || os.Getenv(build.SandboxVariable) == "never" {
 		return nil
 	}
@@ -40,7 +40,7 @@ func (r *run) setupIsolation(ctx context.Context) error {
 
 // isolate isolates a command of a side. Files that it could gain from changing are read-only for
 // it: the trees of the other sides, git's files, and what pawl keeps for later runs.
-func (r *run) isolate(s side, c *harness.Command) {
+func (r *Setup) isolate(s side, c *harness.Command) {
 	if r.isolation == nil {
 		return
 	}

@@ -14,11 +14,11 @@ const BaselineSide = "baseline"
 
 // baseline checks out the baseline's commit. If that fails, it reports a notice and the change is
 // judged against its base only.
-func (r *run) baseline(ctx context.Context, base string) (side, bool) {
+func (r *Setup) baseline(ctx context.Context, base string) (side, bool) {
 	if r.Baseline == nil {
 		return side{}, false
 	}
-	commit := r.Baseline(r.device.Identity())
+	commit := r.Baseline(r.Device())
 	if commit == "" || commit == base {
 		return side{}, false
 	}
@@ -41,8 +41,8 @@ func (r *run) baseline(ctx context.Context, base string) (side, bool) {
 	return s, true
 }
 
-func (r *run) without(commit string, err error) {
-	r.notice(device.Notice{
+func (r *Setup) without(commit string, err error) {
+	r.Notice(device.Notice{
 		Code:    "baseline",
 		Message: fmt.Sprintf("the baseline's commit %.12s is not measured again: %v", commit, err),
 	})

@@ -119,7 +119,7 @@ func (f *fuzz) starter(role harness.Role, h suite.Harness, alone bool, log io.Wr
 	command := side{dir: f.Dir}.command(h, log, f.deviceEnv()...)
 	command.Role, command.Alone = role, alone
 	return func(ctx context.Context) (*harness.Session, error) {
-		return harness.Start(ctx, command, hello(f.Version, f.lease.Device().Identity()))
+		return harness.Start(ctx, command, f.hello())
 	}
 }
 
@@ -178,6 +178,16 @@ func (f *fuzz) reference(b suite.Benchmark, log io.Writer) (correctness.Referenc
 	}
 	k := f.harnessed(f.referenceSide(b), dir, b.Check.Implementation, b, log)
 	return correctness.ImplementationReference{Subject: k, Dir: dir}, k.close
+}
+
+// openReference returns the source of correct results of a benchmark until the run ends.
+func (f *fuzz) openReference(b suite.Benchmark, log io.Writer) correctness.Reference {
+	reference, end := f.reference(b, log)
+	f.AtEnd(func(ctx context.Context) error {
+		_ = end(ctx) // how it ends does not affect results
+		return nil
+	})
+	return reference
 }
 
 // cacheDir returns the folder where launchers are kept. Without a home directory it is a temporary folder.

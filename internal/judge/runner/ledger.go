@@ -25,21 +25,23 @@ func (d *driver) readLedger(ctx context.Context) error {
 	return err
 }
 
-// baselineCommit returns the commit that is the baseline of most cases on this device model. Cases
-// whose baseline is another commit are compared with its stored sessions.
-func (d *driver) baselineCommit(id gpu.Identity) string {
-	count := map[string]int{}
-	best := ""
-	for _, b := range d.baselines.All() {
-		if b.Testbed.Device != id.Name || b.Commit == "" {
-			continue
+// BaselineCommit returns a function that returns the commit that is the baseline of most cases on a device model.
+// Cases whose baseline is another commit are compared with its stored sessions.
+func BaselineCommit(baselines ratchet.Baselines) func(gpu.Identity) string {
+	return func(id gpu.Identity) string {
+		count := map[string]int{}
+		best := ""
+		for _, b := range baselines.All() {
+			if b.Testbed.Device != id.Name || b.Commit == "" {
+				continue
+			}
+			count[b.Commit]++
+			if best == "" || count[b.Commit] > count[best] {
+				best = b.Commit
+			}
 		}
-		count[b.Commit]++
-		if best == "" || count[b.Commit] > count[best] {
-			best = b.Commit
-		}
+		return best
 	}
-	return best
 }
 
 // evidence turns a record into evidence for the loop.
@@ -67,13 +69,11 @@ func (d *driver) removeConfirmation() error {
 // confirm measures fresh rounds of the cases that gained, against the same base, into a separate record.
 func (d *driver) confirm(ctx context.Context, a loop.Confirm) (loop.Outcome, error) {
 	o := d.Options
-	if o.Emit != nil {
-		o.Emit(Confirming{Cases: a.Cases})
-	}
+	o.Emit(Confirming{Cases: a.Cases})
 	o.Names, o.Rounds = a.Cases, a.Rounds
 	o.Out = d.confirmation()
 	o.Seed, o.ForceMeasure = d.Seed+1, true
-	o.Baseline = d.baselineCommit
+	o.Baseline = BaselineCommit(d.baselines)
 	res, err := Run(ctx, o)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -90,7 +90,7 @@ func (d *driver) confirm(ctx context.Context, a loop.Confirm) (loop.Outcome, err
 // keep writes to the ledger, unless another job does. Append computes the
 // entries again after a concurrent write.
 func (d *driver) keep(ctx context.Context) (loop.Outcome, error) {
-	k := LedgerUpdate{Policy: d.Plan.Policy, Run: d.Run, Confirmed: d.confirmed, Time: d.withDefaults().Now()}
+	k := LedgerUpdate{Policy: d.Plan.Policy, Run: d.Run, Confirmed: d.confirmed, Time: d.Now()}
 	if d.ReadOnly {
 		return loop.Finished{}, nil
 	}

@@ -19,7 +19,7 @@ type loads struct {
 
 // loaded returns a function that records a file loaded by a side, or rejects it if it belongs to
 // another side. A side without a repository has no tree and needs no check.
-func (r *run) loaded(s side) func(string) error {
+func (r *Setup) loaded(s side) func(string) error {
 	if s.root == "" {
 		return nil
 	}
@@ -38,7 +38,7 @@ func (r *run) loaded(s side) func(string) error {
 
 // owner returns the side whose tree holds a file. The innermost tree wins, because checkouts of
 // commits are inside the repository.
-func (r *run) owner(file string) *side {
+func (r *Setup) owner(file string) *side {
 	var owner *side
 	for i := range r.sides {
 		s := &r.sides[i]

@@ -35,6 +35,7 @@ type Options struct {
 
 	ID           string // ID of the run; empty for a new one
 	Out          string // path of the record
+	Results      string // path of other records in the suite's folder, which are no sources; empty for none
 	ForceMeasure bool   // measure even if the change is identical
 	Wait         time.Duration
 	LockDir      string
@@ -45,10 +46,10 @@ type Options struct {
 	// Baseline returns a third commit to measure, once the device is known; empty for none. A
 	// commit that cannot be checked out or built is left out, with a notice.
 	Baseline func(gpu.Identity) string
-	// lineup chooses the sides; nil for the candidate, its base and the references.
-	lineup func(context.Context, *run) ([]side, error)
-	// built is called after all sides are built, before anything is measured.
-	built func(context.Context, *run) error
+	// Points are measured beside the defaults of the suite, instead of a change beside its base; empty for none.
+	Points []Point
+	// Built is called after all sides are built, before anything is measured; nil for nothing.
+	Built func(context.Context, *Setup) error
 	// Decide returns the cases that need more rounds, given everything measured so far. over means
 	// that no more rounds will follow. Nil decides all at the first look.
 	Decide func(seen *measure.Run, over bool) []string
@@ -56,8 +57,8 @@ type Options struct {
 	Now    func() time.Time
 }
 
-// withDefaults returns o with defaults for Emit and Now.
-func (o Options) withDefaults() Options {
+// WithDefaults returns o with defaults for Emit and Now.
+func (o Options) WithDefaults() Options {
 	if o.Emit == nil {
 		o.Emit = func(Event) {}
 	}
@@ -81,14 +82,14 @@ func (o Options) growth() []int {
 
 // turns reports whether sides take turns inside a round. On a GPU two processes would hold its
 // memory at once, so there it is opt-in.
-func (r *run) turns() bool {
+func (r *Setup) turns() bool {
 	switch r.Suite.Measure.Turns {
 	case "always":
 		return true
 	case "never":
 		return false
 	default:
-		return r.lease.Device().Identity().Kind == gpu.CPU
+		return r.Device().Kind == gpu.CPU
 	}
 }
 

@@ -48,15 +48,15 @@ type Explanation struct {
 // Profile profiles cases, on both sides if there is a base, and explains the results. A failure of
 // one case is reported in its Why and does not stop the others.
 func Profile(ctx context.Context, o Options, what ProfileOptions) (whys []Explanation, err error) {
-	o = o.withDefaults()
 	if what.Rules == nil {
 		what.Rules = diagnose.Rules()
 	}
 	if err := o.check(); err != nil {
 		return nil, &UsageError{err}
 	}
-	p := &profiling{run: &run{Options: o, onlyWantedCases: true}, ProfileOptions: what}
-	defer func() { err = errors.Join(p.explainBase(err), p.cleanUp(ctx)) }()
+	p := &profiling{Setup: NewSetup(o), ProfileOptions: what}
+	p.onlyWantedCases = true
+	defer func() { err = errors.Join(p.explainBase(err), p.Close(ctx)) }()
 	if err := p.begin(ctx); err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func Profile(ctx context.Context, o Options, what ProfileOptions) (whys []Explan
 
 // profiling is the state of a profiling run.
 type profiling struct {
-	*run
+	*Setup
 	ProfileOptions
 	dir     string // where the tools write
 	welcome harness.Welcome
@@ -96,7 +96,7 @@ func (p *profiling) begin(ctx context.Context) error {
 		return fmt.Errorf("cannot create the folder for profiles: %w", err)
 	}
 	p.dir = dir
-	if err := p.chooseDevice(ctx); err != nil {
+	if err := p.ChooseDevice(ctx); err != nil {
 		return err
 	}
 	for _, step := range append(p.firstSteps(), p.buildLaunchers) {
@@ -249,7 +249,7 @@ func keepProfile(at string, record *profile.Profile) error {
 
 // subject describes what was profiled.
 func (p *profiling) subject(s side, name string) profile.Subject {
-	subject := profile.Subject{Case: name, Side: s.name, Commit: s.impl.Commit, Dirty: s.impl.Dirty, Device: p.device.Identity()}
+	subject := profile.Subject{Case: name, Side: s.name, Commit: s.impl.Commit, Dirty: s.impl.Dirty, Device: p.Device()}
 	subject.Nanoseconds = medianOf(p.Last, name, s)
 	for _, c := range p.declared {
 		if c.Name() == name && c.Implementation == s.name {

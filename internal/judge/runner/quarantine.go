@@ -10,7 +10,7 @@ import (
 
 // applyQuarantine keeps cases that the base quarantines from failing the run. They are still measured, so
 // that their results stay visible.
-func (r *run) applyQuarantine(cases []measure.Case) {
+func (r *Setup) applyQuarantine(cases []measure.Case) {
 	if r.baseSuite == nil {
 		return
 	}
@@ -30,13 +30,13 @@ func timed(key measure.CaseKey) string {
 
 // noticeQuarantine reports quarantines that have ended, and those that have no effect yet because
 // only the change has them.
-func (r *run) noticeQuarantine() {
+func (r *Setup) noticeQuarantine() {
 	if r.baseSuite == nil {
 		return
 	}
 	for _, q := range r.baseSuite.Quarantine {
 		if q.Ended(r.Now()) {
-			r.notice(device.Notice{
+			r.Notice(device.Notice{
 				Code: "quarantine_ended", Message: fmt.Sprintf("the quarantine of %s has ended (%s): the case can fail a change again", q.Case, q),
 				Fix: "remove the quarantine from the suite",
 			})
@@ -44,7 +44,7 @@ func (r *run) noticeQuarantine() {
 	}
 	for _, q := range r.Suite.Quarantine {
 		if !slices.Contains(r.baseSuite.Quarantine, q) && !q.Ended(r.Now()) {
-			r.notice(device.Notice{
+			r.Notice(device.Notice{
 				Code:    "quarantine_own",
 				Message: fmt.Sprintf("the change quarantines %s: this takes effect once it is on the base", q.Case),
 			})

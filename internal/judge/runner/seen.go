@@ -1,13 +1,12 @@
 package runner
 
 import (
-	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
 // see adds a round to the record that Decide gets. Derived metrics are included,
 // because a gate may use one of them.
-func (r *run) see(round measure.Round, results []measure.Result) {
+func (r *Setup) see(round measure.Round, results []measure.Result) {
 	if r.seen == nil {
 		r.seen = &measure.Run{Header: r.header}
 	}
@@ -26,9 +25,9 @@ func (r *run) see(round measure.Round, results []measure.Result) {
 }
 
 // decider returns Decide as a function for the trial; nil if it is unset.
-func (r *run) decider() func(trial.Look) []string {
+func (r *Setup) decider() func(bool) []string {
 	if r.Decide == nil {
 		return nil
 	}
-	return func(l trial.Look) []string { return r.Decide(r.seen, l.Final) }
+	return func(final bool) []string { return r.Decide(r.seen, final) }
 }

@@ -21,7 +21,7 @@ func (o Options) trust() measure.Trust {
 }
 
 // random returns a source that no side can predict. The record contains its seed when the run ends.
-func (r *run) random() *mathrand.Rand {
+func (r *Setup) random() *mathrand.Rand {
 	if r.secret == nil {
 		var seed [32]byte
 		_, _ = rand.Read(seed[:]) // never fails
@@ -33,7 +33,7 @@ func (r *run) random() *mathrand.Rand {
 
 // draw returns secret bytes for a purpose, the same for all sides of a round. They reveal nothing
 // about those for another purpose, round or case.
-func (r *run) draw(round int, c trial.Case, purpose string) (key [32]byte) {
+func (r *Setup) draw(round int, c trial.Case, purpose string) (key [32]byte) {
 	r.random() // draws the secret
 	mac := hmac.New(sha256.New, []byte(r.ending.Secret))
 	fmt.Fprintf(mac, "%s %d %s", purpose, round, c.Key.Name())
@@ -42,7 +42,7 @@ func (r *run) draw(round int, c trial.Case, purpose string) (key [32]byte) {
 }
 
 // verification returns the checks that the trial makes because a side's own reports are not trusted.
-func (r *run) verification(s side) (*trial.Verification, error) {
+func (r *Setup) verification(s side) (*trial.Verification, error) {
 	dir, err := r.folder()
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (r *run) verification(s side) (*trial.Verification, error) {
 }
 
 // needsForScore returns an error if the suite lacks something needed to score an untrusted process.
-func (r *run) needsForScore(d *trial.Verification) error {
+func (r *Setup) needsForScore(d *trial.Verification) error {
 	if !d.Score {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (r *run) needsForScore(d *trial.Verification) error {
 		return &UsageError{errors.New("trust self-timed requires a definition of correct results: add check to the benchmarks of the suite")}
 	}
 	for _, c := range r.cases[suite.Candidate] {
-		if len(c.Arguments) == 0 || r.benchmark(c.Key.Benchmark).Check == nil {
+		if len(c.Arguments) == 0 || r.Suite.Benchmark(c.Key.Benchmark).Check == nil {
 			return &UsageError{fmt.Errorf("trust self-timed requires arguments and check of %s in the suite", c.Key.Benchmark)}
 		}
 	}

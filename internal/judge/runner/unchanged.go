@@ -11,7 +11,7 @@ import (
 // unchanged returns an error if a build output or a harness file of a side, or a launcher, differs
 // from what was built. It reads all files: a process can set file times back, and writes through a
 // memory mapping do not update them at once.
-func (r *run) unchanged(s side) error {
+func (r *Setup) unchanged(s side) error {
 	var files []measure.FileDigest
 	for _, other := range r.sides {
 		if other.dir == s.dir {

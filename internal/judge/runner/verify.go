@@ -22,7 +22,7 @@ type verifier struct {
 }
 
 // newVerifier returns nil if the suite defines no correct results.
-func (r *run) newVerifier() (*verifier, error) {
+func (r *Setup) newVerifier() (*verifier, error) {
 	known := false
 	for _, b := range r.Suite.Benchmarks {
 		known = known || b.Check != nil
@@ -34,17 +34,16 @@ func (r *run) newVerifier() (*verifier, error) {
 	if err != nil {
 		return nil, err
 	}
-	log, err := r.log("oracle.log")
+	log, err := r.openLog("oracle.log")
 	if err != nil {
 		return nil, err
 	}
-	r.atEnd(func(context.Context) error { return log.Close() })
 	return &verifier{fuzz: f, log: log, references: map[string]correctness.Reference{}, slack: map[string]map[string]correctness.Slack{}}, nil
 }
 
 // verify describes what is wrong with the result of a run; empty if nothing is.
 func (v *verifier) verify(ctx context.Context, c trial.Case, inputs, outputs []tensor.Tensor) (string, error) {
-	b := v.benchmark(c.Key.Benchmark)
+	b := v.Suite.Benchmark(c.Key.Benchmark)
 	if b.Check == nil {
 		return "", nil
 	}
@@ -70,19 +69,14 @@ func (v *verifier) verify(ctx context.Context, c trial.Case, inputs, outputs []t
 // right returns the reference of a benchmark, starting it on first use.
 func (v *verifier) right(b suite.Benchmark) correctness.Reference {
 	if v.references[b.Name] == nil {
-		reference, end := v.reference(b, v.log)
-		v.references[b.Name] = reference
-		v.atEnd(func(ctx context.Context) error {
-			_ = end(ctx) // how it ends does not affect results
-			return nil
-		})
+		v.references[b.Name] = v.openReference(b, v.log)
 	}
 	return v.references[b.Name]
 }
 
 // paramsOf returns the parameters of a case in their order.
 func paramsOf(o Options, c trial.Case) (suite.Params, bool) {
-	for _, config := range o.benchmark(c.Key.Benchmark).Configs {
+	for _, config := range o.Suite.Benchmark(c.Key.Benchmark).Configs {
 		if config.Name == c.Key.Config {
 			return config.Params, true
 		}

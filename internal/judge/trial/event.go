@@ -6,7 +6,7 @@ import (
 )
 
 // Event is something that happens during a trial. It is one of the types below.
-type Event interface{ event() }
+type Event any
 
 // RoundStarted is sent at the start of a round.
 type RoundStarted struct {
@@ -46,10 +46,3 @@ type Looked struct {
 
 // Warned is sent with a warning when it arises.
 type Warned struct{ Warning measure.Warning }
-
-func (RoundStarted) event() {}
-func (SideStarted) event()  {}
-func (CaseMeasured) event() {}
-func (RoundDone) event()    {}
-func (Looked) event()       {}
-func (Warned) event()       {}

@@ -28,9 +28,9 @@ type Plan struct {
 
 	MaxTemperatureC float64 // warn above this; 0 means never
 
-	// Decide returns, after each look, the names of the cases that need more rounds.
-	// Nil means that every case is decided at the first look.
-	Decide func(Look) (undecided []string)
+	// Decide returns, at each look, the names of the cases that need more rounds. final means that no more rounds
+	// follow, whatever it returns. Nil means that every case is decided at the first look.
+	Decide func(final bool) (undecided []string)
 	// Record is called with every finished round, including dropped ones.
 	Record func(measure.Round, []measure.Result) error
 	// Emit is called with every event; may be nil.
@@ -86,13 +86,6 @@ type Request struct {
 // stops reading and returns the state at the end, with every slowdown seen in between. An
 // error at the end means that a slowdown may have been missed.
 type Watch func(ctx context.Context) (before gpu.State, stop func() (gpu.State, error), err error)
-
-// Look is the input of Decide: all rounds that count, by case name and side.
-type Look struct {
-	Rounds int  // rounds that count so far
-	Final  bool // no more rounds follow, regardless of the answer
-	Cases  map[string]map[string][]measure.CaseRound
-}
 
 // Outcome describes how a trial ended.
 type Outcome struct {

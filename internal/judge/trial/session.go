@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,7 +108,7 @@ func (p *process) ready(ctx context.Context, c Case) (measure.CaseRound, error) 
 	p.batch, p.samples = 0, c.Samples
 	prepared, err := p.session.Prepare(ctx, harness.Prepare{
 		Benchmark: c.Key.Benchmark, Implementation: c.Implementation, Params: c.Params,
-		Cache: cacheOf(c.Key), Timer: c.Timer, Seed: p.seed, Key: p.inputKey(c), Bytes: c.Bytes,
+		Cache: cmp.Or(c.Key.Cache, measure.Hot), Timer: c.Timer, Seed: p.seed, Key: p.inputKey(c), Bytes: c.Bytes,
 		Arguments: c.Arguments, Launch: c.Launch,
 	})
 	if err != nil {
@@ -268,11 +269,4 @@ func (p *process) warmUp(ctx context.Context, c Case, cr *measure.CaseRound, bus
 	}
 	cr.Unsteady = true
 	return nil
-}
-
-func cacheOf(k measure.CaseKey) measure.Cache {
-	if k.Cache == measure.Cold {
-		return measure.Cold
-	}
-	return measure.Hot
 }

@@ -42,10 +42,9 @@ type trial struct {
 	Plan
 	began     time.Time
 	orders    *orders
-	counted   int      // rounds that count
-	undecided []string // case names, in the order of the plan
-	lost      []string // cases that crashed or hung; they are not measured again
-	history   map[string]map[string][]measure.CaseRound
+	counted   int             // rounds that count
+	undecided []string        // case names, in the order of the plan
+	lost      []string        // cases that crashed or hung; they are not measured again
 	longest   time.Duration   // longest round so far
 	drops     map[string]int  // dropped rounds, by the affected sides
 	failed    map[string]bool // cases in which the base has failed in any round
@@ -59,11 +58,11 @@ func newTrial(p Plan) *trial {
 		p.Emit = func(Event) {}
 	}
 	if p.Decide == nil {
-		p.Decide = func(Look) []string { return nil }
+		p.Decide = func(bool) []string { return nil }
 	}
 	t := &trial{
 		Plan: p, orders: newOrders(len(p.Sides), p.Seed), began: p.Now(),
-		history: map[string]map[string][]measure.CaseRound{}, drops: map[string]int{}, failed: map[string]bool{},
+		drops: map[string]int{}, failed: map[string]bool{},
 	}
 	known := map[string]bool{}
 	for _, s := range p.Sides {
@@ -117,7 +116,7 @@ func (t *trial) target() int {
 
 // look asks which cases need more rounds.
 func (t *trial) look(final bool) {
-	t.undecided = t.withoutLost(t.Decide(Look{Rounds: t.counted, Final: final, Cases: t.history}))
+	t.undecided = t.withoutLost(t.Decide(final))
 	t.Emit(Looked{Rounds: t.counted, Undecided: t.undecided})
 	if final {
 		t.out.Undecided = t.undecided
@@ -147,7 +146,7 @@ func (t *trial) round(ctx context.Context, target int) (bool, error) {
 		t.longest = max(t.longest, took)
 		t.Emit(RoundDone{Number: t.counted + 1, Of: target, Round: round, Seconds: took.Seconds(), Dollars: t.dollars()})
 		if round.Dropped == "" {
-			t.keep(results)
+			t.noteLost(results)
 			t.undecided = t.withoutLost(t.undecided)
 			t.counted++
 			return true, nil
@@ -156,16 +155,12 @@ func (t *trial) round(ctx context.Context, target int) (bool, error) {
 	return false, nil
 }
 
-func (t *trial) keep(results []measure.Result) {
+// noteLost notes the cases that crashed or hung.
+func (t *trial) noteLost(results []measure.Result) {
 	for _, r := range results {
-		name := r.Case.Name()
-		if strings.HasPrefix(r.Round.Error, Lost) && !slices.Contains(t.lost, name) {
+		if name := r.Case.Name(); strings.HasPrefix(r.Round.Error, Lost) && !slices.Contains(t.lost, name) {
 			t.lost = append(t.lost, name)
 		}
-		if t.history[name] == nil {
-			t.history[name] = map[string][]measure.CaseRound{}
-		}
-		t.history[name][r.Case.Implementation] = append(t.history[name][r.Case.Implementation], r.Round)
 	}
 }
 

@@ -18,7 +18,7 @@ type Plan struct {
 	Seed    uint64 // seed of the first repeat; each repeat adds 1
 	ByCost  bool   // the strategy takes the cost of evaluations into account
 	// Source returns the results of another device for a repeat; nil for a cold start.
-	Source func(seed uint64) *search.Source
+	Source func(seed uint64) []search.Outcome
 }
 
 // Run lets a strategy search a recording repeatedly, each time with its own seed and strategy. The

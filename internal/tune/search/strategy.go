@@ -15,8 +15,6 @@ type Outcome struct {
 	Value  float64 // the time of the kernel, or another quantity to minimize; above 0
 	Failed bool    // it did not compile, crashed or was wrong, so it has no value
 	Cost   float64 // seconds the evaluation took; 0 if unknown
-	// Noise is the relative standard error of Value; 0 if unknown.
-	Noise float64
 }
 
 // Strategy proposes points and learns from outcomes. Outcomes may arrive in any order,
@@ -37,7 +35,7 @@ type Options struct {
 	// its cost.
 	ByCost bool
 	// Source holds outcomes on another device with the same parameters, for a warm start.
-	Source *Source
+	Source []Outcome
 }
 
 func (o Options) evaluations() int {

@@ -6,12 +6,6 @@ import (
 	"slices"
 )
 
-// Source holds the outcomes of another device or an older search for points of this space,
-// for a warm start.
-type Source struct {
-	Outcomes []Outcome
-}
-
 const (
 	sourcePoints = 150 // max points of a source to learn from
 	hintPoints   = 4   // number of its best points evaluated first
@@ -19,10 +13,10 @@ const (
 
 // warm adds the outcomes of a source to the process. The device is one more axis: the
 // correlation between two devices is fitted like any other weight.
-func (m *Model) warm(s *Source) {
+func (m *Model) warm(source []Outcome) {
 	var list []known
 	sum, n := 0.0, 0
-	for _, o := range some(s.Outcomes, sourcePoints, func(o Outcome) float64 {
+	for _, o := range some(source, sourcePoints, func(o Outcome) float64 {
 		if o.Failed {
 			return math.Inf(1)
 		}
@@ -42,15 +36,15 @@ func (m *Model) warm(s *Source) {
 	for i := range list {
 		list[i].y -= sum / float64(n)
 	}
-	m.hints = m.bestOf(s)
+	m.hints = m.bestOf(source)
 	m.axes = append(m.axes, axis{device: true, width: 2})
 	m.known, m.source = list, len(list)
 }
 
 // bestOf returns the best points of a source such that any two differ in more than one
 // parameter.
-func (m *Model) bestOf(s *Source) []int {
-	sorted := slices.DeleteFunc(slices.Clone(s.Outcomes), func(o Outcome) bool { return o.Failed || !(o.Value > 0) })
+func (m *Model) bestOf(source []Outcome) []int {
+	sorted := slices.DeleteFunc(slices.Clone(source), func(o Outcome) bool { return o.Failed || !(o.Value > 0) })
 	slices.SortStableFunc(sorted, func(a, b Outcome) int { return cmp.Compare(a.Value, b.Value) })
 	var list []int
 	for _, o := range sorted {

@@ -28,7 +28,7 @@ type Warm struct {
 
 // newModel returns a Model, or a Warm strategy if there is a source.
 func newModel(s *space.Space, o Options) Strategy {
-	if o.Source == nil {
+	if len(o.Source) == 0 {
 		return NewModel(s, o)
 	}
 	return NewWarm(s, o)

@@ -1,12 +1,14 @@
-package runner
+package tuning
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite/expr"
 	"github.com/goatnote-inc/pawl/internal/tune"
@@ -19,32 +21,27 @@ const defaultStrategy = "auto"
 
 // openSpace lists the points of the case. The space includes the case's own parameters, with one
 // value each, because constraints may use them.
-func (t *tuner) openSpace() error {
-	var d space.Definition
-	t.searchHeader.Space = tune.Space{Fixed: t.target.Params.Map()}
-	for _, p := range t.target.Params {
-		d.Parameters = append(d.Parameters, space.Parameter{Name: p.Name, Values: []any{p.Value}})
-	}
+func (t *tuner) openSpace(context.Context) error {
+	s := tune.Space{Fixed: t.target.Params.Map()}
 	for _, p := range t.benchmark.Tune.Parameters {
-		when := ""
+		x := space.Parameter{Name: p.Name, Values: p.Values, Default: p.Default}
 		if p.When != nil {
-			when = p.When.String()
+			x.When = p.When.String()
 		}
-		d.Parameters = append(d.Parameters, space.Parameter{Name: p.Name, Values: p.Values, Default: p.Default, When: when})
-		t.searchHeader.Space.Parameters = append(t.searchHeader.Space.Parameters, tune.Parameter{Name: p.Name, Values: p.Values, Default: p.Default, When: when})
+		s.Parameters = append(s.Parameters, x)
 	}
 	for _, c := range t.benchmark.Tune.Constraints {
-		d.Constraints = append(d.Constraints, c.String())
+		s.Constraints = append(s.Constraints, c.String())
 	}
-	problem, err := space.Compile(d)
+	problem, err := space.Compile(s.Definition())
+	if err == nil {
+		t.space, err = problem.Space(space.MaxPoints, rand.New(rand.NewPCG(t.Seed, 0)))
+	}
 	if err != nil {
-		return &UsageError{fmt.Errorf("cannot tune %s: %w", t.target.Name(), err)}
+		return &runner.UsageError{Err: fmt.Errorf("cannot tune %s: %w", t.target.Name(), err)}
 	}
-	if t.space, err = problem.Space(space.MaxPoints, rand.New(rand.NewPCG(t.Seed, 0))); err != nil {
-		return &UsageError{fmt.Errorf("cannot tune %s: %w", t.target.Name(), err)}
-	}
-	t.searchHeader.Space.Constraints, t.searchHeader.Space.Points = d.Constraints, t.space.Len()
-	t.searchHeader.Space = t.searchHeader.Space.WithDigest()
+	s.Points = t.space.Len()
+	t.searchHeader.Space = s.WithDigest()
 	return nil
 }
 
@@ -77,7 +74,7 @@ func (t *tuner) point(values map[string]any) (int, bool) {
 }
 
 // openStrategy creates the strategy and gives it the known results.
-func (t *tuner) openStrategy() error {
+func (t *tuner) openStrategy(context.Context) error {
 	if t.Strategy == "" {
 		t.Strategy = defaultStrategy
 	}
@@ -87,13 +84,13 @@ func (t *tuner) openStrategy() error {
 	}
 	source, err := t.warmStart()
 	if err != nil {
-		return &UsageError{err}
+		return &runner.UsageError{Err: err}
 	}
 	// If time is the limit and not a number of points, the cost of an evaluation counts.
 	o := search.Options{Seed: t.Seed, Evaluations: evaluations, ByCost: t.Evals <= 0, Source: source}
 	t.strategy, err = search.New(t.Strategy, t.space, o)
 	if err != nil {
-		return &UsageError{err}
+		return &runner.UsageError{Err: err}
 	}
 	for i := range t.list {
 		point, ok := t.point(t.list[i].Point)
@@ -108,7 +105,7 @@ func (t *tuner) openStrategy() error {
 
 // tell passes a result to the strategy.
 func (t *tuner) tell(point int, e tune.Evaluation) {
-	t.strategy.Tell(search.Outcome{Point: point, Value: e.Value, Failed: e.Status != tune.OK, Cost: e.Seconds(), Noise: e.Noise()})
+	t.strategy.Tell(search.Outcome{Point: point, Value: e.Value, Failed: e.Status != tune.OK, Cost: e.Seconds()})
 }
 
 // consider updates the best evaluation.
@@ -118,17 +115,17 @@ func (t *tuner) consider(e tune.Evaluation) {
 	}
 }
 
-// pruned returns why no device of this kind can run a point, before it is built; empty if one may.
-func (t *tuner) pruned(s *suite.Suite) string {
-	o := t.benchmark.Tune.Occupancy
-	if o == nil || t.device.Identity().Kind != gpu.NVIDIA {
+// pruned returns why no device of this kind can run a config of a tuned benchmark, before it is built; empty if one may.
+func pruned(device gpu.Identity, b suite.Benchmark, config suite.Params) string {
+	o := b.Tune.Occupancy
+	if o == nil || device.Kind != gpu.NVIDIA {
 		return ""
 	}
-	arch, err := gpu.FindArch(t.device.Identity().ComputeCapability)
+	arch, err := gpu.FindArch(device.ComputeCapability)
 	if err != nil { // a device newer than the tables
 		return ""
 	}
-	variables := s.Benchmarks[0].Complete(t.target.Params).Map()
+	variables := b.Complete(config).Map()
 	number := func(x *expr.Expr) int {
 		if x == nil {
 			return 0

@@ -1,4 +1,4 @@
-package runner
+package tuning
 
 import (
 	"fmt"
@@ -17,19 +17,15 @@ const warmStartBest = 50
 
 // warmStart reads the results of other searches for the strategy to start with; nil for none. Times
 // are relative to the best of their journal: those of two devices have nothing else in common.
-func (t *tuner) warmStart() (*search.Source, error) {
-	if len(t.WarmStart) == 0 {
-		return nil, nil // no warm start is no error
-	}
-	source := &search.Source{}
+func (t *tuner) warmStart() (source []search.Outcome, err error) {
 	for _, path := range t.WarmStart {
 		list, err := readWarmStart(path)
 		if err != nil {
 			return nil, err
 		}
-		source.Outcomes = append(source.Outcomes, t.outcomes(list)...)
+		source = append(source, t.outcomes(list)...)
 	}
-	if len(source.Outcomes) == 0 {
+	if len(source) == 0 && len(t.WarmStart) > 0 {
 		return nil, fmt.Errorf("cannot start from %s: none of its points is in this space, which has other parameters or values", strings.Join(t.WarmStart, ", "))
 	}
 	return source, nil
@@ -67,7 +63,7 @@ func (t *tuner) outcomes(list []tune.Evaluation) []search.Outcome {
 	var out []search.Outcome
 	for _, e := range slices.Concat(first, rest) {
 		if point, ok := t.point(e.Point); ok {
-			out = append(out, search.Outcome{Point: point, Value: e.Value / ranked[0].Value, Failed: e.Status != tune.OK, Cost: e.Seconds(), Noise: e.Noise()})
+			out = append(out, search.Outcome{Point: point, Value: e.Value / ranked[0].Value, Failed: e.Status != tune.OK, Cost: e.Seconds()})
 		}
 	}
 	return out

@@ -1,4 +1,4 @@
-package runner
+package tuning
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/judge/ledger"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/tune"
@@ -17,16 +18,13 @@ import (
 )
 
 // ProofOptions describe how to prove the result of a search. The suite, the
-// device and the seed are in Options.
+// device and the seed are in runner.Options.
 type ProofOptions struct {
 	Finalists int            // number of points to measure again; 0 for 3
 	Budget    time.Duration  // total time; 0 for no limit
 	Fuzz      time.Duration  // time to search for wrong results of each finalist; 0 for none
 	Ledger    *ledger.Ledger // also measure its baseline's commit; nil for none
 }
-
-// DefaultSide is the name of the default point's side in the record of a proof.
-const DefaultSide = "default"
 
 // finalistSides are the names of the finalists' sides, best of the search first.
 var finalistSides = []string{"best", "second", "third", "fourth", "fifth"}
@@ -37,12 +35,12 @@ const usualFinalists = 3
 // Prove measures the best few points of a search again, beside the defaults, in rounds of fresh
 // processes and on every config of the benchmark. It does not use the search's own times: the best
 // of many looks better than it is. If it fails, it also returns the proof so far.
-func Prove(ctx context.Context, o Options, found *SearchResult, what ProofOptions) (*tune.Proof, error) {
-	o = o.withDefaults()
+func Prove(ctx context.Context, o runner.Options, found *Result, what ProofOptions) (*tune.Proof, error) {
+	o = o.WithDefaults()
 	if what.Finalists <= 0 {
 		what.Finalists = usualFinalists
 	}
-	p := &prover{ProofOptions: what, found: found, out: o.Out, startedAt: o.Now()}
+	p := &prover{ProofOptions: what, found: found, startedAt: o.Now()}
 	if err := p.chooseFinalists(ctx, o); err != nil {
 		return nil, err
 	}
@@ -57,37 +55,35 @@ func Prove(ctx context.Context, o Options, found *SearchResult, what ProofOption
 
 // prover is the state of a proof.
 type prover struct {
-	Options
+	runner.Options
 	ProofOptions
-	found     *SearchResult
+	found     *Result
 	proof     tune.Proof
 	benchmark suite.Benchmark
 	policy    ratchet.Policy
 	suites    map[string]*suite.Suite // by side
-	out       string                  // where other records go
 	startedAt time.Time
 }
 
 // chooseFinalists chooses the finalists and the sides to compare them with.
-func (p *prover) chooseFinalists(ctx context.Context, o Options) (err error) {
+func (p *prover) chooseFinalists(ctx context.Context, o runner.Options) (err error) {
 	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
 		return fmt.Errorf("cannot find the suite's folder: %w", err)
 	}
 	name := benchmarkIn(o.Suite, p.found.Header.Case)
 	if o.Suite, err = o.Suite.Tuned(name, nil); err != nil {
-		return &UsageError{err}
+		return &runner.UsageError{Err: err}
 	}
 	o.Case, o.Names, o.Base, o.ForceMeasure = "", nil, "", true
-	o.Out = filepath.Join(filepath.Dir(p.found.Journal), "proof.json")
-	o.lineup, o.built = p.sides, p.ready
+	o.Results, o.Out = o.Out, filepath.Join(filepath.Dir(p.found.Journal), "proof.json")
 	if p.Ledger != nil {
-		d := &driver{Gate: Gate{Ledger: p.Ledger}}
-		if err := d.readLedger(ctx); err != nil {
+		state, err := p.Ledger.Read(ctx)
+		if err != nil {
 			return err
 		}
-		o.Baseline = d.baselineCommit
+		o.Baseline = runner.BaselineCommit(state.Baselines)
 	}
-	o.Decide = p.decide
+	o.Built, o.Decide = p.ready, p.decide
 	p.Options, p.benchmark = o, o.Suite.Benchmarks[0]
 	p.suites = map[string]*suite.Suite{}
 	for i, e := range p.found.Finalists(min(p.Finalists, len(finalistSides))) {
@@ -101,7 +97,7 @@ func (p *prover) chooseFinalists(ctx context.Context, o Options) (err error) {
 		p.proof.Finalists = append(p.proof.Finalists, tune.Finalist{N: e.N, Point: e.Point, Side: side})
 	}
 	p.fit()
-	p.policy = tune.ProofPolicy(Policy(o.Suite), len(p.proof.Finalists))
+	p.policy = tune.ProofPolicy(runner.Policy(o.Suite), len(p.proof.Finalists))
 	return nil
 }
 
@@ -139,7 +135,13 @@ func benchmarkIn(s *suite.Suite, name string) string {
 // a point that crashes on another config must not hide one that does not.
 func (p *prover) measure(ctx context.Context) error {
 	for {
-		res, err := Run(ctx, p.Options)
+		p.Points = nil
+		for _, f := range p.proof.Finalists {
+			if f.ResultError == "" {
+				p.Points = append(p.Points, runner.Point{Side: f.Side, Suite: p.suites[f.Side]})
+			}
+		}
+		res, err := runner.Run(ctx, p.Options)
 		broke, ok := errors.AsType[*trial.SideError](err)
 		if f := p.finalist(broke); ok && f != nil && ctx.Err() == nil {
 			f.ResultError = oneLine(broke.Err.Error())
@@ -195,7 +197,7 @@ func (p *prover) decide(seen *measure.Run, over bool) []string {
 	var questions [][]ratchet.Evidence
 	for _, f := range p.proof.Finalists {
 		if f.ResultError == "" {
-			questions = append(questions, p.evidence(seen, DefaultSide, f.Side))
+			questions = append(questions, p.evidence(seen, runner.DefaultSide, f.Side))
 		}
 	}
 	return ratchet.MoreRounds(p.policy, questions...)
@@ -213,14 +215,14 @@ func (p *prover) evidence(run *measure.Run, base, candidate string) []ratchet.Ev
 func (p *prover) judge(run *measure.Run) {
 	tuned := p.found.Header.Case
 	for _, im := range run.Implementations {
-		if im.Name == BaselineSide {
+		if im.Name == runner.BaselineSide {
 			p.proof.Baseline = im.Commit
 		}
 	}
 	for i := range p.proof.Finalists {
 		f := &p.proof.Finalists[i]
 		judged := map[string]tune.Comparison{}
-		for _, j := range ratchet.Judge(p.policy, p.evidence(run, DefaultSide, f.Side)).Cases {
+		for _, j := range ratchet.Judge(p.policy, p.evidence(run, runner.DefaultSide, f.Side)).Cases {
 			judged[j.Name] = tune.NewComparison(j)
 			if j.Verdict == ratchet.Broken && f.ResultError == "" {
 				f.ResultError = j.Name + ": " + j.Sentence
@@ -238,7 +240,7 @@ func (p *prover) judge(run *measure.Run) {
 		if p.proof.Baseline == "" {
 			continue
 		}
-		for _, j := range ratchet.Judge(p.policy, p.evidence(run, BaselineSide, f.Side)).Cases {
+		for _, j := range ratchet.Judge(p.policy, p.evidence(run, runner.BaselineSide, f.Side)).Cases {
 			if j.Name == tuned {
 				x := tune.NewComparison(j)
 				f.Baseline = &x

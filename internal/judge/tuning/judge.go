@@ -1,10 +1,11 @@
-package runner
+package tuning
 
 import (
 	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/tune"
 	"github.com/goatnote-inc/pawl/measure"
@@ -19,7 +20,7 @@ func JudgeProof(s *suite.Suite, tuned string, claimed *tune.Proof, run *measure.
 	if err != nil {
 		return nil, err
 	}
-	p := &prover{found: &SearchResult{Header: tune.Header{Case: tuned}}, benchmark: own.Benchmarks[0]}
+	p := &prover{found: &Result{Header: tune.Header{Case: tuned}}, benchmark: own.Benchmarks[0]}
 	if !slices.ContainsFunc(p.benchmark.Configs, func(c suite.Config) bool { return p.caseName(c) == tuned }) {
 		return nil, fmt.Errorf("the suite has no case %.80q", tuned)
 	}
@@ -42,7 +43,7 @@ func JudgeProof(s *suite.Suite, tuned string, claimed *tune.Proof, run *measure.
 	case run.Source == measure.Imported || run.End.State == measure.Failed:
 		return nil, fmt.Errorf("its samples cannot be judged: %s, %s", run.Source, run.End.State)
 	default:
-		p.policy = tune.ProofPolicy(Policy(s), len(p.proof.Finalists))
+		p.policy = tune.ProofPolicy(runner.Policy(s), len(p.proof.Finalists))
 		p.proof.Rounds, p.proof.Seconds = claimed.Rounds, run.End.Seconds
 		p.judge(run)
 	}

@@ -1,4 +1,4 @@
-package runner
+package tuning
 
 import (
 	"time"
@@ -7,9 +7,10 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune"
 )
 
+// Events of a search and its proof.
 type (
-	// TuneReady reports what will be searched, before any time is spent.
-	TuneReady struct {
+	// Ready reports what will be searched, before any time is spent.
+	Ready struct {
 		Case      string
 		Device    gpu.Identity
 		Strategy  string
@@ -19,8 +20,8 @@ type (
 		Unchecked string // why results are not checked; empty when they are
 		Jobs      int    // parallel builds
 	}
-	// TuneEvaluated reports one more evaluated point.
-	TuneEvaluated struct {
+	// Evaluated reports one more evaluated point.
+	Evaluated struct {
 		Evaluation     tune.Evaluation
 		Default, Best  tune.Evaluation
 		Done, Of       int // points; Of is 0 if only the budget ends the search
@@ -36,7 +37,3 @@ type (
 		Wrong   string // what is wrong; empty if nothing is
 	}
 )
-
-func (TuneReady) benchEvent()     {}
-func (TuneEvaluated) benchEvent() {}
-func (ProofChecked) benchEvent()  {}
