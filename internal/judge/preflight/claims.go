@@ -1,10 +1,6 @@
 package preflight
 
-import (
-	"fmt"
-
-	"github.com/goatnote-inc/pawl/gpu"
-)
+import "github.com/goatnote-inc/pawl/gpu"
 
 // checkClaims checks the claims of the suite against what the hardware can do.
 func (l *checker) checkClaims(p point) {
@@ -14,8 +10,7 @@ func (l *checker) checkClaims(p point) {
 	}
 	g := Gate{Name: ClaimsGate, Benchmark: p.benchmark, Config: p.config}
 	if l.Target.card == nil {
-		g.State, g.Text, g.Fix = Unknown, "the claims of the suite are not checked: the peak rates of a card are needed", "name the card, such as --gpu L4"
-		l.add(g)
+		l.add(g.with(Unknown, "name the card, such as --gpu L4", "the claims of the suite are not checked: the peak rates of a card are needed"))
 		return
 	}
 	card := *l.Target.card
@@ -46,16 +41,12 @@ func claimedRate(g Gate, card gpu.Card, w gpu.Work, gflops float64) Gate {
 	g.Number, g.Limit, g.Unit = gflops, peak.Value*1e3, "GFLOP/s"
 	switch {
 	case !peak.Known():
-		g.State, g.Limit = Unknown, 0
-		g.Text = fmt.Sprintf("%.0f GFLOP/s claimed, but no peak is known for %s in %s", gflops, card.Name, w.DType)
+		g.Limit = 0
+		return g.with(Unknown, "", "%.0f GFLOP/s claimed, but no peak is known for %s in %s", gflops, card.Name, w.DType)
 	case gflops > g.Limit:
-		g.State, g.Fix = Stop, impossible
-		g.Text = fmt.Sprintf("%.0f GFLOP/s claimed, but the peak of %s is %.0f (%s)", gflops, card.Name, g.Limit, unit)
-	default:
-		g.State = Pass
-		g.Text = fmt.Sprintf("%.0f GFLOP/s claimed, %.0f %% of the peak of %s (%s)", gflops, 100*gflops/g.Limit, card.Name, unit)
+		return g.with(Stop, impossible, "%.0f GFLOP/s claimed, but the peak of %s is %.0f (%s)", gflops, card.Name, g.Limit, unit)
 	}
-	return g
+	return g.with(Pass, "", "%.0f GFLOP/s claimed, %.0f %% of the peak of %s (%s)", gflops, 100*gflops/g.Limit, card.Name, unit)
 }
 
 // peakOf returns the highest peak that a claim can refer to. The type that a case computes
@@ -76,19 +67,14 @@ func peakOf(card gpu.Card, d gpu.DType) (gpu.Cell[float64], string) {
 
 func claimedBandwidth(g Gate, card gpu.Card, w gpu.Work, gbps float64) Gate {
 	g.Number, g.Limit, g.Unit = gbps, card.BandwidthGBs.Value, "GB/s"
-	g.State = Pass
-	g.Text = fmt.Sprintf("%.0f GB/s claimed, %.0f %% of the memory bandwidth of %s", gbps, 100*gbps/g.Limit, card.Name)
-	if gbps <= g.Limit {
-		return g
+	const faster = "%.0f GB/s claimed, but the memory bandwidth of %s is %.0f"
+	switch {
+	case gbps <= g.Limit:
+		return g.with(Pass, "", "%.0f GB/s claimed, %.0f %% of the memory bandwidth of %s", gbps, 100*gbps/g.Limit, card.Name)
+	case !w.Cold:
+		return g.with(Warn, "measure with cache: cold", faster+"; reads from a warm cache can be faster", gbps, card.Name, g.Limit)
 	}
-	g.State, g.Fix = Stop, impossible
-	g.Text = fmt.Sprintf("%.0f GB/s claimed, but the memory bandwidth of %s is %.0f", gbps, card.Name, g.Limit)
-	if !w.Cold {
-		g.State = Warn
-		g.Text += "; reads from a warm cache can be faster"
-		g.Fix = "measure with cache: cold"
-	}
-	return g
+	return g.with(Stop, impossible, faster, gbps, card.Name, g.Limit)
 }
 
 func claimedTime(g Gate, card gpu.Card, w gpu.Work, us float64) Gate {
@@ -98,22 +84,10 @@ func claimedTime(g Gate, card gpu.Card, w gpu.Work, us float64) Gate {
 	g.Number, g.Limit, g.Unit = us, floor.Seconds*1e6, "us"
 	switch {
 	case floor.Seconds == 0:
-		g.State = Unknown
-		g.Text = fmt.Sprintf("%.4g us claimed, but no lower bound is known", us)
-		g.Fix = "set flops and bytes of the benchmark"
+		return g.with(Unknown, "set flops and bytes of the benchmark", "%.4g us claimed, but no lower bound is known", us)
 	case us < g.Limit:
-		g.State, g.Fix = Stop, impossible
-		g.Text = fmt.Sprintf("%.4g us claimed, but %s needs at least %.4g (%s)", us, card.Name, g.Limit, bound(floor))
-	default:
-		g.State = Pass
-		g.Text = fmt.Sprintf("%.4g us claimed, %.1f times the minimum of %s", us, us/g.Limit, card.Name)
+		limit := map[bool]string{true: "memory", false: "arithmetic"}[floor.Memory > floor.Compute]
+		return g.with(Stop, impossible, "%.4g us claimed, but %s needs at least %.4g (limited by %s)", us, card.Name, g.Limit, limit)
 	}
-	return g
-}
-
-func bound(f gpu.Floor) string {
-	if f.Memory > f.Compute {
-		return "limited by memory"
-	}
-	return "limited by arithmetic"
+	return g.with(Pass, "", "%.4g us claimed, %.1f times the minimum of %s", us, us/g.Limit, card.Name)
 }

@@ -1,8 +1,6 @@
 package preflight
 
 import (
-	"fmt"
-
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/measure"
@@ -32,18 +30,14 @@ func (l *checker) checkDuration(p point) {
 			}
 		}
 	}
+	g.Number = us
 	switch {
-	case !found:
-		return // the time is unknown, and there is nothing to do about it
+	case !found: // there is nothing to do about an unknown time
 	case us < shortUS:
-		g.State, g.Number = Warn, us
-		g.Text = fmt.Sprintf("%.3g us %s: the launch alone takes 5 to 10 us", us, from)
-		g.Fix = "do more work per launch: use a larger tile or batch, fuse kernels, or use a CUDA graph"
+		l.add(g.with(Warn, "do more work per launch: use a larger tile or batch, fuse kernels, or use a CUDA graph", "%.3g us %s: the launch alone takes 5 to 10 us", us, from))
 	default:
-		g.State, g.Number = Pass, us
-		g.Text = fmt.Sprintf("%.4g us %s, above %d us", us, from, shortUS)
+		l.add(g.with(Pass, "", "%.4g us %s, above %d us", us, from, shortUS))
 	}
-	l.add(g)
 }
 
 // timesOf returns the medians of the candidate's cases in a record, in nanoseconds, if

@@ -57,20 +57,22 @@ func ReadLink(text string) []Unresolved {
 // explainLink adds a gate for every missing symbol: what it is, where it is declared, and
 // what to do.
 func (l *checker) explainLink(ctx context.Context, missing []Unresolved, where string) {
+	if len(missing) == 0 {
+		return
+	}
 	symbols := make([]string, len(missing))
 	for i, u := range missing {
 		symbols[i] = u.Symbol
 	}
-	sources := newSources(l.Dir)
+	files := sourceFiles(l.Dir)
 	for i, name := range cuda.Demangle(ctx, symbols) {
-		found := sources.find(base(name))
-		g := Gate{Name: Symbols, State: Stop, Kernel: cuda.Short(name)}
-		g.Text = fmt.Sprintf("%s: undefined symbol %s", where, name)
+		found := find(l.Dir, files, base(name))
+		place := ""
 		if found.file != "" {
-			g.Text += fmt.Sprintf("; it is %s in %s", found.as(), found.place())
+			place = fmt.Sprintf("; it is %s in %s:%d", map[bool]string{true: "defined", false: "declared"}[found.defined], found.file, found.line)
 		}
-		g.Fix = linkFix(name, found, missing[i].Device)
-		l.add(g)
+		g := Gate{Name: Symbols, Kernel: cuda.Short(name)}
+		l.add(g.with(Stop, linkFix(name, found, missing[i].Device), "%s: undefined symbol %s%s", where, name, place))
 	}
 }
 

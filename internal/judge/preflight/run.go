@@ -282,10 +282,9 @@ func (l *checker) reportOverflow(ctx context.Context, o cuda.Overflow) {
 		l.add(checkShared(g, arch, o.Bytes, 0, "according to the compiler"))
 		return
 	}
-	g.State, g.Number, g.Limit = Stop, float64(o.Bytes), float64(o.Limit)
-	g.Text = fmt.Sprintf("%s of static shared memory per block, according to the compiler; the limit is %s", size(o.Bytes), size(o.Limit))
-	g.Fix = "make it dynamic: declare it extern __shared__, and set cudaFuncAttributeMaxDynamicSharedMemorySize before the launch; or use a smaller tile"
-	l.add(g)
+	g.Number, g.Limit = float64(o.Bytes), float64(o.Limit)
+	l.add(g.with(Stop, "make it dynamic: declare it extern __shared__, and set cudaFuncAttributeMaxDynamicSharedMemorySize before the launch; or use a smaller tile",
+		"%s of static shared memory per block, according to the compiler; the limit is %s", size(o.Bytes), size(o.Limit)))
 }
 
 // checkLibraries reports symbols that shared libraries lack: loading them would fail.

@@ -33,6 +33,9 @@ var (
 	mostFindings = 20
 )
 
+// noSummary is why a sanitizer without a summary could not run.
+const noSummary = "it ended without a summary"
+
 // ReadSanitizer parses the output of compute-sanitizer. Only a summary means that it
 // checked everything.
 func ReadSanitizer(text string) SanitizerResult {
@@ -72,7 +75,7 @@ func ReadSanitizer(text string) SanitizerResult {
 		s.Errors = races
 	}
 	if !s.Finished && s.Cannot == "" {
-		s.Cannot = "it ended without a summary"
+		s.Cannot = noSummary
 	}
 	if s.Finished {
 		s.Cannot = ""

@@ -22,28 +22,20 @@ import (
 // compute-sanitizer, through the harness.
 func (l *checker) sanitize(ctx context.Context, v suite.Variant) {
 	g := Gate{Name: Sanitizer}
-	switch {
-	case !l.Target.Here:
-		g.State, g.Text = Unknown, "not run: this machine has no GPU"
-		if l.Target.Known() {
-			g.Text = "not run: " + l.Target.String() + " is not in this machine"
-		}
-		l.add(g)
-		return
-	case v.Harness.Format != "pawl":
-		g.State, g.Text = Unknown, "not run: the harness does not speak pawl's protocol"
-		g.Fix = "run compute-sanitizer on it manually"
-		l.add(g)
-		return
-	}
 	tool, err := cuda.Tool("compute-sanitizer")
-	if err != nil {
-		g.State, g.Text = Unknown, "cannot run here: "+err.Error()
-		l.add(g)
-		return
-	}
-	for _, name := range SanitizerTools {
-		l.add(l.sanitizeWith(ctx, tool, name, v))
+	switch {
+	case !l.Target.Here && l.Target.Known():
+		l.add(g.with(Unknown, "", "not run: %s is not in this machine", l.Target))
+	case !l.Target.Here:
+		l.add(g.with(Unknown, "", "not run: this machine has no GPU"))
+	case v.Harness.Format != "pawl":
+		l.add(g.with(Unknown, "run compute-sanitizer on it manually", "not run: the harness does not speak pawl's protocol"))
+	case err != nil:
+		l.add(g.with(Unknown, "", "cannot run here: %v", err))
+	default:
+		for _, name := range SanitizerTools {
+			l.add(l.sanitizeWith(ctx, tool, name, v))
+		}
 	}
 }
 
@@ -60,8 +52,7 @@ func (l *checker) sanitizeWith(ctx context.Context, program, tool string, v suit
 	g := Gate{Name: Sanitizer, Kernel: tool}
 	dir, err := os.MkdirTemp("", "pawl-sanitizer-")
 	if err != nil {
-		g.State, g.Text = Unknown, "cannot run here: "+err.Error()
-		return g
+		return g.with(Unknown, "", "cannot run here: %v", err)
 	}
 	defer os.RemoveAll(dir)
 	log := filepath.Join(dir, "log")
@@ -81,29 +72,25 @@ func sanitizerGate(g Gate, s SanitizerResult, runErr error) Gate {
 	g.Number, g.Unit = float64(s.Errors), "errors"
 	switch {
 	case s.Errors > 0 || len(s.Findings) > 0:
-		g.State = Stop
-		g.Number = float64(max(s.Errors, len(s.Findings)))
-		g.Text = fmt.Sprintf("%s found %.0f errors", g.Kernel, g.Number)
-		if len(s.Findings) > 0 {
-			f := s.Findings[0]
-			g.Text += fmt.Sprintf(", the first: %s %s", f.What, f.Where)
-		}
-		g.Fix = map[string]string{
+		fix := map[string]string{
 			"memcheck":  "check that every index is within its buffer, at tile edges first",
 			"racecheck": "add a __syncthreads() between the write and the read of shared memory",
 			"initcheck": "write every element before it is read; outputs must be written completely",
 		}[g.Kernel]
-	case s.Cannot != "":
-		g.State, g.Text = Unknown, "cannot run here: "+s.Cannot
-		if runErr != nil && s.Cannot == "it ended without a summary" {
-			g.Text += ": " + runErr.Error()
+		g.Number = float64(max(s.Errors, len(s.Findings)))
+		g = g.with(Stop, fix, "%s found %.0f errors", g.Kernel, g.Number)
+		if len(s.Findings) > 0 {
+			g.Text += fmt.Sprintf(", the first: %s %s", s.Findings[0].What, s.Findings[0].Where)
 		}
+		return g
+	case s.Cannot == noSummary && runErr != nil:
+		return g.with(Unknown, "", "cannot run here: %s: %v", s.Cannot, runErr)
+	case s.Cannot != "":
+		return g.with(Unknown, "", "cannot run here: %s", s.Cannot)
 	case runErr != nil:
-		g.State, g.Text = Unknown, fmt.Sprintf("%s found nothing, but the harness failed under it: %v", g.Kernel, runErr)
-	default:
-		g.State, g.Text = Pass, g.Kernel+" found nothing"
+		return g.with(Unknown, "", "%s found nothing, but the harness failed under it: %v", g.Kernel, runErr)
 	}
-	return g
+	return g.with(Pass, "", "%s found nothing", g.Kernel)
 }
 
 // smallest returns the case with the least work of each benchmark.

@@ -1,7 +1,6 @@
 package preflight
 
 import (
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,15 +15,6 @@ const (
 	maxSourceSize = 1 << 20
 )
 
-// sources holds the files of a suite in which a function may be declared.
-type sources struct {
-	dir   string
-	files []string // read once, when first needed
-	read  bool
-}
-
-func newSources(dir string) *sources { return &sources{dir: dir} }
-
 // location is the location of a function.
 type location struct {
 	file    string // relative to the suite; empty if not found
@@ -32,19 +22,10 @@ type location struct {
 	defined bool // with its body
 }
 
-func (s location) place() string { return fmt.Sprintf("%s:%d", s.file, s.line) }
-
-func (s location) as() string {
-	if s.defined {
-		return "defined"
-	}
-	return "declared"
-}
-
 var sourceEndings = []string{".cu", ".cuh", ".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl"}
 
-// find finds the definition of a function, or else its declaration.
-func (s *sources) find(name string) location {
+// find finds the definition of a function in files below dir, or else its declaration.
+func find(dir string, files []string, name string) location {
 	if name == "" {
 		return location{}
 	}
@@ -53,8 +34,8 @@ func (s *sources) find(name string) location {
 		return location{}
 	}
 	var best location
-	for _, file := range s.list() {
-		text, err := os.ReadFile(filepath.Join(s.dir, file))
+	for _, file := range files {
+		text, err := os.ReadFile(filepath.Join(dir, file))
 		if err != nil {
 			continue
 		}
@@ -82,31 +63,28 @@ func hasBody(lines []string) bool {
 	return false
 }
 
-func (s *sources) list() []string {
-	if s.read {
-		return s.files
-	}
-	s.read = true
-	_ = filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
+// sourceFiles returns the files below dir in which a function may be declared.
+func sourceFiles(dir string) (files []string) {
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return nil //nolint:nilerr // what cannot be read explains nothing
 		}
 		if d.IsDir() {
-			if name := d.Name(); path != s.dir && (strings.HasPrefix(name, ".") || name == "results" || name == "node_modules") {
+			if name := d.Name(); path != dir && (strings.HasPrefix(name, ".") || name == "results" || name == "node_modules") {
 				return fs.SkipDir
 			}
 			return nil
 		}
 		info, err := d.Info()
 		if err == nil && info.Mode().IsRegular() && info.Size() <= maxSourceSize && slices.Contains(sourceEndings, filepath.Ext(path)) {
-			if rel, err := filepath.Rel(s.dir, path); err == nil {
-				s.files = append(s.files, rel)
+			if rel, err := filepath.Rel(dir, path); err == nil {
+				files = append(files, rel)
 			}
 		}
-		if len(s.files) == maxSources {
+		if len(files) == maxSources {
 			return fs.SkipAll
 		}
 		return nil
 	})
-	return s.files
+	return files
 }

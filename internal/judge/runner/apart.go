@@ -23,9 +23,7 @@ func (r *Setup) setupIsolation(ctx context.Context) error {
 	case r.trust() == measure.SelfTimed:
 		return err
 	default:
-		r.ending.Warnings = append(r.ending.Warnings, measure.Warning{
-			Code: "apart", Message: "each side could access the processes and files of the other: " + err.Error(),
-		})
+		r.warn("apart", "each side could access the processes and files of the other: %v", err)
 		return nil
 	}
 	r.isolation = apart

@@ -64,9 +64,6 @@ func (r *Setup) buildAll(ctx context.Context, sides []side) error {
 
 // build builds every variant of a side and records its files, toolchain and digests.
 func (r *Setup) build(ctx context.Context, s *side) error {
-	if r.builds == nil {
-		r.builds = newBuildPool(r, 1)
-	}
 	log, err := r.log(s.name + ".build.log")
 	if err != nil {
 		return err
@@ -107,9 +104,6 @@ func (r *Setup) build(ctx context.Context, s *side) error {
 
 // buildVariant builds one variant of a side.
 func (r *Setup) buildVariant(ctx context.Context, s *side, b suite.Build, log io.Writer) error {
-	if r.builds == nil {
-		r.builds = newBuildPool(r, 1)
-	}
 	recipe, err := r.recipe(ctx, *s, b)
 	if err != nil {
 		return err
@@ -144,6 +138,9 @@ func (r *Setup) recipe(ctx context.Context, s side, b suite.Build) (build.Recipe
 	// The base is sandboxed too, so that both are built alike.
 	if recipe.Sandbox, err = build.Confine(ctx, b.Sandbox, r.trust(), os.Getenv); err != nil {
 		return recipe, err
+	}
+	if r.builds == nil {
+		r.PrepareBuilds(1)
 	}
 	if recipe.Jobs == 0 {
 		recipe.Jobs = r.builds.jobs

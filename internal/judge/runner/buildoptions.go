@@ -150,7 +150,6 @@ func order(side string) int {
 // cache as a run, to inspect them before they run.
 func Builder(o Options) func(ctx context.Context, b suite.Build, log io.Writer) (measure.BuildFacts, error) {
 	r := NewSetup(o)
-	r.PrepareBuilds(1)
 	return func(ctx context.Context, b suite.Build, log io.Writer) (measure.BuildFacts, error) {
 		recipe, err := r.Recipe(ctx, o.Dir, b)
 		if err != nil {

@@ -3,7 +3,6 @@ package runner
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -119,32 +118,24 @@ func copyFile(from, to, path string) error {
 		return err
 	}
 	defer target.Close()
-	in, err := source.Open(path)
+	info, err := source.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return target.Remove(path)
 	}
 	if err != nil {
 		return err
 	}
-	defer in.Close()
-	info, err := in.Stat()
+	text, err := source.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	if dir := filepath.Dir(path); dir != "." {
-		if err := target.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
+	if err := target.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
 	}
 	if err := target.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	out, err := target.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
+	return target.WriteFile(path, text, info.Mode().Perm())
 }
 
 // noticeDefinition reports, before the first round, which definition the run is measured with.

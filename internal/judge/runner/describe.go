@@ -59,16 +59,10 @@ func (r *Setup) describe(ctx context.Context, w harness.Welcome) (gpu.State, err
 // warnOtherProcesses adds warnings about other work on the device.
 func (r *Setup) warnOtherProcesses(s gpu.State) {
 	if n := len(s.Processes); n > 0 {
-		r.ending.Warnings = append(r.ending.Warnings, measure.Warning{
-			Code:    "foreign_process",
-			Message: fmt.Sprintf("other processes on the device: %d, the first is %s (pid %d); stop them, or expect noise", n, s.Processes[0].Name, s.Processes[0].PID),
-		})
+		r.warn("foreign_process", "other processes on the device: %d, the first is %s (pid %d); stop them, or expect noise", n, s.Processes[0].Name, s.Processes[0].PID)
 	}
 	if cores := float64(runtime.NumCPU()); r.header.Device.Kind == gpu.CPU && s.Load1 > cores/2 {
-		r.ending.Warnings = append(r.ending.Warnings, measure.Warning{
-			Code:    "load",
-			Message: fmt.Sprintf("the machine is busy (load %.1f on %.0f cores): %s", s.Load1, cores, r.whenBusy()),
-		})
+		r.warn("load", "the machine is busy (load %.1f on %.0f cores): %s", s.Load1, cores, r.whenBusy())
 	}
 }
 

@@ -101,10 +101,7 @@ func (r *Setup) calibrate(ctx context.Context, when string) error {
 		return nil
 	}
 	if drift := median/r.opened - 1; r.opened > 0 && (drift > driftLimit || drift < -driftLimit) {
-		r.ending.Warnings = append(r.ending.Warnings, measure.Warning{
-			Code:    "drift",
-			Message: fmt.Sprintf("pawl's own kernel ran %s at the end of the run than at the start: the machine changed during the measurement", words.Change(1+drift)),
-		})
+		r.warn("drift", "pawl's own kernel ran %s at the end of the run than at the start: the machine changed during the measurement", words.Change(1+drift))
 	}
 	return nil
 }
@@ -157,8 +154,11 @@ func (r *Setup) runner(s side) (trial.Runner, error) {
 	log := r.logs[s.name]
 	variants := r.variants(s)
 	if h := variants[0].Harness; r.plain() {
+		if h.Format == "auto" {
+			h.Format = "" // the adapter's name for it
+		}
 		return &trial.Commands{
-			Command: r.start(s, h, log), Format: formatName(h.Format), Output: h.Output, Side: s.name,
+			Command: r.start(s, h, log), Format: h.Format, Output: h.Output, Side: s.name,
 			Found: r.list,
 			Keep:  func(k measure.CaseKey) bool { return r.wants(k.Name(), k.Benchmark) },
 		}, nil
@@ -201,12 +201,4 @@ func (o Options) work(s side) trial.Work {
 	default:
 		return trial.AllWork
 	}
-}
-
-// formatName translates the suite's "auto" into the adapter's name for it.
-func formatName(f string) string {
-	if f == "auto" {
-		return ""
-	}
-	return f
 }

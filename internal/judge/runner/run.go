@@ -168,7 +168,12 @@ func (r *Setup) TakeDevice(ctx context.Context) (err error) {
 // Notice reports n now and adds it to the record.
 func (r *Setup) Notice(n device.Notice) {
 	r.Emit(Noticed{Notice: n})
-	r.ending.Warnings = append(r.ending.Warnings, measure.Warning{Code: n.Code, Message: n.String()})
+	r.warn(n.Code, "%s", n)
+}
+
+// warn adds a warning to the record.
+func (r *Setup) warn(code, format string, args ...any) {
+	r.ending.Warnings = append(r.ending.Warnings, measure.Warning{Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
 // measure does everything between acquiring and releasing the device.
@@ -267,7 +272,7 @@ func (r *Setup) plan() (trial.Plan, error) {
 	p := r.header.Plan
 	plan := trial.Plan{
 		Seed: p.Seed, Growth: p.Growth, Turns: p.Turns, Budget: r.budget(), Dollars: p.Dollars, PricePerHour: p.PricePerHour,
-		MaxTemperatureC: r.Suite.Device.MaxTemperature, Decide: r.decider(), Now: r.Now,
+		MaxTemperatureC: r.Suite.Device.MaxTemperature, Now: r.Now,
 		Record: r.record,
 		Emit:   func(e trial.Event) { r.Emit(Measuring{e}) },
 		Watch: func(ctx context.Context) (gpu.State, func() (gpu.State, error), error) {
@@ -277,6 +282,9 @@ func (r *Setup) plan() (trial.Plan, error) {
 			}
 			return before, device.Watch(ctx, r.lease.Device(), device.WatchInterval).Stop, nil
 		},
+	}
+	if r.Decide != nil {
+		plan.Decide = func(final bool) []string { return r.Decide(r.seen, final) }
 	}
 	for _, s := range r.measured() {
 		runner, err := r.runner(s)
@@ -300,6 +308,26 @@ func (r *Setup) record(round measure.Round, results []measure.Result) error {
 		r.see(round, results)
 	}
 	return r.journal.AddRound(round, results)
+}
+
+// see adds a round to the record that Decide gets. Derived metrics are included,
+// because a gate may use one of them.
+func (r *Setup) see(round measure.Round, results []measure.Result) {
+	if r.seen == nil {
+		r.seen = &measure.Run{Header: r.header}
+	}
+	r.seen.Rounds = append(r.seen.Rounds, round)
+	// A plain command reports its cases only after it has run, so there may be new ones.
+	r.seen.Cases = append(r.seen.Cases, r.declared[len(r.seen.Cases):]...)
+	at := make(map[measure.CaseKey]int, len(r.seen.Cases))
+	for i, c := range r.seen.Cases {
+		at[c.CaseKey] = i
+	}
+	for _, res := range results {
+		if i, ok := at[res.Case]; ok {
+			r.seen.Cases[i].Rounds = append(r.seen.Cases[i].Rounds, res.Round)
+		}
+	}
 }
 
 // measured returns the sides that have cases. A reference that only provides correct results has none.

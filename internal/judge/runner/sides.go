@@ -195,20 +195,16 @@ func relativeTo(root, dir string) (string, error) {
 
 // setSideSuite sets the suite of a commit: the definition of the run, with the commit's own recipe and
 // tunables. It also uses the commit's own harness command, unless the commit gets the change's
-// definition files. A commit without a suite is built and started as in the change.
+// definition files, which that command may not know. A commit without a suite is built and started as in the change.
 func (r *Setup) setSideSuite(s *side) (err error) {
 	if s.own == nil {
 		return nil
 	}
-	if s.suite, err = r.Suite.WithAnswerOf(s.own, s.usesOwnHarness()); err != nil {
+	if s.suite, err = r.Suite.WithAnswerOf(s.own, len(s.overlay) == 0); err != nil {
 		return fmt.Errorf("its recipe does not fit the benchmarks of the change: %w", err)
 	}
 	return nil
 }
-
-// usesOwnHarness reports whether a commit is started by its own harness command. It is not if it gets
-// the change's definition files, which that command may not know.
-func (s side) usesOwnHarness() bool { return len(s.overlay) == 0 }
 
 // suiteOf returns the suite that a side is built and started by.
 func (r *Setup) suiteOf(s side) *suite.Suite {

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,19 +105,15 @@ func (r *Setup) site(ctx context.Context, s side) (*referenceSite, error) {
 	o := &referenceSite{side: s}
 	if len(r.sides) > 0 && r.sides[0].dir != s.dir {
 		change := r.sides[0]
-		tree := change.root
-		if tree == "" {
-			tree = change.dir
-		}
-		o.hidden = []string{tree}
+		o.hidden = []string{cmp.Or(change.root, change.dir)}
 		o.kept = r.environments(ctx, change)
 	}
 	var err error
-	if o.python, err = build.SharedFolder("pawl-oracle-"); err != nil {
-		return nil, fmt.Errorf("cannot create a folder for oracles: %w", err)
+	if o.python, err = build.SharedFolder("pawl-oracle-"); err == nil {
+		r.AtEnd(func(context.Context) error { return os.RemoveAll(o.python) })
+		err = correctness.WritePython(o.python)
 	}
-	r.AtEnd(func(context.Context) error { return os.RemoveAll(o.python) })
-	if err := correctness.WritePython(o.python); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("cannot create a folder for oracles: %w", err)
 	}
 	if err := o.enclose(ctx, r); err != nil {

@@ -20,7 +20,7 @@ func JudgeProof(s *suite.Suite, tuned string, claimed *tune.Proof, run *measure.
 	if err != nil {
 		return nil, err
 	}
-	p := &prover{found: &Result{Header: tune.Header{Case: tuned}}, benchmark: own.Benchmarks[0]}
+	p := &prover{found: &tune.Report{Header: tune.Header{Case: tuned}}, benchmark: own.Benchmarks[0]}
 	if !slices.ContainsFunc(p.benchmark.Configs, func(c suite.Config) bool { return p.caseName(c) == tuned }) {
 		return nil, fmt.Errorf("the suite has no case %.80q", tuned)
 	}

@@ -29,13 +29,13 @@ func TestTuneLive(t *testing.T) {
 		t.Run(example.folder, func(t *testing.T) {
 			o := liveExample(t, example.folder)
 			all := liveSearch(t, o, Options{Case: example.target, Strategy: "exhaustive", Journal: filepath.Join(o.Dir, "tuning", "all.jsonl")})
-			quarter := all.Space.Len() / 4
+			quarter := all.Header.Space.Points / 4
 			found := liveSearch(t, o, Options{Case: example.target, Evals: quarter, Journal: filepath.Join(o.Dir, "tuning", "journal.jsonl")})
 			best, chosen, usual := liveFinal(t, o, example.target, all), liveFinal(t, o, example.target, found), found.Default.Point
 			ratio, spread := inTurns(t, o, example.target, chosen, best)
 			gain, _ := inTurns(t, o, example.target, usual, chosen)
 			labRow(t, "tune-live", fmt.Sprintf("%s, %s | %d in %.0f s | %d in %.0f s | %s | %s | %+.1f %% | %.1f %% | %.2f times",
-				example.folder, example.target, all.Space.Len(), all.Seconds, len(found.Evaluations), found.Seconds, inWords(chosen), inWords(best), 100*(ratio-1), 100*spread, gain))
+				example.folder, example.target, all.Header.Space.Points, all.Seconds, len(found.Evaluations), found.Seconds, inWords(chosen), inWords(best), 100*(ratio-1), 100*spread, gain))
 			if ratio > 1.03 {
 				t.Errorf("the tuner's choice takes %.3f of the time of the exhaustive one's", ratio)
 			}
@@ -74,12 +74,12 @@ func liveBudget(t *testing.T, budget time.Duration) {
 	found := liveSearch(t, o, Options{Case: "matmul/N256", Budget: budget})
 	took := time.Since(began)
 	if found.End != EndBudget {
-		t.Errorf("ended by %s after %d of %d points: the budget was no limit", found.End, len(found.Evaluations), found.Space.Len())
+		t.Errorf("ended by %s after %d of %d points: the budget was no limit", found.End, len(found.Evaluations), found.Header.Space.Points)
 	}
 	chosen := liveFinal(t, o, "matmul/N256", found)
 	gain, spread := inTurns(t, o, "matmul/N256", found.Default.Point, chosen)
 	labRow(t, "tune-budget", fmt.Sprintf("%v | %d | %.1f s (%+.1f %%) | %d | %.2f times | %.1f %%",
-		budget, found.Space.Len(), took.Seconds(), 100*(took.Seconds()/budget.Seconds()-1), len(found.Evaluations), gain, 100*spread))
+		budget, found.Header.Space.Points, took.Seconds(), 100*(took.Seconds()/budget.Seconds()-1), len(found.Evaluations), gain, 100*spread))
 	if took.Seconds() > 1.02*budget.Seconds()+1 { // cleaning up takes its time on a busy machine
 		t.Errorf("a budget of %v took %v", budget, took)
 	}
@@ -165,7 +165,7 @@ func liveExample(t *testing.T, folder string) runner.Options {
 	return runner.Options{Suite: s, Dir: dir, Wait: time.Hour, Seed: 11, LockDir: t.TempDir(), Out: filepath.Join(dir, "results", "current.json")}
 }
 
-func liveSearch(t *testing.T, o runner.Options, what Options) *Result {
+func liveSearch(t *testing.T, o runner.Options, what Options) *tune.Report {
 	t.Helper()
 	o.Emit = func(e runner.Event) {
 		if x, ok := e.(Evaluated); ok && x.Done%20 == 0 {
@@ -181,10 +181,10 @@ func liveSearch(t *testing.T, o runner.Options, what Options) *Result {
 
 // liveFinal is the best of a search after its five best were measured again in turns, which is
 // what a proof does.
-func liveFinal(t *testing.T, o runner.Options, target string, found *Result) map[string]any {
+func liveFinal(t *testing.T, o runner.Options, target string, found *tune.Report) map[string]any {
 	t.Helper()
 	points := []map[string]any{}
-	for _, e := range found.Finalists(5) {
+	for _, e := range finalists(found, 5) {
 		points = append(points, e.Point)
 	}
 	if len(points) == 0 {

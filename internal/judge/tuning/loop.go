@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
@@ -269,11 +268,4 @@ func (t *tuner) keep(a *attempt) error {
 	}
 	t.Emit(event)
 	return nil
-}
-
-// Finalists returns the best n points of a search, best first, without the default. A proof must
-// measure them again, because the best of many looks better than it is.
-func (f *Result) Finalists(n int) []tune.Evaluation {
-	ranked := slices.DeleteFunc(tune.Ranked(f.Evaluations), func(e tune.Evaluation) bool { return e.N == 0 || e.Lost })
-	return ranked[:min(n, len(ranked))]
 }

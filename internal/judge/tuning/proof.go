@@ -35,7 +35,7 @@ const usualFinalists = 3
 // Prove measures the best few points of a search again, beside the defaults, in rounds of fresh
 // processes and on every config of the benchmark. It does not use the search's own times: the best
 // of many looks better than it is. If it fails, it also returns the proof so far.
-func Prove(ctx context.Context, o runner.Options, found *Result, what ProofOptions) (*tune.Proof, error) {
+func Prove(ctx context.Context, o runner.Options, found *tune.Report, what ProofOptions) (*tune.Proof, error) {
 	o = o.WithDefaults()
 	if what.Finalists <= 0 {
 		what.Finalists = usualFinalists
@@ -57,7 +57,7 @@ func Prove(ctx context.Context, o runner.Options, found *Result, what ProofOptio
 type prover struct {
 	runner.Options
 	ProofOptions
-	found     *Result
+	found     *tune.Report
 	proof     tune.Proof
 	benchmark suite.Benchmark
 	policy    ratchet.Policy
@@ -86,7 +86,7 @@ func (p *prover) chooseFinalists(ctx context.Context, o runner.Options) (err err
 	o.Built, o.Decide = p.ready, p.decide
 	p.Options, p.benchmark = o, o.Suite.Benchmarks[0]
 	p.suites = map[string]*suite.Suite{}
-	for i, e := range p.found.Finalists(min(p.Finalists, len(finalistSides))) {
+	for i, e := range finalists(p.found, min(p.Finalists, len(finalistSides))) {
 		if e.Value >= p.found.Default.Value {
 			break // slower points need no proof
 		}
@@ -99,6 +99,13 @@ func (p *prover) chooseFinalists(ctx context.Context, o runner.Options) (err err
 	p.fit()
 	p.policy = tune.ProofPolicy(runner.Policy(o.Suite), len(p.proof.Finalists))
 	return nil
+}
+
+// finalists returns the best n points of a search, best first, without the default. A proof must
+// measure them again, because the best of many looks better than it is.
+func finalists(found *tune.Report, n int) []tune.Evaluation {
+	ranked := slices.DeleteFunc(tune.Ranked(found.Evaluations), func(e tune.Evaluation) bool { return e.N == 0 || e.Lost })
+	return ranked[:min(n, len(ranked))]
 }
 
 // fit drops what the budget has no time for: finalists first, then the other configs. An answer

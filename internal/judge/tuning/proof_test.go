@@ -19,7 +19,7 @@ import (
 )
 
 // proven searches everything and proves what was found.
-func proven(t *testing.T, o runner.Options, what ProofOptions) (*Result, *tune.Proof) {
+func proven(t *testing.T, o runner.Options, what ProofOptions) (*tune.Report, *tune.Proof) {
 	t.Helper()
 	found, err := Search(t.Context(), o, Options{Case: "double/N256", Strategy: "exhaustive", Jobs: 2})
 	if err != nil {

@@ -39,20 +39,6 @@ type Options struct {
 	Journal   string        // empty for tuning/journal.jsonl in the suite's folder
 }
 
-// Result is the result of a search.
-type Result struct {
-	Header      tune.Header
-	Space       *space.Space // includes the parameters of the config, with one value each
-	Evaluations []tune.Evaluation
-	Resumed     int             // number of evaluations from a resumed journal
-	Default     tune.Evaluation // the first evaluation
-	Best        tune.Evaluation
-	Unchecked   string // why results were not checked; empty when they were
-	End         string // why it ended: "evaluations", "budget", "space" or "interrupted"
-	Seconds     float64
-	Journal     string
-}
-
 // Reasons why a search ended.
 const (
 	EndEvaluations = "evaluations"
@@ -64,7 +50,7 @@ const (
 // Search searches for the values of a benchmark's tunables that make a case fastest. The result is a
 // candidate: a proof must show that it is really faster. If Search fails, it returns what it found so
 // far, which is also in the journal.
-func Search(ctx context.Context, o runner.Options, what Options) (found *Result, err error) {
+func Search(ctx context.Context, o runner.Options, what Options) (found *tune.Report, err error) {
 	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
 		return nil, fmt.Errorf("cannot find the suite's folder: %w", err)
 	}
@@ -228,10 +214,11 @@ func (t *tuner) variant(s *suite.Suite) (suite.Variant, error) {
 }
 
 // found returns the result of the search, also after an error.
-func (t *tuner) found(ctx context.Context, err error) (*Result, error) {
-	f := &Result{
-		Header: t.searchHeader, Space: t.space, Evaluations: t.list, Resumed: t.resumed, Unchecked: t.unchecked,
-		End: t.end, Seconds: t.Now().Sub(t.startedAt).Seconds(), Journal: t.Journal,
+func (t *tuner) found(ctx context.Context, err error) (*tune.Report, error) {
+	candidate, _ := t.Suite.Implementation(suite.Candidate)
+	f := &tune.Report{
+		Header: t.searchHeader, Created: t.Now().UTC(), Evaluations: t.list, Complete: t.space.Complete(), Resumed: t.resumed, Unchecked: t.unchecked,
+		End: t.end, Seconds: t.Now().Sub(t.startedAt).Seconds(), Price: t.Suite.Device.PricePerHour, Journal: t.Journal, Build: candidate.Build.String(),
 	}
 	if len(t.list) > 0 {
 		f.Default = t.list[0]

@@ -87,8 +87,8 @@ func TestTuneExhaustive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found.End != EndSpace || len(found.Evaluations) != 20 || events != 20 || found.Unchecked != "" || found.Space.Len() != 20 {
-		t.Errorf("ended by %s with %d of %d evaluations, %d events, unchecked %q", found.End, len(found.Evaluations), found.Space.Len(), events, found.Unchecked)
+	if found.End != EndSpace || len(found.Evaluations) != 20 || events != 20 || found.Unchecked != "" || found.Header.Space.Points != 20 {
+		t.Errorf("ended by %s with %d of %d evaluations, %d events, unchecked %q", found.End, len(found.Evaluations), found.Header.Space.Points, events, found.Unchecked)
 	}
 	want := map[string]tune.Status{
 		"BLOCK=32 UNROLL=8": tune.CompileError, "BLOCK=256 UNROLL=1": tune.RuntimeError,
@@ -123,7 +123,7 @@ func TestTuneExhaustive(t *testing.T) {
 	if all := 17 * 14; lost < 4 || samples >= all { // without races, and the best once more
 		t.Errorf("%d of 16 lost their race, with %d samples in all", lost, samples)
 	}
-	if f := found.Finalists(3); len(f) == 0 || f[0].N != found.Best.N {
+	if f := finalists(found, 3); len(f) == 0 || f[0].N != found.Best.N {
 		t.Errorf("finalists %+v", f)
 	}
 	if made, _ := os.ReadFile(count); strings.Count(string(made), "build") != 19 {
@@ -190,7 +190,7 @@ func TestTuneBudget(t *testing.T) {
 	ctx, end := context.WithCancelCause(t.Context())
 	defer end(nil)
 	type result struct {
-		found *Result
+		found *tune.Report
 		err   error
 	}
 	evaluated, ended := make(chan struct{}), make(chan result, 1)
