@@ -33,10 +33,10 @@ func (r *Report) forms(point map[string]any) []Form {
 		form Form
 	}{
 		{"cmake", Form{"CMake", "sh", "cmake -B build " + r.assigned(point, "-D", cmakeText), "If the project has these as cache variables."}},
-		{"make", Form{"Make", "sh", "make " + r.assigned(point, "", shellText), ""}},
+		{"make", Form{"Make", "sh", "make " + r.assigned(point, "", valueText), ""}},
 		{"", Form{"Flags for " + compiler, "sh", r.assigned(point, "-D", macroText), ""}},
 		{"", Form{"Header for C, C++ and CUDA", "c", r.header(point), ""}},
-		{"", Form{"Environment", "sh", "export " + r.assigned(point, "", shellText), "If the program reads them at run time."}},
+		{"", Form{"Environment", "sh", "export " + r.assigned(point, "", valueText), "If the program reads them at run time."}},
 	} {
 		switch {
 		case compiler == "" && strings.HasPrefix(f.form.Title, "Flags"):
@@ -86,8 +86,6 @@ func (r *Report) assigned(point map[string]any, prefix string, text func(any) st
 }
 
 // The functions below format values for each form. Values are bare and need no quotes.
-func shellText(v any) string { return valueText(v) }
-
 func cmakeText(v any) string {
 	if yes, is := v.(bool); is {
 		return map[bool]string{true: "ON", false: "OFF"}[yes]

@@ -39,9 +39,6 @@ func NewRace(samples int) Race {
 	return r
 }
 
-// First returns how many samples every point gets.
-func (r Race) First() int { return r.Looks[0] }
-
 // More returns how many samples to add, given those of the point and of the best point so
 // far. It returns 0 if the point has all its samples or has lost, which means that it
 // cannot be the best.

@@ -208,11 +208,7 @@ func (r *Report) diffFromDefaults(point map[string]any) string {
 
 // pointText formats a point in one line.
 func (r *Report) pointText(point map[string]any) string {
-	var list []string
-	for _, p := range r.ordered(point) {
-		list = append(list, p.Name+"="+valueText(point[p.Name]))
-	}
-	return words.Sanitize(strings.Join(list, " "))
+	return words.Sanitize(r.assigned(point, "", valueText))
 }
 
 func (m *markdown) failures(s *Suggestions) {

@@ -17,7 +17,6 @@ type (
 	Measure struct {
 		Rounds int
 		Cases  []string
-		Final  bool // no further look follows
 	}
 	// Confirm measures fresh rounds of cases that gained. The rounds that showed the gain
 	// are the luckiest of many, and are never recorded.
@@ -54,7 +53,7 @@ func Next(s State) Action {
 	case Checking:
 		return Check{}
 	case Measuring:
-		return Measure{Rounds: looks[s.Look], Cases: s.Undecided, Final: s.Look == len(looks)-1}
+		return Measure{Rounds: looks[s.Look], Cases: s.Undecided}
 	case Confirming:
 		return Confirm{Rounds: s.confirmRounds(), Cases: s.gained()}
 	case UpdatingLedger:

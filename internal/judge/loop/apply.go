@@ -65,7 +65,6 @@ func Apply(s State, o Outcome) (State, error) {
 		}
 	case Checked:
 		if s.Step == Checking {
-			s.Checked = o.Stage.Answer != Skipped
 			return s.passed(o.Stage, Measuring), nil
 		}
 	case Looked:

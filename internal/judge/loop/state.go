@@ -34,7 +34,6 @@ type State struct {
 	Confirmed *ratchet.Result `json:"confirmed,omitempty"` // the same, with fresh rounds
 
 	Stages  []Stage  `json:"stages,omitempty"`  // results of the steps before measuring
-	Checked bool     `json:"checked,omitempty"` // results were compared with an oracle
 	Stopped *Failure `json:"stopped,omitempty"` // why the run ended early
 }
 

@@ -35,7 +35,6 @@ type ProfileOptions struct {
 // Explanation holds what the profiles of a case show.
 type Explanation struct {
 	Case       string
-	Tool       string
 	Before     *diagnose.Subject // the base; nil if there is none
 	After      *diagnose.Subject // the candidate; nil if it could not be profiled
 	Diagnosis  *diagnose.Diagnosis
@@ -193,7 +192,6 @@ func (p *profiling) side(ctx context.Context, s side, name string, w *Explanatio
 	if why != "" && !slices.Contains(w.Notes, why) {
 		w.Notes = append(w.Notes, why)
 	}
-	w.Tool = chosen
 	p.Emit(Profiling{Case: name, Side: s.name, Tool: chosen})
 	began := p.Now()
 	res, err := p.runTool(ctx, chosen, cmp.Or(p.Set, p.profileConfig(name).Set), t)

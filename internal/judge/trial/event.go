@@ -13,7 +13,6 @@ type RoundStarted struct {
 	Number, Of int // from 1; Of is the number of rounds planned until the next look
 	Order      []string
 	Cases      int
-	Attempt    int // how often this round has been dropped so far
 }
 
 // SideStarted is sent at the start of one side of a round.
@@ -35,7 +34,6 @@ type RoundDone struct {
 	Number, Of int
 	Round      measure.Round // its index in the record also counts dropped rounds
 	Seconds    float64
-	Dollars    float64 // spent so far
 }
 
 // Looked is sent after a look, with its result.

@@ -89,11 +89,10 @@ type Watch func(ctx context.Context) (before gpu.State, stop func() (gpu.State, 
 
 // Outcome describes how a trial ended.
 type Outcome struct {
-	State     measure.EndState
-	Reason    string
-	Rounds    int      // rounds that count
-	Undecided []string // cases still undecided when the rounds ran out
-	Seconds   float64
-	Dollars   float64
-	Warnings  []measure.Warning
+	State    measure.EndState
+	Reason   string
+	Rounds   int // rounds that count
+	Seconds  float64
+	Dollars  float64
+	Warnings []measure.Warning
 }

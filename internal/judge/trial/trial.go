@@ -30,10 +30,8 @@ func Run(ctx context.Context, p Plan) (Outcome, error) {
 	case ctx.Err() != nil:
 		t.out.State = measure.Interrupted
 		t.out.Reason = fmt.Sprintf("after %d of %d rounds", t.counted, t.target())
-		t.out.Undecided = t.undecided
 	default:
 		t.out.State, t.out.Reason = measure.Failed, firstLine(err.Error())
-		t.out.Undecided = t.undecided
 	}
 	return t.out, err
 }
@@ -118,9 +116,6 @@ func (t *trial) target() int {
 func (t *trial) look(final bool) {
 	t.undecided = t.withoutLost(t.Decide(final))
 	t.Emit(Looked{Rounds: t.counted, Undecided: t.undecided})
-	if final {
-		t.out.Undecided = t.undecided
-	}
 }
 
 // round measures one round that counts. It returns false if the device spoiled every
@@ -129,7 +124,7 @@ func (t *trial) round(ctx context.Context, target int) (bool, error) {
 	order := t.orders.next()
 	for attempt := range maxDrops + 1 {
 		began := t.Now()
-		t.Emit(RoundStarted{Number: t.counted + 1, Of: target, Order: t.names(order), Cases: len(t.undecided), Attempt: attempt})
+		t.Emit(RoundStarted{Number: t.counted + 1, Of: target, Order: t.names(order), Cases: len(t.undecided)})
 		round, results, err := t.measure(ctx, order, attempt)
 		if err != nil && ctx.Err() == nil {
 			// The round is incomplete, but shows where a side broke: record it, uncounted.
@@ -144,7 +139,7 @@ func (t *trial) round(ctx context.Context, target int) (bool, error) {
 		}
 		took := t.Now().Sub(began)
 		t.longest = max(t.longest, took)
-		t.Emit(RoundDone{Number: t.counted + 1, Of: target, Round: round, Seconds: took.Seconds(), Dollars: t.dollars()})
+		t.Emit(RoundDone{Number: t.counted + 1, Of: target, Round: round, Seconds: took.Seconds()})
 		if round.Dropped == "" {
 			t.noteLost(results)
 			t.undecided = t.withoutLost(t.undecided)

@@ -105,9 +105,6 @@ func Compile(d Definition) (*Problem, error) {
 	return p, nil
 }
 
-// Parameters returns the parameters, with their values in rank order.
-func (p *Problem) Parameters() []Parameter { return p.parameters }
-
 func (p *Problem) add(layout *expr.Layout, given Parameter) error {
 	if n := len(given.Values); n == 0 || n > maxValues {
 		return fmt.Errorf("parameter %q has %d values (must be 1 to %d)", given.Name, n, maxValues)
