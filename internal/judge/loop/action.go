@@ -2,8 +2,8 @@ package loop
 
 import "slices"
 
-// Action is the next step that a driver must take. Its outcome goes to Apply.
-type Action interface{ action() }
+// Action is the next step that a driver must take: one of the types below. Its outcome goes to Apply.
+type Action any
 
 type (
 	// Build makes all sides runnable.
@@ -32,15 +32,6 @@ type (
 	// Report writes the report.
 	Report struct{}
 )
-
-func (Build) action()        {}
-func (Preflight) action()    {}
-func (Check) action()        {}
-func (Measure) action()      {}
-func (Confirm) action()      {}
-func (UpdateLedger) action() {}
-func (Profile) action()      {}
-func (Report) action()       {}
 
 // Next returns the action for a state; nil if the run is over.
 func Next(s State) Action {

@@ -8,8 +8,8 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// Outcome is the result of an action.
-type Outcome interface{ outcome() }
+// Outcome is the result of an action: one of the types below.
+type Outcome any
 
 type (
 	// Built means that all sides are runnable. It says whether they are all identical.
@@ -39,14 +39,6 @@ type (
 		Why  string
 	}
 )
-
-func (Built) outcome()     {}
-func (Examined) outcome()  {}
-func (Checked) outcome()   {}
-func (Looked) outcome()    {}
-func (Confirmed) outcome() {}
-func (Finished) outcome()  {}
-func (Failed) outcome()    {}
 
 // Apply returns the next state after an outcome. An outcome that does not fit the step is
 // a bug of the driver.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/internal/kernel/correctness"
@@ -23,11 +24,7 @@ type verifier struct {
 
 // newVerifier returns nil if the suite defines no correct results.
 func (r *Setup) newVerifier() (*verifier, error) {
-	known := false
-	for _, b := range r.Suite.Benchmarks {
-		known = known || b.Check != nil
-	}
-	if !known || r.plain() {
+	if r.plain() || !slices.ContainsFunc(r.Suite.Benchmarks, func(b suite.Benchmark) bool { return b.Check != nil }) {
 		return nil, nil // nothing to compare with is not an error
 	}
 	f, err := r.searching(FuzzOptions{})

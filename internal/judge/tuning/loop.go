@@ -218,11 +218,8 @@ func (t *tuner) finish(ctx context.Context, a *attempt) error {
 	if a.err == nil && a.e.Status == "" {
 		a.err = t.measureOrFail(ctx, a)
 	}
-	if err := t.release(ctx, a); err != nil {
-		return errors.Join(a.err, err)
-	}
-	if a.err != nil {
-		return a.err
+	if err := errors.Join(a.err, t.release(ctx, a)); err != nil {
+		return err
 	}
 	return t.keep(a)
 }

@@ -157,26 +157,21 @@ func (t *tuner) silence(h suite.Harness) time.Duration {
 
 // setStatus turns a failure of the kernel into the status of its point. Any other error ends the search.
 func (t *tuner) setStatus(a *attempt, err error) error {
+	var hung, dishonest bool
 	if fault, ok := errors.AsType[*correctness.FaultError](err); ok {
-		a.e.Status, a.e.Why = tune.RuntimeError, oneLine(fault.Message)
-		switch fault.Kind {
-		case string(harness.Hung):
-			a.e.Status = tune.Timeout
-		case harness.CodeIntegrity:
-			a.e.Status = tune.Wrong
-		}
-		return nil
-	}
-	e, ok := errors.AsType[*harness.Error](err)
-	if !ok {
+		hung, dishonest, a.e.Why = fault.Kind == string(harness.Hung), fault.Kind == harness.CodeIntegrity, oneLine(fault.Message)
+	} else if e, ok := errors.AsType[*harness.Error](err); ok {
+		hung, dishonest, a.e.Why = e.Kind == harness.Hung, e.Code == harness.CodeIntegrity, oneLine(e.Error())
+	} else {
 		return err
 	}
-	a.e.Status, a.e.Why = tune.RuntimeError, oneLine(e.Error())
 	switch {
-	case e.Kind == harness.Hung:
+	case hung:
 		a.e.Status = tune.Timeout
-	case e.Code == harness.CodeIntegrity:
+	case dishonest:
 		a.e.Status = tune.Wrong
+	default:
+		a.e.Status = tune.RuntimeError
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package repeat
 
 import (
 	"context"
-	"slices"
 
 	"github.com/goatnote-inc/pawl/internal/base/parallel"
 	"github.com/goatnote-inc/pawl/internal/tune/replay"
@@ -81,12 +80,8 @@ func Choices(rec *replay.Recording, traces []replay.Trace, seed uint64) ChoiceQu
 		if own >= best/1.01 {
 			c.Within += 1 / float64(len(traces))
 		}
-		c.Mean += own / float64(len(traces))
 		reached = append(reached, own)
 	}
-	if len(reached) > 0 {
-		slices.Sort(reached)
-		c.P10 = reached[len(reached)/10]
-	}
+	c.Mean, c.P10 = replay.Spread(reached)
 	return c
 }

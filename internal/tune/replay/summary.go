@@ -9,6 +9,18 @@ type Level struct {
 	P10         float64 `json:"p10"` // 10 % of the repeats were worse
 }
 
+// Spread returns the mean of values, and the one below which 10 % of them are. It sorts the values.
+func Spread(values []float64) (mean, p10 float64) {
+	for _, x := range values {
+		mean += x / float64(len(values))
+	}
+	if len(values) > 0 {
+		slices.Sort(values)
+		p10 = values[len(values)/10]
+	}
+	return mean, p10
+}
+
 // Summarize returns what the repeats reached, as fractions of the optimum.
 func Summarize(traces []Trace, evaluations ...int) []Level {
 	var list []Level
@@ -17,12 +29,8 @@ func Summarize(traces []Trace, evaluations ...int) []Level {
 		reached := make([]float64, len(traces))
 		for i, t := range traces {
 			reached[i] = t.At(n)
-			l.Mean += reached[i] / float64(len(traces))
 		}
-		if len(reached) > 0 {
-			slices.Sort(reached)
-			l.P10 = reached[len(reached)/10]
-		}
+		l.Mean, l.P10 = Spread(reached)
 		list = append(list, l)
 	}
 	return list
