@@ -17,10 +17,8 @@ type (
 		Identical []ratchet.Evidence
 		Stage     Stage
 	}
-	// Examined is the result of Preflight.
-	Examined struct{ Stage Stage }
-	// Checked is the result of Check: whether results are correct.
-	Checked struct{ Stage Stage }
+	// Staged is the result of Preflight or Check.
+	Staged struct{ Stage Stage }
 	// Looked is the evidence after a number of rounds. Over means that there can be no
 	// more: the budget is spent, or the device slows itself down.
 	Looked struct {
@@ -51,13 +49,9 @@ func Apply(s State, o Outcome) (State, error) {
 		if s.Step == Building {
 			return s.built(o), nil
 		}
-	case Examined:
-		if s.Step == Examining {
-			return s.passed(o.Stage, Checking), nil
-		}
-	case Checked:
-		if s.Step == Checking {
-			return s.passed(o.Stage, Measuring), nil
+	case Staged:
+		if s.Step == Examining || s.Step == Checking {
+			return s.passed(o.Stage), nil
 		}
 	case Looked:
 		if s.Step == Measuring {
@@ -93,7 +87,7 @@ func (s State) built(b Built) State {
 
 // passed continues, unless the stage is a stop: a candidate that is wrong or cannot run
 // is not worth any device time.
-func (s State) passed(stage Stage, next Step) State {
+func (s State) passed(stage Stage) State {
 	s.Stages = append(s.Stages, stage)
 	if stage.Answer == Stop {
 		why := fmt.Sprintf("%s stops: %s", stage.Step, stage.Line)
@@ -102,7 +96,7 @@ func (s State) passed(stage Stage, next Step) State {
 		}
 		return s.fail(Failed{Side: measure.Candidate, Why: why})
 	}
-	return s.to(next)
+	return s.to(after(s.Step))
 }
 
 // look judges the rounds so far: either some cases need more rounds, or this is the

@@ -49,10 +49,8 @@ func drive(t *testing.T, p loop.Plan, effect, spread, gain float64) (loop.State,
 		switch a := a.(type) {
 		case loop.Build:
 			o = loop.Built{}
-		case loop.Preflight:
-			o = loop.Examined{}
-		case loop.Check:
-			o = loop.Checked{}
+		case loop.Preflight, loop.Check:
+			o = loop.Staged{}
 		case loop.Measure:
 			word += fmt.Sprint(a.Rounds)
 			l := loop.Looked{Change: []ratchet.Evidence{sides("k", a.Rounds, effect, spread)}}
@@ -115,8 +113,8 @@ func TestStagesStop(t *testing.T) {
 		return loop.Stage{Step: step, Answer: loop.Stop, Line: "no", Detail: []string{"element 3 is off by 0.2"}}
 	}
 	for _, outcomes := range [][]loop.Outcome{
-		{loop.Built{}, loop.Examined{Stage: stop(loop.Examining)}},
-		{loop.Built{}, loop.Examined{}, loop.Checked{Stage: stop(loop.Checking)}},
+		{loop.Built{}, loop.Staged{Stage: stop(loop.Examining)}},
+		{loop.Built{}, loop.Staged{}, loop.Staged{Stage: stop(loop.Checking)}},
 	} {
 		s := loop.Start(plan)
 		for _, o := range outcomes {
@@ -201,10 +199,8 @@ func TestEveryRunEnds(t *testing.T) {
 			switch a := loop.Next(s).(type) {
 			case loop.Build:
 				fits = loop.Built{}
-			case loop.Preflight:
-				fits = loop.Examined{Stage: stage}
-			case loop.Check:
-				fits = loop.Checked{Stage: stage}
+			case loop.Preflight, loop.Check:
+				fits = loop.Staged{Stage: stage}
 			case loop.Measure:
 				fits = loop.Looked{
 					Change: []ratchet.Evidence{sides("k", a.Rounds, effect, spread)},

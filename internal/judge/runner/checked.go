@@ -34,10 +34,7 @@ func (r *Setup) buildLaunchers(ctx context.Context) error {
 		return &UsageError{fmt.Errorf("trust checked requires a suite that lists its cases: no harness is asked for them")}
 	}
 	arguments := map[string][][]tensor.Argument{} // by kind
-	for _, c := range r.Suite.Cases() {
-		if c.Implementation != suite.Candidate || !r.wants(c.Name(), c.Benchmark) {
-			continue
-		}
+	for _, c := range r.wanted() {
 		l, list, err := r.launchOf(r.Dir, c)
 		if err != nil {
 			return err

@@ -78,10 +78,8 @@ func Forecast(ctx context.Context, o Options) (Plan, error) {
 	for _, i := range o.references() {
 		p.Sides = append(p.Sides, i.Name)
 	}
-	for _, c := range o.Suite.Cases() {
-		if c.Implementation == suite.Candidate && o.wants(c.Name(), c.Benchmark) {
-			p.Cases = append(p.Cases, c.Name())
-		}
+	for _, c := range o.wanted() {
+		p.Cases = append(p.Cases, c.Name())
 	}
 	if len(p.Cases) == 0 && !p.Open && !o.plain() {
 		return Plan{}, o.noCase()

@@ -9,7 +9,6 @@ import (
 	"github.com/goatnote-inc/pawl/internal/judge/ledger"
 	"github.com/goatnote-inc/pawl/internal/judge/loop"
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
-	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -120,10 +119,8 @@ func (d *driver) measure(ctx context.Context) error {
 // identicalCases returns the suite's cases as evidence that needed no measurement.
 func (d *driver) identicalCases() []ratchet.Evidence {
 	list := []ratchet.Evidence{}
-	for _, c := range d.Suite.Cases() {
-		if c.Implementation == suite.Candidate && d.wants(c.Name(), c.Benchmark) {
-			list = append(list, ratchet.Evidence{Case: c.CaseKey, Gate: c.Gate, Identical: true})
-		}
+	for _, c := range d.wanted() {
+		list = append(list, ratchet.Evidence{Case: c.CaseKey, Gate: c.Gate, Identical: true})
 	}
 	if len(list) == 0 { // only the harness could list them
 		list = append(list, ratchet.Evidence{Case: measure.CaseKey{Benchmark: "all"}, Gate: true, Identical: true})

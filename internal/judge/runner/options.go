@@ -124,6 +124,11 @@ func (o Options) wants(name, benchmark string) bool {
 	return o.Case == "" || measure.MatchCase(o.Case, name, benchmark)
 }
 
+// wanted returns the candidate's cases that are measured, as far as the suite lists them.
+func (o Options) wanted() []suite.Case {
+	return slices.DeleteFunc(o.Suite.Cases(), func(c suite.Case) bool { return c.Implementation != suite.Candidate || !o.wants(c.Name(), c.Benchmark) })
+}
+
 // plain reports whether the candidate is a command that prints a known format, not
 // a harness that speaks the protocol.
 func (o Options) plain() bool {

@@ -95,23 +95,12 @@ func (p *profiling) begin(ctx context.Context) error {
 		return fmt.Errorf("cannot create the folder for profiles: %w", err)
 	}
 	p.dir = dir
-	if err := p.ChooseDevice(ctx); err != nil {
+	if err := p.Setup.begin(ctx); err != nil {
 		return err
-	}
-	for _, step := range append(p.firstSteps(), p.buildLaunchers) {
-		if err := step(ctx); err != nil {
-			return err
-		}
 	}
 	p.sides = slices.DeleteFunc(p.sides, func(s side) bool { return s.name != suite.Candidate && s.name != suite.Base })
-	p.identify(ctx)
-	if p.welcome, err = p.greetHarness(ctx); err != nil {
-		return err
-	}
-	if err := p.choose(p.welcome); err != nil {
-		return err
-	}
-	return p.openLogs()
+	p.welcome, err = p.meet(ctx)
+	return err
 }
 
 // NsightDir is where profiles are kept, beside the record.

@@ -45,13 +45,8 @@ func Run(ctx context.Context, o Options) (res Result, err error) {
 	if same, err := r.identical(ctx); err != nil || same {
 		return Result{Identical: same}, err
 	}
-	if err := r.ChooseDevice(ctx); err != nil {
+	if err := r.begin(ctx); err != nil {
 		return Result{}, err
-	}
-	for _, step := range r.firstSteps() {
-		if err := step(ctx); err != nil {
-			return Result{}, err
-		}
 	}
 	if r.Built != nil {
 		if err := r.Built(ctx, r); err != nil {
@@ -61,13 +56,35 @@ func Run(ctx context.Context, o Options) (res Result, err error) {
 	return r.measure(ctx)
 }
 
-// firstSteps returns the first two steps: building and acquiring the device. A build uses the CPU, so if
-// the CPU is the device, the build also waits for its turn.
-func (r *Setup) firstSteps() []func(context.Context) error {
-	if r.Device().Kind == gpu.CPU {
-		return []func(context.Context) error{r.TakeDevice, r.prepare}
+// begin chooses the device, builds the sides and acquires the device. A build uses the CPU, so if the CPU is the device, the
+// build also waits for its turn.
+func (r *Setup) begin(ctx context.Context) error {
+	if err := r.ChooseDevice(ctx); err != nil {
+		return err
 	}
-	return []func(context.Context) error{r.prepare, r.TakeDevice}
+	first, second := r.prepare, r.TakeDevice
+	if r.Device().Kind == gpu.CPU {
+		first, second = second, first
+	}
+	if err := first(ctx); err != nil {
+		return err
+	}
+	return second(ctx)
+}
+
+// meet starts the program that runs the candidate, and chooses the cases and their timers.
+func (r *Setup) meet(ctx context.Context) (w harness.Welcome, err error) {
+	if err := r.buildLaunchers(ctx); err != nil {
+		return w, err
+	}
+	r.identify(ctx)
+	if w, err = r.greetHarness(ctx); err == nil {
+		err = r.choose(w)
+	}
+	if err == nil {
+		err = r.openLogs()
+	}
+	return w, err
 }
 
 // Setup is the state of a run on this machine: what it builds, acquires and starts. Close undoes all of it.
@@ -178,22 +195,12 @@ func (r *Setup) warn(code, format string, args ...any) {
 
 // measure does everything between acquiring and releasing the device.
 func (r *Setup) measure(ctx context.Context) (Result, error) {
-	if err := r.buildLaunchers(ctx); err != nil {
-		return Result{}, err
-	}
-	r.identify(ctx)
-	welcome, err := r.greetHarness(ctx)
+	welcome, err := r.meet(ctx)
 	if err != nil {
-		return Result{}, err
-	}
-	if err := r.choose(welcome); err != nil {
 		return Result{}, err
 	}
 	state, err := r.describe(ctx, welcome)
 	if err != nil {
-		return Result{}, err
-	}
-	if err := r.openLogs(); err != nil {
 		return Result{}, err
 	}
 	if err := r.setAside(); err != nil {

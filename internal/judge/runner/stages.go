@@ -26,36 +26,25 @@ func (d *driver) runPreStages(ctx context.Context, r *Setup) error {
 		return err
 	}
 	for {
-		var outcome loop.Outcome
+		var stage loop.Stage
+		var err error
 		switch loop.Next(d.State).(type) {
 		case loop.Preflight:
-			stage, err := d.preflight(ctx, r)
-			if err != nil {
-				return err
-			}
-			outcome = loop.Examined{Stage: stage}
+			stage, err = d.preflight(ctx, r)
 		case loop.Check:
-			stage, err := d.check(ctx, r)
-			if err != nil {
-				return err
-			}
-			outcome = loop.Checked{Stage: stage}
+			stage, err = d.check(ctx, r)
 		case loop.Measure:
 			return nil
 		default:
 			return errStopped
 		}
-		if err := d.apply(outcome); err != nil {
+		if err == nil {
+			err = d.apply(loop.Staged{Stage: stage})
+		}
+		if err != nil {
 			return err
 		}
-		d.emitStage()
-	}
-}
-
-// emitStage reports the stage that just ended.
-func (d *driver) emitStage() {
-	if n := len(d.State.Stages); n > 0 {
-		d.Emit(Staged{d.State.Stages[n-1]})
+		d.Emit(Staged{stage})
 	}
 }
 
