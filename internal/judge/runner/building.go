@@ -131,6 +131,9 @@ func (r *Setup) toBuild(s side) []suite.Variant {
 
 // recipe turns a build of the suite into a recipe for this side on this machine.
 func (r *Setup) recipe(ctx context.Context, s side, b suite.Build) (build.Recipe, error) {
+	if r.builds == nil {
+		r.PrepareBuilds(1)
+	}
 	recipe, err := build.Compose(b, build.Location{Dir: s.dir, Arch: r.arch()})
 	if err != nil || recipe.Command == "" {
 		return recipe, err
@@ -138,9 +141,6 @@ func (r *Setup) recipe(ctx context.Context, s side, b suite.Build) (build.Recipe
 	// The base is sandboxed too, so that both are built alike.
 	if recipe.Sandbox, err = build.Confine(ctx, b.Sandbox, r.trust(), os.Getenv); err != nil {
 		return recipe, err
-	}
-	if r.builds == nil {
-		r.PrepareBuilds(1)
 	}
 	if recipe.Jobs == 0 {
 		recipe.Jobs = r.builds.jobs

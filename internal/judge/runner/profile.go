@@ -99,7 +99,7 @@ func (p *profiling) begin(ctx context.Context) error {
 		return err
 	}
 	p.sides = slices.DeleteFunc(p.sides, func(s side) bool { return s.name != suite.Candidate && s.name != suite.Base })
-	p.welcome, err = p.meet(ctx)
+	p.welcome, err = p.chooseCases(ctx)
 	return err
 }
 

@@ -72,8 +72,8 @@ func (r *Setup) begin(ctx context.Context) error {
 	return second(ctx)
 }
 
-// meet starts the program that runs the candidate, and chooses the cases and their timers.
-func (r *Setup) meet(ctx context.Context) (w harness.Welcome, err error) {
+// chooseCases asks the program that runs the candidate for its timers and cases, and chooses what to measure.
+func (r *Setup) chooseCases(ctx context.Context) (w harness.Welcome, err error) {
 	if err := r.buildLaunchers(ctx); err != nil {
 		return w, err
 	}
@@ -195,7 +195,7 @@ func (r *Setup) warn(code, format string, args ...any) {
 
 // measure does everything between acquiring and releasing the device.
 func (r *Setup) measure(ctx context.Context) (Result, error) {
-	welcome, err := r.meet(ctx)
+	welcome, err := r.chooseCases(ctx)
 	if err != nil {
 		return Result{}, err
 	}
