@@ -10,6 +10,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/loop"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/judge/tuning"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 )
@@ -37,7 +38,7 @@ func (s *journalFacts) Event(e runner.Event) {
 	switch e := e.(type) {
 	case runner.Built:
 		s.built = s.built || e.Side == suite.Candidate
-	case runner.Ready, runner.Profiling, runner.Fuzzing, runner.TuneEvaluated:
+	case runner.Ready, runner.Profiling, runner.Fuzzing, tuning.Evaluated:
 		if s.deviceHeldSince.IsZero() {
 			s.deviceHeldSince = now
 		}

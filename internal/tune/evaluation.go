@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/tune/space"
 	"github.com/goatnote-inc/pawl/stats"
 )
 
@@ -62,26 +64,12 @@ func Key(point map[string]any) string {
 		case bool:
 			b.WriteString(strconv.FormatBool(v))
 		default:
-			x, _ := number(v)
+			x, _ := space.Number(v)
 			b.WriteString(strconv.FormatFloat(x, 'g', -1, 64))
 		}
 		b.WriteByte(' ')
 	}
 	return b.String()
-}
-
-func number(v any) (float64, bool) {
-	switch v := v.(type) {
-	case float64:
-		return v, true
-	case int:
-		return float64(v), true
-	case int64:
-		return float64(v), true
-	case uint64:
-		return float64(v), true
-	}
-	return 0, false
 }
 
 // check rejects an invalid evaluation.
@@ -96,7 +84,7 @@ func (e Evaluation) check() error {
 		switch v.(type) {
 		case string, bool:
 		default:
-			if x, ok := number(v); !ok || math.IsNaN(x) || math.IsInf(x, 0) {
+			if x, ok := space.Number(v); !ok || math.IsNaN(x) || math.IsInf(x, 0) {
 				return fmt.Errorf("evaluation %d: %q is not a number, text or boolean", e.N, name)
 			}
 		}
@@ -136,28 +124,14 @@ func Ranked(list []Evaluation) []Evaluation {
 	}
 	slices.SortStableFunc(ok, func(a, b Evaluation) int {
 		switch {
-		case a.Lost != b.Lost && a.Lost:
-			return 1
-		case a.Lost != b.Lost:
-			return -1
-		case a.Value < b.Value:
-			return -1
-		case a.Value > b.Value:
+		case a.Lost == b.Lost:
+			return cmp.Or(cmp.Compare(a.Value, b.Value), a.N-b.N)
+		case a.Lost:
 			return 1
 		}
-		return a.N - b.N
+		return -1
 	})
 	return ok
-}
-
-// Noise returns the relative standard error of the value, estimated from the samples.
-func (e Evaluation) Noise() float64 {
-	if len(e.Samples) < 2 || e.Value <= 0 {
-		return 0
-	}
-	// The standard error of a median, from the median deviation, so that outliers affect
-	// neither.
-	return 1.2533 * stats.RobustSD(e.Samples) / math.Sqrt(float64(len(e.Samples))) / e.Value
 }
 
 // Measured sets the samples and the values derived from them.

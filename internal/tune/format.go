@@ -3,18 +3,17 @@ package tune
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/tune/space"
 	"github.com/goatnote-inc/pawl/stats"
 )
 
@@ -231,15 +230,8 @@ func (m *imported) header(kernel, device string) (Header, error) {
 		h.Case = "kernel"
 	}
 	for _, name := range m.names {
-		values := m.values[name]
-		if slices.IndexFunc(values, func(v any) bool { _, is := number(v); return !is }) < 0 {
-			slices.SortFunc(values, func(a, b any) int {
-				x, _ := number(a)
-				y, _ := number(b)
-				return cmp.Compare(x, y)
-			})
-		}
-		h.Space.Parameters = append(h.Space.Parameters, Parameter{Name: name, Values: values, Default: values[0]})
+		values := sortedValues(m.values[name])
+		h.Space.Parameters = append(h.Space.Parameters, space.Parameter{Name: name, Values: values, Default: values[0]})
 	}
 	h.Space = h.Space.WithDigest()
 	return h, h.check()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/tune"
+	"github.com/goatnote-inc/pawl/internal/tune/space"
 )
 
 // ktCache is a cache file in the shape of Kernel Tuner's, without its end.
@@ -161,7 +162,7 @@ func TestExportRoundTrip(t *testing.T) {
 
 func drawSearch(t *rapid.T) (tune.Header, []tune.Evaluation) {
 	h := tune.Header{Format: tune.Format, Case: "k/\"x\"", Device: gpu.Identity{Name: "GPU, with a comma"}}
-	h.Space.Parameters = []tune.Parameter{
+	h.Space.Parameters = []space.Parameter{
 		{Name: "BLOCK", Values: []any{1.0, 2.5, 64.0}, Default: 1.0},
 		{Name: "mode", Values: []any{"b", "a,c", "NaN \"x\\"}, Default: "b"},
 		{Name: "pad", Values: []any{true, false}, Default: true},

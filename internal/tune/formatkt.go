@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/goatnote-inc/pawl/internal/tune/space"
 )
 
 // nsPerMS converts milliseconds, the unit of all times in a Kernel Tuner cache.
@@ -178,7 +181,7 @@ func ktEntry(e Evaluation, keys []string) (key, entry []byte, err error) {
 		}
 		out["times"], out["time"] = times, sum/float64(len(times)) // Kernel Tuner uses the mean
 	} else {
-		out["time"] = ktError(e.Status)
+		out["time"] = cmp.Or(wordOf(ktErrors, e.Status), "RuntimeFailedConfig") // wrong and timeout: the closest status for a config that ran
 	}
 	var parts []string
 	for _, name := range keys {
@@ -192,13 +195,14 @@ func ktEntry(e Evaluation, keys []string) (key, entry []byte, err error) {
 	return key, entry, err
 }
 
-func ktError(s Status) string {
-	for text, status := range ktErrors {
-		if status == s {
-			return text
+// wordOf returns the word for a status; empty if there is none.
+func wordOf(statuses map[string]Status, s Status) string {
+	for word, status := range statuses {
+		if status == s && word != "" {
+			return word
 		}
 	}
-	return "RuntimeFailedConfig" // wrong and timeout: the closest status for a config that ran
+	return ""
 }
 
 // valueText formats a value for people: 64, 0.5, fast, true.
@@ -209,6 +213,6 @@ func valueText(v any) string {
 	case bool:
 		return strconv.FormatBool(v)
 	}
-	x, _ := number(v)
+	x, _ := space.Number(v)
 	return strconv.FormatFloat(x, 'f', -1, 64)
 }

@@ -14,10 +14,6 @@ var t4Status = map[string]Status{
 	"correctness": Wrong, "timeout": Timeout, "constraints": Pruned,
 }
 
-var t4Words = map[Status]string{
-	OK: "correct", CompileError: "compile", RuntimeError: "runtime", Wrong: "correctness", Timeout: "timeout", Pruned: "constraints",
-}
-
 // t4Result is one configuration. Kernel Tuner writes compilation where the schema says compilation_time.
 type t4Result struct {
 	Timestamp     string          `json:"timestamp,omitempty"`
@@ -161,7 +157,7 @@ func exportT4(w io.Writer, h Header, list []Evaluation) error {
 	results := []t4Result{}
 	for _, e := range list {
 		r := t4Result{
-			Timestamp: e.At.Format(time.RFC3339Nano), Configuration: e.Point, Invalidity: t4Words[e.Status], Correctness: 1,
+			Timestamp: e.At.Format(time.RFC3339Nano), Configuration: e.Point, Invalidity: wordOf(t4Status, e.Status), Correctness: 1,
 			Times:        t4Times{Compilation: e.Build * 1e3, Validation: e.Check * 1e3, Benchmark: e.Measure * 1e3, Runtimes: []any{}},
 			Measurements: []t4Measurement{}, Objectives: []string{"time"},
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/tune/space"
 )
 
 // Form is one way to apply a point, ready to paste.
@@ -32,10 +33,10 @@ func (r *Report) forms(point map[string]any) []Form {
 		form Form
 	}{
 		{"cmake", Form{"CMake", "sh", "cmake -B build " + r.assigned(point, "-D", cmakeText), "If the project has these as cache variables."}},
-		{"make", Form{"Make", "sh", "make " + r.assigned(point, "", shellText), ""}},
+		{"make", Form{"Make", "sh", "make " + r.assigned(point, "", valueText), ""}},
 		{"", Form{"Flags for " + compiler, "sh", r.assigned(point, "-D", macroText), ""}},
 		{"", Form{"Header for C, C++ and CUDA", "c", r.header(point), ""}},
-		{"", Form{"Environment", "sh", "export " + r.assigned(point, "", shellText), "If the program reads them at run time."}},
+		{"", Form{"Environment", "sh", "export " + r.assigned(point, "", valueText), "If the program reads them at run time."}},
 	} {
 		switch {
 		case compiler == "" && strings.HasPrefix(f.form.Title, "Flags"):
@@ -66,8 +67,8 @@ func (r *Report) identifiers(point map[string]any) bool {
 }
 
 // ordered returns the parameters of a point in suite order.
-func (r *Report) ordered(point map[string]any) []Parameter {
-	var list []Parameter
+func (r *Report) ordered(point map[string]any) []space.Parameter {
+	var list []space.Parameter
 	for _, p := range r.Header.Space.Parameters {
 		if _, is := point[p.Name]; is {
 			list = append(list, p)
@@ -85,8 +86,6 @@ func (r *Report) assigned(point map[string]any, prefix string, text func(any) st
 }
 
 // The functions below format values for each form. Values are bare and need no quotes.
-func shellText(v any) string { return valueText(v) }
-
 func cmakeText(v any) string {
 	if yes, is := v.(bool); is {
 		return map[bool]string{true: "ON", false: "OFF"}[yes]
@@ -117,7 +116,7 @@ func (r *Report) yamlForm(point map[string]any) Form {
 	var b strings.Builder
 	fmt.Fprintf(&b, "benchmarks:\n  %s:\n    tune:\n      parameters:\n", yamlText(r.benchmark()))
 	for _, p := range r.ordered(point) {
-		if sameValue(point[p.Name], p.Default) {
+		if space.Same(point[p.Name], p.Default) {
 			continue
 		}
 		var values []string
@@ -148,15 +147,6 @@ func yamlText(v any) string {
 		return s
 	}
 	return strconv.QuoteToASCII(s) // YAML has the same escapes
-}
-
-func sameValue(a, b any) bool {
-	x, isNumber := number(a)
-	y, alsoNumber := number(b)
-	if isNumber || alsoNumber {
-		return isNumber && alsoNumber && x == y
-	}
-	return a == b
 }
 
 // dispatch returns a C and C++ function that chooses a point by config. It is nil if one
@@ -239,7 +229,7 @@ func (r *Report) deciding(choices []Choice) []string {
 	return by
 }
 
-func (r *Report) initial(fields []Parameter, point map[string]any) string {
+func (r *Report) initial(fields []space.Parameter, point map[string]any) string {
 	var list []string
 	for _, p := range fields {
 		if s, isText := point[p.Name].(string); isText {
@@ -258,7 +248,7 @@ func cType(values []any) string {
 		if _, isText := v.(string); isText {
 			return "const char *"
 		}
-		switch x, _ := number(v); {
+		switch x, _ := space.Number(v); {
 		case x != math.Trunc(x) || math.Abs(x) > 1<<53:
 			kind = "double "
 		case math.Abs(x) > math.MaxInt32 && kind == "int ":

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/tune/space"
 )
 
 // Format identifies a journal; it is in the first line.
@@ -31,26 +32,18 @@ type Header struct {
 
 // Space describes the search space of a journal, so that reading it needs no suite.
 type Space struct {
-	Parameters  []Parameter    `json:"parameters"`
-	Constraints []string       `json:"constraints,omitempty"`
-	Fixed       map[string]any `json:"fixed,omitempty"` // parameters of the config
-	Points      int            `json:"points"`
-	Digest      string         `json:"digest"` // of parameters, constraints and fixed values
-}
-
-// Parameter is one parameter of a space.
-type Parameter struct {
-	Name    string `json:"name"`
-	Values  []any  `json:"values"`
-	Default any    `json:"default"`
-	When    string `json:"when,omitempty"`
+	Parameters  []space.Parameter `json:"parameters"`
+	Constraints []string          `json:"constraints,omitempty"`
+	Fixed       map[string]any    `json:"fixed,omitempty"` // parameters of the config
+	Points      int               `json:"points"`
+	Digest      string            `json:"digest"` // of parameters, constraints and fixed values
 }
 
 // WithDigest returns the space with its digest set.
 func (s Space) WithDigest() Space {
 	s.Digest = ""
 	text, err := json.Marshal(struct {
-		Parameters  []Parameter
+		Parameters  []space.Parameter
 		Constraints []string
 		Fixed       map[string]any
 	}{s.Parameters, s.Constraints, s.Fixed})

@@ -178,23 +178,21 @@ func extremes(effect []float64) (best, worst int) {
 
 // spread draws points uniformly from the space in the header.
 func spread(s Space, rng *rand.Rand) (*space.Space, error) {
-	problem, err := space.Compile(s.definition())
+	problem, err := space.Compile(s.Definition())
 	if err != nil {
 		return nil, err
 	}
 	return problem.Space(spreadPoints, rng)
 }
 
-// definition returns the space including the config's parameters with one value each,
+// Definition returns the space including the config's parameters with one value each,
 // because constraints may use them.
-func (s Space) definition() space.Definition {
+func (s Space) Definition() space.Definition {
 	d := space.Definition{Constraints: s.Constraints}
 	for _, name := range sortedNames(s.Fixed) {
 		d.Parameters = append(d.Parameters, space.Parameter{Name: name, Values: []any{s.Fixed[name]}})
 	}
-	for _, p := range s.Parameters {
-		d.Parameters = append(d.Parameters, space.Parameter{Name: p.Name, Values: p.Values, Default: p.Default, When: p.When})
-	}
+	d.Parameters = append(d.Parameters, s.Parameters...)
 	return d
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"github.com/goatnote-inc/pawl/internal/tune/replay"
 	"github.com/goatnote-inc/pawl/internal/tune/search"
+	"github.com/goatnote-inc/pawl/internal/tune/space"
 )
 
 // searched evaluates points of a space with a known function, half of them drawn from all
@@ -48,7 +49,7 @@ func searched(h Header, n int, rng *rand.Rand, f func(p map[string]any) float64)
 func fourParameters() Header {
 	h := Header{Format: Format, Case: "k"}
 	for _, name := range []string{"A", "B", "C", "D"} {
-		h.Space.Parameters = append(h.Space.Parameters, Parameter{Name: name, Values: []any{1.0, 2.0, 4.0, 8.0, 16.0}, Default: 1.0})
+		h.Space.Parameters = append(h.Space.Parameters, space.Parameter{Name: name, Values: []any{1.0, 2.0, 4.0, 8.0, 16.0}, Default: 1.0})
 	}
 	return h
 }

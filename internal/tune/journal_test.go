@@ -14,10 +14,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/tune/space"
 )
 
 func header() Header {
-	s := Space{Parameters: []Parameter{{Name: "BLOCK", Values: []any{16.0, 32.0}, Default: 16.0}, {Name: "mode", Values: []any{"a", "b"}, Default: "a"}}, Points: 4}
+	s := Space{Parameters: []space.Parameter{{Name: "BLOCK", Values: []any{16.0, 32.0}, Default: 16.0}, {Name: "mode", Values: []any{"a", "b"}, Default: "a"}}, Points: 4}
 	return Header{Case: "sum/N64", Suite: "sha256:1", Device: gpu.Identity{Name: "CPU"}, Commit: "abc", Space: s.WithDigest(), Strategy: "auto", Seed: 7}
 }
 

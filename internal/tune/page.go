@@ -20,7 +20,11 @@ var (
 	//go:embed page/style.css
 	pageOwn string
 
-	page = template.Must(template.New("tuning").Parse(pageText))
+	page = template.Must(template.New("tuning").Funcs(template.FuncMap{
+		"clean": words.Sanitize, "value": func(v any) string { return words.Sanitize(valueText(v)) }, "percent": words.Percent, "interval": interval,
+		"time":   func(ns float64) string { return words.Quantity(ns, "ns") },
+		"answer": func(c Comparison) string { return strings.Trim(answer(c.Answer, string(c.Verdict)), "*") },
+	}).Parse(pageText))
 )
 
 // HTML writes the suggestions with figures as one page that needs no network:
@@ -33,26 +37,18 @@ func (s *Suggestions) HTML(w io.Writer) error {
 	return b.Flush()
 }
 
-// pageView is the suggestions as the template sees them. All text is sanitized, and
+// pageView is the suggestions as the template sees them. The template sanitizes text of a suite, a journal or a device with clean;
 // template.HTML fields are drawn by pawl.
 type pageView struct {
-	Policy                                       string
-	Style                                        template.CSS
-	Case, Headline, Badge, BadgeClass, Suggested string
-	Notes, Mattered, Unexplored, Cost            []string
-	Facts                                        []factView
-	Rows                                         []rowView
-	Forms                                        []Form
-	Dispatch                                     *Form
-	Progress, Strips                             []figureView
-	Bars, Parallel                               *figureView
-	Rounds                                       int
-	Proofs                                       []proofView
-	Choices                                      []choiceView
-	Common                                       string
-	Nearly                                       []nearView
-	Failed                                       []failedView
-	About, Method, Again                         string
+	*Suggestions
+	Policy           string
+	Style            template.CSS
+	Badge, Title     string
+	Facts            []factView
+	Progress, Strips []figureView
+	Bars, Parallel   *figureView
+	Choices          []Choice
+	About, Method    string
 }
 
 type (
@@ -61,53 +57,32 @@ type (
 		Drawing template.HTML
 		Caption string
 	}
-	rowView struct {
-		Name, Default, Value, Matters string
-		Changed                       bool
-	}
-	proofView  struct{ Point, Case, Speedup, Interval, Answer string }
-	choiceView struct{ Case, Point, Speedup, Interval string }
-	nearView   struct {
-		N                   int
-		Time, Over, Differs string
-	}
-	failedView struct {
-		Text  string
-		Rules []Rule
-	}
 )
 
 func newPageView(s *Suggestions) pageView {
 	style := report.PageStyle() + pageOwn
 	v := pageView{
-		Policy: report.PagePolicy(style), Style: template.CSS(style), //nolint:gosec // both are ours
-		Case: words.Sanitize(s.Header.Case), Headline: words.Sanitize(s.Headline), Mattered: s.Mattered, Unexplored: s.Unexplored, Cost: s.Cost, Notes: s.Notes,
-		Badge: badges[s.Advice], BadgeClass: string(s.Advice), Facts: s.facts(), Forms: s.Forms, Dispatch: s.Dispatch, Common: s.Common,
-		About: s.about(words.Sanitize, words.Sanitize), Again: words.Sanitize(s.Command),
+		Suggestions: s, Policy: report.PagePolicy(style), Style: template.CSS(style), //nolint:gosec // both are ours
+		Badge: badges[s.Advice], Facts: s.facts(), Choices: s.choices(), About: s.about(words.Sanitize, words.Sanitize),
 	}
 	if s.point != nil {
-		v.Suggested = titles[s.Advice]
-		for _, x := range s.Settings {
-			v.Rows = append(v.Rows, rowView{words.Sanitize(x.Name), words.Sanitize(valueText(x.Default)), words.Sanitize(valueText(x.Value)), x.Matters, x.Changed})
-		}
+		v.Title = titles[s.Advice]
 	}
 	if s.Importance.Unknown == "" {
 		v.Method = s.Importance.method()
 	}
-	v.proof(s)
-	for _, a := range s.Alternatives {
-		v.Nearly = append(v.Nearly, nearView{a.N, words.Quantity(a.Value, "ns"), words.Percent(a.Over), a.Differs})
-	}
-	for _, f := range s.Failures {
-		rules := make([]Rule, len(f.Rules))
-		for i, r := range f.Rules {
-			rules[i] = Rule{words.Sanitize(r.Condition), r.Points}
-		}
-		v.Failed = append(v.Failed, failedView{f.sentence(len(s.Evaluations)), rules})
-	}
 	v.draw(s)
 	return v
 }
+
+// Diff lists how a point differs from the defaults.
+func (v pageView) Diff(point map[string]any) string { return v.diffFromDefaults(point) }
+
+// ChoiceText formats the point of a config in one line.
+func (v pageView) ChoiceText(c Choice) string { return v.choiceText(c) }
+
+// Failure says how many points failed, and their message.
+func (v pageView) Failure(f Failure) string { return f.sentence(len(v.Evaluations)) }
 
 var (
 	badges = map[Advice]string{Change: "faster", Optional: "little gain", Unproven: "not proven", Keep: "keep"}
@@ -145,26 +120,4 @@ func (s *Suggestions) facts() []factView {
 		}
 	}
 	return out
-}
-
-func (v *pageView) proof(s *Suggestions) {
-	if s.Proof == nil {
-		return
-	}
-	v.Rounds = s.Proof.Rounds
-	for _, f := range s.Proof.Finalists {
-		point := s.diffFromDefaults(f.Point)
-		for _, c := range f.Cases {
-			row := proofView{Point: point, Case: words.Sanitize(c.Case), Speedup: "-", Interval: "-", Answer: "not allowed for this case"}
-			if c.Excluded == "" {
-				row.Speedup, row.Interval = fmt.Sprintf("%.2fx", c.Speedup), interval(c.Low, c.High)
-				row.Answer = strings.Trim(answer(c.Answer, string(c.Verdict)), "*")
-			}
-			v.Proofs = append(v.Proofs, row)
-			point = ""
-		}
-	}
-	for _, c := range s.choices() {
-		v.Choices = append(v.Choices, choiceView{words.Sanitize(c.Case), s.choiceText(c), fmt.Sprintf("%.2fx", c.Speedup), interval(c.Low, c.High)})
-	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/goatnote-inc/pawl/internal/tune"
+	"github.com/goatnote-inc/pawl/internal/tune/space"
 )
 
 func pageOf(t testing.TB, r *tune.Report) string {
@@ -88,7 +89,7 @@ func TestPageOfLittle(t *testing.T) {
 		"no values":    func(r *tune.Report) { r.Header.Space.Parameters[0].Values = nil },
 	} {
 		r := *whole
-		r.Header.Space.Parameters = append([]tune.Parameter(nil), whole.Header.Space.Parameters...)
+		r.Header.Space.Parameters = append([]space.Parameter(nil), whole.Header.Space.Parameters...)
 		cut(&r)
 		_, s := rendered(t, &r)
 		if s.Headline == "" && r.Proof == nil {

@@ -1,12 +1,14 @@
 package tune
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/tune/space"
 	"github.com/goatnote-inc/pawl/stats"
 )
 
@@ -41,7 +43,7 @@ type frame struct {
 	*Suggestions
 	ranked    []Evaluation
 	low, high float64
-	drawn     []Parameter // most important first
+	drawn     []space.Parameter // most important first
 }
 
 func newFrame(s *Suggestions, ranked []Evaluation) *frame {
@@ -57,38 +59,32 @@ func newFrame(s *Suggestions, ranked []Evaluation) *frame {
 	room := math.Pow(max(f.high/f.low, 1.02), 0.06)
 	f.low, f.high = f.low/room, f.high*room
 	for _, e := range s.Importance.Effects {
-		i := slices.IndexFunc(s.Header.Space.Parameters, func(p Parameter) bool { return p.Name == e.Name })
+		i := slices.IndexFunc(s.Header.Space.Parameters, func(p space.Parameter) bool { return p.Name == e.Name })
 		if i >= 0 {
-			f.drawn = append(f.drawn, sortedValues(s.Header.Space.Parameters[i]))
+			f.drawn = append(f.drawn, s.Header.Space.Parameters[i])
 		}
 	}
 	if len(f.drawn) == 0 {
-		for _, p := range s.Header.Space.Parameters {
-			if len(p.Values) > 1 {
-				f.drawn = append(f.drawn, sortedValues(p))
-			}
-		}
+		f.drawn = slices.DeleteFunc(slices.Clone(s.Header.Space.Parameters), func(p space.Parameter) bool { return len(p.Values) < 2 })
 	}
 	f.drawn = f.drawn[:min(len(f.drawn), maxAxes)]
+	for i := range f.drawn {
+		f.drawn[i].Values = sortedValues(f.drawn[i].Values)
+	}
 	return f
 }
 
-// sortedValues returns p with numbers in ascending order, regardless of the suite's order.
-func sortedValues(p Parameter) Parameter {
-	if _, isNumber := number(p.Values[0]); isNumber {
-		p.Values = slices.SortedFunc(slices.Values(p.Values), func(a, b any) int {
-			x, _ := number(a)
-			y, _ := number(b)
-			switch {
-			case x < y:
-				return -1
-			case x > y:
-				return 1
-			}
-			return 0
+// sortedValues returns values with numbers in ascending order, and others as they are.
+func sortedValues(values []any) []any {
+	values = slices.Clone(values)
+	if !slices.ContainsFunc(values, func(v any) bool { _, is := space.Number(v); return !is }) {
+		slices.SortFunc(values, func(a, b any) int {
+			x, _ := space.Number(a)
+			y, _ := space.Number(b)
+			return cmp.Compare(x, y)
 		})
 	}
-	return p
+	return values
 }
 
 // at returns the position of a time between the bottom and the top of a figure. The scale
@@ -111,7 +107,9 @@ func (f *frame) timeAxis(s *report.Sketch, left, right, bottom, top float64, n i
 			}
 		}
 		for len(marks) > 2*n {
-			marks = slices.Collect(everySecond(marks))
+			for i := 1; i < len(marks); i++ { // every second mark
+				marks = slices.Delete(marks, i, i+1)
+			}
 		}
 	}
 	texts, unit := report.TickTexts(marks, "ns")
@@ -123,16 +121,6 @@ func (f *frame) timeAxis(s *report.Sketch, left, right, bottom, top float64, n i
 		}
 	}
 	s.Write(report.Soft, report.Place{X: left - 5, Y: top + 3}, report.Label{Text: unit, Align: 1})
-}
-
-func everySecond(list []float64) func(func(float64) bool) {
-	return func(yield func(float64) bool) {
-		for i := 0; i < len(list); i += 2 {
-			if !yield(list[i]) {
-				return
-			}
-		}
-	}
 }
 
 // elapsed returns when each evaluation finished, in seconds from the start. It caps gaps

@@ -8,6 +8,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/tune/space"
 	"github.com/goatnote-inc/pawl/stats"
 )
 
@@ -60,7 +61,7 @@ func (f *frame) parallel() *figureView {
 	line := func(e Evaluation) []report.Place {
 		var points []report.Place
 		for k, p := range f.drawn {
-			i := slices.IndexFunc(p.Values, func(v any) bool { return sameValue(v, e.Point[p.Name]) })
+			i := slices.IndexFunc(p.Values, func(v any) bool { return space.Same(v, e.Point[p.Name]) })
 			step := (bottom - top) / float64(len(p.Values))
 			// Points with the same value are spread out, each line in its own lane.
 			lane := (math.Mod(float64(e.N)*0.618034, 1) - 0.5) * min(0.5*step, 16)
@@ -95,7 +96,7 @@ func (f *frame) parallel() *figureView {
 }
 
 // axis draws the axis of a parameter with its values.
-func (f *frame) axis(s *report.Sketch, p Parameter, x, top, bottom, room float64) {
+func (f *frame) axis(s *report.Sketch, p space.Parameter, x, top, bottom, room float64) {
 	s.Line(report.Soft, 1, report.Place{X: x, Y: top}, report.Place{X: x, Y: bottom})
 	align := 0
 	if x < 60 {
@@ -146,7 +147,7 @@ func (f *frame) tenthWords(tenth int) string {
 }
 
 // strip draws the evaluations grouped by the values of one parameter.
-func (f *frame) strip(p Parameter) figureView {
+func (f *frame) strip(p space.Parameter) figureView {
 	const width, height, left, right, top, bottom = 260.0, 152.0, 36.0, 254.0, 18.0, 134.0
 	s := report.NewSketch(width, height)
 	f.timeAxis(s, left, right, bottom, top, 3)
@@ -173,7 +174,7 @@ func (f *frame) strip(p Parameter) figureView {
 			}
 		}
 		if each := 1 + (len(p.Values)-1)/12; i%each == 0 {
-			s.Write(tone, report.Place{X: middle, Y: bottom + 13}, report.Label{Text: valueText(v), Bold: own != nil && sameValue(own, v), Most: column*float64(each) - 2})
+			s.Write(tone, report.Place{X: middle, Y: bottom + 13}, report.Label{Text: valueText(v), Bold: own != nil && space.Same(own, v), Most: column*float64(each) - 2})
 		}
 	}
 	s.Line(report.Rule, 1, report.Place{X: left, Y: bottom}, report.Place{X: right, Y: bottom})
@@ -188,7 +189,7 @@ func (f *frame) strip(p Parameter) figureView {
 func (f *frame) timesWith(name string, v any) (values []float64, failed int) {
 	for _, e := range f.Evaluations {
 		switch {
-		case !sameValue(e.Point[name], v):
+		case !space.Same(e.Point[name], v):
 		case e.Status == OK:
 			values = append(values, e.Value)
 		default:

@@ -39,9 +39,6 @@ func NewRace(samples int) Race {
 	return r
 }
 
-// First returns how many samples every point gets.
-func (r Race) First() int { return r.Looks[0] }
-
 // More returns how many samples to add, given those of the point and of the best point so
 // far. It returns 0 if the point has all its samples or has lost, which means that it
 // cannot be the best.
@@ -101,4 +98,22 @@ func boundRank(n int) int {
 		term *= float64(n-rank+1) / float64(rank)
 	}
 	return rank
+}
+
+// Remaining estimates how much a search may still gain, as a fraction of the time. It is
+// the gain of the last evaluations: as many as are still to come, but at most the later
+// half. Gains get rarer, so the estimate is optimistic. It returns false if there is too
+// little data.
+func Remaining(best []float64, more int) (float64, bool) {
+	const least = 8 // min evaluations for a trend
+	n := len(best)
+	if n < least || more < 0 || !(best[n-1] > 0) {
+		return 0, false
+	}
+	back := min(more, n/2)
+	was := best[n-1-back]
+	if !(was > 0) {
+		return 0, false
+	}
+	return max(0, 1-best[n-1]/was), true
 }

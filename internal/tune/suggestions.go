@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/tune/space"
 )
 
 // Suggestions is the advice drawn from a search: what to change, how, and how certain that
@@ -73,7 +74,7 @@ func NewSuggestions(r *Report) *Suggestions {
 		if !known {
 			v = p.Default
 		}
-		s.Settings = append(s.Settings, Setting{p.Name, p.Default, v, !sameValue(v, p.Default), s.Importance.of(p.Name)})
+		s.Settings = append(s.Settings, Setting{p.Name, p.Default, v, !space.Same(v, p.Default), s.Importance.of(p.Name)})
 	}
 	if s.point != nil {
 		s.Forms = r.forms(s.point)

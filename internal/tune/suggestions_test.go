@@ -17,6 +17,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/tune"
+	"github.com/goatnote-inc/pawl/internal/tune/space"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
@@ -35,7 +36,7 @@ func matmul() *tune.Report {
 		Header: tune.Header{
 			Format: tune.Format, Case: "matmul/N512", Device: gpu.Identity{Kind: gpu.NVIDIA, Name: "NVIDIA L4"}, Commit: "0123456789abcdef", Strategy: "auto", Seed: 7,
 			Space: tune.Space{
-				Parameters: []tune.Parameter{
+				Parameters: []space.Parameter{
 					{Name: "BLOCK_M", Values: ints(16, 32, 64, 128), Default: 32.0},
 					{Name: "BLOCK_N", Values: ints(16, 32, 64, 128), Default: 32.0},
 					{Name: "UNROLL", Values: ints(1, 2, 4, 8), Default: 1.0, When: "BLOCK_M >= 32"},
@@ -190,7 +191,7 @@ func TestPastedIntoC(t *testing.T) {
 }
 
 func TestFailureRules(t *testing.T) {
-	space := []tune.Parameter{
+	space := []space.Parameter{
 		{Name: "A", Values: []any{1.0, 2.0, 4.0, 8.0, 16.0}},
 		{Name: "B", Values: []any{1.0, 2.0, 4.0, 8.0, 16.0}},
 		{Name: "C", Values: []any{1.0, 2.0, 4.0}},

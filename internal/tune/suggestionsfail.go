@@ -1,12 +1,13 @@
 package tune
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"math/bits"
 	"slices"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/tune/space"
 )
 
 // Failure is one way in which points failed.
@@ -25,7 +26,7 @@ type Rule struct {
 }
 
 // failures returns the ways in which points failed, most frequent first.
-func failures(parameters []Parameter, list []Evaluation) []Failure {
+func failures(parameters []space.Parameter, list []Evaluation) []Failure {
 	var out []Failure
 	for _, f := range []struct {
 		status Status
@@ -91,7 +92,7 @@ const (
 // mine finds conditions under which every point that reached this stage failed in this way.
 // The number of such points must be too large for an accident, given how many conditions
 // are tested.
-func mine(parameters []Parameter, list []Evaluation, status Status) []Rule {
+func mine(parameters []space.Parameter, list []Evaluation, status Status) []Rule {
 	var tried []Evaluation
 	for _, e := range list {
 		earlier := e.Status == Pruned || e.Status == CompileError && status != CompileError
@@ -150,7 +151,7 @@ func chance(all, failed, n int) float64 {
 
 // candidates returns conditions on one parameter, on products, and on two parameters at
 // once.
-func candidates(parameters []Parameter, tried []Evaluation, failed set) []condition {
+func candidates(parameters []space.Parameter, tried []Evaluation, failed set) []condition {
 	var simple, list []condition
 	for _, p := range parameters {
 		simple = append(simple, about(p, tried)...)
@@ -180,19 +181,14 @@ func candidates(parameters []Parameter, tried []Evaluation, failed set) []condit
 
 // about returns the conditions on one parameter: equal to a value and, for numbers, at
 // least or at most a value.
-func about(p Parameter, tried []Evaluation) []condition {
-	values := slices.Clone(p.Values)
-	slices.SortFunc(values, func(a, b any) int {
-		x, _ := number(a)
-		y, _ := number(b)
-		return cmp.Compare(x, y)
-	})
+func about(p space.Parameter, tried []Evaluation) []condition {
+	values := sortedValues(p.Values)
 	var list []condition
 	if strings.ContainsFunc(p.Name, func(r rune) bool { return r == ' ' }) || len(values) < 2 {
 		return nil
 	}
 	for i, v := range values {
-		x, isNumber := number(v)
+		x, isNumber := space.Number(v)
 		text := valueText(v)
 		where := func(holds func(e Evaluation) bool) set {
 			s := newSet(len(tried))
@@ -203,11 +199,11 @@ func about(p Parameter, tried []Evaluation) []condition {
 			}
 			return s
 		}
-		list = append(list, condition{text: p.Name + " = " + text, kind: oneParameter, points: where(func(e Evaluation) bool { return sameValue(e.Point[p.Name], v) })})
+		list = append(list, condition{text: p.Name + " = " + text, kind: oneParameter, points: where(func(e Evaluation) bool { return space.Same(e.Point[p.Name], v) })})
 		if isNumber && i > 0 && i < len(values)-1 {
 			list = append(list,
-				condition{text: p.Name + " >= " + text, kind: oneParameter, points: where(func(e Evaluation) bool { y, _ := number(e.Point[p.Name]); return y >= x })},
-				condition{text: p.Name + " <= " + text, kind: oneParameter, points: where(func(e Evaluation) bool { y, _ := number(e.Point[p.Name]); return y <= x })})
+				condition{text: p.Name + " >= " + text, kind: oneParameter, points: where(func(e Evaluation) bool { y, _ := space.Number(e.Point[p.Name]); return y >= x })},
+				condition{text: p.Name + " <= " + text, kind: oneParameter, points: where(func(e Evaluation) bool { y, _ := space.Number(e.Point[p.Name]); return y <= x })})
 		}
 	}
 	return list
@@ -221,7 +217,7 @@ func products(tried []Evaluation, failed set, names ...string) []condition {
 	for i, e := range tried {
 		values[i] = 1
 		for _, name := range names {
-			x, isNumber := number(e.Point[name])
+			x, isNumber := space.Number(e.Point[name])
 			if !isNumber || x <= 0 {
 				return nil
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/tune/space"
 )
 
 // alternatives finds the points nearly as fast as the suggested one, by their times in the
@@ -42,7 +43,7 @@ func (s *Suggestions) alternatives() {
 func (s *Suggestions) differs(point, own map[string]any) string {
 	var list []string
 	for _, p := range s.Header.Space.Parameters {
-		if a, b := point[p.Name], own[p.Name]; !sameValue(a, b) {
+		if a, b := point[p.Name], own[p.Name]; !space.Same(a, b) {
 			list = append(list, fmt.Sprintf("%s %s instead of %s", p.Name, valueText(a), valueText(b)))
 		}
 	}
@@ -151,7 +152,7 @@ func (s *Suggestions) unexplored() []string {
 	for _, p := range s.Header.Space.Parameters {
 		var never []string
 		for _, v := range p.Values {
-			if !slices.ContainsFunc(s.Evaluations, func(e Evaluation) bool { return sameValue(e.Point[p.Name], v) }) {
+			if !slices.ContainsFunc(s.Evaluations, func(e Evaluation) bool { return space.Same(e.Point[p.Name], v) }) {
 				never = append(never, valueText(v))
 			}
 		}
@@ -166,13 +167,13 @@ func (s *Suggestions) unexplored() []string {
 func (s *Suggestions) edges() []string {
 	var list []string
 	for _, p := range s.Header.Space.Parameters {
-		x, isNumber := number(s.point[p.Name])
+		x, isNumber := space.Number(s.point[p.Name])
 		if !isNumber || len(p.Values) < 3 {
 			continue
 		}
 		low, high := math.Inf(1), math.Inf(-1)
 		for _, v := range p.Values {
-			if y, ok := number(v); ok {
+			if y, ok := space.Number(v); ok {
 				low, high = min(low, y), max(high, y)
 			}
 		}

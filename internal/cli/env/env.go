@@ -86,7 +86,7 @@ func (g *Env) FindBase(ctx context.Context, needed []string) (string, error) {
 // LedgerLocation returns where a suite keeps its ledger.
 func LedgerLocation(b suite.Baseline, dir string) ledger.Location {
 	w := ledger.Location{
-		Dir: dir, Committer: ledger.Identity{Name: "pawl", Email: "pawl@localhost"},
+		Dir:  dir,
 		Wait: func(most time.Duration) time.Duration { return time.Duration(rand.Int64N(int64(most) + 1)) },
 	}
 	if b.Keep == "branch" {

@@ -12,7 +12,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/cli/bench"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/cli/env"
-	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/judge/tuning"
 	"github.com/goatnote-inc/pawl/internal/tune/search"
 )
 
@@ -104,7 +104,7 @@ func (f *tuneFlags) run(ctx context.Context, args []string) error {
 	o.Budget, o.Owner = 0, "pawl tune"
 	t := f.session(o, args)
 	if f.DryRun {
-		plan, err := runner.ForecastTune(ctx, t.bench, t.what, t.proofTime(0))
+		plan, err := tuning.Forecast(ctx, t.bench, t.what, t.proofTime(0))
 		if err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/cli/env"
 	"github.com/goatnote-inc/pawl/internal/cli/progress"
-	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/judge/tuning"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/tune"
 )
@@ -174,7 +174,7 @@ func (f *tuneApply) found(ctx context.Context, s *suite.Suite, dir string) (*tun
 	if r.Proof == nil {
 		return nil, command.Exit(command.ExitNoAnswer, fmt.Errorf("nothing is proven (%s): the winner of a search looks better than it is", words.Sanitize(cmp.Or(r.Unproven, "there was no proof"))))
 	}
-	if r.Proof, err = runner.JudgeProof(s, r.Header.Case, r.Proof, run); err != nil {
+	if r.Proof, err = tuning.JudgeProof(s, r.Header.Case, r.Proof, run); err != nil {
 		return nil, command.Exit(command.ExitFailed, fmt.Errorf("%s does not match the suite: %w", from, err))
 	}
 	switch p := r.Proof; {

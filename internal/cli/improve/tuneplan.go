@@ -8,11 +8,11 @@ import (
 	"github.com/goatnote-inc/pawl/internal/cli/bench"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/cli/progress"
-	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/judge/tuning"
 )
 
 // printTunePlan prints the plan of a dry run.
-func (f *tuneFlags) printTunePlan(p runner.TunePlan) error {
+func (f *tuneFlags) printTunePlan(p tuning.Plan) error {
 	if f.JSON {
 		return command.WriteJSON(f.Out, p)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/cli/progress"
 	"github.com/goatnote-inc/pawl/internal/judge/ledger"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
-	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+	"github.com/goatnote-inc/pawl/internal/judge/tuning"
 	"github.com/goatnote-inc/pawl/internal/tune"
 )
 
@@ -23,7 +23,7 @@ import (
 type tuneSession struct {
 	*tuneFlags
 	bench runner.Options
-	what  runner.TuneOptions
+	what  tuning.Options
 	total time.Duration // time for search and proof; 0 for no limit
 	began time.Time
 }
@@ -41,7 +41,7 @@ func (f *tuneFlags) session(o runner.Options, args []string) *tuneSession {
 		t.total = f.Budget
 	}
 	f.dir = cmp.Or(f.dir, filepath.Join(o.Dir, "tuning"))
-	t.what = runner.TuneOptions{
+	t.what = tuning.Options{
 		Strategy: f.strategy, Evals: f.evals, Resume: f.resume, WarmStart: f.warmStart, Jobs: f.jobs,
 		Journal: filepath.Join(f.dir, "journal.jsonl"),
 	}
@@ -72,35 +72,35 @@ func (t *tuneSession) run(ctx context.Context) error {
 	progress := progress.New(t.Env, t.JSON)
 	o := t.bench
 	o.Emit = progress.Event
-	found, err := runner.Tune(ctx, o, t.what)
-	if found == nil || len(found.Evaluations) == 0 {
+	r, err := tuning.Search(ctx, o, t.what)
+	if r == nil || len(r.Evaluations) == 0 {
 		progress.Close()
-		return t.explain(ctx, found, err)
+		return t.explain(ctx, r, err)
 	}
-	r := t.report(found)
+	r.Command = t.command(r.Header.Case)
 	switch {
 	case err != nil:
 		r.Unproven = "the search did not finish"
 	case t.noProof:
 		r.Unproven = "--no-proof is set"
 	default:
-		err = t.prove(ctx, o, found, r)
+		err = t.prove(ctx, o, r)
 	}
 	progress.Close()
-	err = t.explain(ctx, found, err)
+	err = t.explain(ctx, r, err)
 	t.Record(r)
 	if shown := t.show(r); shown != nil || err != nil {
 		return errors.Join(err, shown)
 	}
 	if r.Proof != nil && r.Proof.Answer == tune.Inconclusive {
-		return command.Exit(command.ExitNoAnswer, fmt.Errorf("no answer: run `%s --evals %d` to measure the finalists again; a larger --budget gives them more rounds", t.resumeCommand(), len(found.Evaluations)))
+		return command.Exit(command.ExitNoAnswer, fmt.Errorf("no answer: run `%s --evals %d` to measure the finalists again; a larger --budget gives them more rounds", t.resumeCommand(), len(r.Evaluations)))
 	}
 	return nil
 }
 
 // prove measures the best few against the defaults.
-func (t *tuneSession) prove(ctx context.Context, o runner.Options, found *runner.SearchResult, r *tune.Report) error {
-	what := runner.ProofOptions{Budget: t.proofTime(time.Since(t.began))}
+func (t *tuneSession) prove(ctx context.Context, o runner.Options, r *tune.Report) error {
+	what := tuning.ProofOptions{Budget: t.proofTime(time.Since(t.began))}
 	what.Fuzz = min(what.Budget/10, maxProofFuzzTime)
 	if s := t.bench.Suite; s.Baseline.Keep != "none" {
 		l, err := ledger.Open(ctx, env.LedgerLocation(s.Baseline, o.Dir))
@@ -109,7 +109,7 @@ func (t *tuneSession) prove(ctx context.Context, o runner.Options, found *runner
 		}
 		what.Ledger = l
 	}
-	proof, err := runner.Prove(ctx, o, found, what)
+	proof, err := tuning.Prove(ctx, o, r, what)
 	if r.Proof = proof; err != nil {
 		r.Proof, r.Unproven = nil, "the proof did not finish: "+firstLineOf(err)
 	}
@@ -119,17 +119,6 @@ func (t *tuneSession) prove(ctx context.Context, o runner.Options, found *runner
 func firstLineOf(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line
-}
-
-// report returns the report of the search, without its proof.
-func (t *tuneSession) report(found *runner.SearchResult) *tune.Report {
-	candidate, _ := t.bench.Suite.Implementation(suite.Candidate)
-	return &tune.Report{
-		Build:  candidate.Build.String(),
-		Header: found.Header, Created: time.Now().UTC(), Default: found.Default, Best: found.Best, Evaluations: found.Evaluations,
-		Complete: found.Space.Complete(), Resumed: found.Resumed, Unchecked: found.Unchecked, End: found.End, Seconds: found.Seconds,
-		Price: t.bench.Suite.Device.PricePerHour, Journal: found.Journal, Command: t.command(found.Header.Case),
-	}
 }
 
 // command returns the command that repeats the search.
@@ -169,7 +158,7 @@ func (t *tuneSession) resumeCommand() string {
 }
 
 // explain replaces the error of an interrupted search by one that says what was kept.
-func (t *tuneSession) explain(ctx context.Context, found *runner.SearchResult, err error) error {
+func (t *tuneSession) explain(ctx context.Context, found *tune.Report, err error) error {
 	if err == nil || !errors.Is(context.Cause(ctx), command.ErrInterrupted) {
 		return err
 	}

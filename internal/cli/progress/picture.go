@@ -12,6 +12,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
+	"github.com/goatnote-inc/pawl/internal/judge/tuning"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/measure"
@@ -40,10 +41,10 @@ const maxRows = 10
 
 func (p *progressView) event(e runner.Event, now time.Time) {
 	switch e := e.(type) {
-	case runner.TuneReady:
+	case tuning.Ready:
 		p.search, p.step = &searchView{}, ""
 		p.search.event(e, now)
-	case runner.TuneEvaluated:
+	case tuning.Evaluated:
 		if p.search != nil {
 			p.search.event(e, now)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/cli/env"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
+	"github.com/goatnote-inc/pawl/internal/judge/tuning"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
@@ -85,7 +86,7 @@ func (p *Display) Line(text string) {
 // only repeat it.
 func inPicture(e runner.Event) bool {
 	switch e := e.(type) {
-	case runner.Building, runner.Waiting, runner.Profiling, runner.TuneEvaluated:
+	case runner.Building, runner.Waiting, runner.Profiling, tuning.Evaluated:
 		return true
 	case runner.Measuring:
 		_, round := e.Event.(trial.RoundDone)

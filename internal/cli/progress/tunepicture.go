@@ -9,13 +9,14 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/judge/tuning"
 	"github.com/goatnote-inc/pawl/internal/tune"
 )
 
 // searchView is the visible state of a search at one moment.
 type searchView struct {
-	ready    runner.TuneReady
-	last     runner.TuneEvaluated
+	ready    tuning.Ready
+	last     tuning.Evaluated
 	began    time.Time // time of the last event
 	best     []float64 // best time after each evaluation of this run
 	failures map[tune.Status]int
@@ -24,9 +25,9 @@ type searchView struct {
 // event updates the state from an event.
 func (s *searchView) event(e runner.Event, now time.Time) {
 	switch e := e.(type) {
-	case runner.TuneReady:
+	case tuning.Ready:
 		*s = searchView{ready: e, began: now, failures: map[tune.Status]int{}}
-	case runner.TuneEvaluated:
+	case tuning.Evaluated:
 		s.last, s.began = e, now
 		s.best = append(s.best, e.Best.Value)
 		if e.Evaluation.Status != tune.OK {
@@ -153,7 +154,7 @@ func PointText(point map[string]any) string {
 func describeTune(e runner.Event) string {
 	const often = 20 // evaluations between lines if there is no new best
 	switch e := e.(type) {
-	case runner.TuneReady:
+	case tuning.Ready:
 		what := words.Plural(e.Points, "point")
 		if !e.Complete {
 			what = fmt.Sprintf("%s sampled from more", what)
@@ -166,7 +167,7 @@ func describeTune(e runner.Event) string {
 			text += "\nnote: results are not checked: " + e.Unchecked
 		}
 		return text
-	case runner.TuneEvaluated:
+	case tuning.Evaluated:
 		best := e.Evaluation.N == e.Best.N
 		if !best && e.Done%often != 0 {
 			return ""
@@ -183,7 +184,7 @@ func describeTune(e runner.Event) string {
 			text += " with " + PointText(e.Best.Point)
 		}
 		return text
-	case runner.ProofChecked:
+	case tuning.ProofChecked:
 		if e.Wrong != "" {
 			return fmt.Sprintf("%s (%s) gives wrong results and is dropped: %s", e.Side, PointText(e.Point), e.Wrong)
 		}
@@ -195,18 +196,18 @@ func describeTune(e runner.Event) string {
 // tuneEvent sets the fields of an event of a search and returns its name.
 func tuneEvent(e runner.Event, fields map[string]any) string {
 	switch e := e.(type) {
-	case runner.TuneReady:
+	case tuning.Ready:
 		fields["case"], fields["device"], fields["strategy"], fields["points"], fields["complete"] = e.Case, e.Device, e.Strategy, e.Points, e.Complete
 		fields["resumed"], fields["unchecked"], fields["jobs"] = e.Resumed, e.Unchecked, e.Jobs
 		return "tune_ready"
-	case runner.TuneEvaluated:
+	case tuning.Evaluated:
 		x := e.Evaluation
 		x.Samples = nil // the journal has them
 		fields["evaluation"], fields["best"], fields["best_ns"], fields["default_ns"] = x, e.Best.N, e.Best.Value, e.Default.Value
 		fields["done"], fields["of"], fields["failed"], fields["pruned"] = e.Done, e.Of, e.Failed, e.Pruned
 		fields["elapsed_seconds"], fields["left_seconds"] = e.Elapsed.Seconds(), e.Left.Seconds()
 		return "tune_evaluated"
-	case runner.ProofChecked:
+	case tuning.ProofChecked:
 		fields["side"], fields["point"], fields["checked"], fields["wrong"] = e.Side, e.Point, e.Checked, e.Wrong
 		return "proof_checked"
 	}

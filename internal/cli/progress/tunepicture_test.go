@@ -9,13 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/judge/tuning"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/tune"
 )
 
 // evaluated returns an event of a search in which every point takes a second.
-func evaluated(n int, status tune.Status, value, best float64) runner.TuneEvaluated {
-	e := runner.TuneEvaluated{
+func evaluated(n int, status tune.Status, value, best float64) tuning.Evaluated {
+	e := tuning.Evaluated{
 		Evaluation: tune.Evaluation{N: n, Status: status, Value: value, Samples: []float64{value}},
 		Default:    tune.Evaluation{Value: 2e6},
 		Best:       tune.Evaluation{Value: best, Point: map[string]any{"UNROLL": 4.0, "BLOCK": 64.0}},
@@ -31,7 +32,7 @@ func evaluated(n int, status tune.Status, value, best float64) runner.TuneEvalua
 func TestSearchPicture(t *testing.T) {
 	now := time.Unix(1000, 0)
 	var p progressView
-	p.event(runner.TuneReady{Case: "k/N1"}, now)
+	p.event(tuning.Ready{Case: "k/N1"}, now)
 	if got := p.lines(now, 80, 24); len(got) != 1 || !strings.Contains(got[0], "the defaults") {
 		t.Errorf("before the first evaluation: %q", got)
 	}
@@ -73,7 +74,7 @@ func TestSearchPicture(t *testing.T) {
 func TestSearchPictureByTime(t *testing.T) {
 	now := time.Unix(1000, 0)
 	var s searchView
-	s.event(runner.TuneReady{Resumed: 5}, now)
+	s.event(tuning.Ready{Resumed: 5}, now)
 	e := evaluated(9, tune.OK, 1e6, 1e6) // 5 of them here, in 10 s
 	e.Of, e.Left = 0, 30*time.Second
 	s.event(e, now)
@@ -96,8 +97,8 @@ func TestSearchLines(t *testing.T) {
 		{evaluated(7, tune.OK, 1e6, 1e6), "8 evaluated in 8.0 s: best 1.000 ms (2.00x faster than the default) with BLOCK=64 UNROLL=4"},
 		{evaluated(8, tune.Wrong, 0, 1e6), ""},
 		{evaluated(19, tune.OK, 3e6, 1e6), "20 evaluated in 20 s: best 1.000 ms (2.00x faster than the default)"},
-		{runner.ProofChecked{Side: "best", Point: map[string]any{"B": 1}, Checked: 3}, "best (B=1): 3 results checked, all correct"},
-		{runner.ProofChecked{Side: "best", Point: map[string]any{"B": 1}, Checked: 3, Wrong: "y is 0"}, "best (B=1) gives wrong results and is dropped: y is 0"},
+		{tuning.ProofChecked{Side: "best", Point: map[string]any{"B": 1}, Checked: 3}, "best (B=1): 3 results checked, all correct"},
+		{tuning.ProofChecked{Side: "best", Point: map[string]any{"B": 1}, Checked: 3, Wrong: "y is 0"}, "best (B=1) gives wrong results and is dropped: y is 0"},
 	} {
 		if got := p.describe(tt.e); got != tt.want {
 			t.Errorf("%q, want %q", got, tt.want)
@@ -119,7 +120,7 @@ func TestSearchEvents(t *testing.T) {
 	if got.Event != "tune_evaluated" || got.Best != 1e6 || got.Evaluation["status"] != "ok" || got.Evaluation["samples"] != nil {
 		t.Errorf("%+v", got)
 	}
-	for _, e := range []runner.Event{runner.TuneReady{}, runner.ProofChecked{}} {
+	for _, e := range []runner.Event{tuning.Ready{}, tuning.ProofChecked{}} {
 		if !json.Valid([]byte(jsonEvent(e))) {
 			t.Errorf("%T is no JSON", e)
 		}

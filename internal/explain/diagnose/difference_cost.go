@@ -1,7 +1,9 @@
 package diagnose
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -111,8 +113,8 @@ func parts(v values, ratio func(string) (float64, bool)) {
 		}
 	}
 	sum := 0.0
-	for _, x := range growth {
-		sum += max(x, 0)
+	for _, part := range slices.Sorted(maps.Keys(growth)) { // in one order: a sum of floats depends on it
+		sum += max(growth[part], 0)
 	}
 	for part, x := range growth {
 		v[part] = 0.0

@@ -66,21 +66,26 @@ const (
 
 // Read reads the account of a run. The input is untrusted.
 func Read(r io.Reader) (RunCost, error) {
-	var a RunCost
+	return read(r, "run cost", RunCost.check)
+}
+
+// read reads an untrusted JSON document of limited size.
+func read[T any](r io.Reader, what string, check func(T) error) (T, error) {
+	var document, none T
 	data, err := io.ReadAll(io.LimitReader(r, FileLimit+1))
+	if err == nil && len(data) > FileLimit {
+		err = fmt.Errorf("it is larger than %d bytes", FileLimit)
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &document)
+	}
+	if err == nil {
+		err = check(document)
+	}
 	if err != nil {
-		return a, fmt.Errorf("cannot read the run cost: %w", err)
+		return none, fmt.Errorf("cannot read the %s: %w", what, err)
 	}
-	if len(data) > FileLimit {
-		return a, fmt.Errorf("cannot read the run cost: it is larger than %d bytes", FileLimit)
-	}
-	if err := json.Unmarshal(data, &a); err != nil {
-		return RunCost{}, fmt.Errorf("cannot read the run cost: %w", err)
-	}
-	if err := a.check(); err != nil {
-		return RunCost{}, fmt.Errorf("cannot read the run cost: %w", err)
-	}
-	return a, nil
+	return document, nil
 }
 
 func (a RunCost) check() error {

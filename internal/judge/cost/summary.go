@@ -2,7 +2,6 @@ package cost
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -43,28 +42,21 @@ type Summary struct {
 
 // ReadSummary reads a summary that another job stored. The input is untrusted.
 func ReadSummary(r io.Reader) (Summary, error) {
-	var s Summary
-	data, err := io.ReadAll(io.LimitReader(r, FileLimit+1))
-	if err != nil {
-		return s, fmt.Errorf("cannot read the cost summary: %w", err)
-	}
-	if len(data) > FileLimit {
-		return s, fmt.Errorf("cannot read the cost summary: it is larger than %d bytes", FileLimit)
-	}
-	if err := json.Unmarshal(data, &s); err != nil {
-		return Summary{}, fmt.Errorf("cannot read the cost summary: %w", err)
-	}
+	return read(r, "cost summary", Summary.check)
+}
+
+func (s Summary) check() error {
 	for _, n := range []int{s.Runs, s.MonthRuns, s.Caught, s.Found, s.Unpriced} {
 		if n < 0 || n > maxRuns {
-			return Summary{}, fmt.Errorf("cannot read the cost summary: count %d is out of range", n)
+			return fmt.Errorf("count %d is out of range", n)
 		}
 	}
 	for _, v := range []float64{s.Seconds, s.Dollars, s.MonthSeconds, s.MonthDollars} {
 		if !(v >= 0 && v <= maxRuns*maxSeconds) {
-			return Summary{}, errors.New("cannot read the cost summary: its seconds or dollars are out of range")
+			return errors.New("its seconds or dollars are out of range")
 		}
 	}
-	return s, nil
+	return nil
 }
 
 const maxRuns = 1_000_000

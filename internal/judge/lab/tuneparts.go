@@ -157,7 +157,7 @@ func sameParameters(a, b *replay.Recording) bool {
 func (t *tunerLab) pair(ctx context.Context, from, to *replay.Recording, cold []replay.Trace, taught [][]search.Outcome) (TransferRow, error) {
 	row := TransferRow{From: from.Name, To: to.Name}
 	plan := t.hundredEvaluations(t.Seed)
-	plan.Source = func(seed uint64) *search.Source { return translated(from, to, taught[seed-t.Seed]) }
+	plan.Source = func(seed uint64) []search.Outcome { return translated(from, to, taught[seed-t.Seed]) }
 	warm, err := repeat.Run(ctx, to, plan)
 	if err != nil {
 		return row, err
@@ -182,13 +182,13 @@ func (t *tunerLab) teach(ctx context.Context, from *replay.Recording) ([][]searc
 }
 
 // translated maps the points of outcomes to their numbers in another recording.
-func translated(from, to *replay.Recording, outcomes []search.Outcome) *search.Source {
-	source := &search.Source{}
+func translated(from, to *replay.Recording, outcomes []search.Outcome) []search.Outcome {
+	var list []search.Outcome
 	for _, o := range outcomes {
 		if p, ok := to.Space.Index(from.Space.Point(o.Point)); ok {
 			o.Point = p
-			source.Outcomes = append(source.Outcomes, o)
+			list = append(list, o)
 		}
 	}
-	return source
+	return list
 }

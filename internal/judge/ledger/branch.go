@@ -31,13 +31,11 @@ type branch struct {
 	// seen is the ref of the last tip of the remote's branch that was read here. No other git
 	// command moves it, so a rewritten branch is noticed.
 	seen string
-	by   Identity
 }
 
 func openBranch(ctx context.Context, w Location) (*branch, error) {
 	b := &branch{
 		repository: repository{cmp.Or(w.Dir, ".")}, ref: "refs/heads/" + w.Branch, remote: w.Remote,
-		by: Identity{cmp.Or(w.Committer.Name, "pawl"), cmp.Or(w.Committer.Email, "pawl@localhost")},
 	}
 	if err := b.setPath(ctx, w.File); err != nil {
 		return nil, fmt.Errorf("ledger on branch %s: %w", w.Branch, err)
@@ -205,8 +203,8 @@ func (b *branch) commit(ctx context.Context, old version, text []byte, entries [
 	}
 	date := entries[len(entries)-1].Time.Format("2006-01-02T15:04:05Z07:00")
 	out, err := b.run(ctx, []byte(message(entries)), []string{
-		"GIT_AUTHOR_NAME=" + b.by.Name, "GIT_AUTHOR_EMAIL=" + b.by.Email, "GIT_AUTHOR_DATE=" + date,
-		"GIT_COMMITTER_NAME=" + b.by.Name, "GIT_COMMITTER_EMAIL=" + b.by.Email, "GIT_COMMITTER_DATE=" + date,
+		"GIT_AUTHOR_NAME=pawl", "GIT_AUTHOR_EMAIL=pawl@localhost", "GIT_AUTHOR_DATE=" + date,
+		"GIT_COMMITTER_NAME=pawl", "GIT_COMMITTER_EMAIL=pawl@localhost", "GIT_COMMITTER_DATE=" + date,
 	}, append(args, tree)...)
 	return string(bytes.TrimSpace(out)), err
 }

@@ -79,7 +79,7 @@ func TestABranch(t *testing.T) {
 func TestWhatACommitSays(t *testing.T) {
 	t.Parallel()
 	dir := newRepository(t)
-	l := open(t, ledger.Location{Dir: dir, Branch: ledger.DefaultBranch, Committer: ledger.Identity{Name: "CI", Email: "ci@example.org"}})
+	l := open(t, ledger.Location{Dir: dir, Branch: ledger.DefaultBranch})
 	add(t, l, "attention/S512")
 	_, err := l.Append(t.Context(), func(ledger.State) ([]ratchet.Entry, error) {
 		moved := first("attention/S512")
@@ -91,7 +91,7 @@ func TestWhatACommitSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := git(t, dir, "log", "-1", "--format=%an <%ae>%n%aI%n%B", ref)
-	want := `CI <ci@example.org>
+	want := `pawl <pawl@localhost>
 2026-03-01T12:00:00Z
 perf: Ratchet baseline forward [skip ci]
 

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/disk"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
@@ -136,7 +137,7 @@ func (f *file) write(locked *os.File, old version, lines []byte) error {
 	if len(old.text) > 0 {
 		return nil
 	}
-	return syncDir(filepath.Dir(f.path()))
+	return disk.SyncDir(filepath.Dir(f.path()))
 }
 
 // same reports whether the name still refers to the opened file.
@@ -164,13 +165,4 @@ func lock(ctx context.Context, f *os.File) error {
 		case <-time.After(lockPoll):
 		}
 	}
-}
-
-// syncDir makes the name of a new file survive a power cut.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

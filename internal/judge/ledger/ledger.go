@@ -34,14 +34,10 @@ type Location struct {
 	// without credentials. Such a ledger cannot be extended.
 	Fetched bool
 
-	Committer Identity // committer of commits on the branch
 	// Wait returns a random wait before another try, up to the given limit. It is injected because
 	// two writers must not draw the same time. Nil means not to wait.
 	Wait func(most time.Duration) time.Duration
 }
-
-// Identity names the author of a commit.
-type Identity struct{ Name, Email string }
 
 // Ledger is an opened ledger. It caches nothing: every call reads the current state.
 type Ledger struct {

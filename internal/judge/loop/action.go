@@ -1,9 +1,15 @@
 package loop
 
-import "slices"
+import (
+	"cmp"
+	"math"
+	"slices"
 
-// Action is the next step that a driver must take. Its outcome goes to Apply.
-type Action interface{ action() }
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// Action is the next step that a driver must take: one of the types below. Its outcome goes to Apply.
+type Action any
 
 type (
 	// Build makes all sides runnable.
@@ -17,7 +23,6 @@ type (
 	Measure struct {
 		Rounds int
 		Cases  []string
-		Final  bool // no further look follows
 	}
 	// Confirm measures fresh rounds of cases that gained. The rounds that showed the gain
 	// are the luckiest of many, and are never recorded.
@@ -32,19 +37,7 @@ type (
 	Profile struct{ Cases []string }
 	// Report writes the report.
 	Report struct{}
-	// Publish posts the report to the pull request.
-	Publish struct{}
 )
-
-func (Build) action()        {}
-func (Preflight) action()    {}
-func (Check) action()        {}
-func (Measure) action()      {}
-func (Confirm) action()      {}
-func (UpdateLedger) action() {}
-func (Profile) action()      {}
-func (Report) action()       {}
-func (Publish) action()      {}
 
 // Next returns the action for a state; nil if the run is over.
 func Next(s State) Action {
@@ -57,7 +50,7 @@ func Next(s State) Action {
 	case Checking:
 		return Check{}
 	case Measuring:
-		return Measure{Rounds: looks[s.Look], Cases: s.Undecided, Final: s.Look == len(looks)-1}
+		return Measure{Rounds: looks[s.Look], Cases: s.Undecided}
 	case Confirming:
 		return Confirm{Rounds: s.confirmRounds(), Cases: s.gained()}
 	case UpdatingLedger:
@@ -66,8 +59,6 @@ func Next(s State) Action {
 		return Profile{Cases: s.changed()}
 	case Reporting:
 		return Report{}
-	case Publishing:
-		return Publish{}
 	case Done:
 	}
 	return nil
@@ -83,3 +74,62 @@ func (s State) confirmRounds() int {
 	}
 	return max(most, s.Plan.Policy.Looks[0])
 }
+
+// gained returns the cases in which the candidate beats the baseline by enough to move
+// it.
+func (s State) gained() []string { return moving(s.Gain) }
+
+// confirmed returns the cases that do so again in fresh rounds.
+func (s State) confirmed() []string { return moving(s.Confirmed) }
+
+func moving(r *ratchet.Result) []string {
+	if r == nil {
+		return nil
+	}
+	var names []string
+	for _, c := range r.Cases {
+		if c.Ratchet == ratchet.Moves {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// changed returns the cases worth a profile: slower, or faster by enough. Largest loss
+// first, then largest gain, at most as many as the plan allows.
+func (s State) changed() []string {
+	if s.Result == nil {
+		return nil
+	}
+	list := slices.DeleteFunc(slices.Clone(s.Result.Cases), func(c ratchet.Judgment) bool {
+		slower, faster := c.Verdict == ratchet.Regression, c.Verdict == ratchet.Improvement || c.Ratchet == ratchet.Moves
+		return c.Facts == nil || !slower && !faster
+	})
+	slices.SortStableFunc(list, func(a, b ratchet.Judgment) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(size(b), size(a)))
+	})
+	var names []string
+	for _, c := range list {
+		key := c.CaseKey
+		key.Metric = "" // a metric is derived from the time: one profile explains both
+		if name := key.Name(); !slices.Contains(names, name) && len(names) < s.Plan.Profile {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// rank puts cases that fail the change before watched ones, and losses before gains.
+func rank(c ratchet.Judgment) int {
+	switch {
+	case c.Fails():
+		return 0
+	case c.Verdict == ratchet.Regression:
+		return 1
+	default:
+		return 2
+	}
+}
+
+// size returns how large a change is, symmetric for losses and gains.
+func size(c ratchet.Judgment) float64 { return math.Abs(math.Log(1 + c.Facts.Change)) }

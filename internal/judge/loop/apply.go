@@ -8,8 +8,8 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// Outcome is the result of an action.
-type Outcome interface{ outcome() }
+// Outcome is the result of an action: one of the types below.
+type Outcome any
 
 type (
 	// Built means that all sides are runnable. It says whether they are all identical.
@@ -17,10 +17,8 @@ type (
 		Identical []ratchet.Evidence
 		Stage     Stage
 	}
-	// Examined is the result of Preflight.
-	Examined struct{ Stage Stage }
-	// Checked is the result of Check: whether results are correct.
-	Checked struct{ Stage Stage }
+	// Staged is the result of Preflight or Check.
+	Staged struct{ Stage Stage }
 	// Looked is the evidence after a number of rounds. Over means that there can be no
 	// more: the budget is spent, or the device slows itself down.
 	Looked struct {
@@ -40,14 +38,6 @@ type (
 	}
 )
 
-func (Built) outcome()     {}
-func (Examined) outcome()  {}
-func (Checked) outcome()   {}
-func (Looked) outcome()    {}
-func (Confirmed) outcome() {}
-func (Finished) outcome()  {}
-func (Failed) outcome()    {}
-
 // Apply returns the next state after an outcome. An outcome that does not fit the step is
 // a bug of the driver.
 func Apply(s State, o Outcome) (State, error) {
@@ -59,14 +49,9 @@ func Apply(s State, o Outcome) (State, error) {
 		if s.Step == Building {
 			return s.built(o), nil
 		}
-	case Examined:
-		if s.Step == Examining {
-			return s.passed(o.Stage, Checking), nil
-		}
-	case Checked:
-		if s.Step == Checking {
-			s.Checked = o.Stage.Answer != Skipped
-			return s.passed(o.Stage, Measuring), nil
+	case Staged:
+		if s.Step == Examining || s.Step == Checking {
+			return s.passed(o.Stage), nil
 		}
 	case Looked:
 		if s.Step == Measuring {
@@ -79,7 +64,7 @@ func Apply(s State, o Outcome) (State, error) {
 			return s.to(UpdatingLedger), nil
 		}
 	case Finished:
-		if slices.Contains([]Step{UpdatingLedger, Profiling, Reporting, Publishing}, s.Step) {
+		if slices.Contains([]Step{UpdatingLedger, Profiling, Reporting}, s.Step) {
 			return s.to(after(s.Step)), nil
 		}
 	}
@@ -102,7 +87,7 @@ func (s State) built(b Built) State {
 
 // passed continues, unless the stage is a stop: a candidate that is wrong or cannot run
 // is not worth any device time.
-func (s State) passed(stage Stage, next Step) State {
+func (s State) passed(stage Stage) State {
 	s.Stages = append(s.Stages, stage)
 	if stage.Answer == Stop {
 		why := fmt.Sprintf("%s stops: %s", stage.Step, stage.Line)
@@ -111,7 +96,7 @@ func (s State) passed(stage Stage, next Step) State {
 		}
 		return s.fail(Failed{Side: measure.Candidate, Why: why})
 	}
-	return s.to(next)
+	return s.to(after(s.Step))
 }
 
 // look judges the rounds so far: either some cases need more rounds, or this is the
@@ -161,15 +146,13 @@ func (s State) needed(step Step) bool {
 		return s.Plan.Ledger && s.Plan.Main && s.Stopped == nil && s.Result.Verdict != ratchet.Identical
 	case Profiling:
 		return len(s.changed()) > 0
-	case Publishing:
-		return s.Plan.Publish
 	default:
 		return true
 	}
 }
 
 func after(step Step) Step {
-	order := []Step{Building, Examining, Checking, Measuring, Confirming, UpdatingLedger, Profiling, Reporting, Publishing, Done}
+	order := []Step{Building, Examining, Checking, Measuring, Confirming, UpdatingLedger, Profiling, Reporting, Done}
 	return order[min(slices.Index(order, step)+1, len(order)-1)]
 }
 
@@ -178,11 +161,10 @@ func after(step Step) Step {
 // written does not change the verdict, but is reported.
 func (s State) fail(f Failed) State {
 	s.Stopped = &Failure{Step: s.Step, Side: f.Side, Why: f.Why}
-	if s.Step == Reporting || s.Step == Publishing {
-		s.Step = Done
-		return s
-	}
 	s.Step = Reporting
+	if s.Stopped.Step == Reporting {
+		s.Step = Done
+	}
 	return s
 }
 

@@ -49,10 +49,8 @@ func drive(t *testing.T, p loop.Plan, effect, spread, gain float64) (loop.State,
 		switch a := a.(type) {
 		case loop.Build:
 			o = loop.Built{}
-		case loop.Preflight:
-			o = loop.Examined{}
-		case loop.Check:
-			o = loop.Checked{}
+		case loop.Preflight, loop.Check:
+			o = loop.Staged{}
 		case loop.Measure:
 			word += fmt.Sprint(a.Rounds)
 			l := loop.Looked{Change: []ratchet.Evidence{sides("k", a.Rounds, effect, spread)}}
@@ -79,7 +77,7 @@ func drive(t *testing.T, p loop.Plan, effect, spread, gain float64) (loop.State,
 func TestPaths(t *testing.T) {
 	plain := loop.Plan{Policy: ratchet.Default()}
 	kept := loop.Plan{Policy: ratchet.Default(), Ledger: true, Main: true}
-	everything := loop.Plan{Policy: ratchet.Default(), Ledger: true, Main: true, Preflight: true, Check: true, Profile: 3, Publish: true}
+	everything := loop.Plan{Policy: ratchet.Default(), Ledger: true, Main: true, Preflight: true, Check: true, Profile: 3}
 	for _, test := range []struct {
 		name                 string
 		plan                 loop.Plan
@@ -94,7 +92,7 @@ func TestPaths(t *testing.T) {
 		{"a gain on a branch is not recorded", plain, -0.2, 0.001, 0.2, "build measure4 measure6 report", ratchet.Improvement},
 		{"on main it is confirmed by fresh rounds", kept, -0.2, 0.001, 0.2, "build measure4 measure6 confirm6 [k] updateledger[k] report", ratchet.Improvement},
 		{"without a gain the baseline's session is kept", kept, -0.01, 0.001, 0.001, "build measure4 measure6 updateledger[] report", ratchet.Maintained},
-		{"all steps", everything, -0.2, 0.001, 0.2, "build preflight check measure4 measure6 confirm6 [k] updateledger[k] profile report publish", ratchet.Improvement},
+		{"all steps", everything, -0.2, 0.001, 0.2, "build preflight check measure4 measure6 confirm6 [k] updateledger[k] profile report", ratchet.Improvement},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s, did := drive(t, test.plan, test.effect, test.spread, test.gain)
@@ -115,8 +113,8 @@ func TestStagesStop(t *testing.T) {
 		return loop.Stage{Step: step, Answer: loop.Stop, Line: "no", Detail: []string{"element 3 is off by 0.2"}}
 	}
 	for _, outcomes := range [][]loop.Outcome{
-		{loop.Built{}, loop.Examined{Stage: stop(loop.Examining)}},
-		{loop.Built{}, loop.Examined{}, loop.Checked{Stage: stop(loop.Checking)}},
+		{loop.Built{}, loop.Staged{Stage: stop(loop.Examining)}},
+		{loop.Built{}, loop.Staged{}, loop.Staged{Stage: stop(loop.Checking)}},
 	} {
 		s := loop.Start(plan)
 		for _, o := range outcomes {
@@ -186,7 +184,7 @@ func TestEveryRunEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := loop.Start(loop.Plan{
 			Policy: ratchet.Default(), Main: rapid.Bool().Draw(t, "main"), Ledger: rapid.Bool().Draw(t, "ledger"),
-			Preflight: rapid.Bool().Draw(t, "preflight"), Check: rapid.Bool().Draw(t, "check"), Profile: rapid.IntRange(0, 4).Draw(t, "profile"), Publish: rapid.Bool().Draw(t, "tell"),
+			Preflight: rapid.Bool().Draw(t, "preflight"), Check: rapid.Bool().Draw(t, "check"), Profile: rapid.IntRange(0, 4).Draw(t, "profile"),
 		})
 		steps := 0
 		for loop.Next(s) != nil {
@@ -201,10 +199,8 @@ func TestEveryRunEnds(t *testing.T) {
 			switch a := loop.Next(s).(type) {
 			case loop.Build:
 				fits = loop.Built{}
-			case loop.Preflight:
-				fits = loop.Examined{Stage: stage}
-			case loop.Check:
-				fits = loop.Checked{Stage: stage}
+			case loop.Preflight, loop.Check:
+				fits = loop.Staged{Stage: stage}
 			case loop.Measure:
 				fits = loop.Looked{
 					Change: []ratchet.Evidence{sides("k", a.Rounds, effect, spread)},

@@ -17,8 +17,7 @@ type Plan struct {
 	// Unchecked says why results are not checked although they could be.
 	Unchecked string `json:"unchecked,omitempty"`
 	// Profile is the max number of changed cases to profile; 0 means none.
-	Profile int  `json:"profile"`
-	Publish bool `json:"tell"`
+	Profile int `json:"profile"`
 }
 
 // State is the state of a run.
@@ -35,7 +34,6 @@ type State struct {
 	Confirmed *ratchet.Result `json:"confirmed,omitempty"` // the same, with fresh rounds
 
 	Stages  []Stage  `json:"stages,omitempty"`  // results of the steps before measuring
-	Checked bool     `json:"checked,omitempty"` // results were compared with an oracle
 	Stopped *Failure `json:"stopped,omitempty"` // why the run ended early
 }
 
@@ -79,7 +77,6 @@ const (
 	UpdatingLedger Step = "keep"
 	Profiling      Step = "profile"
 	Reporting      Step = "report"
-	Publishing     Step = "tell"
 	Done           Step = "done"
 )
 

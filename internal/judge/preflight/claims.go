@@ -1,9 +1,10 @@
 package preflight
 
 import (
-	"fmt"
-
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/stats"
 )
 
 // checkClaims checks the claims of the suite against what the hardware can do.
@@ -14,8 +15,7 @@ func (l *checker) checkClaims(p point) {
 	}
 	g := Gate{Name: ClaimsGate, Benchmark: p.benchmark, Config: p.config}
 	if l.Target.card == nil {
-		g.State, g.Text, g.Fix = Unknown, "the claims of the suite are not checked: the peak rates of a card are needed", "name the card, such as --gpu L4"
-		l.add(g)
+		l.add(g.with(Unknown, "name the card, such as --gpu L4", "the claims of the suite are not checked: the peak rates of a card are needed"))
 		return
 	}
 	card := *l.Target.card
@@ -46,16 +46,12 @@ func claimedRate(g Gate, card gpu.Card, w gpu.Work, gflops float64) Gate {
 	g.Number, g.Limit, g.Unit = gflops, peak.Value*1e3, "GFLOP/s"
 	switch {
 	case !peak.Known():
-		g.State, g.Limit = Unknown, 0
-		g.Text = fmt.Sprintf("%.0f GFLOP/s claimed, but no peak is known for %s in %s", gflops, card.Name, w.DType)
+		g.Limit = 0
+		return g.with(Unknown, "", "%.0f GFLOP/s claimed, but no peak is known for %s in %s", gflops, card.Name, w.DType)
 	case gflops > g.Limit:
-		g.State, g.Fix = Stop, impossible
-		g.Text = fmt.Sprintf("%.0f GFLOP/s claimed, but the peak of %s is %.0f (%s)", gflops, card.Name, g.Limit, unit)
-	default:
-		g.State = Pass
-		g.Text = fmt.Sprintf("%.0f GFLOP/s claimed, %.0f %% of the peak of %s (%s)", gflops, 100*gflops/g.Limit, card.Name, unit)
+		return g.with(Stop, impossible, "%.0f GFLOP/s claimed, but the peak of %s is %.0f (%s)", gflops, card.Name, g.Limit, unit)
 	}
-	return g
+	return g.with(Pass, "", "%.0f GFLOP/s claimed, %.0f %% of the peak of %s (%s)", gflops, 100*gflops/g.Limit, card.Name, unit)
 }
 
 // peakOf returns the highest peak that a claim can refer to. The type that a case computes
@@ -76,19 +72,14 @@ func peakOf(card gpu.Card, d gpu.DType) (gpu.Cell[float64], string) {
 
 func claimedBandwidth(g Gate, card gpu.Card, w gpu.Work, gbps float64) Gate {
 	g.Number, g.Limit, g.Unit = gbps, card.BandwidthGBs.Value, "GB/s"
-	g.State = Pass
-	g.Text = fmt.Sprintf("%.0f GB/s claimed, %.0f %% of the memory bandwidth of %s", gbps, 100*gbps/g.Limit, card.Name)
-	if gbps <= g.Limit {
-		return g
+	const faster = "%.0f GB/s claimed, but the memory bandwidth of %s is %.0f"
+	switch {
+	case gbps <= g.Limit:
+		return g.with(Pass, "", "%.0f GB/s claimed, %.0f %% of the memory bandwidth of %s", gbps, 100*gbps/g.Limit, card.Name)
+	case !w.Cold:
+		return g.with(Warn, "measure with cache: cold", faster+"; reads from a warm cache can be faster", gbps, card.Name, g.Limit)
 	}
-	g.State, g.Fix = Stop, impossible
-	g.Text = fmt.Sprintf("%.0f GB/s claimed, but the memory bandwidth of %s is %.0f", gbps, card.Name, g.Limit)
-	if !w.Cold {
-		g.State = Warn
-		g.Text += "; reads from a warm cache can be faster"
-		g.Fix = "measure with cache: cold"
-	}
-	return g
+	return g.with(Stop, impossible, faster, gbps, card.Name, g.Limit)
 }
 
 func claimedTime(g Gate, card gpu.Card, w gpu.Work, us float64) Gate {
@@ -98,22 +89,65 @@ func claimedTime(g Gate, card gpu.Card, w gpu.Work, us float64) Gate {
 	g.Number, g.Limit, g.Unit = us, floor.Seconds*1e6, "us"
 	switch {
 	case floor.Seconds == 0:
-		g.State = Unknown
-		g.Text = fmt.Sprintf("%.4g us claimed, but no lower bound is known", us)
-		g.Fix = "set flops and bytes of the benchmark"
+		return g.with(Unknown, "set flops and bytes of the benchmark", "%.4g us claimed, but no lower bound is known", us)
 	case us < g.Limit:
-		g.State, g.Fix = Stop, impossible
-		g.Text = fmt.Sprintf("%.4g us claimed, but %s needs at least %.4g (%s)", us, card.Name, g.Limit, bound(floor))
-	default:
-		g.State = Pass
-		g.Text = fmt.Sprintf("%.4g us claimed, %.1f times the minimum of %s", us, us/g.Limit, card.Name)
+		limit := map[bool]string{true: "memory", false: "arithmetic"}[floor.Memory > floor.Compute]
+		return g.with(Stop, impossible, "%.4g us claimed, but %s needs at least %.4g (limited by %s)", us, card.Name, g.Limit, limit)
 	}
-	return g
+	return g.with(Pass, "", "%.4g us claimed, %.1f times the minimum of %s", us, us/g.Limit, card.Name)
 }
 
-func bound(f gpu.Floor) string {
-	if f.Memory > f.Compute {
-		return "limited by memory"
+// shortUS is the kernel time below which the launch itself, 5 to 10 us, matters.
+const shortUS = 10
+
+// checkDuration warns of kernels so short that mostly the launch is measured. It uses the time
+// from the last record, else the claimed time, else the minimum time that the work takes.
+func (l *checker) checkDuration(p point) {
+	g := Gate{Name: Duration, Benchmark: p.benchmark, Config: p.config, Limit: shortUS, Unit: "us"}
+	us, from, found := 0.0, "", false
+	for _, name := range p.names {
+		if ns, ok := l.times[name]; ok && (!found || ns/1e3 < us) {
+			us, from, found = ns/1e3, "as last measured", true
+		}
 	}
-	return "limited by arithmetic"
+	if p.claims.TimeUS > 0 && !found {
+		us, from, found = p.claims.TimeUS, "as claimed", true
+	}
+	if !found && l.Target.card != nil {
+		for _, w := range p.work {
+			if floor := l.Target.card.Floor(w); floor.Seconds*1e6 >= shortUS && (!found || floor.Seconds*1e6 < us) {
+				us, from, found = floor.Seconds*1e6, "at least, by its work", true
+			}
+		}
+	}
+	g.Number = us
+	switch {
+	case !found: // there is nothing to do about an unknown time
+	case us < shortUS:
+		l.add(g.with(Warn, "do more work per launch: use a larger tile or batch, fuse kernels, or use a CUDA graph", "%.3g us %s: the launch alone takes 5 to 10 us", us, from))
+	default:
+		l.add(g.with(Pass, "", "%.4g us %s, above %d us", us, from, shortUS))
+	}
+}
+
+// timesOf returns the medians of the candidate's cases in a record, in nanoseconds, if
+// launches cost time on its device.
+func timesOf(run *measure.Run) map[string]float64 {
+	times := map[string]float64{}
+	if run == nil || run.Device.Kind == gpu.CPU {
+		return times
+	}
+	for _, c := range run.Cases {
+		if c.Implementation != suite.Candidate || c.Unit != "ns" || c.Metric != "" && c.Metric != measure.MetricTime {
+			continue
+		}
+		var all []float64
+		for _, r := range c.Rounds {
+			all = append(all, r.Samples...)
+		}
+		if len(all) > 0 {
+			times[c.Name()] = stats.Median(all)
+		}
+	}
+	return times
 }

@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -53,17 +54,14 @@ func (l *checker) forTarget(kernels []measure.Kernel) []measure.Kernel {
 	g := Gate{Name: Architecture, Arch: l.Target.Arch}
 	switch best {
 	case l.Target.Arch:
-		g.State, g.Text = Pass, "the build has code for "+best
+		l.add(g.with(Pass, "", "the build has code for %s", best))
 	case "":
-		g.State = Warn
-		g.Text = fmt.Sprintf("the build has code only for %s, none that runs on %s: the driver compiles it from PTX at load time, or loading fails", strings.Join(have, ", "), l.Target.Arch)
-		g.Fix = "compile with -arch=" + l.Target.Arch
-		l.add(g)
+		l.add(g.with(Warn, "compile with -arch="+l.Target.Arch, "the build has code only for %s, none that runs on %s: the driver compiles it from PTX at load time, or loading fails",
+			strings.Join(have, ", "), l.Target.Arch))
 		return kernels
 	default:
-		g.State, g.Text = Pass, fmt.Sprintf("the build has code for %s, which runs on %s", best, l.Target.Arch)
+		l.add(g.with(Pass, "", "the build has code for %s, which runs on %s", best, l.Target.Arch))
 	}
-	l.add(g)
 	return slices.DeleteFunc(slices.Clone(kernels), func(k measure.Kernel) bool {
 		a, err := gpu.FindArch(k.Arch)
 		return err != nil || a.Name != best
@@ -77,10 +75,7 @@ func ownersOf(k measure.Kernel, points []point) []point {
 		if !p.onDevice() || p.Kernel != "" && !named(p.Kernel, k) {
 			continue
 		}
-		alike := func(o point) bool {
-			return o.Preflight == p.Preflight
-		}
-		if !slices.ContainsFunc(owners, alike) {
+		if !slices.ContainsFunc(owners, func(o point) bool { return o.Preflight == p.Preflight }) {
 			owners = append(owners, p)
 		}
 	}
@@ -113,10 +108,9 @@ func (l *checker) reportUnmatched(kernels []measure.Kernel, points []point) {
 				names = append(names, k.Name)
 			}
 		}
-		g := Gate{Name: Symbols, State: Stop, Benchmark: p.benchmark, Config: p.config, Kernel: glob}
-		g.Text = fmt.Sprintf("no kernel in the build is named %s; it has %s", glob, some(names, 6))
-		g.Fix = "correct the name in the suite; or, if it is a template, instantiate it: " + instantiation(glob)
-		l.add(g)
+		g := Gate{Name: Symbols, Benchmark: p.benchmark, Config: p.config, Kernel: glob}
+		l.add(g.with(Stop, "correct the name in the suite; or, if it is a template, instantiate it: "+instantiation(glob),
+			"no kernel in the build is named %s; it has %s", glob, some(names, 6)))
 	}
 }
 
@@ -130,9 +124,8 @@ func (l *checker) sharedCompiled(k measure.Kernel, p point) {
 	g.Unit = "bytes"
 	g = checkShared(g, arch, k.SharedBytes, dynamic, "as compiled")
 	if g.State == Pass && p.Shared >= 0 && p.Kernel != "" && p.Shared != k.SharedBytes {
-		g.State = Warn
-		g.Text = fmt.Sprintf("%d bytes of static shared memory per block as compiled, but %d in the suite", k.SharedBytes, p.Shared)
-		g.Fix = "correct preflight.shared: the checks before compiling rely on it"
+		g = g.with(Warn, "correct preflight.shared: the checks before compiling rely on it",
+			"%d bytes of static shared memory per block as compiled, but %d in the suite", k.SharedBytes, p.Shared)
 	}
 	l.add(g)
 }
@@ -143,10 +136,9 @@ func (l *checker) checkLaunchBounds(k measure.Kernel, p point) {
 		return
 	}
 	g := about(Block, k, p)
-	g.State, g.Number, g.Limit, g.Unit = Stop, float64(p.Threads), float64(k.MaxThreads), "threads"
-	g.Text = fmt.Sprintf("%d threads per block, but it is compiled for at most %d: the launch would fail", p.Threads, k.MaxThreads)
-	g.Fix = fmt.Sprintf("use __launch_bounds__(%d), or a smaller block", p.Threads)
-	l.add(g)
+	g.Number, g.Limit, g.Unit = float64(p.Threads), float64(k.MaxThreads), "threads"
+	l.add(g.with(Stop, fmt.Sprintf("use __launch_bounds__(%d), or a smaller block", p.Threads),
+		"%d threads per block, but it is compiled for at most %d: the launch would fail", p.Threads, k.MaxThreads))
 }
 
 // reportRemarks passes on remarks of the compiler: a loss that it numbers, such as (C7518),
@@ -168,34 +160,26 @@ func (l *checker) checkSpills(k measure.Kernel, p point) {
 	g := about(Spills, k, p)
 	g.Unit = "bytes"
 	if k.Spill == nil {
-		g.State = Unknown
-		g.Text = fmt.Sprintf("it has %s of stack, and the log does not say whether registers are spilled there", size(k.StackBytes+k.LocalBytes))
-		g.Fix = "compile with -Xptxas -v"
-		l.add(g)
+		l.add(g.with(Unknown, "compile with -Xptxas -v", "it has %s of stack, and the log does not say whether registers are spilled there", size(k.StackBytes+k.LocalBytes)))
 		return
 	}
 	spilled := max(k.Spill.StoreBytes, k.Spill.LoadBytes)
 	g.Number = float64(spilled)
-	g.Text = fmt.Sprintf("%d registers, %s spilled per thread", k.Registers, size(spilled))
-	switch {
-	case spilled == 0:
-		g.State, g.Text = Pass, fmt.Sprintf("%d registers, nothing spilled", k.Registers)
-	case p.Spills == "allow":
-		g.State = Pass
-		g.Text += ", which the suite allows"
-	case p.Spills == "warn", p.Spills != "stop" && spilled < spillStop:
-		g.State = Warn
-	default:
-		g.State = Stop
-	}
 	if p.Spills == "auto" {
 		g.Limit = spillStop
 	}
-	if g.State != Pass {
-		g.Text = fmt.Sprintf("%d registers, spilled per thread: stores %s, loads %s", k.Registers, size(k.Spill.StoreBytes), size(k.Spill.LoadBytes))
-		g.Fix = l.spillFix(k, p)
+	state := Stop
+	switch {
+	case spilled == 0:
+		l.add(g.with(Pass, "", "%d registers, nothing spilled", k.Registers))
+		return
+	case p.Spills == "allow":
+		l.add(g.with(Pass, "", "%d registers, %s spilled per thread, which the suite allows", k.Registers, size(spilled)))
+		return
+	case p.Spills == "warn", p.Spills != "stop" && spilled < spillStop:
+		state = Warn
 	}
-	l.add(g)
+	l.add(g.with(state, l.spillFix(k, p), "%d registers, spilled per thread: stores %s, loads %s", k.Registers, size(k.Spill.StoreBytes), size(k.Spill.LoadBytes)))
 }
 
 // spillFix says how to avoid a spill, depending on what limits the registers: the
@@ -228,17 +212,13 @@ func (l *checker) spillFix(k measure.Kernel, p point) string {
 }
 
 func (l *checker) checkOccupancy(k measure.Kernel, p point) {
-	threads := p.Threads
-	if threads == 0 {
-		threads = k.MaxThreads
-	}
+	threads := cmp.Or(p.Threads, k.MaxThreads)
 	arch, ok := l.Target.archOf(k.Arch)
 	g := about(Occupancy, k, p)
 	g.Limit, g.Unit = p.Occupancy, "of the warps"
 	if threads == 0 || !ok {
 		if p.Occupancy > 0 {
-			g.State, g.Text, g.Fix = Unknown, "the number of threads per block is not known", "set preflight.threads or launch.block"
-			l.add(g)
+			l.add(g.with(Unknown, "set preflight.threads or launch.block", "the number of threads per block is not known"))
 		}
 		return
 	}
@@ -253,19 +233,15 @@ func (l *checker) checkOccupancy(k measure.Kernel, p point) {
 		return
 	}
 	g.Number = o.Occupancy
-	g.Text = fmt.Sprintf("%.0f %%: %d of %d warps, limited by %s", 100*o.Occupancy, o.WarpsPerSM, arch.WarpsPerSM.Value, o.LimitedBy())
+	warps := fmt.Sprintf("%.0f %%: %d of %d warps, limited by %s", 100*o.Occupancy, o.WarpsPerSM, arch.WarpsPerSM.Value, o.LimitedBy())
 	switch {
 	case o.BlocksPerSM == 0:
-		g.State, g.Text = Stop, "cannot be launched: "+strings.Join(o.Refused, "; ")
-		g.Fix = raise(o, "use a smaller block, fewer registers or less shared memory")
+		l.add(g.with(Stop, raise(o, "use a smaller block, fewer registers or less shared memory"), "cannot be launched: %s", strings.Join(o.Refused, "; ")))
 	case o.Occupancy < p.Occupancy:
-		g.State = Stop
-		g.Text += fmt.Sprintf("; the suite requires %.0f %%", 100*p.Occupancy)
-		g.Fix = raise(o, "use fewer registers or less shared memory")
+		l.add(g.with(Stop, raise(o, "use fewer registers or less shared memory"), "%s; the suite requires %.0f %%", warps, 100*p.Occupancy))
 	default:
-		g.State = Pass
+		l.add(g.with(Pass, "", "%s", warps))
 	}
-	l.add(g)
 }
 
 func raise(o gpu.Occupancy, otherwise string) string {

@@ -34,16 +34,12 @@ func (l *checker) checkDeclaredShared(p point) {
 	}
 	g := Gate{Name: SharedMemory, Benchmark: p.benchmark, Config: p.config, Unit: "bytes"}
 	if !l.Target.Known() {
-		g.State, g.Number = Unknown, float64(static+dynamic)
-		g.Text = fmt.Sprintf("%s of shared memory per block, according to the suite: the target GPU is not known", size(static+dynamic))
-		g.Fix = nameGPU
-		l.add(g)
+		g.Number = float64(static + dynamic)
+		l.add(g.with(Unknown, "name the GPU, such as --arch sm_89 or --gpu L4", "%s of shared memory per block, according to the suite: the target GPU is not known", size(static+dynamic)))
 		return
 	}
 	l.add(checkShared(g, *l.Target.arch, static, dynamic, "according to the suite"))
 }
-
-const nameGPU = "name the GPU, such as --arch sm_89 or --gpu L4"
 
 // checkShared checks the shared memory of a block against both limits: static memory has its
 // own limit, and more must be requested dynamically.
@@ -52,22 +48,19 @@ func checkShared(g Gate, a gpu.Arch, static, dynamic int, by string) Gate {
 	g.Arch = a.Name
 	switch {
 	case static+dynamic > total:
-		g.State, g.Number, g.Limit = Stop, float64(static+dynamic), float64(total)
-		g.Text = fmt.Sprintf("%s of shared memory per block, %s; %s has %s", size(static+dynamic), by, a.Name, size(total))
-		g.Fix = "use a smaller tile, fewer stages, or narrower types in shared memory" + nextArchWith(a, static+dynamic)
+		g.Number, g.Limit = float64(static+dynamic), float64(total)
+		return g.with(Stop, "use a smaller tile, fewer stages, or narrower types in shared memory"+nextArchWith(a, static+dynamic),
+			"%s of shared memory per block, %s; %s has %s", size(static+dynamic), by, a.Name, size(total))
 	case static > limit:
-		g.State, g.Number, g.Limit = Stop, float64(static), float64(limit)
-		g.Text = fmt.Sprintf("%s of static shared memory per block, %s; the limit is %s", size(static), by, size(limit))
-		g.Fix = fmt.Sprintf("make it dynamic: declare it extern __shared__, and call cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, %d) before the launch "+
+		g.Number, g.Limit = float64(static), float64(limit)
+		fix := fmt.Sprintf("make it dynamic: declare it extern __shared__, and call cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, %d) before the launch "+
 			"(up to %s on %s); or use a smaller tile", static+dynamic, size(total), a.Name)
-	default:
-		g.State, g.Number, g.Limit = Pass, float64(static+dynamic), float64(limit)
-		if static+dynamic > limit {
-			g.Limit = float64(total)
-		}
-		g.Text = fmt.Sprintf("%s per block (max %s), %s", size(static+dynamic), size(int(g.Limit)), by)
+		return g.with(Stop, fix, "%s of static shared memory per block, %s; the limit is %s", size(static), by, size(limit))
+	case static+dynamic > limit:
+		limit = total
 	}
-	return g
+	g.Number, g.Limit = float64(static+dynamic), float64(limit)
+	return g.with(Pass, "", "%s per block (max %s), %s", size(static+dynamic), size(limit), by)
 }
 
 // nextArchWith names the next architecture with enough shared memory.
@@ -93,26 +86,23 @@ func (l *checker) checkDeclaredBlock(p point) {
 	if !p.onDevice() || p.Threads == 0 {
 		return
 	}
-	g := Gate{Name: Block, Benchmark: p.benchmark, Config: p.config, State: Pass, Number: float64(p.Threads), Limit: 1024, Unit: "threads"}
-	g.Text = fmt.Sprintf("%d threads per block (max %d)", p.Threads, 1024)
+	g := Gate{Name: Block, Benchmark: p.benchmark, Config: p.config, Number: float64(p.Threads), Limit: 1024, Unit: "threads"}
+	g = g.with(Pass, "", "%d threads per block (max 1024)", p.Threads)
 	if p.Threads > 1024 {
-		g.State = Stop
-		g.Text = fmt.Sprintf("%d threads per block, the maximum is 1024", p.Threads)
-		g.Fix = "use a smaller block, with more work per thread"
+		g = g.with(Stop, "use a smaller block, with more work per thread", "%d threads per block, the maximum is 1024", p.Threads)
 	}
 	if p.launch != nil {
 		for i, axis := range []string{"x", "y", "z"} {
 			for _, d := range []struct {
-				what       string
+				what, fix  string
 				value, max int
-			}{{"block", p.launch.Block[i], mostBlock[i]}, {"grid", p.launch.Grid[i], mostGrid[i]}} {
+			}{
+				{"block", "use a smaller block, or put its threads in x", p.launch.Block[i], mostBlock[i]},
+				{"grid", "put the largest dimension in x, which allows 2147483647 blocks", p.launch.Grid[i], mostGrid[i]},
+			} {
 				if d.value > d.max {
-					g.State, g.Number, g.Limit, g.Unit = Stop, float64(d.value), float64(d.max), d.what
-					g.Text = fmt.Sprintf("the %s has %d in %s, the maximum is %d", d.what, d.value, axis, d.max)
-					g.Fix = "put the largest dimension in x, which allows 2147483647 blocks"
-					if d.what == "block" {
-						g.Fix = "use a smaller block, or put its threads in x"
-					}
+					g.Number, g.Limit, g.Unit = float64(d.value), float64(d.max), d.what
+					g = g.with(Stop, d.fix, "the %s has %d in %s, the maximum is %d", d.what, d.value, axis, d.max)
 				}
 			}
 		}

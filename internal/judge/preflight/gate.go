@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/goatnote-inc/pawl/measure"
@@ -61,6 +62,12 @@ type Gate struct {
 	Fix  string `json:"fix,omitempty"` // how to fix it
 }
 
+// with returns g with a state, how to fix it, and what was found.
+func (g Gate) with(s State, fix, format string, args ...any) Gate {
+	g.State, g.Fix, g.Text = s, fix, fmt.Sprintf(format, args...)
+	return g
+}
+
 // Subject returns what the result is about, for messages; empty for the whole build.
 func (g Gate) Subject() string {
 	switch {
@@ -87,15 +94,11 @@ type Report struct {
 
 // Worst returns the worst state of all gates; Pass if there are none.
 func (r Report) Worst() State {
-	worst := Pass
+	worst := 0
 	for _, g := range r.Gates {
-		worst = worse(worst, g.State)
+		worst = max(worst, slices.Index(severity, g.State))
 	}
-	return worst
-}
-
-func worse(a, b State) State {
-	return severity[max(slices.Index(severity, a), slices.Index(severity, b))]
+	return severity[worst]
 }
 
 // Of returns the results of one gate.

@@ -181,19 +181,15 @@ func (e *NoCaseError) Error() string {
 	return fmt.Sprintf("no case matches %q (`pawl suite check` counts the cases of the suite)", e.Glob)
 }
 
-// variants returns the variants of the candidate that measure a requested case. If only
-// the harness knows the cases, it returns the suite's own commands.
+// variants returns the variants of the candidate that measure a requested case, or have none.
 func (l *checker) variants() []suite.Variant {
 	var list []suite.Variant
-	for _, v := range l.Suite.Variants() {
-		if v.Implementation == suite.Candidate && slices.ContainsFunc(v.Cases, l.wants) {
-			v.Cases = slices.DeleteFunc(v.Cases, func(c suite.Case) bool { return !l.wants(c) })
+	for _, v := range l.Suite.VariantsOf(suite.Candidate) {
+		cases := slices.DeleteFunc(slices.Clone(v.Cases), func(c suite.Case) bool { return !l.wants(c) })
+		if len(cases) > 0 || len(v.Cases) == 0 {
+			v.Cases = cases
 			list = append(list, v)
 		}
-	}
-	if len(list) == 0 {
-		i, _ := l.Suite.Implementation(suite.Candidate)
-		list = []suite.Variant{{Implementation: suite.Candidate, Build: i.Build, Harness: i.Harness}}
 	}
 	return list
 }
@@ -286,10 +282,9 @@ func (l *checker) reportOverflow(ctx context.Context, o cuda.Overflow) {
 		l.add(checkShared(g, arch, o.Bytes, 0, "according to the compiler"))
 		return
 	}
-	g.State, g.Number, g.Limit = Stop, float64(o.Bytes), float64(o.Limit)
-	g.Text = fmt.Sprintf("%s of static shared memory per block, according to the compiler; the limit is %s", size(o.Bytes), size(o.Limit))
-	g.Fix = "make it dynamic: declare it extern __shared__, and set cudaFuncAttributeMaxDynamicSharedMemorySize before the launch; or use a smaller tile"
-	l.add(g)
+	g.Number, g.Limit = float64(o.Bytes), float64(o.Limit)
+	l.add(g.with(Stop, "make it dynamic: declare it extern __shared__, and set cudaFuncAttributeMaxDynamicSharedMemorySize before the launch; or use a smaller tile",
+		"%s of static shared memory per block, according to the compiler; the limit is %s", size(o.Bytes), size(o.Limit)))
 }
 
 // checkLibraries reports symbols that shared libraries lack: loading them would fail.

@@ -8,9 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/kernel/build/cuda"
 	"github.com/goatnote-inc/pawl/internal/kernel/harness"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
@@ -21,28 +24,20 @@ import (
 // compute-sanitizer, through the harness.
 func (l *checker) sanitize(ctx context.Context, v suite.Variant) {
 	g := Gate{Name: Sanitizer}
-	switch {
-	case !l.Target.Here:
-		g.State, g.Text = Unknown, "not run: this machine has no GPU"
-		if l.Target.Known() {
-			g.Text = "not run: " + l.Target.String() + " is not in this machine"
-		}
-		l.add(g)
-		return
-	case v.Harness.Format != "pawl":
-		g.State, g.Text = Unknown, "not run: the harness does not speak pawl's protocol"
-		g.Fix = "run compute-sanitizer on it manually"
-		l.add(g)
-		return
-	}
 	tool, err := cuda.Tool("compute-sanitizer")
-	if err != nil {
-		g.State, g.Text = Unknown, "cannot run here: "+err.Error()
-		l.add(g)
-		return
-	}
-	for _, name := range SanitizerTools {
-		l.add(l.sanitizeWith(ctx, tool, name, v))
+	switch {
+	case !l.Target.Here && l.Target.Known():
+		l.add(g.with(Unknown, "", "not run: %s is not in this machine", l.Target))
+	case !l.Target.Here:
+		l.add(g.with(Unknown, "", "not run: this machine has no GPU"))
+	case v.Harness.Format != "pawl":
+		l.add(g.with(Unknown, "run compute-sanitizer on it manually", "not run: the harness does not speak pawl's protocol"))
+	case err != nil:
+		l.add(g.with(Unknown, "", "cannot run here: %v", err))
+	default:
+		for _, name := range SanitizerTools {
+			l.add(l.sanitizeWith(ctx, tool, name, v))
+		}
 	}
 }
 
@@ -59,17 +54,14 @@ func (l *checker) sanitizeWith(ctx context.Context, program, tool string, v suit
 	g := Gate{Name: Sanitizer, Kernel: tool}
 	dir, err := os.MkdirTemp("", "pawl-sanitizer-")
 	if err != nil {
-		g.State, g.Text = Unknown, "cannot run here: "+err.Error()
-		return g
+		return g.with(Unknown, "", "cannot run here: %v", err)
 	}
 	defer os.RemoveAll(dir)
 	log := filepath.Join(dir, "log")
 	var printed bytes.Buffer
 	command := harness.Command{
 		Line: SanitizerCommand(program, tool, log, v.Harness.Command), Dir: l.Dir, Silence: 10 * v.Harness.Timeout, Log: &printed,
-	}
-	for _, name := range slices.Sorted(maps.Keys(v.Harness.Env)) {
-		command.Env = append(command.Env, name+"="+v.Harness.Env[name])
+		Env: build.Environ(v.Harness.Env),
 	}
 	runErr := runOnce(ctx, command, l.UUID, smallest(v.Cases))
 	said, _ := os.ReadFile(log)
@@ -82,29 +74,25 @@ func sanitizerGate(g Gate, s SanitizerResult, runErr error) Gate {
 	g.Number, g.Unit = float64(s.Errors), "errors"
 	switch {
 	case s.Errors > 0 || len(s.Findings) > 0:
-		g.State = Stop
-		g.Number = float64(max(s.Errors, len(s.Findings)))
-		g.Text = fmt.Sprintf("%s found %.0f errors", g.Kernel, g.Number)
-		if len(s.Findings) > 0 {
-			f := s.Findings[0]
-			g.Text += fmt.Sprintf(", the first: %s %s", f.What, f.Where)
-		}
-		g.Fix = map[string]string{
+		fix := map[string]string{
 			"memcheck":  "check that every index is within its buffer, at tile edges first",
 			"racecheck": "add a __syncthreads() between the write and the read of shared memory",
 			"initcheck": "write every element before it is read; outputs must be written completely",
 		}[g.Kernel]
-	case s.Cannot != "":
-		g.State, g.Text = Unknown, "cannot run here: "+s.Cannot
-		if runErr != nil && s.Cannot == "it ended without a summary" {
-			g.Text += ": " + runErr.Error()
+		g.Number = float64(max(s.Errors, len(s.Findings)))
+		g = g.with(Stop, fix, "%s found %.0f errors", g.Kernel, g.Number)
+		if len(s.Findings) > 0 {
+			g.Text += fmt.Sprintf(", the first: %s %s", s.Findings[0].What, s.Findings[0].Where)
 		}
+		return g
+	case s.Cannot == noSummary && runErr != nil:
+		return g.with(Unknown, "", "cannot run here: %s: %v", s.Cannot, runErr)
+	case s.Cannot != "":
+		return g.with(Unknown, "", "cannot run here: %s", s.Cannot)
 	case runErr != nil:
-		g.State, g.Text = Unknown, fmt.Sprintf("%s found nothing, but the harness failed under it: %v", g.Kernel, runErr)
-	default:
-		g.State, g.Text = Pass, g.Kernel+" found nothing"
+		return g.with(Unknown, "", "%s found nothing, but the harness failed under it: %v", g.Kernel, runErr)
 	}
-	return g
+	return g.with(Pass, "", "%s found nothing", g.Kernel)
 }
 
 // smallest returns the case with the least work of each benchmark.
@@ -139,4 +127,88 @@ func runOnce(ctx context.Context, c harness.Command, uuid string, cases []suite.
 		}
 	}
 	return s.Bye(ctx)
+}
+
+// SanitizerResult is the result of compute-sanitizer.
+type SanitizerResult struct {
+	Errors   int       // count from its summary
+	Findings []Finding // the first of them
+	Finished bool      // it printed a summary: only then does no errors mean that there are none
+	Cannot   string    // why it could not run; empty if it did
+}
+
+// Finding is one finding of a compute-sanitizer tool.
+type Finding struct {
+	What  string // "Invalid __global__ write of size 4 bytes"
+	Where string // "at 0x160 in demo.cu:6:kernel(float *)"
+}
+
+// SanitizerTools are the tools of compute-sanitizer to run, each over the whole program.
+var SanitizerTools = []string{"memcheck", "racecheck", "initcheck"}
+
+var (
+	summaryLine  = lazyregexp.New(`^========= ERROR SUMMARY: (\d+) errors?\b`)
+	raceLine     = lazyregexp.New(`^========= RACECHECK SUMMARY: (\d+) hazards? displayed \((\d+) errors?, (\d+) warnings?\)`)
+	findingLine  = lazyregexp.New(`^========= (Invalid |Uninitialized |Misaligned |Error: Race reported|Error: .*[Hh]azard|Potential .* hazard|Warp illegal|Illegal |Malloc/Free error|Barrier error|Program hit )(.*)$`)
+	detailLine   = lazyregexp.New(`^=========\s{2,}(at .*|by thread .*|and .* access at .*)$`)
+	cannotLine   = lazyregexp.New(`(Unable to find injection library.*|Target application doesn't exist.*|No supported GPUs? (?:was |were )?(?:detected|found).*|.*not supported on this (?:device|GPU|system).*|.*[Ii]nsufficient driver.*|.*CUDA driver version is insufficient.*)`)
+	mostFindings = 20
+)
+
+// noSummary is why a sanitizer without a summary could not run.
+const noSummary = "it ended without a summary"
+
+// ReadSanitizer parses the output of compute-sanitizer. Only a summary means that it
+// checked everything.
+func ReadSanitizer(text string) SanitizerResult {
+	var s SanitizerResult
+	races := -1
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if len(line) > maxLogLine {
+			continue
+		}
+		if m := raceLine.FindStringSubmatch(line); m != nil {
+			races = count(m[2]) + count(m[3])
+			s.Finished = true
+			continue
+		}
+		if m := summaryLine.FindStringSubmatch(line); m != nil {
+			s.Errors, s.Finished = count(m[1]), true
+			continue
+		}
+		if m := findingLine.FindStringSubmatch(line); m != nil {
+			if len(s.Findings) < mostFindings {
+				s.Findings = append(s.Findings, Finding{What: m[1] + m[2]})
+			}
+			continue
+		}
+		if m := detailLine.FindStringSubmatch(line); m != nil && len(s.Findings) > 0 {
+			if last := &s.Findings[len(s.Findings)-1]; last.Where == "" {
+				last.Where = m[1]
+			}
+			continue
+		}
+		if m := cannotLine.FindStringSubmatch(line); m != nil && s.Cannot == "" {
+			s.Cannot = strings.TrimSpace(strings.TrimPrefix(m[1], "========="))
+		}
+	}
+	if races > s.Errors {
+		s.Errors = races
+	}
+	if !s.Finished && s.Cannot == "" {
+		s.Cannot = noSummary
+	}
+	if s.Finished {
+		s.Cannot = ""
+	}
+	return s
+}
+
+func count(digits string) int {
+	n, err := strconv.Atoi(digits)
+	if err != nil {
+		return 1 << 30 // a count that is too large must not become none
+	}
+	return n
 }

@@ -21,7 +21,7 @@ import (
 
 // buildAll builds the sides. Sides in different folders are built in parallel, as far as the
 // machine allows; sides in the same folder are built in order.
-func (r *run) buildAll(ctx context.Context, sides []side) error {
+func (r *Setup) buildAll(ctx context.Context, sides []side) error {
 	lanes := map[string][]int{}
 	for i, s := range sides {
 		lanes[s.dir] = append(lanes[s.dir], i)
@@ -63,10 +63,7 @@ func (r *run) buildAll(ctx context.Context, sides []side) error {
 }
 
 // build builds every variant of a side and records its files, toolchain and digests.
-func (r *run) build(ctx context.Context, s *side) error {
-	if r.builds == nil {
-		r.builds = newBuildPool(r, 1)
-	}
+func (r *Setup) build(ctx context.Context, s *side) error {
 	log, err := r.log(s.name + ".build.log")
 	if err != nil {
 		return err
@@ -77,7 +74,7 @@ func (r *run) build(ctx context.Context, s *side) error {
 	var recipes []build.Recipe
 	done := map[string]bool{}
 	for _, v := range r.toBuild(*s) {
-		starts = append(starts, fmt.Sprintf("%q %q", v.Harness.Command, environ(v.Harness.Env)))
+		starts = append(starts, fmt.Sprintf("%q %q", v.Harness.Command, build.Environ(v.Harness.Env)))
 		recipe, err := r.recipe(ctx, *s, v.Build)
 		if err != nil {
 			return err
@@ -106,10 +103,7 @@ func (r *run) build(ctx context.Context, s *side) error {
 }
 
 // buildVariant builds one variant of a side.
-func (r *run) buildVariant(ctx context.Context, s *side, b suite.Build, log io.Writer) error {
-	if r.builds == nil {
-		r.builds = newBuildPool(r, 1)
-	}
+func (r *Setup) buildVariant(ctx context.Context, s *side, b suite.Build, log io.Writer) error {
 	recipe, err := r.recipe(ctx, *s, b)
 	if err != nil {
 		return err
@@ -118,7 +112,7 @@ func (r *run) buildVariant(ctx context.Context, s *side, b suite.Build, log io.W
 }
 
 // toBuild returns the variants of a side to build: all of them, or only those of the requested cases.
-func (r *run) toBuild(s side) []suite.Variant {
+func (r *Setup) toBuild(s side) []suite.Variant {
 	all := r.variants(s)
 	if !r.onlyWantedCases {
 		return all
@@ -136,7 +130,10 @@ func (r *run) toBuild(s side) []suite.Variant {
 }
 
 // recipe turns a build of the suite into a recipe for this side on this machine.
-func (r *run) recipe(ctx context.Context, s side, b suite.Build) (build.Recipe, error) {
+func (r *Setup) recipe(ctx context.Context, s side, b suite.Build) (build.Recipe, error) {
+	if r.builds == nil {
+		r.PrepareBuilds(1)
+	}
 	recipe, err := build.Compose(b, build.Location{Dir: s.dir, Arch: r.arch()})
 	if err != nil || recipe.Command == "" {
 		return recipe, err
@@ -157,10 +154,12 @@ func (r *run) recipe(ctx context.Context, s side, b suite.Build) (build.Recipe, 
 
 // generatedFiles returns the files in the folder of a side that are created by pawl or by a build of its
 // suite. They are not sources of any build.
-func (r *run) generatedFiles(s side) []string {
+func (r *Setup) generatedFiles(s side) []string {
 	list := []string{".pawl"}
-	if results := within(s.dir, filepath.Dir(r.Out)); results != "" {
-		list = append(list, results)
+	for _, record := range []string{r.Out, r.Results} {
+		if folder := within(s.dir, filepath.Dir(record)); record != "" && folder != "" {
+			list = append(list, folder)
+		}
 	}
 	for _, v := range r.suiteOf(s).Variants() {
 		list = append(list, v.Build.Outputs...)
@@ -194,14 +193,14 @@ func within(dir, folder string) string {
 }
 
 // arch returns the architecture to compile for; empty when it is unknown.
-func (r *run) arch() string {
+func (r *Setup) arch() string {
 	if r.Arch != "" {
 		return r.Arch
 	}
-	if r.device == nil || r.device.Identity().Kind != gpu.NVIDIA {
+	if r.device == nil || r.Device().Kind != gpu.NVIDIA {
 		return ""
 	}
-	if cc := r.device.Identity().ComputeCapability; cc != "" {
+	if cc := r.Device().ComputeCapability; cc != "" {
 		return "sm_" + strings.ReplaceAll(cc, ".", "")
 	}
 	return ""
@@ -209,7 +208,7 @@ func (r *run) arch() string {
 
 // buildRecipes builds the recipes of a side: in parallel if each has its own
 // scratch folder, else one after the other.
-func (r *run) buildRecipes(ctx context.Context, s *side, recipes []build.Recipe, log io.Writer) error {
+func (r *Setup) buildRecipes(ctx context.Context, s *side, recipes []build.Recipe, log io.Writer) error {
 	places := map[string]bool{"": true}
 	apart := len(recipes) > 1
 	for _, x := range recipes {

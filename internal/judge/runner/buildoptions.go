@@ -33,10 +33,7 @@ type buildPool struct {
 	done   map[string]build.Result // results of this run's builds, by folder and recipe
 }
 
-func newBuildPool(r *run, lanes int) *buildPool {
-	if r.Emit == nil {
-		r.Emit = func(Event) {}
-	}
+func newBuildPool(r *Setup, lanes int) *buildPool {
 	candidate, _ := r.Suite.Implementation(suite.Candidate)
 	capacity := build.Capacity(candidate.Build.Memory)
 	w := &buildPool{slots: make(chan struct{}, capacity), jobs: max(1, capacity/max(lanes, 1)), done: map[string]build.Result{}}
@@ -61,7 +58,7 @@ type Build struct {
 
 // buildOne builds as soon as a slot is free. It reuses what another side in the same folder has
 // already built: a reference often uses the candidate's build to run another kernel.
-func (r *run) buildOne(ctx context.Context, side string, recipe build.Recipe, log io.Writer) (build.Result, error) {
+func (r *Setup) buildOne(ctx context.Context, side string, recipe build.Recipe, log io.Writer) (build.Result, error) {
 	if res, ok := r.builds.recall(recipe); ok {
 		return res, nil
 	}
@@ -115,16 +112,17 @@ func workKey(r build.Recipe) string {
 // BuildOnly builds what a run would build, and measures nothing. If it fails, it
 // also returns the builds that finished.
 func BuildOnly(ctx context.Context, o Options) (builds []Build, err error) {
-	r := &run{Options: o.withDefaults(), onlyWantedCases: true}
+	r := NewSetup(o)
+	r.onlyWantedCases = true
 	if err := o.check(); err != nil {
 		return nil, &UsageError{err}
 	}
-	defer func() { err = errors.Join(r.explainBase(err), r.cleanUp(ctx)) }()
-	if !o.Suite.NeedsHarness() && !o.plain() && !slices.ContainsFunc(o.Suite.Cases(), func(c suite.Case) bool { return o.wants(c.Name(), c.Benchmark) }) {
-		return nil, o.noCase()
+	defer func() { err = errors.Join(r.explainBase(err), r.Close(ctx)) }()
+	if err := o.checkCase(); err != nil {
+		return nil, err
 	}
 	if o.Arch == "" { // a build needs no device, but one that is present sets the architecture
-		if err := r.chooseDevice(ctx); err != nil && ctx.Err() != nil {
+		if err := r.ChooseDevice(ctx); err != nil && ctx.Err() != nil {
 			return nil, err
 		}
 	}
@@ -145,5 +143,19 @@ func order(side string) int {
 		return 1
 	default:
 		return 2
+	}
+}
+
+// Builder returns a function that builds single variants of the candidate, with the same recipe and
+// cache as a run, to inspect them before they run.
+func Builder(o Options) func(ctx context.Context, b suite.Build, log io.Writer) (measure.BuildFacts, error) {
+	r := NewSetup(o)
+	return func(ctx context.Context, b suite.Build, log io.Writer) (measure.BuildFacts, error) {
+		recipe, err := r.Recipe(ctx, o.Dir, b)
+		if err != nil {
+			return measure.BuildFacts{}, err
+		}
+		res, err := r.buildOne(ctx, suite.Candidate, recipe, log)
+		return res.Facts, err
 	}
 }

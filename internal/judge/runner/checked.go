@@ -26,7 +26,7 @@ type launcher struct {
 }
 
 // buildLaunchers builds the launchers that the suite's cases need, one per kind.
-func (r *run) buildLaunchers(ctx context.Context) error {
+func (r *Setup) buildLaunchers(ctx context.Context) error {
 	if !r.checked() {
 		return nil
 	}
@@ -34,10 +34,7 @@ func (r *run) buildLaunchers(ctx context.Context) error {
 		return &UsageError{fmt.Errorf("trust checked requires a suite that lists its cases: no harness is asked for them")}
 	}
 	arguments := map[string][][]tensor.Argument{} // by kind
-	for _, c := range r.Suite.Cases() {
-		if c.Implementation != suite.Candidate || !r.wants(c.Name(), c.Benchmark) {
-			continue
-		}
+	for _, c := range r.wanted() {
 		l, list, err := r.launchOf(r.Dir, c)
 		if err != nil {
 			return err
@@ -59,21 +56,9 @@ func (r *run) buildLaunchers(ctx context.Context) error {
 	return nil
 }
 
-// benchmark returns the suite's benchmark with the given name.
-func (o Options) benchmark(name string) suite.Benchmark { return benchmarkOf(o.Suite, name) }
-
-func benchmarkOf(s *suite.Suite, name string) suite.Benchmark {
-	for _, b := range s.Benchmarks {
-		if b.Name == name {
-			return b
-		}
-	}
-	return suite.Benchmark{Name: name}
-}
-
 // launchOf returns how the launcher starts a case of a side built in dir.
 func (o Options) launchOf(dir string, c suite.Case) (*harness.Launch, []tensor.Argument, error) {
-	b := o.benchmark(c.Benchmark)
+	b := o.Suite.Benchmark(c.Benchmark)
 	l, err := b.Launch(c.Params)
 	if err != nil {
 		return nil, nil, &UsageError{err}
@@ -93,7 +78,7 @@ func (o Options) launchOf(dir string, c suite.Case) (*harness.Launch, []tensor.A
 }
 
 // harnessFor returns the program that runs a case: the suite's harness, or a launcher.
-func (r *run) harnessFor(h suite.Harness, c trial.Case) suite.Harness {
+func (r *Setup) harnessFor(h suite.Harness, c trial.Case) suite.Harness {
 	if c.Launch != nil {
 		h.Command, h.Env = r.launchers[c.Launch.Kind].command, nil
 	}

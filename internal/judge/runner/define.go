@@ -3,7 +3,6 @@ package runner
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,7 +19,7 @@ import (
 // are then measured with the change's definition, and the report says so: a change could otherwise
 // redefine its own test unnoticed. If the base has no suite yet, the change's definition is the
 // only one, and its files are copied over the base.
-func (r *run) define(base *side) (err error) {
+func (r *Setup) define(base *side) (err error) {
 	if r.Path == "" {
 		return nil
 	}
@@ -50,7 +49,7 @@ func (r *run) define(base *side) (err error) {
 }
 
 // changedDefinitionFiles returns the definition files that differ between the change and the tree of a side.
-func (r *run) changedDefinitionFiles(s side) ([]string, error) {
+func (r *Setup) changedDefinitionFiles(s side) ([]string, error) {
 	globs := r.Suite.Definition
 	if s.own != nil {
 		globs = slices.Concat(globs, s.own.Definition)
@@ -59,7 +58,7 @@ func (r *run) changedDefinitionFiles(s side) ([]string, error) {
 }
 
 // withStart adds the files that the harness command names and that the base lacks.
-func (r *run) withStart(base side, files []string) []string {
+func (r *Setup) withStart(base side, files []string) []string {
 	h := r.variants(side{from: suite.Candidate})[0].Harness
 	for word := range strings.FieldsSeq(h.Command) {
 		word = filepath.Clean(word)
@@ -119,39 +118,31 @@ func copyFile(from, to, path string) error {
 		return err
 	}
 	defer target.Close()
-	in, err := source.Open(path)
+	info, err := source.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return target.Remove(path)
 	}
 	if err != nil {
 		return err
 	}
-	defer in.Close()
-	info, err := in.Stat()
+	text, err := source.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	if dir := filepath.Dir(path); dir != "." {
-		if err := target.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
+	if err := target.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
 	}
 	if err := target.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	out, err := target.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
+	return target.WriteFile(path, text, info.Mode().Perm())
 }
 
 // noticeDefinition reports, before the first round, which definition the run is measured with.
-func (r *run) noticeDefinition() {
+func (r *Setup) noticeDefinition() {
 	for _, glob := range r.Suite.Definition {
 		if list, err := build.Digests(r.Dir, []string{glob}); err == nil && len(list) == 0 {
-			r.notice(device.Notice{Code: "definition_unmatched", Message: fmt.Sprintf("definition: %q matches no file here: a change to the intended files would go unnoticed", glob)})
+			r.Notice(device.Notice{Code: "definition_unmatched", Message: fmt.Sprintf("definition: %q matches no file here: a change to the intended files would go unnoticed", glob)})
 		}
 	}
 	r.noticeBuild()
@@ -166,7 +157,7 @@ func (r *run) noticeDefinition() {
 		if len(overlay) > 0 {
 			text += ", with the change's " + strings.Join(overlay, ", ")
 		}
-		r.notice(device.Notice{Code: "definition", Message: text})
+		r.Notice(device.Notice{Code: "definition", Message: text})
 	}
 	if r.definition == nil {
 		return
@@ -180,12 +171,12 @@ func (r *run) noticeDefinition() {
 	default:
 		text += "; both sides are measured with the change's definition"
 	}
-	r.notice(device.Notice{Code: "definition", Message: text})
+	r.Notice(device.Notice{Code: "definition", Message: text})
 }
 
 // noticeBuild reports how the recipe of the change differs from its base's, and whether it also
 // builds the harness: then the change affects the program that measures it.
-func (r *run) noticeBuild() {
+func (r *Setup) noticeBuild() {
 	if len(r.rebuilt) == 0 {
 		return
 	}
@@ -195,5 +186,5 @@ func (r *run) noticeBuild() {
 	if slices.ContainsFunc(s.impl.Build.Outputs, func(o measure.FileDigest) bool { return o.Path == strings.TrimPrefix(program, "./") }) {
 		text += ", including its harness"
 	}
-	r.notice(device.Notice{Code: "build", Message: text})
+	r.Notice(device.Notice{Code: "build", Message: text})
 }

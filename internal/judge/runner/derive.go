@@ -20,7 +20,7 @@ func derived(c suite.Case) []suite.Metric {
 }
 
 // declareMetrics adds the derived series of a case to the record's cases.
-func (r *run) declareMetrics(c suite.Case, of measure.Case) {
+func (r *Setup) declareMetrics(c suite.Case, of measure.Case) {
 	for _, m := range derived(c) {
 		series := of
 		series.Metric, series.Unit, series.Better, series.Gate = m.Name, m.Unit, m.Better, m.Gate
@@ -31,7 +31,7 @@ func (r *run) declareMetrics(c suite.Case, of measure.Case) {
 }
 
 // derive computes the derived series of a round.
-func (r *run) derive(results []measure.Result) ([]measure.Result, error) {
+func (r *Setup) derive(results []measure.Result) ([]measure.Result, error) {
 	var out []measure.Result
 	for _, res := range results {
 		c := r.metrics[res.Case]

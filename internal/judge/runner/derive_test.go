@@ -21,10 +21,10 @@ benchmarks: {b: {matrix: {N: [2000000]}, flops: 2*N}}
 `
 
 // chosen is a run of three sides whose cases are known.
-func chosen(t *testing.T, text string) *run {
+func chosen(t *testing.T, text string) *Setup {
 	t.Helper()
 	o := againOptions(t, text)
-	r := &run{Options: o}
+	r := &Setup{Options: o}
 	for _, name := range []string{suite.Candidate, suite.Base, "other"} {
 		s := side{name: name, from: name}
 		if name == suite.Base {

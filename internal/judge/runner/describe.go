@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/explain/codeid"
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/internal/kernel/device/host"
 	"github.com/goatnote-inc/pawl/internal/kernel/harness"
@@ -22,7 +24,7 @@ import (
 )
 
 // describe fills the header with everything that is known before the first sample.
-func (r *run) describe(ctx context.Context, w harness.Welcome) (gpu.State, error) {
+func (r *Setup) describe(ctx context.Context, w harness.Welcome) (gpu.State, error) {
 	dev := r.lease.Device()
 	state, err := dev.State(ctx)
 	if err != nil {
@@ -55,23 +57,17 @@ func (r *run) describe(ctx context.Context, w harness.Welcome) (gpu.State, error
 }
 
 // warnOtherProcesses adds warnings about other work on the device.
-func (r *run) warnOtherProcesses(s gpu.State) {
+func (r *Setup) warnOtherProcesses(s gpu.State) {
 	if n := len(s.Processes); n > 0 {
-		r.ending.Warnings = append(r.ending.Warnings, measure.Warning{
-			Code:    "foreign_process",
-			Message: fmt.Sprintf("other processes on the device: %d, the first is %s (pid %d); stop them, or expect noise", n, s.Processes[0].Name, s.Processes[0].PID),
-		})
+		r.warn("foreign_process", "other processes on the device: %d, the first is %s (pid %d); stop them, or expect noise", n, s.Processes[0].Name, s.Processes[0].PID)
 	}
 	if cores := float64(runtime.NumCPU()); r.header.Device.Kind == gpu.CPU && s.Load1 > cores/2 {
-		r.ending.Warnings = append(r.ending.Warnings, measure.Warning{
-			Code:    "load",
-			Message: fmt.Sprintf("the machine is busy (load %.1f on %.0f cores): %s", s.Load1, cores, r.whenBusy()),
-		})
+		r.warn("load", "the machine is busy (load %.1f on %.0f cores): %s", s.Load1, cores, r.whenBusy())
 	}
 }
 
 // whenBusy returns advice for a busy machine; it depends on the timer in use.
-func (r *run) whenBusy() string {
+func (r *Setup) whenBusy() string {
 	for _, c := range r.cases[suite.Candidate] {
 		if c.Timer != measure.TimerCPU {
 			return "gate on CPU time (measure.timer: cpu) if the kernel runs in one thread, or measure on another machine"
@@ -84,7 +80,7 @@ func (r *run) whenBusy() string {
 }
 
 // choose selects the cases and the timer of each side.
-func (r *run) choose(w harness.Welcome) error {
+func (r *Setup) choose(w harness.Welcome) error {
 	r.cases, r.metrics = map[string][]trial.Case{}, map[measure.CaseKey]suite.Case{}
 	for _, s := range r.sides {
 		for _, c := range r.Suite.Cases() {
@@ -111,15 +107,15 @@ func (r *run) choose(w harness.Welcome) error {
 }
 
 // measures reports whether a side takes part in a case. The constraints of a point may exclude a
-// config. With a custom lineup, references only provide correct results and are not measured.
-func (r *run) measures(s side, c suite.Case) bool {
-	if r.lineup == nil {
+// config. Beside points, references only provide correct results and are not measured.
+func (r *Setup) measures(s side, c suite.Case) bool {
+	if len(r.Points) == 0 {
 		return true
 	}
 	return s.from == suite.Candidate && slices.ContainsFunc(r.suiteOf(s).Cases(), func(x suite.Case) bool { return x.CaseKey == c.CaseKey })
 }
 
-func (r *run) add(s side, c suite.Case, timers []measure.Timer) error {
+func (r *Setup) add(s side, c suite.Case, timers []measure.Timer) error {
 	key := c.CaseKey
 	key.Implementation = s.name
 	if key.Cache == measure.Hot {
@@ -135,7 +131,7 @@ func (r *run) add(s side, c suite.Case, timers []measure.Timer) error {
 		c.Samples = trial.ScoreSamples
 	}
 	measured := trial.Case{
-		Key: key, Params: benchmarkOf(r.suiteOf(s), c.Benchmark).Complete(c.Params).Map(), Implementation: c.Implementation,
+		Key: key, Params: r.suiteOf(s).Benchmark(c.Benchmark).Complete(c.Params).Map(), Implementation: c.Implementation,
 		Timer: c.Timer, Samples: c.Samples, Warmup: c.Warmup, Bytes: c.Bytes,
 	}
 	var err error
@@ -144,7 +140,7 @@ func (r *run) add(s side, c suite.Case, timers []measure.Timer) error {
 		own.Suite = r.suiteOf(s)
 		measured.Launch, measured.Arguments, err = own.launchOf(s.dir, c)
 	} else {
-		measured.Arguments, err = benchmarkOf(r.suiteOf(s), c.Benchmark).Arguments(c.Params)
+		measured.Arguments, err = r.suiteOf(s).Benchmark(c.Benchmark).Arguments(c.Params)
 	}
 	if err != nil {
 		return err
@@ -196,4 +192,17 @@ func affectsKernels(name string) bool {
 		}
 	}
 	return false
+}
+
+// identify adds facts from the machine code of both sides: which functions differ, and which resources
+// kernels need. They only explain, so missing tools are no error: the report then says less.
+func (r *Setup) identify(ctx context.Context) {
+	for i := range r.sides {
+		s := &r.sides[i]
+		if s.name != suite.Candidate && s.name != suite.Base {
+			continue
+		}
+		log, _ := os.ReadFile(filepath.Join(filepath.Dir(r.Out), "logs", s.name+".build.log"))
+		_ = codeid.Describe(ctx, s.dir, &s.impl.Build, string(log))
+	}
 }

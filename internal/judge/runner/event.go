@@ -9,8 +9,8 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Event reports progress of a run. It is one of the types below.
-type Event interface{ benchEvent() }
+// Event reports progress of a run. It is one of the types below, or of those in package tuning.
+type Event any
 
 type (
 	// Recovered reports that the record of an earlier, crashed run was saved.
@@ -84,23 +84,3 @@ type (
 		End  measure.End
 	}
 )
-
-func (Recovered) benchEvent()  {}
-func (Profiling) benchEvent()  {}
-func (Profiled) benchEvent()   {}
-func (Explained) benchEvent()  {}
-func (Confirming) benchEvent() {}
-func (Building) benchEvent()   {}
-func (Built) benchEvent()      {}
-func (Identical) benchEvent()  {}
-func (Waiting) benchEvent()    {}
-func (Listed) benchEvent()     {}
-func (Ready) benchEvent()      {}
-func (Calibrated) benchEvent() {}
-func (Noticed) benchEvent()    {}
-func (Measuring) benchEvent()  {}
-func (Staged) benchEvent()     {}
-func (Saved) benchEvent()      {}
-
-func (FuzzPlanned) benchEvent() {}
-func (Fuzzing) benchEvent()     {}

@@ -36,6 +36,11 @@ type Cost struct {
 	Dollars float64 `json:"dollars,omitempty"`
 }
 
+// NewCost returns the cost of seconds on the device of a suite.
+func NewCost(s *suite.Suite, seconds float64) Cost {
+	return Cost{Seconds: seconds, Dollars: seconds / time.Hour.Seconds() * s.Device.PricePerHour}
+}
+
 // Estimates in seconds, used when there is no record of an earlier run.
 const (
 	guessStart  = 1.0   // until a process is ready
@@ -73,10 +78,8 @@ func Forecast(ctx context.Context, o Options) (Plan, error) {
 	for _, i := range o.references() {
 		p.Sides = append(p.Sides, i.Name)
 	}
-	for _, c := range o.Suite.Cases() {
-		if c.Implementation == suite.Candidate && o.wants(c.Name(), c.Benchmark) {
-			p.Cases = append(p.Cases, c.Name())
-		}
+	for _, c := range o.wanted() {
+		p.Cases = append(p.Cases, c.Name())
 	}
 	if len(p.Cases) == 0 && !p.Open && !o.plain() {
 		return Plan{}, o.noCase()
@@ -109,7 +112,7 @@ func (p *Plan) estimate(o Options) {
 		if p.Budget > 0 {
 			s = min(s, p.Budget)
 		}
-		return Cost{Seconds: s, Dollars: s / time.Hour.Seconds() * o.Suite.Device.PricePerHour}
+		return NewCost(o.Suite, s)
 	}
 	p.MinCost = cost(p.Rounds[0])
 	p.Most = cost(p.Rounds[len(p.Rounds)-1])

@@ -38,15 +38,14 @@ const CorpusDir = ".pawl/corpus"
 
 // Fuzz searches for wrong results of the candidate. If it fails, it also returns the reports made so far.
 func Fuzz(ctx context.Context, o Options, what FuzzOptions) (reports []*correctness.Report, err error) {
-	o = o.withDefaults()
 	if err := o.check(); err != nil {
 		return nil, &UsageError{err}
 	}
-	f := &fuzz{run: &run{Options: o}, FuzzOptions: what, builtKeys: map[string]bool{}}
+	f := &fuzz{Setup: NewSetup(o), FuzzOptions: what, builtKeys: map[string]bool{}}
 	if f.Dir, err = filepath.Abs(f.Dir); err != nil {
 		return nil, fmt.Errorf("cannot find the suite's folder: %w", err)
 	}
-	defer func() { err = errors.Join(err, f.cleanUp(ctx)) }()
+	defer func() { err = errors.Join(err, f.Close(ctx)) }()
 	if err := f.prepareFuzz(ctx); err != nil {
 		return nil, err
 	}
@@ -62,15 +61,15 @@ func Fuzz(ctx context.Context, o Options, what FuzzOptions) (reports []*correctn
 
 // fuzz is the state of one search.
 type fuzz struct {
-	*run
+	*Setup
 	FuzzOptions
 	tensors   string          // folder of the files that the processes exchange
 	builtKeys map[string]bool // keys of builds, alone and with their implementation
 }
 
 // searching returns a search inside a run whose sides are built.
-func (r *run) searching(what FuzzOptions) (*fuzz, error) {
-	f := &fuzz{run: r, FuzzOptions: what, builtKeys: map[string]bool{}}
+func (r *Setup) searching(what FuzzOptions) (*fuzz, error) {
+	f := &fuzz{Setup: r, FuzzOptions: what, builtKeys: map[string]bool{}}
 	for _, s := range r.sides {
 		for _, v := range r.variants(s) {
 			f.builtKeys[s.from+v.Build.Key()] = true
@@ -83,10 +82,10 @@ func (r *run) searching(what FuzzOptions) (*fuzz, error) {
 }
 
 // folder makes a folder for tensors that is removed with the run.
-func (r *run) folder() (string, error) {
+func (r *Setup) folder() (string, error) {
 	dir, err := correctness.Folder()
 	if err == nil {
-		r.atEnd(func(context.Context) error { return os.RemoveAll(dir) })
+		r.AtEnd(func(context.Context) error { return os.RemoveAll(dir) })
 	}
 	return dir, err
 }
@@ -106,13 +105,13 @@ func (f *fuzz) prepareFuzz(ctx context.Context) (err error) {
 	if f.tensors, err = f.folder(); err != nil {
 		return err
 	}
-	if err := f.chooseDevice(ctx); err != nil {
+	if err := f.ChooseDevice(ctx); err != nil {
 		return err
 	}
 	if f.DryRun && !f.Suite.NeedsHarness() {
 		return nil
 	}
-	if err := f.takeDevice(ctx); err != nil {
+	if err := f.TakeDevice(ctx); err != nil {
 		return err
 	}
 	if !f.Suite.NeedsHarness() || f.plain() || f.checked() {
@@ -261,8 +260,15 @@ func (f *fuzz) buildFor(ctx context.Context, targets []target) error {
 		if t.Check.Implementation != "" && f.Against == "" {
 			names = append(names, t.Check.Implementation)
 		}
+		var params []suite.Params
+		for _, p := range t.points {
+			params = append(params, p.Params)
+		}
+		for _, x := range t.replay {
+			params = append(params, x.Params)
+		}
 		for _, name := range names {
-			if err := f.buildImplementation(ctx, name, t, log); err != nil {
+			if err := f.buildImplementation(ctx, name, t.Benchmark, params, log); err != nil {
 				return &trial.SideError{Side: name, Err: err}
 			}
 		}
@@ -270,21 +276,15 @@ func (f *fuzz) buildFor(ctx context.Context, targets []target) error {
 	return nil
 }
 
-func (f *fuzz) buildImplementation(ctx context.Context, name string, t target, log io.Writer) error {
+// buildImplementation builds an implementation of a benchmark for some configs.
+func (f *fuzz) buildImplementation(ctx context.Context, name string, b suite.Benchmark, configs []suite.Params, log io.Writer) error {
 	s := side{name: name, from: name, dir: f.Dir}
 	if name != suite.Candidate {
-		s = f.referenceSide(t.Benchmark)
+		s = f.referenceSide(b)
 		s.name, s.from = name, name
 	}
-	var params []suite.Params
-	for _, p := range t.points {
-		params = append(params, p.Params)
-	}
-	for _, x := range t.replay {
-		params = append(params, x.Params)
-	}
-	for _, p := range params {
-		v, err := f.suiteOf(s).VariantFor(name, t.Complete(p))
+	for _, p := range configs {
+		v, err := f.suiteOf(s).VariantFor(name, b.Complete(p))
 		if err != nil {
 			return err
 		}

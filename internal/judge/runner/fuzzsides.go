@@ -22,27 +22,28 @@ import (
 // in, each build has its own process.
 type kernel struct {
 	implementation string
-	start          func(context.Context, suite.Params) (*correctness.HarnessSubject, error)
-	key            func(suite.Params) (string, error) // key of the process that can run a config
-	open           map[string]*correctness.HarnessSubject
-	warm           string // the config that ran last
+	// process returns the key of the process that can run a config, and starts it. An error means that none can.
+	process func(suite.Params) (key string, start startProcess, err error)
+	open    map[string]*correctness.HarnessSubject
+	warm    string // the config that ran last
 }
 
-func newKernel(implementation string, start func(context.Context, suite.Params) (*correctness.HarnessSubject, error), key func(suite.Params) (string, error)) *kernel {
-	return &kernel{implementation: implementation, start: start, key: key, open: map[string]*correctness.HarnessSubject{}}
-}
+type startProcess func(context.Context) (*correctness.HarnessSubject, error)
 
 // Run implements oracle.Subject. Each config first runs on other contents. A kernel that caches results
 // instead of computing them is then wrong at every point, not only at the second point of a config.
 func (k *kernel) Run(ctx context.Context, t correctness.Task) ([]tensor.Tensor, error) {
-	key, err := k.key(t.Params)
+	key, start, err := k.process(t.Params)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", correctness.ErrUnsupported, err)
 	}
 	subject := k.open[key]
 	if subject == nil {
-		if subject, err = k.start(ctx, t.Params); err != nil {
+		if subject, err = start(ctx); err != nil {
 			return nil, err
+		}
+		if k.open == nil {
+			k.open = map[string]*correctness.HarnessSubject{}
 		}
 		k.open[key] = subject
 	}
@@ -92,34 +93,29 @@ func (k *kernel) close(ctx context.Context) error {
 // harnessed returns a kernel in the suite's own harness, in the tree of a side, with its files in
 // dir. Only built variants run: a config that needs another build counts as unsupported.
 func (f *fuzz) harnessed(at side, dir, implementation string, b suite.Benchmark, log io.Writer) *kernel {
-	key := func(p suite.Params) (string, error) {
+	process := func(p suite.Params) (string, startProcess, error) {
 		v, err := f.suiteOf(at).VariantFor(implementation, b.Complete(p))
 		if err == nil && !f.builtKeys[implementation+v.Build.Key()] {
 			err = fmt.Errorf("%s is not built for {%s}", implementation, p)
 		}
-		return v.Harness.Key(), err
+		return v.Harness.Key(), func(context.Context) (*correctness.HarnessSubject, error) {
+			start := f.starter("", v.Harness, f.alone(implementation, v.Harness), log)
+			if implementation != suite.Candidate {
+				start = f.startReference(at, dir, v.Harness, f.alone(implementation, v.Harness), log)
+			}
+			return &correctness.HarnessSubject{
+				Implementation: implementation, Complete: b.Complete, Process: correctness.Process{Dir: dir, Start: start},
+			}, nil
+		}, err
 	}
-	start := func(_ context.Context, p suite.Params) (*correctness.HarnessSubject, error) {
-		v, err := f.suiteOf(at).VariantFor(implementation, b.Complete(p))
-		if err != nil {
-			return nil, err
-		}
-		start := f.starter("", v.Harness, f.alone(implementation, v.Harness), log)
-		if implementation != suite.Candidate {
-			start = f.startReference(at, dir, v.Harness, f.alone(implementation, v.Harness), log)
-		}
-		return &correctness.HarnessSubject{
-			Implementation: implementation, Complete: b.Complete, Process: correctness.Process{Dir: dir, Start: start},
-		}, nil
-	}
-	return newKernel(implementation, start, key)
+	return &kernel{implementation: implementation, process: process}
 }
 
 func (f *fuzz) starter(role harness.Role, h suite.Harness, alone bool, log io.Writer) func(context.Context) (*harness.Session, error) {
 	command := side{dir: f.Dir}.command(h, log, f.deviceEnv()...)
 	command.Role, command.Alone = role, alone
 	return func(ctx context.Context) (*harness.Session, error) {
-		return harness.Start(ctx, command, hello(f.Version, f.lease.Device().Identity()))
+		return harness.Start(ctx, command, f.hello())
 	}
 }
 
@@ -132,30 +128,25 @@ func (f *fuzz) launched(b suite.Benchmark, log io.Writer) *kernel {
 		l, _, err := of(p)
 		return l, err
 	}
-	key := func(p suite.Params) (string, error) {
-		l, err := spec(p)
-		if err != nil {
-			return "", err
-		}
-		return l.Kind, nil
-	}
-	start := func(ctx context.Context, p suite.Params) (*correctness.HarnessSubject, error) {
+	process := func(p suite.Params) (string, startProcess, error) {
 		l, arguments, err := of(p)
 		if err != nil {
-			return nil, err
+			return "", nil, err
 		}
-		path, err := launch.Build(ctx, l.Kind, [][]tensor.Argument{arguments}, cacheDir())
-		if err != nil {
-			return nil, err
-		}
-		h, _ := f.Suite.Implementation(suite.Candidate)
-		h.Harness.Command, h.Harness.Env = launch.Command(path), nil
-		return &correctness.HarnessSubject{
-			Implementation: suite.Candidate, Launch: spec, Complete: b.Complete,
-			Process: correctness.Process{Dir: f.tensors, Start: f.starter(harness.Launcher, h.Harness, false, log)},
+		return l.Kind, func(ctx context.Context) (*correctness.HarnessSubject, error) {
+			path, err := launch.Build(ctx, l.Kind, [][]tensor.Argument{arguments}, cacheDir())
+			if err != nil {
+				return nil, err
+			}
+			h, _ := f.Suite.Implementation(suite.Candidate)
+			h.Harness.Command, h.Harness.Env = launch.Command(path), nil
+			return &correctness.HarnessSubject{
+				Implementation: suite.Candidate, Launch: spec, Complete: b.Complete,
+				Process: correctness.Process{Dir: f.tensors, Start: f.starter(harness.Launcher, h.Harness, false, log)},
+			}, nil
 		}, nil
 	}
-	return newKernel(suite.Candidate, start, key)
+	return &kernel{implementation: suite.Candidate, process: process}
 }
 
 // reference returns the source of correct results of a benchmark, and a function that ends it. It
@@ -178,6 +169,16 @@ func (f *fuzz) reference(b suite.Benchmark, log io.Writer) (correctness.Referenc
 	}
 	k := f.harnessed(f.referenceSide(b), dir, b.Check.Implementation, b, log)
 	return correctness.ImplementationReference{Subject: k, Dir: dir}, k.close
+}
+
+// openReference returns the source of correct results of a benchmark until the run ends.
+func (f *fuzz) openReference(b suite.Benchmark, log io.Writer) correctness.Reference {
+	reference, end := f.reference(b, log)
+	f.AtEnd(func(ctx context.Context) error {
+		_ = end(ctx) // how it ends does not affect results
+		return nil
+	})
+	return reference
 }
 
 // cacheDir returns the folder where launchers are kept. Without a home directory it is a temporary folder.

@@ -9,7 +9,6 @@ import (
 	"github.com/goatnote-inc/pawl/internal/judge/ledger"
 	"github.com/goatnote-inc/pawl/internal/judge/loop"
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
-	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -41,6 +40,7 @@ type Outcome struct {
 // If a step fails, it returns the outcome so far with the error.
 func RunGate(ctx context.Context, g Gate) (Outcome, error) {
 	d := &driver{Gate: g}
+	d.Options = g.Options.WithDefaults()
 	d.State = loop.Start(g.Plan)
 	if err := d.readLedger(ctx); err != nil {
 		return d.Outcome, err
@@ -81,8 +81,8 @@ func (d *driver) apply(o loop.Outcome) (err error) {
 func (d *driver) measure(ctx context.Context) error {
 	o := d.Options
 	var stopped error
-	o.built = d.runPreStages
-	o.Baseline = d.baselineCommit
+	o.Built = d.runPreStages
+	o.Baseline = BaselineCommit(d.baselines)
 	o.Decide = func(seen *measure.Run, over bool) []string {
 		d.State.Plan.Policy.Dependence = seen.Plan.Dependence // depends on the device, which is known only now
 		if stopped = d.apply(d.evidence(seen, over)); stopped != nil {
@@ -119,10 +119,8 @@ func (d *driver) measure(ctx context.Context) error {
 // identicalCases returns the suite's cases as evidence that needed no measurement.
 func (d *driver) identicalCases() []ratchet.Evidence {
 	list := []ratchet.Evidence{}
-	for _, c := range d.Suite.Cases() {
-		if c.Implementation == suite.Candidate && d.wants(c.Name(), c.Benchmark) {
-			list = append(list, ratchet.Evidence{Case: c.CaseKey, Gate: c.Gate, Identical: true})
-		}
+	for _, c := range d.wanted() {
+		list = append(list, ratchet.Evidence{Case: c.CaseKey, Gate: c.Gate, Identical: true})
 	}
 	if len(list) == 0 { // only the harness could list them
 		list = append(list, ratchet.Evidence{Case: measure.CaseKey{Benchmark: "all"}, Gate: true, Identical: true})
@@ -143,4 +141,20 @@ func (d *driver) do(ctx context.Context, action loop.Action) (loop.Outcome, erro
 	default: // the plan asks for a step that this driver does not have
 		return nil, fmt.Errorf("this version of pawl has no step %q", d.State.Step)
 	}
+}
+
+// explain profiles the cases that changed. It only explains: its errors are
+// reported and do not affect the verdict.
+func (d *driver) explain(ctx context.Context, a loop.Profile) (loop.Outcome, error) {
+	o := d.Options
+	o.Names, o.ForceMeasure = a.Cases, true
+	whys, err := Profile(ctx, o, ProfileOptions{Time: d.Explain, Last: d.Run})
+	d.Whys = whys
+	switch {
+	case ctx.Err() != nil:
+		return nil, err
+	case err != nil:
+		d.Whys = append(d.Whys, Explanation{Case: a.Cases[0], Err: err})
+	}
+	return loop.Finished{}, nil
 }

@@ -30,7 +30,7 @@ const driftLimit = 0.03
 
 // greetHarness starts the candidate's harness once, to learn its timers and, if the
 // suite does not list them, its cases.
-func (r *run) greetHarness(ctx context.Context) (harness.Welcome, error) {
+func (r *Setup) greetHarness(ctx context.Context) (harness.Welcome, error) {
 	if r.plain() {
 		return harness.Welcome{}, nil
 	}
@@ -56,22 +56,22 @@ func (r *run) greetHarness(ctx context.Context) (harness.Welcome, error) {
 		}
 	}
 	if now, command := sdk.Outdated(session.Welcome.SDK); now != "" {
-		r.notice(device.Notice{Code: "sdk", Message: fmt.Sprintf("the harness uses %s, but this pawl comes with %s", session.Welcome.SDK, now), Fix: command + " writes the current version"})
+		r.Notice(device.Notice{Code: "sdk", Message: fmt.Sprintf("the harness uses %s, but this pawl comes with %s", session.Welcome.SDK, now), Fix: command + " writes the current version"})
 	}
 	return session.Welcome, session.Bye(ctx)
 }
 
 // open starts the candidate's first harness.
-func (r *run) open(ctx context.Context) (*harness.Session, error) {
+func (r *Setup) open(ctx context.Context) (*harness.Session, error) {
 	s := r.sides[0]
 	h := r.variants(s)[0].Harness
 	for _, l := range r.launchers {
 		h.Command, h.Env = l.command, nil
 	}
-	return harness.Start(ctx, r.start(s, h, nil), hello(r.Version, r.lease.Device().Identity()))
+	return harness.Start(ctx, r.start(s, h, nil), r.hello())
 }
 
-func (r *run) deviceEnv() []string { return DeviceEnv(r.lease.Device().Identity()) }
+func (r *Setup) deviceEnv() []string { return DeviceEnv(r.Device()) }
 
 // DeviceEnv returns variables that make a harness use this device, whatever its framework, and load
 // all code before the first launch.
@@ -83,7 +83,7 @@ func DeviceEnv(id gpu.Identity) []string {
 }
 
 // calibrate measures pawl's own kernel, which never changes.
-func (r *run) calibrate(ctx context.Context, when string) error {
+func (r *Setup) calibrate(ctx context.Context, when string) error {
 	if r.plain() {
 		return nil
 	}
@@ -101,15 +101,12 @@ func (r *run) calibrate(ctx context.Context, when string) error {
 		return nil
 	}
 	if drift := median/r.opened - 1; r.opened > 0 && (drift > driftLimit || drift < -driftLimit) {
-		r.ending.Warnings = append(r.ending.Warnings, measure.Warning{
-			Code:    "drift",
-			Message: fmt.Sprintf("pawl's own kernel ran %s at the end of the run than at the start: the machine changed during the measurement", words.Change(1+drift)),
-		})
+		r.warn("drift", "pawl's own kernel ran %s at the end of the run than at the start: the machine changed during the measurement", words.Change(1+drift))
 	}
 	return nil
 }
 
-func (r *run) calibration(ctx context.Context, when string) (*measure.Calibration, error) {
+func (r *Setup) calibration(ctx context.Context, when string) (*measure.Calibration, error) {
 	session, err := r.open(ctx)
 	if err != nil {
 		return nil, &trial.SideError{Side: suite.Candidate, Err: err}
@@ -143,7 +140,7 @@ func (r *run) calibration(ctx context.Context, when string) (*measure.Calibratio
 
 // calibrationTimer returns a timer that the candidate's cases use, so that the drift
 // is measured on the clock that counts.
-func (r *run) calibrationTimer(known []measure.Timer) measure.Timer {
+func (r *Setup) calibrationTimer(known []measure.Timer) measure.Timer {
 	for _, c := range r.cases[suite.Candidate] {
 		if slices.Contains(known, c.Timer) {
 			return c.Timer
@@ -153,12 +150,15 @@ func (r *run) calibrationTimer(known []measure.Timer) measure.Timer {
 }
 
 // runner returns the runner that measures the cases of a side.
-func (r *run) runner(s side) (trial.Runner, error) {
+func (r *Setup) runner(s side) (trial.Runner, error) {
 	log := r.logs[s.name]
 	variants := r.variants(s)
 	if h := variants[0].Harness; r.plain() {
+		if h.Format == "auto" {
+			h.Format = "" // the adapter's name for it
+		}
 		return &trial.Commands{
-			Command: r.start(s, h, log), Format: formatName(h.Format), Output: h.Output, Side: s.name,
+			Command: r.start(s, h, log), Format: h.Format, Output: h.Output, Side: s.name,
 			Found: r.list,
 			Keep:  func(k measure.CaseKey) bool { return r.wants(k.Name(), k.Benchmark) },
 		}, nil
@@ -174,7 +174,7 @@ func (r *run) runner(s side) (trial.Runner, error) {
 		return nil, err
 	}
 	return trial.Sessions{
-		Hello: hello(r.Version, r.lease.Device().Identity()),
+		Hello: r.hello(),
 		Command: func(c trial.Case) harness.Command {
 			return r.start(s, r.harnessFor(byCase[c.Key.Name()], c), log)
 		},
@@ -201,12 +201,4 @@ func (o Options) work(s side) trial.Work {
 	default:
 		return trial.AllWork
 	}
-}
-
-// formatName translates the suite's "auto" into the adapter's name for it.
-func formatName(f string) string {
-	if f == "auto" {
-		return ""
-	}
-	return f
 }

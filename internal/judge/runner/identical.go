@@ -13,8 +13,8 @@ import (
 // identical reports whether no build and no kernel reads any of the files that differ from the
 // base. Then there is nothing to build or measure. Equal build outputs would not prove it: a kernel
 // also reads data files, launch files and libraries.
-func (r *run) identical(ctx context.Context) (bool, error) {
-	if r.Base == "" || r.Again || r.ForceMeasure || r.lineup != nil || r.measuresReferences() {
+func (r *Setup) identical(ctx context.Context) (bool, error) {
+	if r.Base == "" || r.Again || r.ForceMeasure || len(r.Points) > 0 || r.measuresReferences() {
 		return false, nil
 	}
 	repo, inside, err := r.base(ctx)

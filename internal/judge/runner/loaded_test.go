@@ -20,7 +20,7 @@ func TestLoaded(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, ".venv", "pyvenv.cfg"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := &run{sides: []side{
+	r := &Setup{sides: []side{
 		{name: "candidate", root: root},
 		{name: "base", root: base},
 		{name: "torch", root: root},

@@ -36,6 +36,7 @@ type Options struct {
 
 	ID           string // ID of the run; empty for a new one
 	Out          string // path of the record
+	Results      string // path of other records in the suite's folder, which are no sources; empty for none
 	ForceMeasure bool   // measure even if the change is identical
 	Wait         time.Duration
 	LockDir      string
@@ -46,10 +47,10 @@ type Options struct {
 	// Baseline returns a third commit to measure, once the device is known; empty for none. A
 	// commit that cannot be checked out or built is left out, with a notice.
 	Baseline func(gpu.Identity) string
-	// lineup chooses the sides; nil for the candidate, its base and the references.
-	lineup func(context.Context, *run) ([]side, error)
-	// built is called after all sides are built, before anything is measured.
-	built func(context.Context, *run) error
+	// Points are measured beside the defaults of the suite, instead of a change beside its base; empty for none.
+	Points []Point
+	// Built is called after all sides are built, before anything is measured; nil for nothing.
+	Built func(context.Context, *Setup) error
 	// Decide returns the cases that need more rounds, given everything measured so far. over means
 	// that no more rounds will follow. Nil decides all at the first look.
 	Decide func(seen *measure.Run, over bool) []string
@@ -57,8 +58,8 @@ type Options struct {
 	Now    func() time.Time
 }
 
-// withDefaults returns o with defaults for Emit and Now.
-func (o Options) withDefaults() Options {
+// WithDefaults returns o with defaults for Emit and Now.
+func (o Options) WithDefaults() Options {
 	if o.Emit == nil {
 		o.Emit = func(Event) {}
 	}
@@ -82,19 +83,19 @@ func (o Options) growth() []int {
 
 // turns reports whether sides take turns inside a round. On a GPU two processes would hold its
 // memory at once, so there it is opt-in.
-func (r *run) turns() bool {
+func (r *Setup) turns() bool {
 	switch r.Suite.Measure.Turns {
 	case "always":
 		return true
 	case "never":
 		return false
 	default:
-		return r.lease.Device().Identity().Kind == gpu.CPU
+		return r.Device().Kind == gpu.CPU
 	}
 }
 
 // cores returns the CPU cores that sides may be bound to. On a GPU the driver's threads need cores of their own.
-func (r *run) cores() []int {
+func (r *Setup) cores() []int {
 	if r.lease.Device().Identity().Kind != gpu.CPU {
 		return nil
 	}
@@ -130,6 +131,11 @@ func (o Options) wants(name, benchmark string) bool {
 		return false
 	}
 	return o.Case == "" || measure.MatchCase(o.Case, name, benchmark)
+}
+
+// wanted returns the candidate's cases that are measured, as far as the suite lists them.
+func (o Options) wanted() []suite.Case {
+	return slices.DeleteFunc(o.Suite.Cases(), func(c suite.Case) bool { return c.Implementation != suite.Candidate || !o.wants(c.Name(), c.Benchmark) })
 }
 
 // plain reports whether the candidate is a command that prints a known format, not

@@ -19,7 +19,7 @@ const lockPoll = 200 * time.Millisecond
 
 // lockRecord locks the place of the record, so that no other pawl writes the same one,
 // and saves the record of a crashed run.
-func (r *run) lockRecord(ctx context.Context) error {
+func (r *Setup) lockRecord(ctx context.Context) error {
 	dir, name := filepath.Split(r.Out)
 	if err := os.MkdirAll(filepath.Dir(r.Out), 0o755); err != nil {
 		return fmt.Errorf("cannot create the folder for the record: %w", err)
@@ -28,7 +28,7 @@ func (r *run) lockRecord(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("lock the place of the record: %w", err)
 	}
-	r.atEnd(func(context.Context) error { return lock.Close() }) // the file stays: removing it would race
+	r.AtEnd(func(context.Context) error { return lock.Close() }) // the file stays: removing it would race
 	if err := r.waitForPlace(ctx, lock); err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (r *run) lockRecord(ctx context.Context) error {
 	return r.recover()
 }
 
-func (r *run) waitForPlace(ctx context.Context, lock *os.File) error {
+func (r *Setup) waitForPlace(ctx context.Context, lock *os.File) error {
 	deadline := r.Now().Add(r.Wait)
 	for told := false; ; {
 		err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
@@ -62,7 +62,7 @@ func (r *run) waitForPlace(ctx context.Context, lock *os.File) error {
 }
 
 // recover writes the record of a run that crashed.
-func (r *run) recover() error {
+func (r *Setup) recover() error {
 	journal := measure.JournalPath(r.Out)
 	if _, err := os.Stat(journal); errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -100,7 +100,7 @@ func removeTorn(journal string) error {
 
 // setAside moves the last record away when a new run starts, so that the record is not mistaken for
 // the result of a run that crashes.
-func (r *run) setAside() error {
+func (r *Setup) setAside() error {
 	for _, suffix := range []string{"", ".zst"} {
 		if err := os.Rename(r.Out+suffix, previous(r.Out)+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("cannot move the last record aside: %w", err)
@@ -110,7 +110,7 @@ func (r *run) setAside() error {
 }
 
 // putBack undoes setAside if nothing was measured.
-func (r *run) putBack() error {
+func (r *Setup) putBack() error {
 	err := errors.Join(r.journal.End(r.ending), os.Remove(measure.JournalPath(r.Out)))
 	for _, suffix := range []string{"", ".zst"} {
 		if e := os.Rename(previous(r.Out)+suffix, r.Out+suffix); e != nil && !errors.Is(e, os.ErrNotExist) {

@@ -35,7 +35,6 @@ type ProfileOptions struct {
 // Explanation holds what the profiles of a case show.
 type Explanation struct {
 	Case       string
-	Tool       string
 	Before     *diagnose.Subject // the base; nil if there is none
 	After      *diagnose.Subject // the candidate; nil if it could not be profiled
 	Diagnosis  *diagnose.Diagnosis
@@ -48,15 +47,15 @@ type Explanation struct {
 // Profile profiles cases, on both sides if there is a base, and explains the results. A failure of
 // one case is reported in its Why and does not stop the others.
 func Profile(ctx context.Context, o Options, what ProfileOptions) (whys []Explanation, err error) {
-	o = o.withDefaults()
 	if what.Rules == nil {
 		what.Rules = diagnose.Rules()
 	}
 	if err := o.check(); err != nil {
 		return nil, &UsageError{err}
 	}
-	p := &profiling{run: &run{Options: o, onlyWantedCases: true}, ProfileOptions: what}
-	defer func() { err = errors.Join(p.explainBase(err), p.cleanUp(ctx)) }()
+	p := &profiling{Setup: NewSetup(o), ProfileOptions: what}
+	p.onlyWantedCases = true
+	defer func() { err = errors.Join(p.explainBase(err), p.Close(ctx)) }()
 	if err := p.begin(ctx); err != nil {
 		return nil, err
 	}
@@ -80,7 +79,7 @@ func Profile(ctx context.Context, o Options, what ProfileOptions) (whys []Explan
 
 // profiling is the state of a profiling run.
 type profiling struct {
-	*run
+	*Setup
 	ProfileOptions
 	dir     string // where the tools write
 	welcome harness.Welcome
@@ -96,23 +95,12 @@ func (p *profiling) begin(ctx context.Context) error {
 		return fmt.Errorf("cannot create the folder for profiles: %w", err)
 	}
 	p.dir = dir
-	if err := p.chooseDevice(ctx); err != nil {
+	if err := p.Setup.begin(ctx); err != nil {
 		return err
-	}
-	for _, step := range append(p.firstSteps(), p.buildLaunchers) {
-		if err := step(ctx); err != nil {
-			return err
-		}
 	}
 	p.sides = slices.DeleteFunc(p.sides, func(s side) bool { return s.name != suite.Candidate && s.name != suite.Base })
-	p.identify(ctx)
-	if p.welcome, err = p.greetHarness(ctx); err != nil {
-		return err
-	}
-	if err := p.choose(p.welcome); err != nil {
-		return err
-	}
-	return p.openLogs()
+	p.welcome, err = p.chooseCases(ctx)
+	return err
 }
 
 // NsightDir is where profiles are kept, beside the record.
@@ -193,7 +181,6 @@ func (p *profiling) side(ctx context.Context, s side, name string, w *Explanatio
 	if why != "" && !slices.Contains(w.Notes, why) {
 		w.Notes = append(w.Notes, why)
 	}
-	w.Tool = chosen
 	p.Emit(Profiling{Case: name, Side: s.name, Tool: chosen})
 	began := p.Now()
 	res, err := p.runTool(ctx, chosen, cmp.Or(p.Set, p.profileConfig(name).Set), t)
@@ -249,7 +236,7 @@ func keepProfile(at string, record *profile.Profile) error {
 
 // subject describes what was profiled.
 func (p *profiling) subject(s side, name string) profile.Subject {
-	subject := profile.Subject{Case: name, Side: s.name, Commit: s.impl.Commit, Dirty: s.impl.Dirty, Device: p.device.Identity()}
+	subject := profile.Subject{Case: name, Side: s.name, Commit: s.impl.Commit, Dirty: s.impl.Dirty, Device: p.Device()}
 	subject.Nanoseconds = medianOf(p.Last, name, s)
 	for _, c := range p.declared {
 		if c.Name() == name && c.Implementation == s.name {

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -39,8 +40,8 @@ func (p *profiling) unconfined(s side, h suite.Harness, log io.Writer) harness.C
 // target describes a side of a case for the tools.
 func (p *profiling) target(s side, name string) (tool.Target, error) {
 	t := tool.Target{
-		Plain: p.plain(), Hello: hello(p.Version, p.device.Identity()), Warmup: profileWarmup,
-		Device: p.device.Identity(), Locked: p.lease.Clocks().Mode != gpu.ClocksFree,
+		Plain: p.plain(), Hello: p.hello(), Warmup: profileWarmup,
+		Device: p.Device(), Locked: p.lease.Clocks().Mode != gpu.ClocksFree,
 		Exact: p.welcome.Has(harness.FeatureProfile), Runtime: p.welcome.Device.Runtime,
 		Dir: p.dir, Stem: Stem(name, s.name), Timeout: profileTimeout,
 	}
@@ -58,10 +59,7 @@ func (p *profiling) target(s side, name string) (tool.Target, error) {
 			t.Command = p.unconfined(s, p.harnessFor(v.Harness, c), log)
 		}
 	}
-	t.Cache = c.Key.Cache
-	if t.Cache == "" {
-		t.Cache = measure.Hot
-	}
+	t.Cache = cmp.Or(c.Key.Cache, measure.Hot)
 	t.Prepare = harness.Prepare{
 		Benchmark: c.Key.Benchmark, Implementation: c.Implementation, Params: c.Params,
 		Cache: t.Cache, Timer: c.Timer, Seed: p.Seed, Bytes: c.Bytes, Arguments: c.Arguments, Launch: c.Launch,
@@ -87,7 +85,7 @@ func (p *profiling) caseOf(side, name string) (trial.Case, bool) {
 func (p *profiling) profileConfig(name string) suite.Profile {
 	c, _ := p.caseOf(suite.Candidate, name)
 	params, _ := paramsOf(p.Options, c)
-	return p.benchmark(c.Key.Benchmark).Profile(params)
+	return p.Suite.Benchmark(c.Key.Benchmark).Profile(params)
 }
 
 // runTool runs the chosen tool.

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -12,7 +13,7 @@ import (
 
 // addComparability adds to cases what makes their times comparable with stored ones: the definition and the
 // method. Metrics are computed from the time of their case and need neither.
-func (r *run) addComparability(cases []measure.Case) error {
+func (r *Setup) addComparability(cases []measure.Case) error {
 	for i := range cases {
 		c := &cases[i]
 		if c.Metric != "" {
@@ -29,7 +30,7 @@ func (r *run) addComparability(cases []measure.Case) error {
 
 // definitionDigest returns the digest of the definition by which a side measures a benchmark. It reads the
 // definition files where the side runs, so the digest is of the files used.
-func (r *run) definitionDigest(side, benchmark string) (string, error) {
+func (r *Setup) definitionDigest(side, benchmark string) (string, error) {
 	key := side + "\n" + benchmark
 	if known, ok := r.definitionDigests[key]; ok {
 		return known, nil
@@ -57,12 +58,8 @@ func (r *run) definitionDigest(side, benchmark string) (string, error) {
 
 // method describes how a case is timed: the version of pawl's timing, the clock, the cache state,
 // the trust in the harness, and the format of a command that times itself.
-func (r *run) method(c measure.Case) string {
-	cache := measure.Hot
-	if c.Cache == measure.Cold {
-		cache = measure.Cold
-	}
-	text := fmt.Sprintf("v%d %s %s %s", trial.MethodVersion, c.Timer, cache, r.trust())
+func (r *Setup) method(c measure.Case) string {
+	text := fmt.Sprintf("v%d %s %s %s", trial.MethodVersion, c.Timer, cmp.Or(c.Cache, measure.Hot), r.trust())
 	if r.plain() {
 		text += " " + r.variants(r.sides[0])[0].Harness.Format
 	}

@@ -31,48 +31,64 @@ type Result struct {
 // Run builds, measures and records. If it fails, the result still holds the
 // path of the record, if there is one.
 func Run(ctx context.Context, o Options) (res Result, err error) {
-	o = o.withDefaults()
-	r := &run{Options: o}
+	r := NewSetup(o)
 	if err := o.check(); err != nil {
 		return Result{}, &UsageError{err}
 	}
 	if err := o.checkCase(); err != nil {
 		return Result{}, err
 	}
-	defer func() { err = errors.Join(r.explainBase(err), r.cleanUp(ctx)) }()
+	defer func() { err = errors.Join(r.explainBase(err), r.Close(ctx)) }()
 	if err := r.lockRecord(ctx); err != nil {
 		return Result{}, err
 	}
 	if same, err := r.identical(ctx); err != nil || same {
 		return Result{Identical: same}, err
 	}
-	if err := r.chooseDevice(ctx); err != nil {
+	if err := r.begin(ctx); err != nil {
 		return Result{}, err
 	}
-	for _, step := range r.firstSteps() {
-		if err := step(ctx); err != nil {
-			return Result{}, err
-		}
-	}
-	if r.built != nil {
-		if err := r.built(ctx, r); err != nil {
+	if r.Built != nil {
+		if err := r.Built(ctx, r); err != nil {
 			return Result{}, err
 		}
 	}
 	return r.measure(ctx)
 }
 
-// firstSteps returns the first two steps: building and acquiring the device. A build uses the CPU, so if
-// the CPU is the device, the build also waits for its turn.
-func (r *run) firstSteps() []func(context.Context) error {
-	if r.device.Identity().Kind == gpu.CPU {
-		return []func(context.Context) error{r.takeDevice, r.prepare}
+// begin chooses the device, builds the sides and acquires the device. A build uses the CPU, so if the CPU is the device, the
+// build also waits for its turn.
+func (r *Setup) begin(ctx context.Context) error {
+	if err := r.ChooseDevice(ctx); err != nil {
+		return err
 	}
-	return []func(context.Context) error{r.prepare, r.takeDevice}
+	first, second := r.prepare, r.TakeDevice
+	if r.Device().Kind == gpu.CPU {
+		first, second = second, first
+	}
+	if err := first(ctx); err != nil {
+		return err
+	}
+	return second(ctx)
 }
 
-// run is the state of one run.
-type run struct {
+// chooseCases asks the program that runs the candidate for its timers and cases, and chooses what to measure.
+func (r *Setup) chooseCases(ctx context.Context) (w harness.Welcome, err error) {
+	if err := r.buildLaunchers(ctx); err != nil {
+		return w, err
+	}
+	r.identify(ctx)
+	if w, err = r.greetHarness(ctx); err == nil {
+		err = r.choose(w)
+	}
+	if err == nil {
+		err = r.openLogs()
+	}
+	return w, err
+}
+
+// Setup is the state of a run on this machine: what it builds, acquires and starts. Close undoes all of it.
+type Setup struct {
 	Options
 	sides    []side
 	device   device.Device
@@ -110,11 +126,14 @@ type run struct {
 	undo []func(context.Context) error
 }
 
-// atEnd registers f to run when the run ends, whatever happens before.
-func (r *run) atEnd(f func(context.Context) error) { r.undo = append(r.undo, f) }
+// NewSetup returns the state of a run that has done nothing yet.
+func NewSetup(o Options) *Setup { return &Setup{Options: o.WithDefaults()} }
 
-// cleanUp calls the functions registered with atEnd in reverse order, even after an interrupt.
-func (r *run) cleanUp(ctx context.Context) error {
+// AtEnd registers f to run when the run ends, whatever happens before.
+func (r *Setup) AtEnd(f func(context.Context) error) { r.undo = append(r.undo, f) }
+
+// Close calls the functions registered with AtEnd in reverse order, even after an interrupt.
+func (r *Setup) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	var errs []error
@@ -124,8 +143,8 @@ func (r *run) cleanUp(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// chooseDevice finds the device that the suite selects.
-func (r *run) chooseDevice(ctx context.Context) error {
+// ChooseDevice finds the device that the suite selects.
+func (r *Setup) ChooseDevice(ctx context.Context) error {
 	inv, err := device.List(ctx, device.Options{})
 	if err != nil {
 		return err
@@ -138,9 +157,12 @@ func (r *run) chooseDevice(ctx context.Context) error {
 	return nil
 }
 
-// takeDevice waits until the device is free, acquires it and sets its clocks.
-func (r *run) takeDevice(ctx context.Context) (err error) {
-	name := r.device.Identity().Name
+// Device identifies the chosen device.
+func (r *Setup) Device() gpu.Identity { return r.device.Identity() }
+
+// TakeDevice waits until the device is free, acquires it and sets its clocks.
+func (r *Setup) TakeDevice(ctx context.Context) (err error) {
+	name := r.Device().Name
 	r.lease, err = device.Acquire(ctx, r.device, device.LockOptions{
 		Dir: r.LockDir, Owner: r.Owner, Wait: r.Wait, Now: r.Now,
 		OnWait: func(h device.Holder) { r.Emit(Waiting{What: name, Holder: h.String()}) },
@@ -148,42 +170,37 @@ func (r *run) takeDevice(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	r.atEnd(r.lease.Release)
+	r.AtEnd(r.lease.Release)
 	want := r.Suite.Device
 	notices, err := r.lease.SetClocks(ctx, want.Clocks, want.Persistence)
 	if err != nil {
 		return err
 	}
 	for _, n := range slices.Concat(r.found, r.lease.Notices(), notices) {
-		r.notice(n)
+		r.Notice(n)
 	}
 	return nil
 }
 
-// notice reports n now and adds it to the record.
-func (r *run) notice(n device.Notice) {
+// Notice reports n now and adds it to the record.
+func (r *Setup) Notice(n device.Notice) {
 	r.Emit(Noticed{Notice: n})
-	r.ending.Warnings = append(r.ending.Warnings, measure.Warning{Code: n.Code, Message: n.String()})
+	r.warn(n.Code, "%s", n)
+}
+
+// warn adds a warning to the record.
+func (r *Setup) warn(code, format string, args ...any) {
+	r.ending.Warnings = append(r.ending.Warnings, measure.Warning{Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
 // measure does everything between acquiring and releasing the device.
-func (r *run) measure(ctx context.Context) (Result, error) {
-	if err := r.buildLaunchers(ctx); err != nil {
-		return Result{}, err
-	}
-	r.identify(ctx)
-	welcome, err := r.greetHarness(ctx)
+func (r *Setup) measure(ctx context.Context) (Result, error) {
+	welcome, err := r.chooseCases(ctx)
 	if err != nil {
-		return Result{}, err
-	}
-	if err := r.choose(welcome); err != nil {
 		return Result{}, err
 	}
 	state, err := r.describe(ctx, welcome)
 	if err != nil {
-		return Result{}, err
-	}
-	if err := r.openLogs(); err != nil {
 		return Result{}, err
 	}
 	if err := r.setAside(); err != nil {
@@ -220,7 +237,7 @@ func (r *run) measure(ctx context.Context) (Result, error) {
 }
 
 // list records the cases and reports them.
-func (r *run) list(cases []measure.Case) error {
+func (r *Setup) list(cases []measure.Case) error {
 	r.applyQuarantine(cases)
 	if err := r.addComparability(cases); err != nil {
 		return err
@@ -239,13 +256,13 @@ func (r *run) list(cases []measure.Case) error {
 }
 
 // abandon closes a journal that has no rounds.
-func (r *run) abandon(cause error) error {
+func (r *Setup) abandon(cause error) error {
 	r.ending.End = measure.End{State: measure.Failed, Reason: cause.Error()}
 	_, err := r.finish()
 	return errors.Join(cause, err)
 }
 
-func (r *run) finish() (string, error) {
+func (r *Setup) finish() (string, error) {
 	r.ending.Loaded = r.loads.files
 	if err := r.journal.End(r.ending); err != nil {
 		return "", err
@@ -258,11 +275,11 @@ func (r *run) finish() (string, error) {
 	return path, nil
 }
 
-func (r *run) plan() (trial.Plan, error) {
+func (r *Setup) plan() (trial.Plan, error) {
 	p := r.header.Plan
 	plan := trial.Plan{
 		Seed: p.Seed, Growth: p.Growth, Turns: p.Turns, Cores: r.cores(), Budget: r.budget(), Dollars: p.Dollars, PricePerHour: p.PricePerHour,
-		MaxTemperatureC: r.Suite.Device.MaxTemperature, Decide: r.decider(), Now: r.Now,
+		MaxTemperatureC: r.Suite.Device.MaxTemperature, Now: r.Now,
 		Record: r.record,
 		Emit:   func(e trial.Event) { r.Emit(Measuring{e}) },
 		Watch: func(ctx context.Context) (gpu.State, func() (gpu.State, error), error) {
@@ -272,6 +289,9 @@ func (r *run) plan() (trial.Plan, error) {
 			}
 			return before, device.Watch(ctx, r.lease.Device(), device.WatchInterval).Stop, nil
 		},
+	}
+	if r.Decide != nil {
+		plan.Decide = func(final bool) []string { return r.Decide(r.seen, final) }
 	}
 	for _, s := range r.measured() {
 		runner, err := r.runner(s)
@@ -284,7 +304,7 @@ func (r *run) plan() (trial.Plan, error) {
 }
 
 // record writes a finished round, with the metrics computed from it.
-func (r *run) record(round measure.Round, results []measure.Result) error {
+func (r *Setup) record(round measure.Round, results []measure.Result) error {
 	derived, err := r.derive(results)
 	if err != nil {
 		return err
@@ -297,15 +317,35 @@ func (r *run) record(round measure.Round, results []measure.Result) error {
 	return r.journal.AddRound(round, results)
 }
 
+// see adds a round to the record that Decide gets. Derived metrics are included,
+// because a gate may use one of them.
+func (r *Setup) see(round measure.Round, results []measure.Result) {
+	if r.seen == nil {
+		r.seen = &measure.Run{Header: r.header}
+	}
+	r.seen.Rounds = append(r.seen.Rounds, round)
+	// A plain command reports its cases only after it has run, so there may be new ones.
+	r.seen.Cases = append(r.seen.Cases, r.declared[len(r.seen.Cases):]...)
+	at := make(map[measure.CaseKey]int, len(r.seen.Cases))
+	for i, c := range r.seen.Cases {
+		at[c.CaseKey] = i
+	}
+	for _, res := range results {
+		if i, ok := at[res.Case]; ok {
+			r.seen.Cases[i].Rounds = append(r.seen.Cases[i].Rounds, res.Round)
+		}
+	}
+}
+
 // measured returns the sides that have cases. A reference that only provides correct results has none.
-func (r *run) measured() []side {
+func (r *Setup) measured() []side {
 	if r.plain() { // a plain command reports its cases only after it has run
 		return r.sides
 	}
 	return slices.DeleteFunc(slices.Clone(r.sides), func(s side) bool { return len(r.cases[s.name]) == 0 })
 }
 
-func (r *run) sideNames() []string {
+func (r *Setup) sideNames() []string {
 	var names []string
 	for _, s := range r.measured() {
 		names = append(names, s.name)
@@ -313,7 +353,7 @@ func (r *run) sideNames() []string {
 	return names
 }
 
-func (r *run) log(name string) (*os.File, error) {
+func (r *Setup) log(name string) (*os.File, error) {
 	dir := filepath.Join(filepath.Dir(r.Out), "logs")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("cannot create the folder for logs: %w", err)
@@ -325,16 +365,24 @@ func (r *run) log(name string) (*os.File, error) {
 	return f, nil
 }
 
+// openLog creates a log that is open until the run ends.
+func (r *Setup) openLog(name string) (*os.File, error) {
+	f, err := r.log(name)
+	if err == nil {
+		r.AtEnd(func(context.Context) error { return f.Close() })
+	}
+	return f, err
+}
+
 // openLogs opens the log files of the sides, beside the record.
-func (r *run) openLogs() error {
+func (r *Setup) openLogs() error {
 	r.logs = map[string]*os.File{}
 	for _, s := range r.sides {
-		f, err := r.log(s.name + ".log")
+		f, err := r.openLog(s.name + ".log")
 		if err != nil {
 			return err
 		}
 		r.logs[s.name] = f
-		r.atEnd(func(context.Context) error { return f.Close() })
 	}
 	return nil
 }
@@ -344,6 +392,7 @@ func NewID(now time.Time) string {
 	return ulid.MustNew(ulid.Timestamp(now), ulid.DefaultEntropy()).String()
 }
 
-func hello(version string, id gpu.Identity) harness.Hello {
-	return harness.Hello{Pawl: version, Device: harness.HelloDevice{Kind: id.Kind, UUID: id.UUID}}
+func (r *Setup) hello() harness.Hello {
+	id := r.Device()
+	return harness.Hello{Pawl: r.Version, Device: harness.HelloDevice{Kind: id.Kind, UUID: id.UUID}}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,12 +35,12 @@ type side struct {
 }
 
 // prepare checks out, builds and identifies every side, the candidate first.
-func (r *run) prepare(ctx context.Context) error {
-	lineup := r.lineup
-	if lineup == nil {
-		lineup = usualSides
+func (r *Setup) prepare(ctx context.Context) error {
+	lineup := r.usualSides
+	if len(r.Points) > 0 {
+		lineup = r.pointSides
 	}
-	names, err := lineup(ctx, r)
+	names, err := lineup(ctx)
 	if err != nil {
 		return err
 	}
@@ -69,7 +68,7 @@ func (r *run) prepare(ctx context.Context) error {
 }
 
 // usualSides returns the candidate, the sides it is compared with, and the references of the suite.
-func usualSides(ctx context.Context, r *run) ([]side, error) {
+func (r *Setup) usualSides(ctx context.Context) ([]side, error) {
 	names := []side{{name: suite.Candidate, from: suite.Candidate, dir: r.Dir}}
 	if r.Base != "" {
 		base, err := r.checkout(ctx, suite.Base, r.Base)
@@ -114,7 +113,7 @@ func usualSides(ctx context.Context, r *run) ([]side, error) {
 const HintUntrackedFiles = "the base's checkout has only tracked files: generated, ignored and uncommitted files are missing unless build.command creates them"
 
 // explainBase adds HintUntrackedFiles to an error of the base.
-func (r *run) explainBase(err error) error {
+func (r *Setup) explainBase(err error) error {
 	if h, ok := errors.AsType[*harness.Error](err); ok && (h.Kind == harness.Foreign || h.Kind == harness.Changed) {
 		return err
 	}
@@ -143,7 +142,7 @@ func (o Options) base(ctx context.Context) (repo *build.Repository, inside strin
 }
 
 // checkout checks out a commit into a separate worktree and returns it as a side.
-func (r *run) checkout(ctx context.Context, name, ref string) (side, error) {
+func (r *Setup) checkout(ctx context.Context, name, ref string) (side, error) {
 	own := r.Options
 	own.Base = ref
 	repo, inside, err := own.base(ctx)
@@ -154,7 +153,7 @@ func (r *run) checkout(ctx context.Context, name, ref string) (side, error) {
 	if err != nil {
 		return side{}, err
 	}
-	r.atEnd(func(ctx context.Context) error { return tree.Remove(ctx) })
+	r.AtEnd(func(ctx context.Context) error { return tree.Remove(ctx) })
 	root, err := filepath.EvalSymlinks(tree.Dir) // processes report loaded files by real path
 	if err != nil {
 		return side{}, err
@@ -196,57 +195,41 @@ func relativeTo(root, dir string) (string, error) {
 
 // setSideSuite sets the suite of a commit: the definition of the run, with the commit's own recipe and
 // tunables. It also uses the commit's own harness command, unless the commit gets the change's
-// definition files. A commit without a suite is built and started as in the change.
-func (r *run) setSideSuite(s *side) (err error) {
+// definition files, which that command may not know. A commit without a suite is built and started as in the change.
+func (r *Setup) setSideSuite(s *side) (err error) {
 	if s.own == nil {
 		return nil
 	}
-	if s.suite, err = r.Suite.WithAnswerOf(s.own, s.usesOwnHarness()); err != nil {
+	if s.suite, err = r.Suite.WithAnswerOf(s.own, len(s.overlay) == 0); err != nil {
 		return fmt.Errorf("its recipe does not fit the benchmarks of the change: %w", err)
 	}
 	return nil
 }
 
-// usesOwnHarness reports whether a commit is started by its own harness command. It is not if it gets
-// the change's definition files, which that command may not know.
-func (s side) usesOwnHarness() bool { return len(s.overlay) == 0 }
-
 // suiteOf returns the suite that a side is built and started by.
-func (r *run) suiteOf(s side) *suite.Suite {
+func (r *Setup) suiteOf(s side) *suite.Suite {
 	if s.suite != nil {
 		return s.suite
 	}
 	return r.Suite
 }
 
-// variants returns what to build and start for a side. Before the harness has listed its cases
-// there are none, and the suite's own commands are used.
-func (r *run) variants(s side) []suite.Variant {
-	var list []suite.Variant
-	written, implementation := r.suiteOf(s), s.from
-	for _, v := range written.Variants() {
-		if v.Implementation == implementation {
-			list = append(list, v)
-		}
-	}
-	if len(list) == 0 {
-		i, _ := written.Implementation(implementation)
-		list = []suite.Variant{{Implementation: implementation, Build: i.Build, Harness: i.Harness}}
-	}
-	return list
+// variants returns what to build and start for a side.
+func (r *Setup) variants(s side) []suite.Variant {
+	return r.suiteOf(s).VariantsOf(s.from)
 }
 
 // command returns the command that starts a variant's harness for a side.
 func (s side) command(h suite.Harness, log io.Writer, extra ...string) harness.Command {
 	return harness.Command{
 		Line: h.Command, Dir: s.dir, Silence: h.Timeout, Log: log,
-		Env: append(environ(h.Env), extra...),
+		Env: append(build.Environ(h.Env), extra...),
 	}
 }
 
 // start returns the command of a variant's harness. pawl's launcher gets no search paths: it must
 // not load anything from a side's tree.
-func (r *run) start(s side, h suite.Harness, log io.Writer) harness.Command {
+func (r *Setup) start(s side, h suite.Harness, log io.Writer) harness.Command {
 	var own []string
 	if !r.checked() {
 		own = s.paths(h.Env)
@@ -259,7 +242,7 @@ func (r *run) start(s side, h suite.Harness, log io.Writer) harness.Command {
 }
 
 // alone reports whether h starts a program that runs only the reference and not also the candidate.
-func (r *run) alone(implementation string, h suite.Harness) bool {
+func (r *Setup) alone(implementation string, h suite.Harness) bool {
 	candidate, _ := r.Suite.Implementation(suite.Candidate)
 	return implementation != "" && implementation != suite.Candidate && h.Command != candidate.Harness.Command
 }
@@ -316,12 +299,4 @@ func searchPath(name string, folders []string, env map[string]string) string {
 func isFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
-}
-
-func environ(env map[string]string) []string {
-	var list []string
-	for _, key := range slices.Sorted(maps.Keys(env)) {
-		list = append(list, key+"="+env[key])
-	}
-	return list
 }

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,14 +33,14 @@ type referenceSite struct {
 
 // referenceSide returns the side in whose tree the correct results of a benchmark are computed. It
 // is the base if its suite names the same oracle or implementation, else the working tree.
-func (r *run) referenceSide(b suite.Benchmark) side {
+func (r *Setup) referenceSide(b suite.Benchmark) side {
 	own := side{name: suite.Candidate, from: suite.Candidate, dir: r.Dir}
 	for _, s := range r.sides {
 		switch {
 		case s.name == suite.Candidate:
 			own = s
 		case s.name == suite.Base && s.own != nil && b.Check != nil:
-			was := benchmarkOf(s.own, b.Name).Check
+			was := s.own.Benchmark(b.Name).Check
 			if was != nil && was.Oracle == b.Check.Oracle && was.Implementation == b.Check.Implementation {
 				return s
 			}
@@ -50,7 +51,7 @@ func (r *run) referenceSide(b suite.Benchmark) side {
 
 // prepareReferences builds the reference implementations where they run, and makes the sites before
 // any code of the change has run.
-func (r *run) prepareReferences(ctx context.Context) error {
+func (r *Setup) prepareReferences(ctx context.Context) error {
 	if r.plain() {
 		return nil
 	}
@@ -73,7 +74,7 @@ func (r *run) prepareReferences(ctx context.Context) error {
 }
 
 // buildReference builds a reference implementation in the tree of a side.
-func (r *run) buildReference(ctx context.Context, s side, name string) error {
+func (r *Setup) buildReference(ctx context.Context, s side, name string) error {
 	s.name, s.from = name, name
 	var log io.WriteCloser
 	for _, v := range r.variants(s) {
@@ -97,26 +98,22 @@ func (r *run) buildReference(ctx context.Context, s side, name string) error {
 }
 
 // site returns the site of a side's tree, creating it on first use.
-func (r *run) site(ctx context.Context, s side) (*referenceSite, error) {
+func (r *Setup) site(ctx context.Context, s side) (*referenceSite, error) {
 	if known := r.sites[s.dir]; known != nil {
 		return known, nil
 	}
 	o := &referenceSite{side: s}
 	if len(r.sides) > 0 && r.sides[0].dir != s.dir {
 		change := r.sides[0]
-		tree := change.root
-		if tree == "" {
-			tree = change.dir
-		}
-		o.hidden = []string{tree}
+		o.hidden = []string{cmp.Or(change.root, change.dir)}
 		o.kept = r.environments(ctx, change)
 	}
 	var err error
-	if o.python, err = build.SharedFolder("pawl-oracle-"); err != nil {
-		return nil, fmt.Errorf("cannot create a folder for oracles: %w", err)
+	if o.python, err = build.SharedFolder("pawl-oracle-"); err == nil {
+		r.AtEnd(func(context.Context) error { return os.RemoveAll(o.python) })
+		err = correctness.WritePython(o.python)
 	}
-	r.atEnd(func(context.Context) error { return os.RemoveAll(o.python) })
-	if err := correctness.WritePython(o.python); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("cannot create a folder for oracles: %w", err)
 	}
 	if err := o.enclose(ctx, r); err != nil {
@@ -131,7 +128,7 @@ func (r *run) site(ctx context.Context, s side) (*referenceSite, error) {
 
 // environments returns the active Python environments of the user that contain no files of the
 // change's commit or of its build.
-func (r *run) environments(ctx context.Context, change side) []string {
+func (r *Setup) environments(ctx context.Context, change side) []string {
 	var list []string
 	for _, name := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {
 		folder := os.Getenv(name)
@@ -150,7 +147,7 @@ func (r *run) environments(ctx context.Context, change side) []string {
 }
 
 // enclose creates the sandbox of a site, by the rules for builds.
-func (o *referenceSite) enclose(ctx context.Context, r *run) error {
+func (o *referenceSite) enclose(ctx context.Context, r *Setup) error {
 	candidate, _ := r.suiteOf(o.side).Implementation(suite.Candidate)
 	sandbox, err := build.Confine(ctx, candidate.Build.Sandbox, r.trust(), os.Getenv)
 	if err != nil {
@@ -173,7 +170,7 @@ func (o *referenceSite) enclose(ctx context.Context, r *run) error {
 	if o.sandbox, err = sandbox.Enclose(ctx, o.dir, outputs); err != nil {
 		return err
 	}
-	r.atEnd(func(context.Context) error {
+	r.AtEnd(func(context.Context) error {
 		o.sandbox.Remove()
 		return nil
 	})
@@ -248,7 +245,7 @@ func (f *fuzz) startOracle(b suite.Benchmark, dir, line string, log io.Writer) f
 		if err := o.confine(ctx, &c, dir, build.View{Read: o.outside(os.Getenv("PYTHONPATH")), Variables: oracleVariables}); err != nil {
 			return nil, err
 		}
-		session, err := harness.Start(ctx, c, hello(f.Version, f.lease.Device().Identity()))
+		session, err := harness.Start(ctx, c, f.hello())
 		return session, o.explain(err)
 	}
 }
@@ -278,10 +275,10 @@ func (f *fuzz) startReference(at side, dir string, h suite.Harness, alone bool, 
 		for name := range h.Env {
 			variables = append(variables, name)
 		}
-		if err := o.confine(ctx, &c, dir, build.View{Variables: variables, Devices: f.lease.Device().Identity().Kind != gpu.CPU}); err != nil {
+		if err := o.confine(ctx, &c, dir, build.View{Variables: variables, Devices: f.Device().Kind != gpu.CPU}); err != nil {
 			return nil, err
 		}
-		return harness.Start(ctx, c, hello(f.Version, f.lease.Device().Identity()))
+		return harness.Start(ctx, c, f.hello())
 	}
 }
 

@@ -55,7 +55,7 @@ func TestReferenceSide(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := &run{Options: Options{Suite: parsed(t, tt.change), Dir: t.TempDir()}}
+			r := &Setup{Options: Options{Suite: parsed(t, tt.change), Dir: t.TempDir()}}
 			r.sides = []side{{name: suite.Candidate, dir: r.Dir}}
 			if !tt.without {
 				base := side{name: suite.Base, dir: t.TempDir()}
@@ -64,7 +64,7 @@ func TestReferenceSide(t *testing.T) {
 				}
 				r.sides = append(r.sides, base)
 			}
-			if got := r.referenceSide(r.benchmark("b")).name; got != tt.want {
+			if got := r.referenceSide(r.Suite.Benchmark("b")).name; got != tt.want {
 				t.Errorf("it runs in the tree of %s, want %s", got, tt.want)
 			}
 		})
@@ -120,7 +120,7 @@ func TestSite_Environments(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(venv, "bin", "python3"), nil, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	r := &run{}
+	r := &Setup{}
 	change := side{dir: dir, root: dir}
 	if got := r.environments(t.Context(), change); !cmp.Equal(got, []string{venv}) {
 		t.Errorf("an environment of the user's: %v", got)

@@ -21,41 +21,30 @@ import (
 var errStopped = errors.New("a step before measuring stopped the run")
 
 // runPreStages runs the steps between building and measuring that the loop asks for.
-func (d *driver) runPreStages(ctx context.Context, r *run) error {
+func (d *driver) runPreStages(ctx context.Context, r *Setup) error {
 	if err := d.apply(loop.Built{Stage: builtStage(r.sides)}); err != nil {
 		return err
 	}
 	for {
-		var outcome loop.Outcome
+		var stage loop.Stage
+		var err error
 		switch loop.Next(d.State).(type) {
 		case loop.Preflight:
-			stage, err := d.preflight(ctx, r)
-			if err != nil {
-				return err
-			}
-			outcome = loop.Examined{Stage: stage}
+			stage, err = d.preflight(ctx, r)
 		case loop.Check:
-			stage, err := d.check(ctx, r)
-			if err != nil {
-				return err
-			}
-			outcome = loop.Checked{Stage: stage}
+			stage, err = d.check(ctx, r)
 		case loop.Measure:
 			return nil
 		default:
 			return errStopped
 		}
-		if err := d.apply(outcome); err != nil {
+		if err == nil {
+			err = d.apply(loop.Staged{Stage: stage})
+		}
+		if err != nil {
 			return err
 		}
-		d.emitStage()
-	}
-}
-
-// emitStage reports the stage that just ended.
-func (d *driver) emitStage() {
-	if n := len(d.State.Stages); n > 0 && d.Emit != nil {
-		d.Emit(Staged{d.State.Stages[n-1]})
+		d.Emit(Staged{stage})
 	}
 }
 
@@ -88,15 +77,15 @@ func builtStage(sides []side) loop.Stage {
 }
 
 // preflight runs static checks on the build.
-func (d *driver) preflight(ctx context.Context, r *run) (loop.Stage, error) {
-	target, err := preflight.TargetDevice(r.device.Identity())
+func (d *driver) preflight(ctx context.Context, r *Setup) (loop.Stage, error) {
+	target, err := preflight.TargetDevice(r.Device())
 	if err != nil {
 		target = preflight.Target{} // a GPU newer than the tables: checks without a target still run
 	}
 	last, _ := measure.Load(r.Out) // optional: without a record some checks are skipped
 	log, _ := os.ReadFile(filepath.Join(filepath.Dir(r.Out), "logs", "candidate.build.log"))
 	report, err := preflight.Run(ctx, preflight.Options{
-		Suite: r.Suite, Dir: r.Dir, Case: r.Case, Target: target, UUID: r.device.Identity().UUID, Log: string(log), Last: last,
+		Suite: r.Suite, Dir: r.Dir, Case: r.Case, Target: target, UUID: r.Device().UUID, Log: string(log), Last: last,
 	})
 	if err != nil {
 		return loop.Stage{}, fmt.Errorf("preflight: %w", err)
@@ -138,14 +127,14 @@ func preflightStage(r preflight.Report) loop.Stage {
 }
 
 // check searches for wrong results, within the time that a run allows for it.
-func (d *driver) check(ctx context.Context, r *run) (stage loop.Stage, err error) {
+func (d *driver) check(ctx context.Context, r *Setup) (stage loop.Stage, err error) {
 	dir, err := filepath.Abs(r.Dir)
 	if err != nil {
 		return stage, fmt.Errorf("cannot find the suite's folder: %w", err)
 	}
-	own := &run{Options: r.Options, device: r.device, lease: r.lease, sides: r.sides, sites: maps.Clone(r.sites), ready: r.ready}
+	own := &Setup{Options: r.Options, device: r.device, lease: r.lease, sides: r.sides, sites: maps.Clone(r.sites), ready: r.ready}
 	own.Dir, own.Seed = dir, r.random().Uint64()
-	defer func() { err = errors.Join(err, own.cleanUp(ctx)) }()
+	defer func() { err = errors.Join(err, own.Close(ctx)) }()
 	f, err := own.searching(FuzzOptions{Time: d.Fuzz})
 	if err != nil {
 		return stage, err

@@ -43,7 +43,7 @@ func TestUnchanged(t *testing.T) {
 		{"written by another process", []side{built("base", first)}, "harness of the base changed since it was built"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			err := (&run{sides: c.sides}).unchanged(c.sides[0])
+			err := (&Setup{sides: c.sides}).unchanged(c.sides[0])
 			if got := errorText(err); c.want == "" && got != "" || !strings.Contains(got, c.want) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
@@ -51,7 +51,7 @@ func TestUnchanged(t *testing.T) {
 	}
 	for text, want := range map[string]string{"second": "", "third": "harness of pawl changed"} {
 		write(text)
-		r := &run{launchers: map[string]launcher{"host": {dir: dir, files: second}}}
+		r := &Setup{launchers: map[string]launcher{"host": {dir: dir, files: second}}}
 		if got := errorText(r.unchanged(side{dir: t.TempDir()})); want == "" && got != "" || !strings.Contains(got, want) {
 			t.Errorf("a launcher that is %q: got %q, want %q", text, got, want)
 		}
@@ -59,7 +59,7 @@ func TestUnchanged(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "harness")); err != nil {
 		t.Fatal(err)
 	}
-	if err := (&run{sides: []side{built("base", second)}}).unchanged(built("base", second)); err == nil {
+	if err := (&Setup{sides: []side{built("base", second)}}).unchanged(built("base", second)); err == nil {
 		t.Error("a file that is gone counts as unchanged")
 	}
 }

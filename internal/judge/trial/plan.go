@@ -29,9 +29,9 @@ type Plan struct {
 
 	MaxTemperatureC float64 // warn above this; 0 means never
 
-	// Decide returns, after each look, the names of the cases that need more rounds.
-	// Nil means that every case is decided at the first look.
-	Decide func(Look) (undecided []string)
+	// Decide returns, at each look, the names of the cases that need more rounds. final means that no more rounds
+	// follow, whatever it returns. Nil means that every case is decided at the first look.
+	Decide func(final bool) (undecided []string)
 	// Record is called with every finished round, including dropped ones.
 	Record func(measure.Round, []measure.Result) error
 	// Emit is called with every event; may be nil.
@@ -88,20 +88,52 @@ type Request struct {
 // error at the end means that a slowdown may have been missed.
 type Watch func(ctx context.Context) (before gpu.State, stop func() (gpu.State, error), err error)
 
-// Look is the input of Decide: all rounds that count, by case name and side.
-type Look struct {
-	Rounds int  // rounds that count so far
-	Final  bool // no more rounds follow, regardless of the answer
-	Cases  map[string]map[string][]measure.CaseRound
-}
-
 // Outcome describes how a trial ended.
 type Outcome struct {
-	State     measure.EndState
-	Reason    string
-	Rounds    int      // rounds that count
-	Undecided []string // cases still undecided when the rounds ran out
-	Seconds   float64
-	Dollars   float64
-	Warnings  []measure.Warning
+	State    measure.EndState
+	Reason   string
+	Rounds   int // rounds that count
+	Seconds  float64
+	Dollars  float64
+	Warnings []measure.Warning
 }
+
+// Event is something that happens during a trial. It is one of the types below.
+type Event any
+
+// RoundStarted is sent at the start of a round.
+type RoundStarted struct {
+	Number, Of int // from 1; Of is the number of rounds planned until the next look
+	Order      []string
+	Cases      int
+}
+
+// SideStarted is sent at the start of one side of a round.
+type SideStarted struct {
+	Round int
+	Side  string
+	State gpu.State
+}
+
+// CaseMeasured is sent for each finished case of a side.
+type CaseMeasured struct {
+	Round  int
+	Side   string
+	Result measure.Result
+}
+
+// RoundDone is sent at the end of a round.
+type RoundDone struct {
+	Number, Of int
+	Round      measure.Round // its index in the record also counts dropped rounds
+	Seconds    float64
+}
+
+// Looked is sent after a look, with its result.
+type Looked struct {
+	Rounds    int
+	Undecided []string
+}
+
+// Warned is sent with a warning when it arises.
+type Warned struct{ Warning measure.Warning }

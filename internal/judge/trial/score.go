@@ -49,7 +49,7 @@ func (p *process) readyScored(ctx context.Context, c Case, cr *measure.CaseRound
 		cr.Warmup = append(cr.Warmup, took)
 	}
 	p.scored.maxRuns = int(max(scoreTime/stats.Median(cr.Warmup), 2*outsideSizes))
-	if bytes := tensorBytes(c.Arguments); bytes > 0 {
+	if bytes := tensorBytes(c.Arguments...); bytes > 0 {
 		p.scored.maxRuns = max(min(p.scored.maxRuns, 2*scoreBytes/(outsideSizes*bytes)), integrity.MinSizes)
 	}
 	cr.Outside = &measure.OutsideTiming{Clock: measure.TimerWall}
@@ -152,10 +152,7 @@ func (p *process) checkScored(ctx context.Context, c Case, cr *measure.CaseRound
 func resultLimit(c Case) int64 {
 	limit := int64(1 << 20)
 	for _, a := range c.Arguments {
-		n := int64(a.DType.Size())
-		for _, s := range a.Shape {
-			n *= int64(s)
-		}
+		n := int64(tensorBytes(a))
 		if len(a.Strides) > 0 { // gaps need storage too
 			n *= 4
 		}
@@ -165,7 +162,7 @@ func resultLimit(c Case) int64 {
 }
 
 // tensorBytes returns the size of the tensors that a run reads and writes.
-func tensorBytes(arguments []tensor.Argument) int {
+func tensorBytes(arguments ...tensor.Argument) int {
 	total := 0
 	for _, a := range arguments {
 		n := a.DType.Size()

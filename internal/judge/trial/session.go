@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -112,7 +113,7 @@ func (p *process) ready(ctx context.Context, c Case) (measure.CaseRound, error) 
 	p.batch, p.samples = 0, c.Samples
 	prepared, err := p.session.Prepare(ctx, harness.Prepare{
 		Benchmark: c.Key.Benchmark, Implementation: c.Implementation, Params: c.Params,
-		Cache: cacheOf(c.Key), Timer: c.Timer, Seed: p.seed, Key: p.inputKey(c), Bytes: c.Bytes,
+		Cache: cmp.Or(c.Key.Cache, measure.Hot), Timer: c.Timer, Seed: p.seed, Key: p.inputKey(c), Bytes: c.Bytes,
 		Arguments: c.Arguments, Launch: c.Launch,
 	})
 	if err != nil {
@@ -279,9 +280,24 @@ func (p *process) warmUp(ctx context.Context, c Case, cr *measure.CaseRound, bus
 	return nil
 }
 
-func cacheOf(k measure.CaseKey) measure.Cache {
-	if k.Cache == measure.Cold {
-		return measure.Cold
+const (
+	warmBusy = 300 * time.Millisecond // time under load that a device needs to raise its clocks
+	warmFor  = 100 * time.Millisecond // time without load for which it keeps them
+)
+
+// deviceActivity records when the device last worked, for any side. Nil means a device that is always cold.
+type deviceActivity struct{ last time.Time }
+
+// warmUpTime returns how long the device must work before it is warm.
+func (h *deviceActivity) warmUpTime() time.Duration {
+	if h != nil && now().Sub(h.last) < warmFor {
+		return 0
 	}
-	return measure.Hot
+	return warmBusy
+}
+
+func (h *deviceActivity) worked() {
+	if h != nil {
+		h.last = now()
+	}
 }

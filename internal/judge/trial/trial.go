@@ -30,10 +30,8 @@ func Run(ctx context.Context, p Plan) (Outcome, error) {
 	case ctx.Err() != nil:
 		t.out.State = measure.Interrupted
 		t.out.Reason = fmt.Sprintf("after %d of %d rounds", t.counted, t.target())
-		t.out.Undecided = t.undecided
 	default:
 		t.out.State, t.out.Reason = measure.Failed, firstLine(err.Error())
-		t.out.Undecided = t.undecided
 	}
 	return t.out, err
 }
@@ -42,10 +40,9 @@ type trial struct {
 	Plan
 	began     time.Time
 	orders    *orders
-	counted   int      // rounds that count
-	undecided []string // case names, in the order of the plan
-	lost      []string // cases that crashed or hung; they are not measured again
-	history   map[string]map[string][]measure.CaseRound
+	counted   int             // rounds that count
+	undecided []string        // case names, in the order of the plan
+	lost      []string        // cases that crashed or hung; they are not measured again
 	longest   time.Duration   // longest round so far
 	drops     map[string]int  // dropped rounds, by the affected sides
 	failed    map[string]bool // cases in which the base has failed in any round
@@ -60,11 +57,11 @@ func newTrial(p Plan) *trial {
 		p.Emit = func(Event) {}
 	}
 	if p.Decide == nil {
-		p.Decide = func(Look) []string { return nil }
+		p.Decide = func(bool) []string { return nil }
 	}
 	t := &trial{
 		Plan: p, orders: newOrders(len(p.Sides), p.Seed), began: p.Now(),
-		history: map[string]map[string][]measure.CaseRound{}, drops: map[string]int{}, failed: map[string]bool{}, threads: map[string]threads{},
+		drops: map[string]int{}, failed: map[string]bool{}, threads: map[string]threads{},
 	}
 	known := map[string]bool{}
 	for _, s := range p.Sides {
@@ -118,11 +115,8 @@ func (t *trial) target() int {
 
 // look asks which cases need more rounds.
 func (t *trial) look(final bool) {
-	t.undecided = t.withoutLost(t.Decide(Look{Rounds: t.counted, Final: final, Cases: t.history}))
+	t.undecided = t.withoutLost(t.Decide(final))
 	t.Emit(Looked{Rounds: t.counted, Undecided: t.undecided})
-	if final {
-		t.out.Undecided = t.undecided
-	}
 }
 
 // round measures one round that counts. It returns false if the device spoiled every
@@ -131,7 +125,7 @@ func (t *trial) round(ctx context.Context, target int) (bool, error) {
 	order := t.orders.next()
 	for attempt := range maxDrops + 1 {
 		began := t.Now()
-		t.Emit(RoundStarted{Number: t.counted + 1, Of: target, Order: t.names(order), Cases: len(t.undecided), Attempt: attempt})
+		t.Emit(RoundStarted{Number: t.counted + 1, Of: target, Order: t.names(order), Cases: len(t.undecided)})
 		round, results, err := t.measure(ctx, order, attempt)
 		if err != nil && ctx.Err() == nil {
 			// The round is incomplete, but shows where a side broke: record it, uncounted.
@@ -146,9 +140,9 @@ func (t *trial) round(ctx context.Context, target int) (bool, error) {
 		}
 		took := t.Now().Sub(began)
 		t.longest = max(t.longest, took)
-		t.Emit(RoundDone{Number: t.counted + 1, Of: target, Round: round, Seconds: took.Seconds(), Dollars: t.dollars()})
+		t.Emit(RoundDone{Number: t.counted + 1, Of: target, Round: round, Seconds: took.Seconds()})
 		if round.Dropped == "" {
-			t.keep(results)
+			t.noteLost(results)
 			t.undecided = t.withoutLost(t.undecided)
 			t.counted++
 			return true, nil
@@ -157,16 +151,12 @@ func (t *trial) round(ctx context.Context, target int) (bool, error) {
 	return false, nil
 }
 
-func (t *trial) keep(results []measure.Result) {
+// noteLost notes the cases that crashed or hung.
+func (t *trial) noteLost(results []measure.Result) {
 	for _, r := range results {
-		name := r.Case.Name()
-		if strings.HasPrefix(r.Round.Error, Lost) && !slices.Contains(t.lost, name) {
+		if name := r.Case.Name(); strings.HasPrefix(r.Round.Error, Lost) && !slices.Contains(t.lost, name) {
 			t.lost = append(t.lost, name)
 		}
-		if t.history[name] == nil {
-			t.history[name] = map[string][]measure.CaseRound{}
-		}
-		t.history[name][r.Case.Implementation] = append(t.history[name][r.Case.Implementation], r.Round)
 	}
 }
 

@@ -133,21 +133,25 @@ func TestGrowthMeasuresOnlyWhatIsUndecided(t *testing.T) {
 	p := b.plan("candidate", "base")
 	p.Growth = []int{4, 8, 16}
 	var looks []int
-	p.Decide = func(l trial.Look) []string {
-		looks = append(looks, l.Rounds)
+	p.Decide = func(final bool) []string {
+		rounds := len(b.rounds)
+		looks = append(looks, rounds)
 		for _, name := range []string{"a", "b", "c"} {
-			want := l.Rounds
+			want, n := rounds, 0
 			if name != "b" {
 				want = 4
 			}
-			for _, side := range []string{"candidate", "base"} {
-				if n := len(l.Cases[name][side]); n != want {
-					t.Errorf("at the look after %d rounds, %s of %s has %d", l.Rounds, name, side, n)
+			for _, r := range b.rounds {
+				if slices.Contains(r.Cases, name) {
+					n++
 				}
 			}
+			if n != want {
+				t.Errorf("at the look after %d rounds, %s has %d", rounds, name, n)
+			}
 		}
-		if l.Rounds == 16 != l.Final {
-			t.Errorf("look after %d rounds: final = %v", l.Rounds, l.Final)
+		if rounds == 16 != final {
+			t.Errorf("look after %d rounds: final = %v", rounds, final)
 		}
 		return []string{"b"}
 	}
@@ -155,7 +159,7 @@ func TestGrowthMeasuresOnlyWhatIsUndecided(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(looks, []int{4, 8, 16}) || !slices.Equal(out.Undecided, []string{"b"}) || out.Rounds != 16 {
+	if !slices.Equal(looks, []int{4, 8, 16}) || out.Rounds != 16 {
 		t.Errorf("looks %v, outcome %+v", looks, out)
 	}
 	for _, l := range b.log[8:] {
@@ -207,8 +211,8 @@ func TestThirdSpoiledAttemptEndsTheTrial(t *testing.T) {
 		return 0
 	}}
 	p := b.plan("candidate", "base")
-	p.Decide = func(l trial.Look) []string {
-		if !l.Final {
+	p.Decide = func(final bool) []string {
+		if !final {
 			t.Error("asked for more rounds on a device that cannot give them")
 		}
 		return []string{"a", "b", "c"}
@@ -217,7 +221,7 @@ func TestThirdSpoiledAttemptEndsTheTrial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out.Rounds != 0 || len(b.rounds) != 3 || len(out.Undecided) != 3 || out.State != measure.Throttled || !strings.Contains(out.Reason, "dropped 3 times in a row") {
+	if out.Rounds != 0 || len(b.rounds) != 3 || out.State != measure.Throttled || !strings.Contains(out.Reason, "dropped 3 times in a row") {
 		t.Errorf("%d rounds, outcome %+v", len(b.rounds), out)
 	}
 	if codes := warningCodes(out); codes["one_sided_throttling"] != 1 {
@@ -279,7 +283,7 @@ func TestBudgets(t *testing.T) {
 			b := &bench{}
 			p := b.plan("candidate", "base")
 			p.Budget, p.Dollars, p.PricePerHour = tt.time, tt.dollars, 3.6
-			p.Decide = func(trial.Look) []string { return []string{"a"} }
+			p.Decide = func(bool) []string { return []string{"a"} }
 			out, err := trial.Run(t.Context(), p)
 			if err != nil {
 				t.Fatal(err)

@@ -68,7 +68,7 @@ func (e *MissingError) Error() string {
 func Compose(b suite.Build, p Location) (Recipe, error) {
 	c := &composer{Build: b, Location: p}
 	c.Recipe = Recipe{
-		Command: b.Command, Dir: p.Dir, Env: environ(b.Env), Outputs: b.Outputs, Timeout: b.Timeout,
+		Command: b.Command, Dir: p.Dir, Env: Environ(b.Env), Outputs: b.Outputs, Timeout: b.Timeout,
 		Jobs: b.Jobs, Memory: b.Memory, Inputs: b.Inputs,
 	}
 	if p.Arch != "" {
@@ -91,7 +91,8 @@ type composer struct {
 	Recipe Recipe
 }
 
-func environ(env map[string]string) []string {
+// Environ returns variables as NAME=VALUE, sorted by name.
+func Environ(env map[string]string) []string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		list = append(list, name+"="+env[name])
@@ -189,7 +190,7 @@ func (c *composer) launcher() string {
 	if lookTool(c.Recipe.Env, "ccache") == "" {
 		return ""
 	}
-	c.setEnv("CCACHE_BASEDIR", topOf(c.Dir))
+	c.setEnv("CCACHE_BASEDIR", suite.Repository(c.Dir))
 	return "ccache"
 }
 

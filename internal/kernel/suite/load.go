@@ -16,7 +16,7 @@ func Load(path string) (*Suite, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read suite %s: %w", path, err)
 	}
-	folder := repository(filepath.Dir(abs))
+	folder := Repository(filepath.Dir(abs))
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read suite %s: %w", path, err)
@@ -60,14 +60,18 @@ func load(fsys fs.FS, name, shown string, data []byte) (*Suite, error) {
 	return resolve(tree, doc, nil, nil, l.problems)
 }
 
-// repository returns the innermost folder at or above dir that contains .git, or else dir.
-func repository(dir string) string {
-	for at := dir; ; at = filepath.Dir(at) {
+// Repository returns the innermost folder at or above dir that contains .git, or else dir; in either case its absolute path.
+func Repository(dir string) string {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return dir
+	}
+	for at := abs; ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
 			return at
 		}
 		if at == filepath.Dir(at) {
-			return dir
+			return abs
 		}
 	}
 }

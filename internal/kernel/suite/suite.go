@@ -189,6 +189,14 @@ func (s *Suite) Implementation(name string) (Implementation, bool) {
 	return s.Implementations[i], true
 }
 
+// Benchmark returns a benchmark by name; one with nothing but the name if the suite has none.
+func (s *Suite) Benchmark(name string) Benchmark {
+	if i := slices.IndexFunc(s.Benchmarks, func(b Benchmark) bool { return b.Name == name }); i >= 0 {
+		return s.Benchmarks[i]
+	}
+	return Benchmark{Name: name}
+}
+
 // NeedsHarness reports whether the harness must list something before all cases are known.
 // See Fill.
 func (s *Suite) NeedsHarness() bool {

@@ -37,6 +37,17 @@ func (s *Suite) Variants() []Variant {
 	return list
 }
 
+// VariantsOf returns what to build and start for an implementation. Before the harness has listed its cases there are none,
+// and the suite's own commands are used.
+func (s *Suite) VariantsOf(implementation string) []Variant {
+	list := slices.DeleteFunc(s.Variants(), func(v Variant) bool { return v.Implementation != implementation })
+	if len(list) == 0 {
+		i, _ := s.Implementation(implementation)
+		list = []Variant{{Implementation: implementation, Build: i.Build, Harness: i.Harness}}
+	}
+	return list
+}
+
 // maxVariants is the maximum number of variants of an implementation.
 const maxVariants = 1000
 

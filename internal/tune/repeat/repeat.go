@@ -3,7 +3,6 @@ package repeat
 
 import (
 	"context"
-	"slices"
 
 	"github.com/goatnote-inc/pawl/internal/base/parallel"
 	"github.com/goatnote-inc/pawl/internal/tune/replay"
@@ -18,7 +17,7 @@ type Plan struct {
 	Seed    uint64 // seed of the first repeat; each repeat adds 1
 	ByCost  bool   // the strategy takes the cost of evaluations into account
 	// Source returns the results of another device for a repeat; nil for a cold start.
-	Source func(seed uint64) *search.Source
+	Source func(seed uint64) []search.Outcome
 }
 
 // Run lets a strategy search a recording repeatedly, each time with its own seed and strategy. The
@@ -81,12 +80,8 @@ func Choices(rec *replay.Recording, traces []replay.Trace, seed uint64) ChoiceQu
 		if own >= best/1.01 {
 			c.Within += 1 / float64(len(traces))
 		}
-		c.Mean += own / float64(len(traces))
 		reached = append(reached, own)
 	}
-	if len(reached) > 0 {
-		slices.Sort(reached)
-		c.P10 = reached[len(reached)/10]
-	}
+	c.Mean, c.P10 = replay.Spread(reached)
 	return c
 }

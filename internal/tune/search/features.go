@@ -47,7 +47,7 @@ func twosOf(p space.Parameter) []float64 {
 	twos := make([]float64, len(p.Values))
 	news := false
 	for v := range p.Values {
-		x, ok := p.Number(v)
+		x, ok := space.Number(p.Values[v])
 		if !ok || x < 1 || x != math.Floor(x) || x > 1<<40 {
 			return nil
 		}

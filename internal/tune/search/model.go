@@ -62,9 +62,7 @@ func NewModel(s *space.Space, o Options) *Model {
 		space: s, axes: axesOf(s), rng: seeded(o.Seed, 2), unseen: newUnseen(s.Len()), byCost: o.ByCost,
 		place: map[int]int{}, best: math.Inf(1),
 	}
-	if o.Source != nil {
-		m.warm(o.Source)
-	}
+	m.warm(o.Source)
 	m.usual, m.spread = prior(m.axes)
 	m.weights = m.usual
 	return m

@@ -15,8 +15,6 @@ type Outcome struct {
 	Value  float64 // the time of the kernel, or another quantity to minimize; above 0
 	Failed bool    // it did not compile, crashed or was wrong, so it has no value
 	Cost   float64 // seconds the evaluation took; 0 if unknown
-	// Noise is the relative standard error of Value; 0 if unknown.
-	Noise float64
 }
 
 // Strategy proposes points and learns from outcomes. Outcomes may arrive in any order,
@@ -37,7 +35,7 @@ type Options struct {
 	// its cost.
 	ByCost bool
 	// Source holds outcomes on another device with the same parameters, for a warm start.
-	Source *Source
+	Source []Outcome
 }
 
 func (o Options) evaluations() int {
@@ -109,4 +107,97 @@ func (u *unseen) draw(rng *rand.Rand) (int, bool) {
 		return 0, false
 	}
 	return int(u.list[rng.IntN(u.n)]), true
+}
+
+// Exhaustive proposes every point in order.
+type Exhaustive struct {
+	unseen *unseen
+	next   int
+}
+
+// NewExhaustive returns an Exhaustive strategy.
+func NewExhaustive(s *space.Space) *Exhaustive {
+	return &Exhaustive{unseen: newUnseen(s.Len())}
+}
+
+// Ask returns the next points.
+func (e *Exhaustive) Ask(n int) []int {
+	var list []int
+	for ; len(list) < n && e.next < len(e.unseen.where); e.next++ {
+		if e.unseen.take(e.next) {
+			list = append(list, e.next)
+		}
+	}
+	return list
+}
+
+// Tell marks a point evaluated elsewhere as seen.
+func (e *Exhaustive) Tell(o Outcome) { e.unseen.take(o.Point) }
+
+// Random draws points uniformly without repetition.
+type Random struct {
+	unseen *unseen
+	rng    *rand.Rand
+}
+
+// NewRandom returns a Random strategy.
+func NewRandom(s *space.Space, o Options) *Random {
+	return &Random{unseen: newUnseen(s.Len()), rng: seeded(o.Seed, 1)}
+}
+
+// Ask returns uniformly drawn points that were not asked before.
+func (r *Random) Ask(n int) []int {
+	var list []int
+	for len(list) < n {
+		point, ok := r.unseen.draw(r.rng)
+		if !ok {
+			break
+		}
+		r.unseen.take(point)
+		list = append(list, point)
+	}
+	return list
+}
+
+// Tell marks a point evaluated elsewhere as seen.
+func (r *Random) Tell(o Outcome) { r.unseen.take(o.Point) }
+
+// modelLimit is the max number of evaluations a model learns from, because the work per
+// proposal grows with their square.
+const modelLimit = 300
+
+// Auto is the default strategy. The model finds most of the gain in few evaluations. After
+// many, little gain is left and the model is slow, so from then on points come from
+// Genetic, which is cheap.
+type Auto struct {
+	points  int
+	model   Strategy
+	genetic *Genetic
+	told    int
+}
+
+// NewAuto returns an Auto strategy.
+func NewAuto(s *space.Space, o Options) *Auto {
+	return &Auto{points: s.Len(), model: newModel(s, o), genetic: NewGenetic(s, o)}
+}
+
+// Ask returns points from the model, and later from the genetic strategy.
+func (a *Auto) Ask(n int) []int {
+	if a.points-a.genetic.unseen.n >= modelLimit {
+		return a.genetic.Ask(n)
+	}
+	list := a.model.Ask(n)
+	for _, p := range list {
+		a.genetic.unseen.take(p)
+	}
+	return list
+}
+
+// Tell passes the outcome to both.
+func (a *Auto) Tell(o Outcome) {
+	a.told++
+	a.genetic.Tell(o)
+	if a.told <= modelLimit {
+		a.model.Tell(o)
+	}
 }

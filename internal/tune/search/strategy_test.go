@@ -51,7 +51,7 @@ func build(t testing.TB, constraints ...string) *space.Space {
 // and does not compile with much unrolling of large tiles.
 func evaluate(s *space.Space, point int) search.Outcome {
 	v := s.Point(point)
-	block, _ := s.Parameters()[0].Number(int(v[0]))
+	block, _ := space.Number(s.Parameters()[0].Values[v[0]])
 	tile, unroll := float64(v[1])+1, math.Exp2(float64(v[2]))
 	o := search.Outcome{Point: point, Cost: 0.5 + 0.2*unroll}
 	if unroll*tile > 36 {

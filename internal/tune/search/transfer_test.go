@@ -17,31 +17,31 @@ func TestWarmStart(t *testing.T) {
 		all[i] = i
 	}
 	optimum := least(s, all)
-	var good, bad search.Source
+	var good, bad []search.Outcome
 	for _, p := range run(t, "auto", s, search.Options{Seed: 99}, 100) {
 		o := evaluate(s, p)
 		o.Value *= 7 // another device, slower in all
-		good.Outcomes = append(good.Outcomes, o)
+		good = append(good, o)
 		if !o.Failed {
 			o.Value = 1 / o.Value
 		}
-		bad.Outcomes = append(bad.Outcomes, o)
+		bad = append(bad, o)
 	}
-	mean := func(source *search.Source, evaluations int) float64 {
+	mean := func(source []search.Outcome, evaluations int) float64 {
 		sum := 0.0
 		for seed := range uint64(5) {
 			sum += optimum / least(s, run(t, "auto", s, search.Options{Seed: seed, Source: source}, evaluations)) / 5
 		}
 		return sum
 	}
-	if warm, cold := mean(&good, 8), mean(nil, 24); warm < cold {
+	if warm, cold := mean(good, 8), mean(nil, 24); warm < cold {
 		t.Errorf("8 evaluations with a source reach %.3f, 24 without %.3f", warm, cold)
 	}
-	if warm, cold := mean(&bad, 60), mean(nil, 60); warm < cold-0.05 {
+	if warm, cold := mean(bad, 60), mean(nil, 60); warm < cold-0.05 {
 		t.Errorf("60 evaluations with a misleading source reach %.3f, without %.3f", warm, cold)
 	}
-	nothing := search.Source{Outcomes: []search.Outcome{{Point: 3, Failed: true}}}
-	if got := len(run(t, "auto", s, search.Options{Source: &nothing}, 10)); got != 10 {
+	nothing := []search.Outcome{{Point: 3, Failed: true}}
+	if got := len(run(t, "auto", s, search.Options{Source: nothing}, 10)); got != 10 {
 		t.Errorf("with a source where nothing worked there were %d evaluations", got)
 	}
 }
@@ -50,11 +50,11 @@ func TestWarmStart(t *testing.T) {
 // their points.
 func TestWarmWithEvaluatorsOut(t *testing.T) {
 	s := tiles(t)
-	var source search.Source
+	var source []search.Outcome
 	for p := 0; p < s.Len(); p += 40 {
-		source.Outcomes = append(source.Outcomes, evaluate(s, p))
+		source = append(source, evaluate(s, p))
 	}
-	auto, err := search.New("auto", s, search.Options{Seed: 4, Source: &source})
+	auto, err := search.New("auto", s, search.Options{Seed: 4, Source: source})
 	if err != nil {
 		t.Fatal(err)
 	}

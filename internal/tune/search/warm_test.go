@@ -24,9 +24,10 @@ func TestWarmBeginsAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	time := func(p int) float64 { v := s.Point(p); return 2 + square(float64(v[0])-12) + square(float64(v[1])-7) }
-	source, best := &Source{}, 0
+	var source []Outcome
+	best := 0
 	for p := 0; p < s.Len(); p += 13 {
-		source.Outcomes = append(source.Outcomes, Outcome{Point: p, Value: time(p)})
+		source = append(source, Outcome{Point: p, Value: time(p)})
 		if time(p) < time(best) {
 			best = p
 		}

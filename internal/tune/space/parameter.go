@@ -19,15 +19,15 @@ const (
 
 // Parameter is one tunable setting.
 type Parameter struct {
-	Name string
-	// Values are distinct numbers, texts or booleans, of one kind. Numbers are kept sorted, so
+	Name string `json:"name"`
+	// Values are distinct numbers, texts or booleans, of one kind. A Problem and a Space keep numbers sorted, so
 	// that the index of a value is its rank.
-	Values []any
+	Values []any `json:"values"`
 	// Default is the value used without tuning; nil means the first of Values.
-	Default any
+	Default any `json:"default"`
 	// When is a condition over other parameters. If it does not hold, the parameter has no
 	// effect and stays at its default, so that no point occurs twice.
-	When string
+	When string `json:"when,omitempty"`
 }
 
 // Ordered reports whether the values have an order: numbers do, texts do not.
@@ -37,9 +37,7 @@ func (p Parameter) Ordered() bool {
 }
 
 // Number returns a value as a number, if it is one.
-func (p Parameter) Number(index int) (float64, bool) { return numeric(p.Values[index]) }
-
-func numeric(v any) (float64, bool) {
+func Number(v any) (float64, bool) {
 	switch v := v.(type) {
 	case int:
 		return float64(v), true
@@ -107,9 +105,6 @@ func Compile(d Definition) (*Problem, error) {
 	return p, nil
 }
 
-// Parameters returns the parameters, with their values in rank order.
-func (p *Problem) Parameters() []Parameter { return p.parameters }
-
 func (p *Problem) add(layout *expr.Layout, given Parameter) error {
 	if n := len(given.Values); n == 0 || n > maxValues {
 		return fmt.Errorf("parameter %q has %d values (must be 1 to %d)", given.Name, n, maxValues)
@@ -135,7 +130,7 @@ func (p *Problem) add(layout *expr.Layout, given Parameter) error {
 		if slices.Contains(codes[:i], codes[i]) {
 			return fmt.Errorf("parameter %q has the value %v twice", q.Name, v)
 		}
-		if same(v, q.Default) {
+		if Same(v, q.Default) {
 			index = i
 		}
 	}
@@ -152,13 +147,14 @@ func order(v any) float64 {
 	if yes, ok := v.(bool); ok && yes {
 		return 1
 	}
-	x, _ := numeric(v)
+	x, _ := Number(v)
 	return x
 }
 
-func same(a, b any) bool {
-	x, isNumber := numeric(a)
-	y, alsoNumber := numeric(b)
+// Same reports whether two values are equal. Numbers of different types may be.
+func Same(a, b any) bool {
+	x, isNumber := Number(a)
+	y, alsoNumber := Number(b)
 	if isNumber && alsoNumber {
 		return x == y
 	}

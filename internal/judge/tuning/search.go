@@ -1,6 +1,11 @@
-package runner
+// Package tuning searches on this machine for the values of a benchmark's tunables that make a case fastest, and proves
+// what it found: it measures the best points again beside the defaults. It builds, checks and measures points with
+// package runner. What a point, a journal and a proof are is in package tune, and which point to try next in
+// package tune/search.
+package tuning
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +17,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/tune"
@@ -20,9 +26,9 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// TuneOptions describe how to search for the best point of a case. The suite, the
-// device and the seed are in Options.
-type TuneOptions struct {
+// Options describe how to search for the best point of a case. The suite, the
+// device and the seed are in runner.Options.
+type Options struct {
 	Case      string        // the case whose time counts
 	Strategy  string        // empty for auto
 	Evals     int           // max points, including those of a resumed journal; 0 for no limit
@@ -33,20 +39,6 @@ type TuneOptions struct {
 	Journal   string        // empty for tuning/journal.jsonl in the suite's folder
 }
 
-// SearchResult is the result of a search.
-type SearchResult struct {
-	Header      tune.Header
-	Space       *space.Space // includes the parameters of the config, with one value each
-	Evaluations []tune.Evaluation
-	Resumed     int             // number of evaluations from a resumed journal
-	Default     tune.Evaluation // the first evaluation
-	Best        tune.Evaluation
-	Unchecked   string // why results were not checked; empty when they were
-	End         string // why it ended: "evaluations", "budget", "space" or "interrupted"
-	Seconds     float64
-	Journal     string
-}
-
 // Reasons why a search ended.
 const (
 	EndEvaluations = "evaluations"
@@ -55,29 +47,26 @@ const (
 	EndInterrupted = "interrupted"
 )
 
-// Tune searches for the values of a benchmark's tunables that make a case fastest. The result is a
-// candidate: a run must prove that it is really faster. If Tune fails, it returns what it found so
+// Search searches for the values of a benchmark's tunables that make a case fastest. The result is a
+// candidate: a proof must show that it is really faster. If Search fails, it returns what it found so
 // far, which is also in the journal.
-func Tune(ctx context.Context, o Options, what TuneOptions) (found *SearchResult, err error) {
-	o = o.withDefaults()
-	t := &tuner{run: &run{Options: o}, TuneOptions: what, startedAt: o.Now()}
-	if t.Dir, err = filepath.Abs(t.Dir); err != nil {
+func Search(ctx context.Context, o runner.Options, what Options) (found *tune.Report, err error) {
+	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
 		return nil, fmt.Errorf("cannot find the suite's folder: %w", err)
 	}
-	if t.Journal == "" {
-		t.Journal = filepath.Join(t.Dir, "tuning", "journal.jsonl")
-	}
-	t.results = o.Out
-	t.Out = t.Journal // logs go beside the journal
+	what.Journal = cmp.Or(what.Journal, filepath.Join(o.Dir, "tuning", "journal.jsonl"))
+	o.Results, o.Out = o.Out, what.Journal // logs go beside the journal
+	t := &tuner{Setup: runner.NewSetup(o), Options: what}
+	t.startedAt = t.Now()
 	if t.Budget > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadlineCause(ctx, time.Now().Add(t.Budget), errBudget)
+		ctx, cancel = context.WithTimeoutCause(ctx, t.Budget, errBudget)
 		defer cancel()
 	}
 	if err := t.chooseCase(); err != nil {
-		return nil, &UsageError{err}
+		return nil, &runner.UsageError{Err: err}
 	}
-	defer func() { err = errors.Join(err, t.cleanUp(ctx)) }()
+	defer func() { err = errors.Join(err, t.Close(ctx)) }()
 	if err := t.prepareSearch(ctx); err != nil {
 		return nil, err
 	}
@@ -90,9 +79,8 @@ var errBudget = errors.New("the budget is spent")
 
 // tuner is the state of one search.
 type tuner struct {
-	*run
-	TuneOptions
-	results string // where records of this suite go; they are not sources
+	*runner.Setup
+	Options
 
 	target        suite.Case
 	benchmark     suite.Benchmark
@@ -102,7 +90,7 @@ type tuner struct {
 	searchJournal *tune.Journal
 	searchHeader  tune.Header
 	race          tune.Race
-	judge         *tuneJudge // nil if the suite defines no correct results
+	checker       *checker // nil if the suite defines no correct results
 	unchecked     string
 
 	list      []tune.Evaluation
@@ -111,32 +99,27 @@ type tuner struct {
 	startedAt time.Time
 	end       string
 
-	sources    *build.SourceCopies
-	workspaces chan *build.SourceCopy
-	quiet      sync.RWMutex // on the CPU, nothing is built during a measurement
+	slots      chan struct{}          // one per running build
+	workspaces chan *build.SourceCopy // nil if all points share one build
+	quiet      sync.RWMutex           // on the CPU, nothing is built during a measurement
 }
 
 // chooseCase finds the case and checks that it can be tuned.
 func (t *tuner) chooseCase() error {
-	if t.Suite.NeedsHarness() {
-		return errors.New("the suite leaves its configs to the harness: give the benchmark a matrix, so that its points are known before the build")
-	}
-	if trust := t.trust(); trust != measure.Trusted {
-		return fmt.Errorf("a search runs the suite's own harness, but trust is %s: tune only your own code, with trust: trusted", trust)
-	}
-	if t.plain() {
-		return errors.New("a search requires a harness that speaks pawl's protocol: a command that prints times chooses itself what to measure")
+	if err := t.CheckTunable(); err != nil {
+		return err
 	}
 	var matching, tunable []string
 	for _, c := range t.Suite.Cases() {
 		if c.Implementation != suite.Candidate {
 			continue
 		}
-		if t.Options.benchmark(c.Benchmark).Tune != nil {
+		b := t.Suite.Benchmark(c.Benchmark)
+		if b.Tune != nil {
 			tunable = append(tunable, c.Name())
 		}
 		if t.Case == "" || c.Name() == t.Case || measure.MatchCase(t.Case, c.Name(), c.Benchmark) {
-			t.target = c
+			t.target, t.benchmark = c, b
 			matching = append(matching, c.Name())
 		}
 	}
@@ -150,7 +133,6 @@ func (t *tuner) chooseCase() error {
 	case !slices.Contains(tunable, t.target.Name()):
 		return fmt.Errorf("benchmark %q has nothing to tune; these can be tuned: %s", t.target.Benchmark, strings.Join(tunable, ", "))
 	}
-	t.benchmark = t.Options.benchmark(t.target.Benchmark)
 	t.race = tune.NewRace(min(t.target.Samples, maxSamples))
 	var err error
 	t.usual, err = t.Suite.VariantFor(suite.Candidate, t.benchmark.Complete(t.target.Params))
@@ -159,29 +141,18 @@ func (t *tuner) chooseCase() error {
 
 // prepareSearch acquires the device and the journal, and creates the strategy.
 func (t *tuner) prepareSearch(ctx context.Context) error {
-	if err := t.chooseDevice(ctx); err != nil {
-		return err
+	for _, step := range []func(context.Context) error{
+		t.ChooseDevice, t.TakeDevice, t.openSpace, t.openJournal, t.openStrategy, t.openChecker, t.openWorkspaces,
+	} {
+		if err := step(ctx); err != nil {
+			return err
+		}
 	}
-	if err := t.takeDevice(ctx); err != nil {
-		return err
-	}
-	if err := t.openSpace(); err != nil {
-		return err
-	}
-	if err := t.openJournal(ctx); err != nil {
-		return err
-	}
-	if err := t.openStrategy(); err != nil {
-		return err
-	}
-	if err := t.openJudge(ctx); err != nil {
-		return err
-	}
-	return t.openWorkspaces(ctx)
+	return nil
 }
 
 func (t *tuner) openJournal(ctx context.Context) (err error) {
-	t.searchHeader.Case, t.searchHeader.Suite, t.searchHeader.Device = t.target.Name(), t.Suite.Digest, t.device.Identity()
+	t.searchHeader.Case, t.searchHeader.Suite, t.searchHeader.Device = t.target.Name(), t.Suite.Digest, t.Device()
 	t.searchHeader.Timer, t.searchHeader.Strategy, t.searchHeader.Seed, t.searchHeader.Pawl = string(t.target.Timer), t.Strategy, t.Seed, t.Version
 	if repo, err := build.Open(ctx, t.Dir); err == nil {
 		t.searchHeader.Commit, t.searchHeader.Dirty, _ = repo.Head(ctx) // a repository without a commit has none
@@ -190,11 +161,12 @@ func (t *tuner) openJournal(ctx context.Context) (err error) {
 	case t.Resume && tune.Exists(t.Journal):
 		t.searchJournal, t.list, err = tune.Resume(t.Journal, t.searchHeader)
 		if e, ok := errors.AsType[*tune.MismatchError](err); ok {
-			return &UsageError{e}
+			return &runner.UsageError{Err: e}
 		}
 	default:
 		if tune.Exists(t.Journal) {
-			if err := os.Rename(t.Journal, previous(t.Journal)); err != nil {
+			dir, name := filepath.Split(t.Journal)
+			if err := os.Rename(t.Journal, filepath.Join(dir, "previous-"+name)); err != nil {
 				return fmt.Errorf("cannot move the last journal aside: %w", err)
 			}
 		}
@@ -204,7 +176,7 @@ func (t *tuner) openJournal(ctx context.Context) (err error) {
 		return err
 	}
 	t.resumed = len(t.list)
-	t.atEnd(func(context.Context) error { return t.searchJournal.Close() })
+	t.AtEnd(func(context.Context) error { return t.searchJournal.Close() })
 	return nil
 }
 
@@ -215,30 +187,23 @@ func (t *tuner) openWorkspaces(ctx context.Context) error {
 	if jobs <= 0 {
 		jobs = min(maxBuildsAhead, build.Capacity(t.usual.Build.Memory))
 	}
-	t.builds = newBuildPool(t.run, jobs)
+	t.slots = make(chan struct{}, t.PrepareBuilds(jobs))
 	if !t.Suite.TunesBuild(suite.Candidate, t.benchmark) {
-		t.workspaces = make(chan *build.SourceCopy, 1)
 		return nil
 	}
-	leave := t.generatedFiles(side{dir: t.Dir})
-	if results := within(t.Dir, filepath.Dir(t.results)); t.results != "" && results != "" {
-		leave = append(leave, results)
-	}
-	var err error
-	// The journal's lock makes this folder exclusive; files of a killed search are removed.
-	place := filepath.Join(filepath.Dir(t.Journal), ".rooms")
-	if t.sources, err = build.NewSourceCopies(ctx, place, t.Dir, t.usual.Harness.Files, leave); err != nil {
+	// The journal's lock makes this folder exclusive.
+	copies, err := t.CopySources(ctx, filepath.Join(filepath.Dir(t.Journal), ".rooms"), t.usual.Harness.Files)
+	if err != nil {
 		return err
 	}
-	t.atEnd(func(context.Context) error { return t.sources.Remove() })
 	t.workspaces = make(chan *build.SourceCopy, jobs+1) // one more than the parallel builds: the one being measured
 	for range cap(t.workspaces) {
-		room, err := t.sources.New(ctx)
+		folder, err := copies.New(ctx)
 		if err != nil {
 			return err
 		}
-		t.atEnd(room.Remove)
-		t.workspaces <- room
+		t.AtEnd(folder.Remove)
+		t.workspaces <- folder
 	}
 	return nil
 }
@@ -249,10 +214,11 @@ func (t *tuner) variant(s *suite.Suite) (suite.Variant, error) {
 }
 
 // found returns the result of the search, also after an error.
-func (t *tuner) found(ctx context.Context, err error) (*SearchResult, error) {
-	f := &SearchResult{
-		Header: t.searchHeader, Space: t.space, Evaluations: t.list, Resumed: t.resumed, Unchecked: t.unchecked,
-		End: t.end, Seconds: t.Now().Sub(t.startedAt).Seconds(), Journal: t.Journal,
+func (t *tuner) found(ctx context.Context, err error) (*tune.Report, error) {
+	candidate, _ := t.Suite.Implementation(suite.Candidate)
+	f := &tune.Report{
+		Header: t.searchHeader, Created: t.Now().UTC(), Evaluations: t.list, Complete: t.space.Complete(), Resumed: t.resumed, Unchecked: t.unchecked,
+		End: t.end, Seconds: t.Now().Sub(t.startedAt).Seconds(), Price: t.Suite.Device.PricePerHour, Journal: t.Journal, Build: candidate.Build.String(),
 	}
 	if len(t.list) > 0 {
 		f.Default = t.list[0]
@@ -264,7 +230,7 @@ func (t *tuner) found(ctx context.Context, err error) (*SearchResult, error) {
 	case errors.Is(cause, errBudget) && len(t.list) > 0:
 		f.End, err = EndBudget, nil
 	case errors.Is(cause, errBudget):
-		err = &UsageError{fmt.Errorf("the budget of %v was spent before the default was measured: increase it", t.Budget)}
+		err = &runner.UsageError{Err: fmt.Errorf("the budget of %v was spent before the default was measured: increase it", t.Budget)}
 	case cause != nil:
 		f.End = EndInterrupted
 		if err == nil {
@@ -275,4 +241,35 @@ func (t *tuner) found(ctx context.Context, err error) (*SearchResult, error) {
 }
 
 // onCPU reports whether builds and measurements would compete for the CPU.
-func (t *tuner) onCPU() bool { return t.device.Identity().Kind == gpu.CPU }
+func (t *tuner) onCPU() bool { return t.Device().Kind == gpu.CPU }
+
+// Events of a search and its proof.
+type (
+	// Ready reports what will be searched, before any time is spent.
+	Ready struct {
+		Case      string
+		Device    gpu.Identity
+		Strategy  string
+		Points    int
+		Complete  bool   // Points counts the whole space, not a sample of it
+		Resumed   int    // evaluations from the journal
+		Unchecked string // why results are not checked; empty when they are
+		Jobs      int    // parallel builds
+	}
+	// Evaluated reports one more evaluated point.
+	Evaluated struct {
+		Evaluation     tune.Evaluation
+		Default, Best  tune.Evaluation
+		Done, Of       int // points; Of is 0 if only the budget ends the search
+		Failed, Pruned int
+		Elapsed        time.Duration
+		Left           time.Duration // rest of the budget; 0 without one
+	}
+	// ProofChecked reports the check of a finalist's results before it is measured.
+	ProofChecked struct {
+		Side    string
+		Point   map[string]any
+		Checked int
+		Wrong   string // what is wrong; empty if nothing is
+	}
+)

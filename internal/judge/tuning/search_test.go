@@ -1,4 +1,4 @@
-package runner
+package tuning
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/base/await"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/tune"
@@ -40,7 +41,7 @@ benchmarks:
 `
 
 // workbench is a suite in a folder of its own.
-func workbench(t *testing.T, yaml string) (Options, string) {
+func workbench(t *testing.T, yaml string) (runner.Options, string) {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	dir, aside := t.TempDir(), t.TempDir()
@@ -51,14 +52,14 @@ func workbench(t *testing.T, yaml string) (Options, string) {
 	return o, count
 }
 
-func workbenchAt(dir, aside, yaml string) (Options, string, error) {
+func workbenchAt(dir, aside, yaml string) (runner.Options, string, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return Options{}, "", err
+		return runner.Options{}, "", err
 	}
 	count := filepath.Join(aside, "count")
 	s, err := suite.Parse("pawl.yaml", fmt.Appendf(nil, yaml, self, count))
-	return Options{Suite: s, Dir: dir, LockDir: aside, Wait: time.Minute, Seed: 5, Out: filepath.Join(dir, "results", "current.json")}, count, err
+	return runner.Options{Suite: s, Dir: dir, LockDir: aside, Wait: time.Minute, Seed: 5, Out: filepath.Join(dir, "results", "current.json")}, count, err
 }
 
 func statuses(list []tune.Evaluation) map[tune.Status]int {
@@ -75,19 +76,19 @@ func TestTuneExhaustive(t *testing.T) {
 	t.Setenv(hangs, "yes")
 	o, count := workbench(t, strings.Replace(tunedYAML, "timeout: 2m", "timeout: 30s", 1)) // also limits the hello
 	events := 0
-	o.Emit = func(e Event) {
-		if x, ok := e.(TuneEvaluated); ok {
+	o.Emit = func(e runner.Event) {
+		if x, ok := e.(Evaluated); ok {
 			if events++; x.Done != events || x.Of != 20 || x.Best.Value == 0 {
 				t.Errorf("event %d: %+v", events, x)
 			}
 		}
 	}
-	found, err := Tune(t.Context(), o, TuneOptions{Case: "double/N256", Strategy: "exhaustive", Jobs: 2})
+	found, err := Search(t.Context(), o, Options{Case: "double/N256", Strategy: "exhaustive", Jobs: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found.End != EndSpace || len(found.Evaluations) != 20 || events != 20 || found.Unchecked != "" || found.Space.Len() != 20 {
-		t.Errorf("ended by %s with %d of %d evaluations, %d events, unchecked %q", found.End, len(found.Evaluations), found.Space.Len(), events, found.Unchecked)
+	if found.End != EndSpace || len(found.Evaluations) != 20 || events != 20 || found.Unchecked != "" || found.Header.Space.Points != 20 {
+		t.Errorf("ended by %s with %d of %d evaluations, %d events, unchecked %q", found.End, len(found.Evaluations), found.Header.Space.Points, events, found.Unchecked)
 	}
 	want := map[string]tune.Status{
 		"BLOCK=32 UNROLL=8": tune.CompileError, "BLOCK=256 UNROLL=1": tune.RuntimeError,
@@ -122,7 +123,7 @@ func TestTuneExhaustive(t *testing.T) {
 	if all := 17 * 14; lost < 4 || samples >= all { // without races, and the best once more
 		t.Errorf("%d of 16 lost their race, with %d samples in all", lost, samples)
 	}
-	if f := found.Finalists(3); len(f) == 0 || f[0].N != found.Best.N {
+	if f := finalists(found, 3); len(f) == 0 || f[0].N != found.Best.N {
 		t.Errorf("finalists %+v", f)
 	}
 	if made, _ := os.ReadFile(count); strings.Count(string(made), "build") != 19 {
@@ -144,21 +145,21 @@ func TestTuneResumes(t *testing.T) {
 	o, count := workbench(t, tunedYAML)
 	ctx, stop := context.WithCancel(t.Context())
 	n := 0
-	o.Emit = func(e Event) {
-		if _, ok := e.(TuneEvaluated); ok {
+	o.Emit = func(e runner.Event) {
+		if _, ok := e.(Evaluated); ok {
 			if n++; n == 6 {
 				stop()
 			}
 		}
 	}
-	what := TuneOptions{Case: "double/N256", Strategy: "random", Jobs: 2, Evals: 12}
-	first, err := Tune(ctx, o, what)
+	what := Options{Case: "double/N256", Strategy: "random", Jobs: 2, Evals: 12}
+	first, err := Search(ctx, o, what)
 	// A point whose build had failed by then is known, and kept too.
 	if !errors.Is(err, context.Canceled) || first == nil || first.End != EndInterrupted || len(first.Evaluations) < 6 || len(first.Evaluations) > 8 {
 		t.Fatalf("%+v, %v", first, err)
 	}
 	what.Resume = true
-	second, err := Tune(t.Context(), o, what)
+	second, err := Search(t.Context(), o, what)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +177,7 @@ func TestTuneResumes(t *testing.T) {
 		t.Errorf("%d builds for 12 points", strings.Count(string(made), "build"))
 	}
 	what.Case = "double/N64"
-	if _, err := Tune(t.Context(), o, what); err == nil || !strings.Contains(err.Error(), "its case is double/N256") {
+	if _, err := Search(t.Context(), o, what); err == nil || !strings.Contains(err.Error(), "its case is double/N256") {
 		t.Errorf("another case went on with the journal: %v", err)
 	}
 }
@@ -189,18 +190,18 @@ func TestTuneBudget(t *testing.T) {
 	ctx, end := context.WithCancelCause(t.Context())
 	defer end(nil)
 	type result struct {
-		found *SearchResult
+		found *tune.Report
 		err   error
 	}
 	evaluated, ended := make(chan struct{}), make(chan result, 1)
 	once := sync.OnceFunc(func() { close(evaluated) })
-	o.Emit = func(e Event) {
-		if _, ok := e.(TuneEvaluated); ok {
+	o.Emit = func(e runner.Event) {
+		if _, ok := e.(Evaluated); ok {
 			once()
 		}
 	}
 	go func() {
-		found, err := Tune(ctx, o, TuneOptions{Case: "double/N256", Strategy: "random", Budget: time.Hour, Jobs: 2})
+		found, err := Search(ctx, o, Options{Case: "double/N256", Strategy: "random", Budget: time.Hour, Jobs: 2})
 		ended <- result{found, err}
 	}()
 	await.Receive(t, "the evaluation of the default", evaluated)
@@ -209,7 +210,7 @@ func TestTuneBudget(t *testing.T) {
 	if r := await.Receive(t, "the search to end", ended); r.err != nil || r.found.End != EndBudget || len(r.found.Evaluations) != 1 {
 		t.Errorf("%+v, %v", r.found, r.err)
 	}
-	if _, err := Tune(t.Context(), o, TuneOptions{Case: "double/N256", Strategy: "random", Budget: time.Nanosecond}); err == nil {
+	if _, err := Search(t.Context(), o, Options{Case: "double/N256", Strategy: "random", Budget: time.Nanosecond}); err == nil {
 		t.Error("a budget without time for the default gave an answer")
 	}
 }
@@ -221,7 +222,7 @@ func TestTuneWithoutBuilds(t *testing.T) {
 	yaml = strings.ReplaceAll(strings.ReplaceAll(yaml, "${BLOCK}", "32"), "${UNROLL}", "1")
 	yaml = strings.Replace(yaml, "test ! -f object.txt || exit 7", "", 1)
 	o, count := workbench(t, yaml)
-	found, err := Tune(t.Context(), o, TuneOptions{Case: "double/N256", Strategy: "exhaustive"})
+	found, err := Search(t.Context(), o, Options{Case: "double/N256", Strategy: "exhaustive"})
 	if err != nil || len(found.Evaluations) != 2 || statuses(found.Evaluations)[tune.OK] != 2 {
 		t.Fatalf("%+v, %v", found, err)
 	}
@@ -233,11 +234,11 @@ func TestTuneWithoutBuilds(t *testing.T) {
 // A search starts from what an earlier one found; the journal of another space is refused.
 func TestTuneWarmStart(t *testing.T) {
 	o, _ := workbench(t, tunedYAML)
-	old, err := Tune(t.Context(), o, TuneOptions{Case: "double/N256", Strategy: "exhaustive", Journal: filepath.Join(o.Dir, "tuning", "old.jsonl")})
+	old, err := Search(t.Context(), o, Options{Case: "double/N256", Strategy: "exhaustive", Journal: filepath.Join(o.Dir, "tuning", "old.jsonl")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := Tune(t.Context(), o, TuneOptions{Case: "double/N256", Evals: 4, WarmStart: []string{old.Journal}})
+	found, err := Search(t.Context(), o, Options{Case: "double/N256", Evals: 4, WarmStart: []string{old.Journal}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,36 +246,36 @@ func TestTuneWarmStart(t *testing.T) {
 		t.Errorf("with all of the space known, the best of %d is %v", len(found.Evaluations), b)
 	}
 	other, _ := workbench(t, strings.ReplaceAll(tunedYAML, "UNROLL", "DEPTH"))
-	if _, err := Tune(t.Context(), other, TuneOptions{Case: "double/N256", WarmStart: []string{old.Journal}}); err == nil || !strings.Contains(err.Error(), "none of its points is in this space") {
+	if _, err := Search(t.Context(), other, Options{Case: "double/N256", WarmStart: []string{old.Journal}}); err == nil || !strings.Contains(err.Error(), "none of its points is in this space") {
 		t.Errorf("a journal of another space: %v", err)
 	}
 }
 
 func TestTuneRefuses(t *testing.T) {
 	o, _ := workbench(t, tunedYAML)
-	for want, what := range map[string]TuneOptions{
+	for want, what := range map[string]Options{
 		"no case matches \"other\"; these can be tuned: double/N256, double/N64": {Case: "other"},
 		"2 cases match \"double\", but only one can be tuned at a time":          {Case: "double"},
 		"unknown strategy \"luck\"":                                              {Case: "double/N64", Strategy: "luck"},
 	} {
-		_, err := Tune(t.Context(), o, what)
-		if e, ok := errors.AsType[*UsageError](err); !ok || !strings.Contains(e.Error(), want) {
+		_, err := Search(t.Context(), o, what)
+		if e, ok := errors.AsType[*runner.UsageError](err); !ok || !strings.Contains(e.Error(), want) {
 			t.Errorf("%+v: %v, want %s", what, err, want)
 		}
 	}
 	broken, _ := workbench(t, strings.Replace(tunedYAML, "!= 32-8", "!= 32-1", 1))
-	_, err := Tune(t.Context(), broken, TuneOptions{Case: "double/N256", Strategy: "random"})
+	_, err := Search(t.Context(), broken, Options{Case: "double/N256", Strategy: "random"})
 	if e, ok := errors.AsType[*trial.SideError](err); !ok || !strings.Contains(e.Error(), "its defaults do not work (compile_error)") {
 		t.Errorf("a default that does not compile: %v", err)
 	}
 	wrong, _ := workbench(t, strings.Replace(tunedYAML, "y: 2 * x", "y: 3 * x", 1))
-	_, err = Tune(t.Context(), wrong, TuneOptions{Case: "double/N256", Strategy: "random"})
+	_, err = Search(t.Context(), wrong, Options{Case: "double/N256", Strategy: "random"})
 	if e, ok := errors.AsType[*trial.SideError](err); !ok || !strings.Contains(e.Error(), "its defaults do not work (wrong)") {
 		t.Errorf("a default that is wrong: %v", err)
 	}
 	bare, _, _ := strings.Cut(tunedYAML, "    tune:")
 	none, _ := workbench(t, strings.ReplaceAll(bare, "${", "$${"))
-	if _, err := Tune(t.Context(), none, TuneOptions{Case: "double/N256"}); err == nil || !strings.Contains(err.Error(), "add tune to one") {
+	if _, err := Search(t.Context(), none, Options{Case: "double/N256"}); err == nil || !strings.Contains(err.Error(), "add tune to one") {
 		t.Errorf("nothing to tune: %v", err)
 	}
 }

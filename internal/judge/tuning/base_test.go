@@ -1,4 +1,4 @@
-package runner
+package tuning
 
 import (
 	"os"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -33,8 +34,8 @@ func TestBaseHasItsOwnDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Suite: s, Dir: dir, Path: path, Base: "HEAD", Case: "double/N256", LockDir: aside, Seed: 1, Out: filepath.Join(dir, "results", "current.json")}
-	res, err := Run(t.Context(), o)
+	o := runner.Options{Suite: s, Dir: dir, Path: path, Base: "HEAD", Case: "double/N256", LockDir: aside, Seed: 1, Out: filepath.Join(dir, "results", "current.json")}
+	res, err := runner.Run(t.Context(), o)
 	if err != nil || res.Identical {
 		t.Fatalf("%+v, %v", res, err)
 	}

@@ -1,21 +1,19 @@
-package runner
+package tuning
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
-	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/internal/kernel/correctness"
 	"github.com/goatnote-inc/pawl/internal/kernel/harness"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/kernel/tensor"
 )
 
-// tuneJudge checks a point's results before it is measured. The correct results do not depend on
+// checker checks a point's results before it is measured. The correct results do not depend on
 // the point, so they are computed once.
-type tuneJudge struct {
+type checker struct {
 	check   *suite.Check
 	tasks   []correctness.Task
 	right   cachedReference
@@ -40,38 +38,20 @@ func (r cachedReference) Compute(ctx context.Context, t correctness.Task, naive 
 	return right, err
 }
 
-// openJudge creates the judge, if the suite defines correct results.
-func (t *tuner) openJudge(ctx context.Context) error {
+// openChecker creates the checker, if the suite defines correct results.
+func (t *tuner) openChecker(ctx context.Context) error {
 	b := t.benchmark
 	if b.Check == nil {
 		t.unchecked = "the suite does not define correct results: add check to " + b.Name
 		return nil
 	}
-	f, err := t.searching(FuzzOptions{})
+	configs := t.checkedConfigs()
+	reference, tensors, err := t.Reference(ctx, b, configs)
 	if err != nil {
 		return err
 	}
-	if name := b.Check.Implementation; name != "" {
-		to := target{Benchmark: b}
-		for _, p := range t.checkedConfigs() {
-			to.points = append(to.points, correctness.Point{Params: p})
-		}
-		if err := f.buildImplementation(ctx, name, to, io.Discard); err != nil {
-			return &trial.SideError{Side: name, Err: err}
-		}
-	}
-	log, err := t.log("oracle.log")
-	if err != nil {
-		return err
-	}
-	t.atEnd(func(context.Context) error { return log.Close() })
-	reference, end := f.reference(b, log)
-	t.atEnd(func(ctx context.Context) error {
-		_ = end(ctx) // how it ends does not affect results
-		return nil
-	})
-	t.judge = &tuneJudge{check: b.Check, tensors: f.tensors, right: cachedReference{reference, map[*correctness.Contents]correctness.Expected{}}}
-	for i, p := range t.checkedConfigs() {
+	t.checker = &checker{check: b.Check, tensors: tensors, right: cachedReference{reference, map[*correctness.Contents]correctness.Expected{}}}
+	for i, p := range configs {
 		arguments, err := b.Arguments(p)
 		if err != nil {
 			return err
@@ -80,8 +60,8 @@ func (t *tuner) openJudge(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		task := correctness.Task{Benchmark: b.Name, Params: p, Arguments: arguments, Contents: correctness.NewContents(inputs, f.tensors), Poison: t.Seed}
-		t.judge.tasks = append(t.judge.tasks, task)
+		task := correctness.Task{Benchmark: b.Name, Params: p, Arguments: arguments, Contents: correctness.NewContents(inputs, tensors), Poison: t.Seed}
+		t.checker.tasks = append(t.checker.tasks, task)
 	}
 	return nil
 }
@@ -107,10 +87,10 @@ func (t *tuner) checkedConfigs() []suite.Params {
 
 // dropUnsupported drops the tasks that the default does not support: the harness has no checks, or the kernel
 // does not support the size.
-func (j *tuneJudge) dropUnsupported(ctx context.Context, b suite.Benchmark, session *harness.Session) error {
+func (k *checker) dropUnsupported(ctx context.Context, b suite.Benchmark, session *harness.Session) error {
 	var can []correctness.Task
-	for _, task := range j.tasks {
-		_, err := j.run(ctx, b, session, task)
+	for _, task := range k.tasks {
+		_, err := k.run(ctx, b, session, task)
 		if errors.Is(err, correctness.ErrUnsupported) {
 			continue
 		}
@@ -119,21 +99,21 @@ func (j *tuneJudge) dropUnsupported(ctx context.Context, b suite.Benchmark, sess
 		}
 		can = append(can, task)
 	}
-	j.tasks = can
+	k.tasks = can
 	return nil
 }
 
 // look describes what is wrong with the results of a point; empty if nothing is.
-func (j *tuneJudge) look(ctx context.Context, b suite.Benchmark, session *harness.Session) (string, error) {
-	for _, task := range j.tasks {
-		got, err := j.run(ctx, b, session, task)
+func (k *checker) look(ctx context.Context, b suite.Benchmark, session *harness.Session) (string, error) {
+	for _, task := range k.tasks {
+		got, err := k.run(ctx, b, session, task)
 		if errors.Is(err, correctness.ErrUnsupported) {
 			return fmt.Sprintf("it does not support {%s}: %v", task.Params, err), nil
 		}
 		if err != nil {
 			return "", err
 		}
-		list, err := correctness.CompareWithReference(ctx, j.right, task, got, j.check.Tolerance)
+		list, err := correctness.CompareWithReference(ctx, k.right, task, got, k.check.Tolerance)
 		if err != nil {
 			return "", err
 		}
@@ -147,14 +127,14 @@ func (j *tuneJudge) look(ctx context.Context, b suite.Benchmark, session *harnes
 }
 
 // run runs a point once on given inputs, in the process that will be measured.
-func (j *tuneJudge) run(ctx context.Context, b suite.Benchmark, session *harness.Session, task correctness.Task) ([]tensor.Tensor, error) {
+func (k *checker) run(ctx context.Context, b suite.Benchmark, session *harness.Session, task correctness.Task) ([]tensor.Tensor, error) {
 	var err error
 	if task.Arguments, err = b.Arguments(task.Params); err != nil { // sizes may depend on the point
 		return nil, err
 	}
 	subject := &correctness.HarnessSubject{
 		Implementation: suite.Candidate, Complete: b.Complete,
-		Process: correctness.Process{Dir: j.tensors, Start: func(context.Context) (*harness.Session, error) { return session, nil }},
+		Process: correctness.Process{Dir: k.tensors, Start: func(context.Context) (*harness.Session, error) { return session, nil }},
 	}
 	return subject.Run(ctx, task)
 }

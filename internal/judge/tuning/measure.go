@@ -1,6 +1,7 @@
-package runner
+package tuning
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -18,7 +19,7 @@ import (
 // How a point is measured.
 const (
 	maxSamples = 56 // per process; a proof takes as many as it needs
-	tuneWarm   = 100 * time.Millisecond
+	warmUp     = 100 * time.Millisecond
 	// A point that stays silent for this many times the default's time is not the best one.
 	patience    = 20
 	minPatience = 5 * time.Second
@@ -64,8 +65,8 @@ func (t *tuner) process(ctx context.Context, a *attempt) (samples []float64, los
 		return nil, false, err
 	}
 	defer session.Kill()
-	if t.judge != nil && a.e.Check == 0 {
-		wrong, err := t.judge.look(ctx, a.suite.Benchmarks[0], session)
+	if t.checker != nil && a.e.Check == 0 {
+		wrong, err := t.checker.look(ctx, a.suite.Benchmarks[0], session)
 		a.e.Check = t.Now().Sub(began).Seconds()
 		if err != nil {
 			return nil, false, err
@@ -85,29 +86,27 @@ func (t *tuner) process(ctx context.Context, a *attempt) (samples []float64, los
 }
 
 func (t *tuner) startPoint(ctx context.Context, a *attempt) (*harness.Session, error) {
-	command := t.start(side{dir: a.dir}, a.variant.Harness, nil)
-	command.Silence = t.silence(a.variant.Harness)
-	return harness.Start(ctx, command, hello(t.Version, t.lease.Device().Identity()))
+	return t.Start(ctx, a.dir, a.variant.Harness, t.silence(a.variant.Harness))
 }
 
 // meetDefault finds out which of the default's results can be checked.
 func (t *tuner) meetDefault(ctx context.Context, a *attempt) error {
-	if t.judge == nil {
+	if t.checker == nil {
 		return nil
 	}
 	session, err := t.startPoint(ctx, a)
 	if err == nil {
 		defer session.Kill()
-		err = t.judge.dropUnsupported(ctx, a.suite.Benchmarks[0], session)
+		err = t.checker.dropUnsupported(ctx, a.suite.Benchmarks[0], session)
 	}
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
 		return t.setStatus(a, err)
-	case len(t.judge.tasks) == 0:
-		t.judge, t.unchecked = nil, "the harness cannot run "+t.benchmark.Name+" on given inputs: see check in the harness protocol"
-		t.notice(device.Notice{Code: "unchecked", Message: t.unchecked})
+	case len(t.checker.tasks) == 0:
+		t.checker, t.unchecked = nil, "the harness cannot run "+t.benchmark.Name+" on given inputs: see check in the harness protocol"
+		t.Notice(device.Notice{Code: "unchecked", Message: t.unchecked})
 	}
 	return session.Bye(ctx)
 }
@@ -116,14 +115,8 @@ func (t *tuner) meetDefault(ctx context.Context, a *attempt) error {
 func (t *tuner) samples(ctx context.Context, a *attempt, session *harness.Session) (samples []float64, lost bool, err error) {
 	b, c := a.suite.Benchmarks[0], t.target
 	p := harness.Prepare{
-		Benchmark: b.Name, Implementation: suite.Candidate, Params: b.Complete(c.Params).Map(), Cache: measure.Hot,
-		Timer: c.Timer, Seed: t.Seed, Bytes: c.Bytes,
-	}
-	if c.Cache == measure.Cold {
-		p.Cache = measure.Cold
-	}
-	if p.Timer == "" {
-		p.Timer = session.Welcome.Timers[0]
+		Benchmark: b.Name, Implementation: suite.Candidate, Params: b.Complete(c.Params).Map(), Cache: cmp.Or(c.Cache, measure.Hot),
+		Timer: cmp.Or(c.Timer, session.Welcome.Timers[0]), Seed: t.Seed, Bytes: c.Bytes,
 	}
 	if p.Arguments, err = b.Arguments(c.Params); err != nil {
 		return nil, false, err
@@ -132,7 +125,7 @@ func (t *tuner) samples(ctx context.Context, a *attempt, session *harness.Sessio
 		return nil, false, err
 	}
 	name := t.searchHeader.Case
-	if _, err := session.Measure(ctx, "warm-up of "+name, harness.Measure{Samples: 1, Busy: tuneWarm.Nanoseconds(), Warmup: true}); err != nil {
+	if _, err := session.Measure(ctx, "warm-up of "+name, harness.Measure{Samples: 1, Busy: warmUp.Nanoseconds(), Warmup: true}); err != nil {
 		return nil, false, err
 	}
 	var best []float64
@@ -164,26 +157,21 @@ func (t *tuner) silence(h suite.Harness) time.Duration {
 
 // setStatus turns a failure of the kernel into the status of its point. Any other error ends the search.
 func (t *tuner) setStatus(a *attempt, err error) error {
+	var hung, dishonest bool
 	if fault, ok := errors.AsType[*correctness.FaultError](err); ok {
-		a.e.Status, a.e.Why = tune.RuntimeError, oneLine(fault.Message)
-		switch fault.Kind {
-		case string(harness.Hung):
-			a.e.Status = tune.Timeout
-		case harness.CodeIntegrity:
-			a.e.Status = tune.Wrong
-		}
-		return nil
-	}
-	e, ok := errors.AsType[*harness.Error](err)
-	if !ok {
+		hung, dishonest, a.e.Why = fault.Kind == string(harness.Hung), fault.Kind == harness.CodeIntegrity, oneLine(fault.Message)
+	} else if e, ok := errors.AsType[*harness.Error](err); ok {
+		hung, dishonest, a.e.Why = e.Kind == harness.Hung, e.Code == harness.CodeIntegrity, oneLine(e.Error())
+	} else {
 		return err
 	}
-	a.e.Status, a.e.Why = tune.RuntimeError, oneLine(e.Error())
 	switch {
-	case e.Kind == harness.Hung:
+	case hung:
 		a.e.Status = tune.Timeout
-	case e.Code == harness.CodeIntegrity:
+	case dishonest:
 		a.e.Status = tune.Wrong
+	default:
+		a.e.Status = tune.RuntimeError
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package runner
+package tuning
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/tune"
@@ -18,9 +19,9 @@ import (
 )
 
 // proven searches everything and proves what was found.
-func proven(t *testing.T, o Options, what ProofOptions) (*SearchResult, *tune.Proof) {
+func proven(t *testing.T, o runner.Options, what ProofOptions) (*tune.Report, *tune.Proof) {
 	t.Helper()
-	found, err := Tune(t.Context(), o, TuneOptions{Case: "double/N256", Strategy: "exhaustive", Jobs: 2})
+	found, err := Search(t.Context(), o, Options{Case: "double/N256", Strategy: "exhaustive", Jobs: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +92,7 @@ func TestProveLosesElsewhere(t *testing.T) {
 func TestProveCrashes(t *testing.T) {
 	t.Setenv(elsewhere, "crashes")
 	o, _ := workbench(t, tunedYAML)
-	found, err := Tune(t.Context(), o, TuneOptions{Case: "double/N256", Strategy: "exhaustive", Jobs: 2})
+	found, err := Search(t.Context(), o, Options{Case: "double/N256", Strategy: "exhaustive", Jobs: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +111,7 @@ func TestProveCrashes(t *testing.T) {
 // Where the search found nothing there is nothing to measure, and the defaults are the answer.
 func TestProveNothing(t *testing.T) {
 	o, _ := workbench(t, tunedYAML)
-	found, err := Tune(t.Context(), o, TuneOptions{Case: "double/N256", Evals: 1})
+	found, err := Search(t.Context(), o, Options{Case: "double/N256", Evals: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,14 +133,14 @@ func TestProveShort(t *testing.T) {
 // An interrupted proof ends with the interrupt.
 func TestProveInterrupted(t *testing.T) {
 	o, _ := workbench(t, tunedYAML)
-	found, err := Tune(t.Context(), o, TuneOptions{Case: "double/N256", Strategy: "exhaustive", Jobs: 2})
+	found, err := Search(t.Context(), o, Options{Case: "double/N256", Strategy: "exhaustive", Jobs: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	stopped := errors.New("stopped")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	o.Emit = func(e Event) {
-		if _, ok := e.(Ready); ok {
+	o.Emit = func(e runner.Event) {
+		if _, ok := e.(runner.Ready); ok {
 			cancel(stopped)
 		}
 	}
@@ -178,7 +179,7 @@ func TestProveAgainstBaseline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{
+	o := runner.Options{
 		Suite: s, Dir: dir, Path: path, LockDir: aside, Wait: time.Minute, Seed: 1, Out: filepath.Join(dir, "results", "current.json"),
 		Baseline: func(gpu.Identity) string { return commit },
 	}

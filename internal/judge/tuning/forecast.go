@@ -1,19 +1,18 @@
-package runner
+package tuning
 
 import (
 	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/tune"
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// TunePlan describes what a search would do and cost, before any time is spent.
-type TunePlan struct {
+// Plan describes what a search would do and cost, before any time is spent.
+type Plan struct {
 	Case        string         `json:"case"`
 	Device      string         `json:"device"`
 	Strategy    string         `json:"strategy"`
@@ -27,29 +26,29 @@ type TunePlan struct {
 	Evaluations int            `json:"evaluations"` // about how many more fit into the limits
 	Each        float64        `json:"seconds_each"`
 	Basis       string         `json:"basis"` // source of the time per evaluation
-	Search      Cost           `json:"search"`
-	Proof       Cost           `json:"proof"` // max
+	Search      runner.Cost    `json:"search"`
+	Proof       runner.Cost    `json:"proof"` // max
 	Unchecked   string         `json:"unchecked,omitempty"`
 }
 
 // guessEvaluation is the assumed time of a point in seconds, without earlier data: a compiler, two processes.
 const guessEvaluation = 5.0
 
-// ForecastTune plans a search and its proof without building or measuring anything. proof is the
+// Forecast plans a search and its proof without building or measuring anything. proof is the
 // time budget of the proof; 0 for none.
-func ForecastTune(ctx context.Context, o Options, what TuneOptions, proof time.Duration) (TunePlan, error) {
-	t := &tuner{run: &run{Options: o}, TuneOptions: what}
+func Forecast(ctx context.Context, o runner.Options, what Options, proof time.Duration) (Plan, error) {
+	t := &tuner{Setup: runner.NewSetup(o), Options: what}
 	if err := t.chooseCase(); err != nil {
-		return TunePlan{}, &UsageError{err}
+		return Plan{}, &runner.UsageError{Err: err}
 	}
-	if err := t.chooseDevice(ctx); err != nil {
-		return TunePlan{}, err
+	if err := t.ChooseDevice(ctx); err != nil {
+		return Plan{}, err
 	}
-	if err := t.openSpace(); err != nil {
-		return TunePlan{}, err
+	if err := t.openSpace(ctx); err != nil {
+		return Plan{}, err
 	}
-	p := TunePlan{
-		Case: t.target.Name(), Device: t.device.Identity().Name, Strategy: cmp.Or(t.Strategy, defaultStrategy), Seed: o.Seed,
+	p := Plan{
+		Case: t.target.Name(), Device: t.Device().Name, Strategy: cmp.Or(t.Strategy, defaultStrategy), Seed: o.Seed,
 		Points: t.space.Len(), Complete: t.space.Complete(), Constraints: t.searchHeader.Space.Constraints, Defaults: t.benchmark.Tune.Defaults(),
 	}
 	for _, x := range t.benchmark.Tune.Parameters {
@@ -63,15 +62,14 @@ func ForecastTune(ctx context.Context, o Options, what TuneOptions, proof time.D
 }
 
 // estimate takes the time of an evaluation from the last journal of the case, or guesses.
-func (p *TunePlan) estimate(t *tuner, proof time.Duration) {
+func (p *Plan) estimate(t *tuner, proof time.Duration) {
 	p.Each, p.Basis = guessEvaluation, "a guess: nothing was tuned here yet"
-	journal := cmp.Or(t.Journal, filepath.Join(t.Dir, "tuning", "journal.jsonl"))
-	if h, list, err := tune.Load(journal); err == nil && h.Case == p.Case && len(list) > 0 {
+	if h, list, err := tune.Load(t.Journal); err == nil && h.Case == p.Case && len(list) > 0 {
 		var each []float64
 		for _, e := range list {
 			each = append(each, e.Seconds())
 		}
-		p.Each, p.Basis = stats.Mean(each), "the last search, "+journal
+		p.Each, p.Basis = stats.Mean(each), "the last search, "+t.Journal
 		if t.Resume {
 			p.Known = len(list)
 		}
@@ -84,10 +82,6 @@ func (p *TunePlan) estimate(t *tuner, proof time.Duration) {
 	if limit := t.Budget.Seconds(); limit > 0 && limit < seconds {
 		seconds, p.Evaluations = limit, int(limit/p.Each)
 	}
-	p.Search = cost(t.Suite, seconds)
-	p.Proof = cost(t.Suite, proof.Seconds())
-}
-
-func cost(s *suite.Suite, seconds float64) Cost {
-	return Cost{Seconds: seconds, Dollars: seconds / time.Hour.Seconds() * s.Device.PricePerHour}
+	p.Search = runner.NewCost(t.Suite, seconds)
+	p.Proof = runner.NewCost(t.Suite, proof.Seconds())
 }

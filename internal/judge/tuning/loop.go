@@ -1,10 +1,9 @@
-package runner
+package tuning
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
@@ -35,9 +34,9 @@ type attempt struct {
 // search evaluates points until no reason or no time is left for more. Only this goroutine uses the
 // strategy. Builds run in parallel; the device measures one point at a time.
 func (t *tuner) search(ctx context.Context) error {
-	t.Emit(TuneReady{
+	t.Emit(Ready{
 		Case: t.searchHeader.Case, Device: t.searchHeader.Device, Strategy: t.Strategy, Points: t.space.Len(), Complete: t.space.Complete(),
-		Resumed: t.resumed, Unchecked: t.unchecked, Jobs: cap(t.builds.slots),
+		Resumed: t.resumed, Unchecked: t.unchecked, Jobs: cap(t.slots),
 	})
 	if err := t.evaluateDefault(ctx); err != nil {
 		return err
@@ -157,11 +156,11 @@ func (t *tuner) prepare(ctx context.Context, point int) *attempt {
 	if a.variant, a.err = t.variant(a.suite); a.err != nil {
 		return a
 	}
-	if why := t.pruned(a.suite); why != "" {
+	if why := pruned(t.Device(), a.suite.Benchmarks[0], t.target.Params); why != "" {
 		a.e.Status, a.e.Why = tune.Pruned, why
 		return a
 	}
-	if t.sources != nil {
+	if t.workspaces != nil {
 		select {
 		case a.workspace = <-t.workspaces:
 			a.dir = a.workspace.Dir
@@ -177,8 +176,8 @@ func (t *tuner) prepare(ctx context.Context, point int) *attempt {
 // buildPoint builds a point in its folder.
 func (t *tuner) buildPoint(ctx context.Context, a *attempt) error {
 	select {
-	case t.builds.slots <- struct{}{}:
-		defer func() { <-t.builds.slots }()
+	case t.slots <- struct{}{}:
+		defer func() { <-t.slots }()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -189,7 +188,7 @@ func (t *tuner) buildPoint(ctx context.Context, a *attempt) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
-	recipe, err := t.recipe(ctx, side{name: suite.Candidate, from: suite.Candidate, dir: a.dir}, a.variant.Build)
+	recipe, err := t.Recipe(ctx, a.dir, a.variant.Build)
 	if err != nil || recipe.Command == "" {
 		return err
 	}
@@ -219,11 +218,8 @@ func (t *tuner) finish(ctx context.Context, a *attempt) error {
 	if a.err == nil && a.e.Status == "" {
 		a.err = t.measureOrFail(ctx, a)
 	}
-	if err := t.release(ctx, a); err != nil {
-		return errors.Join(a.err, err)
-	}
-	if a.err != nil {
-		return a.err
+	if err := errors.Join(a.err, t.release(ctx, a)); err != nil {
+		return err
 	}
 	return t.keep(a)
 }
@@ -249,7 +245,7 @@ func (t *tuner) keep(a *attempt) error {
 	t.list = append(t.list, a.e)
 	t.tell(a.point, a.e)
 	t.consider(a.e)
-	event := TuneEvaluated{Evaluation: a.e, Default: t.list[0], Done: t.counted(), Of: t.Evals, Elapsed: t.Now().Sub(t.startedAt)}
+	event := Evaluated{Evaluation: a.e, Default: t.list[0], Done: t.counted(), Of: t.Evals, Elapsed: t.Now().Sub(t.startedAt)}
 	if t.best != nil {
 		event.Best = *t.best
 	}
@@ -269,11 +265,4 @@ func (t *tuner) keep(a *attempt) error {
 	}
 	t.Emit(event)
 	return nil
-}
-
-// Finalists returns the best n points of a search, best first, without the default. A proof must
-// measure them again, because the best of many looks better than it is.
-func (f *SearchResult) Finalists(n int) []tune.Evaluation {
-	ranked := slices.DeleteFunc(tune.Ranked(f.Evaluations), func(e tune.Evaluation) bool { return e.N == 0 || e.Lost })
-	return ranked[:min(n, len(ranked))]
 }

@@ -1,13 +1,13 @@
-package runner
+package tuning
 
 import (
-	"context"
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/tune"
 )
@@ -27,7 +27,7 @@ func TestTuneBudgetIsUsed(t *testing.T) {
 			rng := rand.New(rand.NewPCG(7, 7))
 			began := time.Unix(0, 0)
 			now := began
-			s := &tuner{run: &run{Options: Options{Now: func() time.Time { return now }}}, TuneOptions: TuneOptions{Budget: budget}, startedAt: began}
+			s := &tuner{Setup: runner.NewSetup(runner.Options{Now: func() time.Time { return now }}), Options: Options{Budget: budget}, startedAt: began}
 			draw := func(usual float64) float64 { return usual * (0.5 + rng.ExpFloat64()) }
 			slots := make([]time.Time, c.jobs) // when a compiler is free again
 			type build struct {
@@ -79,7 +79,7 @@ func TestTuneBudgetIsUsed(t *testing.T) {
 // The first build fills caches: that it took long is no reason to stop.
 func TestFirstBuildsForetellNothing(t *testing.T) {
 	now := time.Unix(20, 0)
-	s := &tuner{run: &run{Options: Options{Now: func() time.Time { return now }}}, TuneOptions: TuneOptions{Budget: 30 * time.Second}, startedAt: time.Unix(0, 0)}
+	s := &tuner{Setup: runner.NewSetup(runner.Options{Now: func() time.Time { return now }}), Options: Options{Budget: 30 * time.Second}, startedAt: time.Unix(0, 0)}
 	slow := tune.Evaluation{Status: tune.OK, Build: 15, Measure: 1}
 	s.list = []tune.Evaluation{slow}
 	if !s.mayStart(0) {
@@ -92,12 +92,6 @@ func TestFirstBuildsForetellNothing(t *testing.T) {
 		t.Error("after as many slow builds as tell, one more is begun that cannot fit")
 	}
 }
-
-// standing is a device that is only looked at.
-type standing struct{ identity gpu.Identity }
-
-func (d standing) Identity() gpu.Identity                   { return d.identity }
-func (d standing) State(context.Context) (gpu.State, error) { return gpu.State{}, nil }
 
 // A point that no device of the kind can run is known before it is built: by its threads, its
 // shared memory or its registers.
@@ -132,12 +126,11 @@ benchmarks:
 		{gpu.Identity{Kind: gpu.CPU}, 128, 4, 255, false}, // knows no such limits
 		{gpu.Identity{Kind: gpu.NVIDIA, ComputeCapability: "99.9"}, 128, 4, 255, false}, // nor does a table that is too old
 	} {
-		u := &tuner{run: &run{Options: Options{Suite: s}, device: standing{tt.device}}, benchmark: s.Benchmarks[0], target: s.Cases()[0]}
 		tuned, err := s.Tuned("k", map[string]any{"BLOCK": tt.block, "STAGES": tt.stages, "REGS": tt.regs})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if why := u.pruned(tuned); (why != "") != tt.pruned {
+		if why := pruned(tt.device, tuned.Benchmarks[0], tuned.Benchmarks[0].Configs[0].Params); (why != "") != tt.pruned {
 			t.Errorf("%s, BLOCK %g STAGES %g REGS %g: pruned %q, want %v", tt.device.ComputeCapability, tt.block, tt.stages, tt.regs, why, tt.pruned)
 		}
 	}

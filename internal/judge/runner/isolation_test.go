@@ -33,7 +33,7 @@ func TestKeepApart(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Setenv("PATH", t.TempDir()) // no bubblewrap
 			t.Setenv(build.SandboxVariable, tt.sandbox)
-			r := &run{Options: Options{Trust: tt.trust, Suite: &suite.Suite{}}, sides: make([]side, tt.sides)}
+			r := &Setup{Options: Options{Trust: tt.trust, Suite: &suite.Suite{}}, sides: make([]side, tt.sides)}
 			err := r.setupIsolation(t.Context())
 			warned := slices.ContainsFunc(r.ending.Warnings, func(w measure.Warning) bool { return w.Code == "apart" })
 			if (err != nil) != tt.fails || warned != tt.warns || r.isolation != nil {
@@ -56,7 +56,7 @@ func TestConfine(t *testing.T) {
 		}
 	}
 	t.Setenv("TMPDIR", tmp)
-	r := &run{isolation: &build.Isolation{}, locked: []string{git}, sides: []side{{root: top}, {root: base}, {root: top}}}
+	r := &Setup{isolation: &build.Isolation{}, locked: []string{git}, sides: []side{{root: top}, {root: base}, {root: top}}}
 	for i, want := range [][]string{
 		{"--bind", top, top, "--bind", tmp, tmp, "--ro-bind", git, git, "--ro-bind", base, base},
 		{"--ro-bind", top, top, "--bind", tmp, tmp, "--ro-bind", git, git, "--bind", base, base},

@@ -1,4 +1,4 @@
-package runner
+package tuning
 
 import (
 	"bufio"
@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/tune"
 )
 
@@ -24,12 +25,12 @@ func searchTuned(args []string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	o.Emit = func(e Event) {
-		if x, ok := e.(TuneEvaluated); ok {
+	o.Emit = func(e runner.Event) {
+		if x, ok := e.(Evaluated); ok {
 			fmt.Println(tune.Key(x.Evaluation.Point))
 		}
 	}
-	found, err := Tune(context.Background(), o, TuneOptions{Case: "double/N256", Strategy: "random", Resume: true, Jobs: 2})
+	found, err := Search(context.Background(), o, Options{Case: "double/N256", Strategy: "random", Resume: true, Jobs: 2})
 	if err != nil || len(found.Evaluations) != 20 {
 		fmt.Fprintln(os.Stderr, found, err)
 		return 1

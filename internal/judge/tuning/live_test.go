@@ -1,4 +1,4 @@
-package runner
+package tuning
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/tune"
 	"github.com/goatnote-inc/pawl/stats"
@@ -27,14 +28,14 @@ func TestTuneLive(t *testing.T) {
 	} {
 		t.Run(example.folder, func(t *testing.T) {
 			o := liveExample(t, example.folder)
-			all := liveSearch(t, o, TuneOptions{Case: example.target, Strategy: "exhaustive", Journal: filepath.Join(o.Dir, "tuning", "all.jsonl")})
-			quarter := all.Space.Len() / 4
-			found := liveSearch(t, o, TuneOptions{Case: example.target, Evals: quarter, Journal: filepath.Join(o.Dir, "tuning", "journal.jsonl")})
+			all := liveSearch(t, o, Options{Case: example.target, Strategy: "exhaustive", Journal: filepath.Join(o.Dir, "tuning", "all.jsonl")})
+			quarter := all.Header.Space.Points / 4
+			found := liveSearch(t, o, Options{Case: example.target, Evals: quarter, Journal: filepath.Join(o.Dir, "tuning", "journal.jsonl")})
 			best, chosen, usual := liveFinal(t, o, example.target, all), liveFinal(t, o, example.target, found), found.Default.Point
 			ratio, spread := inTurns(t, o, example.target, chosen, best)
 			gain, _ := inTurns(t, o, example.target, usual, chosen)
 			labRow(t, "tune-live", fmt.Sprintf("%s, %s | %d in %.0f s | %d in %.0f s | %s | %s | %+.1f %% | %.1f %% | %.2f times",
-				example.folder, example.target, all.Space.Len(), all.Seconds, len(found.Evaluations), found.Seconds, inWords(chosen), inWords(best), 100*(ratio-1), 100*spread, gain))
+				example.folder, example.target, all.Header.Space.Points, all.Seconds, len(found.Evaluations), found.Seconds, inWords(chosen), inWords(best), 100*(ratio-1), 100*spread, gain))
 			if ratio > 1.03 {
 				t.Errorf("the tuner's choice takes %.3f of the time of the exhaustive one's", ratio)
 			}
@@ -70,15 +71,15 @@ func liveBudget(t *testing.T, budget time.Duration) {
 		o.Suite = largerSpace(t, o.Dir)
 	}
 	began := time.Now()
-	found := liveSearch(t, o, TuneOptions{Case: "matmul/N256", Budget: budget})
+	found := liveSearch(t, o, Options{Case: "matmul/N256", Budget: budget})
 	took := time.Since(began)
 	if found.End != EndBudget {
-		t.Errorf("ended by %s after %d of %d points: the budget was no limit", found.End, len(found.Evaluations), found.Space.Len())
+		t.Errorf("ended by %s after %d of %d points: the budget was no limit", found.End, len(found.Evaluations), found.Header.Space.Points)
 	}
 	chosen := liveFinal(t, o, "matmul/N256", found)
 	gain, spread := inTurns(t, o, "matmul/N256", found.Default.Point, chosen)
 	labRow(t, "tune-budget", fmt.Sprintf("%v | %d | %.1f s (%+.1f %%) | %d | %.2f times | %.1f %%",
-		budget, found.Space.Len(), took.Seconds(), 100*(took.Seconds()/budget.Seconds()-1), len(found.Evaluations), gain, 100*spread))
+		budget, found.Header.Space.Points, took.Seconds(), 100*(took.Seconds()/budget.Seconds()-1), len(found.Evaluations), gain, 100*spread))
 	if took.Seconds() > 1.02*budget.Seconds()+1 { // cleaning up takes its time on a busy machine
 		t.Errorf("a budget of %v took %v", budget, took)
 	}
@@ -131,7 +132,7 @@ func labRow(t *testing.T, table, row string) {
 }
 
 // liveExample is a copy of an example in a repository of its own, with nothing in any cache.
-func liveExample(t *testing.T, folder string) Options {
+func liveExample(t *testing.T, folder string) runner.Options {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	dir := filepath.Join(t.TempDir(), folder)
@@ -161,17 +162,17 @@ func liveExample(t *testing.T, folder string) Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Options{Suite: s, Dir: dir, Wait: time.Hour, Seed: 11, LockDir: t.TempDir(), Out: filepath.Join(dir, "results", "current.json")}
+	return runner.Options{Suite: s, Dir: dir, Wait: time.Hour, Seed: 11, LockDir: t.TempDir(), Out: filepath.Join(dir, "results", "current.json")}
 }
 
-func liveSearch(t *testing.T, o Options, what TuneOptions) *SearchResult {
+func liveSearch(t *testing.T, o runner.Options, what Options) *tune.Report {
 	t.Helper()
-	o.Emit = func(e Event) {
-		if x, ok := e.(TuneEvaluated); ok && x.Done%20 == 0 {
+	o.Emit = func(e runner.Event) {
+		if x, ok := e.(Evaluated); ok && x.Done%20 == 0 {
 			t.Logf("%d of %d in %v: best %.0f ns %v, %d failed", x.Done, x.Of, x.Elapsed.Round(time.Second), x.Best.Value, x.Best.Point, x.Failed)
 		}
 	}
-	found, err := Tune(t.Context(), o, what)
+	found, err := Search(t.Context(), o, what)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,10 +181,10 @@ func liveSearch(t *testing.T, o Options, what TuneOptions) *SearchResult {
 
 // liveFinal is the best of a search after its five best were measured again in turns, which is
 // what a proof does.
-func liveFinal(t *testing.T, o Options, target string, found *SearchResult) map[string]any {
+func liveFinal(t *testing.T, o runner.Options, target string, found *tune.Report) map[string]any {
 	t.Helper()
 	points := []map[string]any{}
-	for _, e := range found.Finalists(5) {
+	for _, e := range finalists(found, 5) {
 		points = append(points, e.Point)
 	}
 	if len(points) == 0 {
@@ -205,7 +206,7 @@ func inWords(point map[string]any) string {
 }
 
 // inTurns is the median ratio of the times of two points over rounds, and its spread.
-func inTurns(t *testing.T, o Options, target string, a, b map[string]any) (ratio, spread float64) {
+func inTurns(t *testing.T, o runner.Options, target string, a, b map[string]any) (ratio, spread float64) {
 	t.Helper()
 	if tune.Key(a) == tune.Key(b) {
 		return 1, 0
@@ -219,17 +220,16 @@ func inTurns(t *testing.T, o Options, target string, a, b map[string]any) (ratio
 }
 
 // turns measures points round by round, each in a fresh process, in random order: the medians.
-func turns(t *testing.T, o Options, target string, points []map[string]any, rounds int) [][]float64 {
+func turns(t *testing.T, o runner.Options, target string, points []map[string]any, rounds int) [][]float64 {
 	t.Helper()
-	o.Emit, o.Now = func(Event) {}, time.Now
-	s := &tuner{run: &run{Options: o}, startedAt: time.Now()}
-	s.TuneOptions = TuneOptions{Case: target, Strategy: "random", Jobs: len(points), Journal: filepath.Join(t.TempDir(), "turns.jsonl")}
+	s := &tuner{Setup: runner.NewSetup(o), startedAt: time.Now()}
+	s.Options = Options{Case: target, Strategy: "random", Jobs: len(points), Journal: filepath.Join(t.TempDir(), "turns.jsonl")}
 	s.Out = s.Journal
 	if err := s.chooseCase(); err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := s.cleanUp(context.WithoutCancel(t.Context())); err != nil {
+		if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
 		}
 	}()
