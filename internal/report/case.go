@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/report/summary"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -28,7 +29,6 @@ type Case struct {
 	Notes    []string // other changes, which are not gated
 	Numbers  Numbers  // the sides next to each other
 	Evidence []Fact
-	History  []Point
 	Why      *Reason // what its profiles show; nil without profiles
 
 	key     string         // its name in the record
@@ -53,12 +53,11 @@ type Effect struct{ At, Low, High float64 }
 
 // caseBuilder collects the data of each case.
 type caseBuilder struct {
-	summaries map[string]Summary
-	history   map[string][]Point
+	summaries map[string]summary.Case
 }
 
-func newCaseBuilder(in Input, summaries []Summary) *caseBuilder {
-	b := &caseBuilder{summaries: map[string]Summary{}, history: in.History}
+func newCaseBuilder(summaries []summary.Case) *caseBuilder {
+	b := &caseBuilder{map[string]summary.Case{}}
 	for _, s := range summaries {
 		b.summaries[s.Name] = s
 	}
@@ -70,7 +69,7 @@ func (b *caseBuilder) judged(j ratchet.Judgment) Case {
 	c := Case{
 		Name: words.SanitizeTo(j.Name, words.NameLength), Verdict: j.Verdict, Gate: j.Gate, Fails: j.Fails(), Moves: j.Ratchet == ratchet.Moves, Person: j.Needs != "",
 		Sentence: words.SanitizeTo(j.Sentence, words.SentenceLength), Notes: words.SanitizeAll(j.Watch, words.SentenceLength),
-		key: j.Name, History: b.history[j.Name],
+		key: j.Name,
 	}
 	if j.Cause != "" {
 		c.Notes = append(c.Notes, "cause: "+words.SanitizeTo(j.Cause, words.NameLength))
@@ -81,9 +80,9 @@ func (b *caseBuilder) judged(j ratchet.Judgment) Case {
 	case !j.Gate:
 		c.Notes = append(c.Notes, "only watched: it cannot fail the change")
 	}
-	summary := b.summaries[j.Name]
+	sides := b.summaries[j.Name]
 	if j.Facts == nil {
-		c.unpaired(summary)
+		c.unpaired(sides)
 		return c
 	}
 	f := j.Facts
@@ -94,13 +93,13 @@ func (b *caseBuilder) judged(j ratchet.Judgment) Case {
 	if f.Unit == "ns" {
 		c.seconds = f.Now.Median / 1e9
 	}
-	c.Numbers = numbersOf(f, summary)
+	c.Numbers = numbersOf(f, sides)
 	c.Evidence = evidenceOf(f)
 	return c
 }
 
 // unpaired fills in what is known about a case with fewer than two sides.
-func (c *Case) unpaired(s Summary) {
+func (c *Case) unpaired(s summary.Case) {
 	for _, side := range s.Sides {
 		text := sideText(side, s.Unit)
 		switch side.Implementation {
@@ -116,8 +115,8 @@ func (c *Case) unpaired(s Summary) {
 }
 
 // measured builds a case that was not judged.
-func (b *caseBuilder) measured(s Summary) Case {
-	c := Case{Name: words.SanitizeTo(s.Name, words.NameLength), Unit: s.Unit, Numbers: sidesTable(s), key: s.Name, History: b.history[s.Name]}
+func (b *caseBuilder) measured(s summary.Case) Case {
+	c := Case{Name: words.SanitizeTo(s.Name, words.NameLength), Unit: s.Unit, Numbers: sidesTable(s), key: s.Name}
 	for _, side := range s.Sides {
 		if side.Error != "" {
 			c.Notes = append(c.Notes, words.SanitizeTo(side.Implementation+" failed: "+side.Error, words.SentenceLength))
@@ -138,7 +137,7 @@ func (b *caseBuilder) measured(s Summary) Case {
 	return c
 }
 
-func sideText(s SideSummary, unit string) string {
+func sideText(s summary.Side, unit string) string {
 	switch {
 	case s.Samples > 0 || s.NoSamples:
 		return words.Quantity(s.P50, unit)

@@ -22,7 +22,7 @@ func facts(in Input) []Fact {
 		}
 	}
 	add("commit", cmp.Or(in.Commit, commitOf(in.Run, measure.Candidate)))
-	add("base", cmp.Or(in.Base, commitOf(in.Run, measure.Base)))
+	add("base", commitOf(in.Run, measure.Base))
 	if run := in.about(); run != nil {
 		add("hardware", hardware(run))
 	}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goatnote-inc/pawl/internal/base/chart"
+	"github.com/goatnote-inc/pawl/internal/report/summary"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -38,15 +40,16 @@ var classes = []struct {
 	class        Class
 	one, many    string
 	title, about string
+	tone         chart.Tone
 	verdicts     []ratchet.Verdict
 }{
-	{ClassBroken, "broken", "broken", "Broken", "The candidate failed, or its result is wrong.", []ratchet.Verdict{ratchet.Broken}},
-	{ClassRegressed, "regression", "regressions", "Regressions", "Clearly worse than the base, by the limit or more.", []ratchet.Verdict{ratchet.Regression}},
-	{ClassMissing, "missing", "missing", "Missing", "The base has them, the candidate does not.", []ratchet.Verdict{ratchet.Missing}},
-	{ClassInconclusive, "inconclusive", "inconclusive", "Inconclusive", "No answer yet: the rounds do not agree well enough.", []ratchet.Verdict{ratchet.Inconclusive}},
-	{ClassImproved, "improvement", "improvements", "Improvements", "Clearly better than the base.", []ratchet.Verdict{ratchet.Improvement}},
-	{ClassNew, "new", "new", "New", "The base does not have them.", []ratchet.Verdict{ratchet.New}},
-	{ClassUnchanged, "unchanged", "unchanged", "Unchanged", "Not worse by the limit or more.", []ratchet.Verdict{ratchet.Maintained, ratchet.Identical}},
+	{ClassBroken, "broken", "broken", "Broken", "The candidate failed, or its result is wrong.", chart.Bad, []ratchet.Verdict{ratchet.Broken}},
+	{ClassRegressed, "regression", "regressions", "Regressions", "Clearly worse than the base, by the limit or more.", chart.Bad, []ratchet.Verdict{ratchet.Regression}},
+	{ClassMissing, "missing", "missing", "Missing", "The base has them, the candidate does not.", chart.Bad, []ratchet.Verdict{ratchet.Missing}},
+	{ClassInconclusive, "inconclusive", "inconclusive", "Inconclusive", "No answer yet: the rounds do not agree well enough.", chart.Open, []ratchet.Verdict{ratchet.Inconclusive}},
+	{ClassImproved, "improvement", "improvements", "Improvements", "Clearly better than the base.", chart.Good, []ratchet.Verdict{ratchet.Improvement}},
+	{ClassNew, "new", "new", "New", "The base does not have them.", chart.Soft, []ratchet.Verdict{ratchet.New}},
+	{ClassUnchanged, "unchanged", "unchanged", "Unchanged", "Not worse by the limit or more.", chart.Soft, []ratchet.Verdict{ratchet.Maintained, ratchet.Identical}},
 }
 
 // classOf returns the class of a verdict. An unknown verdict is inconclusive, so that it
@@ -58,6 +61,24 @@ func classOf(v ratchet.Verdict) Class {
 		}
 	}
 	return ClassInconclusive
+}
+
+// tone returns the color of a class.
+func (c Class) tone() chart.Tone {
+	for _, class := range classes {
+		if class.class == c {
+			return class.tone
+		}
+	}
+	return chart.Soft
+}
+
+// toneOf returns the color of a verdict, that of unchanged cases if there is none.
+func toneOf(v ratchet.Verdict) chart.Tone {
+	if v == "" {
+		return chart.Soft
+	}
+	return classOf(v).tone()
 }
 
 // Count is the number of cases in a class.
@@ -94,8 +115,8 @@ func counts(r *ratchet.Result) []Count {
 }
 
 // sections groups the judged cases by class, worst first.
-func sections(in Input, summaries []Summary) []Section {
-	build := newCaseBuilder(in, summaries)
+func sections(in Input, summaries []summary.Case) []Section {
+	build := newCaseBuilder(summaries)
 	var list []Section
 	for _, class := range classes {
 		s := Section{Class: class.class, Title: class.title, About: class.about, Folded: class.class == ClassUnchanged}
@@ -114,11 +135,11 @@ func sections(in Input, summaries []Summary) []Section {
 
 // measuredSection returns the section of a run without verdicts, in the order of the
 // record.
-func measuredSection(in Input, summaries []Summary) Section {
+func measuredSection(summaries []summary.Case) Section {
 	s := Section{Class: ClassMeasured, Title: "Cases"}
-	build := newCaseBuilder(in, summaries)
-	for _, summary := range summaries {
-		s.Cases = append(s.Cases, build.measured(summary))
+	build := newCaseBuilder(summaries)
+	for _, c := range summaries {
+		s.Cases = append(s.Cases, build.measured(c))
 	}
 	return s
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+
+	"github.com/goatnote-inc/pawl/internal/base/chart"
 )
 
 // effectScale returns the change at the edge of an interval plot: a round number that
@@ -62,33 +64,33 @@ func (a effectAxis) Drawing() template.HTML {
 	if a.none {
 		return ""
 	}
-	s := &svg{}
-	s.addf(`<svg class="none" aria-hidden="true"><g id="axis-%s">`, a.class)
-	s.path("zero", move(effectWidth/2, 0)+"V18")
+	s := chart.NewSVG("none", effectWidth, effectHeight)
+	s.Addf(`<g id="axis-%s">`, a.class)
+	s.Path("zero", chart.Move(effectWidth/2, 0)+"V18")
 	if a.limit > 0 && a.limit < a.scale {
-		s.path("limit", move(a.at(a.limit), 0)+"V18")
+		s.Path("limit", chart.Move(a.at(a.limit), 0)+"V18")
 	}
-	s.addf("</g>")
-	return s.html()
+	s.Addf("</g>")
+	return s.HTML()
 }
 
 // effect draws a change with its interval. Its text is next to it, in the column of
 // changes.
 func (a effectAxis) effect(e Effect) template.HTML {
-	s := newSVG(effectWidth, effectHeight)
-	s.addf(`<use href="#axis-%s"/>`, a.class)
+	s := chart.NewSVG("", effectWidth, effectHeight)
+	s.Addf(`<use href="#axis-%s"/>`, a.class)
 	low, high := a.at(e.Low), a.at(e.High)
 	if e.High > e.Low {
 		high = max(high, low+2)
-		s.path("bar", move(low, 5)+"H"+coord(high)+"V13H"+coord(low)+"z")
+		s.Path("bar", chart.Box(low, 5, high, 13))
 	}
 	switch {
 	case e.At > a.scale:
-		s.path("dot", move(effectWidth, 9)+"l-8-5v10z")
+		s.Path("dot", chart.Move(effectWidth, 9)+"l-8-5v10z")
 	case e.At < -a.scale:
-		s.path("dot", move(0, 9)+"l8-5v10z")
+		s.Path("dot", chart.Move(0, 9)+"l8-5v10z")
 	default:
-		s.path("dot", move(a.at(e.At)-1, 2)+"h2v14h-2z")
+		s.Path("dot", chart.Move(a.at(e.At)-1, 2)+"h2v14h-2z")
 	}
-	return s.html()
+	return s.HTML()
 }

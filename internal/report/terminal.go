@@ -11,6 +11,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/report/summary"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -19,7 +20,7 @@ const spreadLimit = 0.12
 
 // Terminal writes a run as a table, with the setup above it and warnings below.
 func Terminal(w io.Writer, run *measure.Run, style Style) error {
-	summaries := Summarize(run)
+	summaries := summary.Of(run)
 	if _, err := fmt.Fprintln(w, headline(run, style)); err != nil {
 		return err
 	}
@@ -42,7 +43,7 @@ func Terminal(w io.Writer, run *measure.Run, style Style) error {
 	return writeNotes(w, run, summaries, style)
 }
 
-func row(name, unit string, s SideSummary) []string {
+func row(name, unit string, s summary.Side) []string {
 	if s.Samples == 0 {
 		text := "no samples"
 		if s.Error != "" {
@@ -83,7 +84,7 @@ func change(ratio float64, unit string) string {
 }
 
 func against(run *measure.Run) string {
-	if ref := referenceSide(run); ref != "" {
+	if ref := summary.ReferenceSide(run); ref != "" {
 		return "against " + ref
 	}
 	return "against"
@@ -159,7 +160,7 @@ func DeviceState(s gpu.State) []string {
 	return parts
 }
 
-func writeNotes(w io.Writer, run *measure.Run, summaries []Summary, style Style) error {
+func writeNotes(w io.Writer, run *measure.Run, summaries []summary.Case, style Style) error {
 	var lines []string
 	if run.End.Seconds > 0 {
 		line := fmt.Sprintf("%s on the device", words.Duration(time.Duration(run.End.Seconds*float64(time.Second))))
@@ -184,7 +185,7 @@ func writeNotes(w io.Writer, run *measure.Run, summaries []Summary, style Style)
 
 // Warnings returns the warnings of the record and those derived from its numbers. Warnings
 // of one kind are merged, with a count.
-func Warnings(run *measure.Run, summaries []Summary) []string {
+func Warnings(run *measure.Run, summaries []summary.Case) []string {
 	count := map[string]int{}
 	for _, w := range run.Warnings {
 		count[w.Code]++

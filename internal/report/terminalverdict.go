@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/goatnote-inc/pawl/internal/base/chart"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
@@ -205,17 +206,16 @@ func (t *terminal) wrap(indent, text string) {
 
 // paint colors a verdict. Unchanged has no color.
 func (t *terminal) paint(v ratchet.Verdict, text string) string {
-	switch v {
-	case ratchet.Regression, ratchet.Broken, ratchet.Missing:
+	switch toneOf(v) {
+	case chart.Bad:
 		return t.style.Bad(text)
-	case ratchet.Improvement:
+	case chart.Good:
 		return t.style.Good(text)
-	case ratchet.Inconclusive:
+	case chart.Open:
 		return t.style.Warn(text)
-	case ratchet.Maintained, ratchet.New, ratchet.Identical:
+	default:
 		return text
 	}
-	return text
 }
 
 // wrapped breaks text at spaces so that no line is longer than width.

@@ -29,7 +29,7 @@ func Terminal(w io.Writer, r *sweep.Result, style report.Style) error {
 		}
 		rest := ""
 		if more > 0 {
-			rest = fmt.Sprintf("and %s in tables/%s.csv\n", plural(more, "more row"), t.name)
+			rest = fmt.Sprintf("and %s in tables/%s.csv\n", words.Plural(more, "more row"), t.name)
 		}
 		if _, err := fmt.Fprintln(w, rest); err != nil {
 			return err
@@ -42,7 +42,7 @@ func Terminal(w io.Writer, r *sweep.Result, style report.Style) error {
 func writeOmissions(w io.Writer, r *sweep.Result) error {
 	if n := len(r.Overall.LeftOut); n > 0 {
 		first := r.Overall.LeftOut[0]
-		if _, err := fmt.Fprintf(w, "left out of the geometric mean: %s, such as %s (%s)\n", plural(n, "config"), words.Sanitize(first.Name), words.Sanitize(first.Reason)); err != nil {
+		if _, err := fmt.Fprintf(w, "left out of the geometric mean: %s, such as %s (%s)\n", words.Plural(n, "config"), words.Sanitize(first.Name), words.Sanitize(first.Reason)); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package report
+package roofline
 
 import (
 	"cmp"
@@ -80,7 +80,7 @@ func ceilingName(d gpu.DType, card gpu.Card) string {
 
 // ceilings adds the limits of the side. If the time is from a profiler, they are scaled to
 // its clocks: a profiled kernel cannot reach the card's published figures.
-func (s roofSide) ceilings(r *Roofline, seen diagnose.Subject) {
+func (s roofSide) ceilings(r *Roof, seen diagnose.Subject) {
 	facts := seen.Facts
 	share := 1.0
 	if c := seen.Card; c != nil {
