@@ -37,11 +37,8 @@ type Sides struct {
 
 // Paths are the locations of written files, as a reader of the report can open them.
 type Paths struct {
-	Record   string `json:"record,omitempty"`
-	Verdict  string `json:"verdict,omitempty"`
-	Markdown string `json:"markdown,omitempty"`
-	HTML     string `json:"html,omitempty"`
-	Picture  string `json:"picture,omitempty"`
+	Record  string `json:"record,omitempty"`
+	Verdict string `json:"verdict,omitempty"`
 }
 
 // Document is the content of a report, in order, independent of the format. Its text is
@@ -71,7 +68,10 @@ type Document struct {
 }
 
 // Fact is one labeled piece of information.
-type Fact struct{ Label, Text string }
+type Fact struct {
+	Label string `json:"label"`
+	Text  string `json:"text"`
+}
 
 // NewDocument arranges the content of a report.
 func NewDocument(in Input) *Document {

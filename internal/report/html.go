@@ -72,15 +72,7 @@ type pageView struct {
 	Script       template.JS
 	OutcomeClass string
 	Together     string
-	Counts       []countView
 	Sections     []sectionView
-	Elsewhere    []*whyView
-}
-
-type countView struct {
-	Class Class
-	Cases int
-	Words string
 }
 
 type sectionView struct {
@@ -132,12 +124,6 @@ func newPageView(d *Document) pageView {
 	}
 	if !strings.Contains(d.Sentence, d.Suite) {
 		v.Together = d.Suite
-	}
-	for _, c := range d.Counts {
-		v.Counts = append(v.Counts, countView{c.Class, c.Cases, c.words})
-	}
-	for _, r := range d.Elsewhere() {
-		v.Elsewhere = append(v.Elsewhere, newWhyView(&r))
 	}
 	for i, s := range d.Sections {
 		section := sectionView{Section: s, Axis: newEffectAxis(s, d.limit)}

@@ -34,7 +34,7 @@ type verdictDocument struct {
 	ratchet.Result
 	Run   string        `json:"run,omitempty"` // the record's ID
 	Title string        `json:"title"`
-	About []about       `json:"about,omitempty"`
+	About []Fact        `json:"about,omitempty"`
 	Paths Paths         `json:"paths"`
 	Made  string        `json:"made,omitempty"`
 	Next  []Step        `json:"next,omitempty"`
@@ -60,11 +60,6 @@ func (w Why) Document() WhyDocument {
 	return d
 }
 
-type about struct {
-	Label string `json:"label"`
-	Text  string `json:"text"`
-}
-
 // VerdictJSON writes the verdict and all file locations as one document; without a verdict,
 // the numbers of the run.
 func VerdictJSON(w io.Writer, d *Document) error {
@@ -74,12 +69,9 @@ func VerdictJSON(w io.Writer, d *Document) error {
 		}
 		return JSON(w, d.run, d.Paths.Record)
 	}
-	doc := verdictDocument{Result: *d.result, Title: d.Title, Paths: d.Paths, Made: d.Made, Next: d.Next}
+	doc := verdictDocument{Result: *d.result, Title: d.Title, About: d.Facts, Paths: d.Paths, Made: d.Made, Next: d.Next}
 	if d.run != nil {
 		doc.Run = d.run.ID
-	}
-	for _, f := range d.Facts {
-		doc.About = append(doc.About, about(f))
 	}
 	for _, w := range d.whys {
 		doc.Whys = append(doc.Whys, w.Document())

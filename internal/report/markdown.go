@@ -139,10 +139,8 @@ func (m *markdown) foot() string {
 	}
 	b.WriteString(m.warnings())
 	var more []string
-	for _, p := range []string{m.Paths.HTML, m.Paths.Record} {
-		if p != "" {
-			more = append(more, words.MarkdownCode(words.SanitizeTo(p, words.NameLength)))
-		}
+	if p := m.Paths.Record; p != "" {
+		more = append(more, words.MarkdownCode(words.SanitizeTo(p, words.NameLength)))
 	}
 	if m.Made != "" {
 		more = append(more, m.Made)

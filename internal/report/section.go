@@ -85,11 +85,11 @@ func toneOf(v ratchet.Verdict) chart.Tone {
 type Count struct {
 	Class Class
 	Cases int
-	words string
+	Words string
 }
 
 // String returns the count in words: "2 regressions".
-func (c Count) String() string { return fmt.Sprintf("%d %s", c.Cases, c.words) }
+func (c Count) String() string { return fmt.Sprintf("%d %s", c.Cases, c.Words) }
 
 // counts always lists regressions, improvements and unchanged, which readers look for
 // first. It lists other classes only if they have cases.

@@ -186,22 +186,12 @@ func writeNotes(w io.Writer, run *measure.Run, summaries []summary.Case, style S
 // Warnings returns the warnings of the record and those derived from its numbers. Warnings
 // of one kind are merged, with a count.
 func Warnings(run *measure.Run, summaries []summary.Case) []string {
-	count := map[string]int{}
+	var known, notes merger
 	for _, w := range run.Warnings {
-		count[w.Code]++
+		known.add(w.Code, w.Message)
 	}
-	var out []string
-	for _, w := range run.Warnings {
-		switch n := count[w.Code]; {
-		case n == 1:
-			out = append(out, w.Message)
-		case n > 1:
-			out = append(out, fmt.Sprintf("%s (and %d more like it)", w.Message, n-1))
-			count[w.Code] = 0
-		}
-	}
+	out := known.list()
 	var noisy []string
-	notes := newFolder()
 	for _, s := range summaries {
 		for _, side := range s.Sides {
 			who := side.Implementation + " of " + s.Name
@@ -209,7 +199,7 @@ func Warnings(run *measure.Run, summaries []summary.Case) []string {
 				out = append(out, who+" failed: "+side.Error)
 			}
 			if side.Note != "" {
-				notes.add(who, side.Note)
+				notes.add(lettersOf(side.Note), who+": "+side.Note)
 			}
 			if side.Unsteady > side.Rounds/2 {
 				out = append(out, fmt.Sprintf("%s was still changing when its warm-up ended, in %d of %d rounds", who, side.Unsteady, side.Rounds))
@@ -226,37 +216,40 @@ func Warnings(run *measure.Run, summaries []summary.Case) []string {
 	return out
 }
 
-// noteMerger merges notes that differ only in their numbers.
-type noteMerger struct {
-	order []string
-	first map[string]string
-	count map[string]int
+// merger merges texts of one kind, with a count.
+type merger struct {
+	kinds []string
+	texts []string // the first of each kind
+	count []int
 }
 
-func newFolder() *noteMerger { return &noteMerger{first: map[string]string{}, count: map[string]int{}} }
+func (m *merger) add(kind, text string) {
+	at := slices.Index(m.kinds, kind)
+	if at < 0 {
+		at = len(m.kinds)
+		m.kinds, m.texts, m.count = append(m.kinds, kind), append(m.texts, text), append(m.count, 0)
+	}
+	m.count[at]++
+}
 
-func (f *noteMerger) add(who, note string) {
-	kind := strings.Map(func(r rune) rune {
+func (m *merger) list() []string {
+	for i, n := range m.count {
+		if n > 1 {
+			m.texts[i] += fmt.Sprintf(" (and %d more like it)", n-1)
+		}
+	}
+	return m.texts
+}
+
+// lettersOf returns a text without digits: notes that differ only in their numbers are of one
+// kind.
+func lettersOf(text string) string {
+	return strings.Map(func(r rune) rune {
 		if unicode.IsDigit(r) {
 			return -1
 		}
 		return r
-	}, note)
-	if f.count[kind]++; f.count[kind] == 1 {
-		f.order, f.first[kind] = append(f.order, kind), who+": "+note
-	}
-}
-
-func (f *noteMerger) list() []string {
-	var out []string
-	for _, kind := range f.order {
-		text := f.first[kind]
-		if n := f.count[kind]; n > 1 {
-			text += fmt.Sprintf(" (and %d more like it)", n-1)
-		}
-		out = append(out, text)
-	}
-	return out
+	}, text)
 }
 
 // firstFew lists the first n entries of a long list.

@@ -137,35 +137,13 @@ func (t *terminal) sentences(d *Document) {
 	}
 }
 
-// why writes the cause, unless it is already above, and what to try. Explain adds the
-// evidence.
+// why writes the cause, unless it is already above, and what to try.
 func (t *terminal) why(r Reason) {
 	if r.ID > whysInHead {
 		t.wrap("  ", r.Sentence)
 	}
 	if len(r.Fixes) > 0 {
 		t.wrap("  ", "try first: "+r.Fixes[0].Do)
-	}
-	if !t.explain {
-		return
-	}
-	if len(r.Rows) > 0 {
-		t.indented(&grid{right: []bool{false, true, true}, rows: append([][]string{r.Head}, r.Rows...)})
-	}
-	if len(r.Fixes) > 0 {
-		for _, l := range r.Fixes[0].Example {
-			t.b.WriteString("    " + l + "\n")
-		}
-	}
-	t.wrap("  ", r.About)
-}
-
-// indented writes a table below the name of a case.
-func (t *terminal) indented(g *grid) {
-	var b strings.Builder
-	_ = g.write(&b, t.style) // a Builder does not fail
-	for line := range strings.Lines(b.String()) {
-		t.b.WriteString("  " + line)
 	}
 }
 
@@ -176,7 +154,11 @@ func (t *terminal) evidence(c Case) {
 		for i := range right {
 			right[i] = i > 0
 		}
-		t.indented(&grid{right: right, rows: append([][]string{c.Numbers.Head}, c.Numbers.Rows...)})
+		var b strings.Builder
+		_ = Table(&b, t.style, right, append([][]string{c.Numbers.Head}, c.Numbers.Rows...)) // a Builder does not fail
+		for line := range strings.Lines(b.String()) {
+			t.b.WriteString("  " + line)
+		}
 	}
 	for _, f := range c.Evidence {
 		t.wrap("  ", f.Label+": "+f.Text)
