@@ -1,12 +1,14 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/report/summary"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 	"github.com/goatnote-inc/pawl/stats"
@@ -76,25 +78,15 @@ func newDrawer(in Input) *drawer {
 		}
 		return d
 	}
-	d.add(s.Base, orElse(s.BaseName, measure.Base), measure.Base)
-	d.add(s.Candidate, orElse(s.CandidateName, measure.Candidate), measure.Candidate)
+	d.add(s.Base, cmp.Or(s.BaseName, measure.Base), measure.Base)
+	d.add(s.Candidate, cmp.Or(s.CandidateName, measure.Candidate), measure.Candidate)
 	return d
-}
-
-func orElse(name, otherwise string) string {
-	if name == "" {
-		return otherwise
-	}
-	return name
 }
 
 // add collects one side from its records. If there are several records, each is a round.
 func (d *drawer) add(runs []*measure.Run, implementation, as string) {
 	for i, run := range runs {
-		dropped := map[int]bool{}
-		for _, r := range run.Rounds {
-			dropped[r.Index] = r.Dropped != ""
-		}
+		dropped := summary.Dropped(run)
 		for _, c := range run.Cases {
 			if c.Implementation != implementation {
 				continue

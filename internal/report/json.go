@@ -91,13 +91,8 @@ func JSON(w io.Writer, run *measure.Run, path string) error {
 		Record: path, ID: run.ID, Suite: run.Suite.Name, Device: run.Device.Name, Testbed: run.Testbed,
 		State: lastState(run), End: run.End, Warnings: Warnings(run, summaries), Cases: summaries,
 	}
-	for _, r := range run.Rounds {
-		if r.Dropped != "" {
-			doc.Dropped++
-		} else {
-			doc.Rounds++
-		}
-	}
+	doc.Dropped = len(summary.Dropped(run))
+	doc.Rounds = len(run.Rounds) - doc.Dropped
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	if err := e.Encode(doc); err != nil {

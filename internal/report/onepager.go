@@ -34,22 +34,21 @@ func newOnePager(why Why) *chart.Drawing {
 	r := why.reason()
 	d := chart.New(pictureWidth, 0)
 	y := pagerHead(d, r, why)
-	left := blocks{r.changesBlock(columnWidth)}
-	right := blocks{}
+	left, right := r.changesBlock(columnWidth), chart.New(0, 0)
 	switch {
 	case r.Stalls != nil:
-		left, right = append(left, r.fixBlock(columnWidth)), append(right, r.stallsBlock(columnWidth))
+		left, right = stack(left, r.fixBlock(columnWidth)), r.stallsBlock(columnWidth)
 	case len(r.Rows) == 0:
-		left = blocks{r.fixBlock(pagerInner)}
+		left = r.fixBlock(pagerInner)
 	case len(r.Fixes) > 0:
-		right = append(right, r.fixBlock(columnWidth))
+		right = r.fixBlock(columnWidth)
 	default:
-		left = blocks{r.changesBlock(pagerInner)}
+		left = r.changesBlock(pagerInner)
 	}
-	if left.height() > 0 || right.height() > 0 {
-		left.put(d, pagerMargin, y)
-		right.put(d, pagerMargin+columnWidth+columnGap, y)
-		y += max(left.height(), right.height()) + blockGap
+	if tall := max(left.Height, right.Height); tall > 0 {
+		d.Include(left, pagerMargin, y)
+		d.Include(right, pagerMargin+columnWidth+columnGap, y)
+		y += tall + blockGap
 	}
 	if r.Roofline != nil {
 		roof := r.roofBlock(pagerInner)
@@ -60,26 +59,16 @@ func newOnePager(why Why) *chart.Drawing {
 	return d
 }
 
-// blocks are stacked vertically. Empty blocks use no space.
-type blocks []*chart.Drawing
-
-func (b blocks) height() float64 {
-	total := 0.0
-	for _, d := range b {
-		if d.Height > 0 {
-			total += d.Height + blockGap
-		}
+// stack puts blocks below each other. An empty block uses no space.
+func stack(upper, lower *chart.Drawing) *chart.Drawing {
+	if upper.Height == 0 || lower.Height == 0 {
+		lower.Include(upper, 0, 0)
+		lower.Height += upper.Height
+		return lower
 	}
-	return max(total-blockGap, 0)
-}
-
-func (b blocks) put(on *chart.Drawing, x, y float64) {
-	for _, d := range b {
-		if d.Height > 0 {
-			on.Include(d, x, y)
-			y += d.Height + blockGap
-		}
-	}
+	upper.Include(lower, 0, upper.Height+blockGap)
+	upper.Height += blockGap + lower.Height
+	return upper
 }
 
 // pagerHead draws the case, the verdict and the sentence. It returns the y position of the

@@ -21,9 +21,6 @@ const spreadLimit = 0.12
 // Terminal writes a run as a table, with the setup above it and warnings below.
 func Terminal(w io.Writer, run *measure.Run, style Style) error {
 	summaries := summary.Of(run)
-	if _, err := fmt.Fprintln(w, headline(run, style)); err != nil {
-		return err
-	}
 	g := &grid{right: []bool{false, false, true, true, true, true, true, true, true, true}}
 	g.add("case", "side", "P50", "P95", "P99", "CV", "GFLOP/s", "GB/s", against(run), "over rounds")
 	for _, s := range summaries {
@@ -37,10 +34,8 @@ func Terminal(w io.Writer, run *measure.Run, style Style) error {
 	}
 	g.dropEmpty()
 	g.fit(style.Width, "P99", "GB/s", "P95", "GFLOP/s", "over rounds", "CV")
-	if err := g.write(w, style); err != nil {
-		return err
-	}
-	return writeNotes(w, run, summaries, style)
+	_, err := io.WriteString(w, headline(run, style)+"\n"+g.text(style)+notes(run, summaries, style))
+	return err
 }
 
 func row(name, unit string, s summary.Side) []string {
@@ -93,17 +88,11 @@ func against(run *measure.Run) string {
 // headline says what was measured, on which device, and how much.
 func headline(run *measure.Run, style Style) string {
 	name := cmp.Or(words.SanitizeTo(run.Suite.Name, words.NameLength), "run")
-	counted := 0
-	for _, r := range run.Rounds {
-		if r.Dropped == "" {
-			counted++
-		}
-	}
 	parts := []string{style.Bold(name) + " on " + words.SanitizeTo(run.Device.Name, words.NameLength)}
 	if run.Testbed.Clocks.String() != "free" {
 		parts = append(parts, "clocks "+run.Testbed.Clocks.String())
 	}
-	parts = append(parts, timers(run), words.Plural(counted, "round"))
+	parts = append(parts, timers(run), words.Plural(len(run.Rounds)-len(summary.Dropped(run)), "round"))
 	if run.Source == measure.Imported {
 		parts = append(parts, "imported from "+run.Format)
 	}
@@ -160,27 +149,23 @@ func DeviceState(s gpu.State) []string {
 	return parts
 }
 
-func writeNotes(w io.Writer, run *measure.Run, summaries []summary.Case, style Style) error {
-	var lines []string
+// notes returns the lines below the table.
+func notes(run *measure.Run, summaries []summary.Case, style Style) string {
+	var b strings.Builder
 	if run.End.Seconds > 0 {
 		line := fmt.Sprintf("%s on the device", words.Duration(time.Duration(run.End.Seconds*float64(time.Second))))
 		if run.End.Dollars > 0 {
 			line += ", " + words.Dollars(run.End.Dollars)
 		}
-		lines = append(lines, style.Faint(line))
+		b.WriteString(style.Faint(line) + "\n")
 	}
 	if run.End.State != measure.Complete && run.End.State != "" {
-		lines = append(lines, style.Warn(fmt.Sprintf("%s: %s", run.End.State, run.End.Reason)))
+		b.WriteString(style.Warn(fmt.Sprintf("%s: %s", run.End.State, run.End.Reason)) + "\n")
 	}
 	for _, warning := range Warnings(run, summaries) {
-		lines = append(lines, style.Warn("warning: ")+words.SanitizeTo(warning, 4*words.SentenceLength))
+		b.WriteString(style.Warn("warning: ") + words.SanitizeTo(warning, 4*words.SentenceLength) + "\n")
 	}
-	for _, l := range lines {
-		if _, err := fmt.Fprintln(w, l); err != nil {
-			return err
-		}
-	}
-	return nil
+	return b.String()
 }
 
 // Warnings returns the warnings of the record and those derived from its numbers. Warnings

@@ -101,7 +101,7 @@ func (t *terminal) cases(d *Document) {
 		verdict, _, _ := strings.Cut(row[0], " ")
 		return t.paint(ratchet.Verdict(verdict), line)
 	}
-	_ = g.write(&t.b, t.style) // a Builder does not fail
+	t.b.WriteString(g.text(t.style))
 	if left > 0 {
 		fmt.Fprintln(&t.b, t.style.Faint(fmt.Sprintf("and %d more that did not change", left)))
 	}
@@ -154,9 +154,8 @@ func (t *terminal) evidence(c Case) {
 		for i := range right {
 			right[i] = i > 0
 		}
-		var b strings.Builder
-		_ = Table(&b, t.style, right, append([][]string{c.Numbers.Head}, c.Numbers.Rows...)) // a Builder does not fail
-		for line := range strings.Lines(b.String()) {
+		g := grid{right: right, rows: append([][]string{c.Numbers.Head}, c.Numbers.Rows...)}
+		for line := range strings.Lines(g.text(t.style)) {
 			t.b.WriteString("  " + line)
 		}
 	}

@@ -48,10 +48,7 @@ type Side struct {
 // Of describes every case of a run. Ratios are relative to the base if there is one,
 // else to the candidate.
 func Of(run *measure.Run) []Case {
-	dropped := map[int]bool{}
-	for _, r := range run.Rounds {
-		dropped[r.Index] = r.Dropped != ""
-	}
+	dropped := Dropped(run)
 	against := ReferenceSide(run)
 	list := []Case{}
 	index := map[string]int{}
@@ -78,6 +75,17 @@ func Of(run *measure.Run) []Case {
 		slices.SortStableFunc(s.Sides, func(a, b Side) int {
 			return implementationIndex(run, a.Implementation) - implementationIndex(run, b.Implementation)
 		})
+	}
+	return list
+}
+
+// Dropped returns the rounds that do not count.
+func Dropped(run *measure.Run) map[int]bool {
+	list := map[int]bool{}
+	for _, r := range run.Rounds {
+		if r.Dropped != "" {
+			list[r.Index] = true
+		}
 	}
 	return list
 }
