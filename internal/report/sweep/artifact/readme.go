@@ -78,20 +78,17 @@ func writeMarkdown(b *strings.Builder, t table) {
 		b.WriteString("Nothing to show.\n")
 		return
 	}
-	head, rule := make([]string, len(t.columns)), make([]string, len(t.columns))
-	for i, c := range t.columns {
-		head[i], rule[i] = words.MarkdownText(c.head), "---"
-		if c.right {
-			rule[i] = "---:"
-		}
+	var rule []string
+	for _, c := range t.columns {
+		rule = append(rule, map[bool]string{false: "---", true: "---:"}[c.right])
 	}
-	fmt.Fprintf(b, "| %s |\n| %s |\n", strings.Join(head, " | "), strings.Join(rule, " | "))
-	for _, row := range t.rows[:min(len(t.rows), maxRows)] {
-		cells := make([]string, len(row))
-		for i, c := range row {
-			cells[i] = words.MarkdownText(words.Sanitize(c.text))
+	for i, cells := range t.texts(func(s string) string { return words.MarkdownText(words.Sanitize(s)) }) {
+		if i == 1 {
+			fmt.Fprintf(b, "| %s |\n", strings.Join(rule, " | "))
 		}
-		fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))
+		if i <= maxRows {
+			fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))
+		}
 	}
 	if more := len(t.rows) - maxRows; more > 0 {
 		fmt.Fprintf(b, "\n%s more in [tables/%s.csv](tables/%s.csv).\n", words.Plural(more, "row"), t.name, t.name)
