@@ -89,7 +89,10 @@ func (b *caseBuilder) judged(j ratchet.Judgment) Case {
 	c.facts, c.Unit = f, f.Unit
 	c.Base, c.Now = words.Quantity(f.Base.Median, f.Unit), words.Quantity(f.Now.Median, f.Unit)
 	c.Change, c.Range = changeOf(f), rangeOf(f)
-	c.Effect = effectOf(f)
+	c.Effect = newEffect(f.Better, f.Change, f.Change, f.Change)
+	if i := f.Interval; i != nil {
+		c.Effect = newEffect(f.Better, f.Change, i.Low, i.High)
+	}
 	if f.Unit == "ns" {
 		c.seconds = f.Now.Median / 1e9
 	}
@@ -123,9 +126,7 @@ func (b *caseBuilder) measured(s summary.Case) Case {
 		}
 		if side.Ratio != 0 && c.Effect == nil {
 			c.Change = change(side.Ratio, s.Unit)
-			sign := worse(s.Better)
-			low, high := sign*(side.RatioLow-1), sign*(side.RatioHigh-1)
-			c.Effect = &Effect{sign * (side.Ratio - 1), min(low, high), max(low, high)}
+			c.Effect = newEffect(s.Better, side.Ratio-1, side.RatioLow-1, side.RatioHigh-1)
 		}
 	}
 	if len(s.Sides) > 0 {
@@ -148,22 +149,17 @@ func sideText(s summary.Side, unit string) string {
 	}
 }
 
-func effectOf(f *ratchet.Facts) *Effect {
-	sign := worse(f.Better)
-	e := &Effect{At: sign * f.Change, Low: sign * f.Change, High: sign * f.Change}
-	if f.Interval != nil {
-		low, high := sign*f.Interval.Low, sign*f.Interval.High
-		e.Low, e.High = min(low, high), max(low, high)
+// newEffect returns a change of a metric, with its interval, as an effect.
+func newEffect(better measure.Better, at, low, high float64) *Effect {
+	if better == measure.Higher {
+		at, low, high = -at, -high, -low
 	}
-	return e
+	return &Effect{at, low, high}
 }
 
 // changeOf describes a change in words, so that no sign needs interpreting.
 func changeOf(f *ratchet.Facts) string {
-	if f.Unit != "ns" {
-		return words.Amount(1 + f.Change)
-	}
-	return words.Change(1 + f.Change)
+	return change(1+f.Change, f.Unit)
 }
 
 func rangeOf(f *ratchet.Facts) string {

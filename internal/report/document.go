@@ -111,8 +111,8 @@ func (d *Document) judged(in Input, summaries []summary.Case) {
 	r := in.Result
 	d.Verdict, d.limit = r.Verdict, r.Policy.Slower
 	d.Outcome = map[ratchet.Severity]string{ratchet.Yes: "pass", ratchet.NoAnswer: "no answer", ratchet.No: "fail"}[r.Severity()]
-	d.Counts = counts(r)
 	d.Sections = sections(in, summaries)
+	d.Counts = counts(d.Sections)
 	d.Sentence = d.lead(r)
 	d.Headline = headlineOf(d.Counts)
 	d.Warnings = append(words.SanitizeAll(r.Warnings, words.SentenceLength), d.Warnings...)

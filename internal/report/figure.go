@@ -10,7 +10,6 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/report/summary"
 	"github.com/goatnote-inc/pawl/measure"
-	"github.com/goatnote-inc/pawl/ratchet"
 	"github.com/goatnote-inc/pawl/stats"
 )
 
@@ -114,8 +113,12 @@ func (d *drawer) add(runs []*measure.Run, implementation, as string) {
 // sample, so call it only for formats that need it.
 func (d *Document) Figure(c Case) *Figure {
 	f := d.draw.figure(c.key)
-	if c.facts != nil {
-		f.setModes(c.facts)
+	if f == nil || c.facts == nil {
+		return f
+	}
+	modes := map[string]int{measure.Base: c.facts.Base.Modes, measure.Candidate: c.facts.Now.Modes}
+	for i := range f.Sides {
+		f.Sides[i].Modes = modes[f.Sides[i].Name]
 	}
 	return f
 }
@@ -222,21 +225,6 @@ func (f *Figure) brief() *Figure {
 		}
 	}
 	return &b
-}
-
-// setModes adds the mode counts that the judge found for the two sides.
-func (f *Figure) setModes(facts *ratchet.Facts) {
-	if f == nil {
-		return
-	}
-	for i := range f.Sides {
-		switch f.Sides[i].Name {
-		case measure.Base:
-			f.Sides[i].Modes = facts.Base.Modes
-		case measure.Candidate:
-			f.Sides[i].Modes = facts.Now.Modes
-		}
-	}
 }
 
 // tone returns the color of a side, the same in every figure.

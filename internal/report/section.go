@@ -8,7 +8,6 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/base/chart"
 	"github.com/goatnote-inc/pawl/internal/report/summary"
-	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
@@ -93,22 +92,20 @@ func (c Count) String() string { return fmt.Sprintf("%d %s", c.Cases, c.Words) }
 
 // counts always lists regressions, improvements and unchanged, which readers look for
 // first. It lists other classes only if they have cases.
-func counts(r *ratchet.Result) []Count {
+func counts(sections []Section) []Count {
 	var list []Count
 	for _, class := range classes {
-		n := 0
-		for _, c := range r.Cases {
-			if classOf(c.Verdict) == class.class {
-				n++
+		c := Count{Class: class.class, Words: class.many}
+		for _, s := range sections {
+			if s.Class == class.class {
+				c.Cases = len(s.Cases)
 			}
 		}
-		words := class.many
-		if n == 1 {
-			words = class.one
+		if c.Cases == 1 {
+			c.Words = class.one
 		}
-		always := class.class == ClassRegressed || class.class == ClassImproved || class.class == ClassUnchanged
-		if n > 0 || always {
-			list = append(list, Count{class.class, n, words})
+		if c.Cases > 0 || c.Class == ClassRegressed || c.Class == ClassImproved || c.Class == ClassUnchanged {
+			list = append(list, c)
 		}
 	}
 	return list
@@ -166,12 +163,4 @@ func worstFirst(class Class) func(a, b Case) int {
 		}
 		return cmp.Or(cmp.Compare(weight(b), weight(a)), cmp.Compare(a.Name, b.Name))
 	}
-}
-
-// worse returns 1 if a higher value is worse, else -1.
-func worse(b measure.Better) float64 {
-	if b == measure.Higher {
-		return -1
-	}
-	return 1
 }

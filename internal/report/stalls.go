@@ -16,8 +16,7 @@ import (
 // Stalls holds the warp stall reasons of a kernel before and after a change, in cycles per
 // issued instruction.
 type Stalls struct {
-	Bars  []Stall // longest first, the rest summed at the end
-	Sides [2]string
+	Bars  []Stall    // longest first, the rest summed at the end
 	Total [2]float64 // sum including reasons without a bar; 0 if a side is unknown
 }
 
@@ -57,7 +56,7 @@ var stallWords = map[string]string{
 // StallsOf compares the stall reasons of two sides; either may be nil. It returns nil if no
 // tool counted any.
 func StallsOf(before, after *diagnose.Subject) *Stalls {
-	s := &Stalls{Sides: [2]string{"base", "candidate"}}
+	s := &Stalls{}
 	var sides [2]profile.Facts
 	for i, seen := range []*diagnose.Subject{before, after} {
 		if seen != nil {
@@ -184,7 +183,7 @@ func (s *Stalls) Draw(width float64) *chart.Drawing {
 		}
 		l := chart.Label{Text: cycles(s.Total[i]) + " in total", Align: chart.Start}
 		if s.both() {
-			l.Text = s.Sides[i] + ", " + l.Text
+			l.Text = []string{"base", "candidate"}[i] + ", " + l.Text
 		}
 		d.Bar(t, x, y+4, 9, 8)
 		d.Print(chart.Ink, chart.At(x+14, y+11.6), l)

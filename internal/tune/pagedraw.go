@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -79,13 +80,7 @@ func sortedValues(p Parameter) Parameter {
 		p.Values = slices.SortedFunc(slices.Values(p.Values), func(a, b any) int {
 			x, _ := number(a)
 			y, _ := number(b)
-			switch {
-			case x < y:
-				return -1
-			case x > y:
-				return 1
-			}
-			return 0
+			return cmp.Compare(x, y)
 		})
 	}
 	return p

@@ -126,7 +126,7 @@ func OfProfiles(cases ...Profiled) *Roof {
 				continue
 			}
 			s := sideOf(*side.seen)
-			p := Point{Name: name, Side: side.name, Intensity: s.intensity, FlopsPerSecond: s.rate, Under: s.under(side.seen.Card)}
+			p := Point{Name: name, Side: side.name, Intensity: s.intensity, FlopsPerSecond: s.rate, Under: ceilingName(s.dtype, cardOf(*side.seen))}
 			if w.Before == nil || w.After == nil {
 				p.Side = ""
 			}
@@ -166,14 +166,16 @@ func OfRun(run *measure.Run, wanted func(measure.CaseKey) bool) *Roof {
 			}
 		}
 		var sides []Point
-		for _, side := range inOrder(s.Sides) {
-			p := Point{Name: words.SanitizeTo(s.Name, words.NameLength), Side: side.Implementation, Under: ceilingName(dtype, card), FlopsPerSecond: side.GFLOPS * 1e9}
+		for _, name := range []string{measure.Base, measure.Candidate} { // references are separate cases
+			at := slices.IndexFunc(s.Sides, func(side summary.Side) bool { return side.Implementation == name })
+			if at < 0 || s.Sides[at].Samples == 0 {
+				continue
+			}
+			p := Point{Name: words.SanitizeTo(s.Name, words.NameLength), Side: name, Under: ceilingName(dtype, card), FlopsPerSecond: s.Sides[at].GFLOPS * 1e9}
 			if c.Bytes > 0 {
 				p.Intensity = c.Flops / c.Bytes
 			}
-			if side.Samples > 0 {
-				sides = append(sides, p)
-			}
+			sides = append(sides, p)
 		}
 		if len(sides) == 1 {
 			sides[0].Side = ""
@@ -190,19 +192,6 @@ func OfRun(run *measure.Run, wanted func(measure.CaseKey) bool) *Roof {
 	r.Notes = append(r.Notes, "Operations and bytes are as declared in the suite; because of caches, a kernel can lie above the slope.")
 	r.conclude(left, "the suite does not declare their flops or bytes, or they have no time")
 	return r
-}
-
-// inOrder returns the two sides of a gate, the base first. References are separate cases.
-func inOrder(sides []summary.Side) []summary.Side {
-	var list []summary.Side
-	for _, name := range []string{measure.Base, measure.Candidate} {
-		for _, s := range sides {
-			if s.Implementation == name {
-				list = append(list, s)
-			}
-		}
-	}
-	return list
 }
 
 // conclude sorts the ceilings and notes what is not drawn.
