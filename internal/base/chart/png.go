@@ -39,6 +39,9 @@ func (d *Drawing) PNG(w io.Writer) error {
 	return nil
 }
 
+// far is the length and the coordinate above which nothing is drawn.
+const far = 1 << 20
+
 // painter fills shapes with antialiased edges.
 type painter struct{ *image.RGBA }
 
@@ -74,7 +77,7 @@ func (p painter) mark(m mark) {
 // segment draws a straight line, solid or dashed.
 func (p painter) segment(from, to Point, wide float64, dashed bool, fill color.RGBA) {
 	length := math.Hypot(to.X-from.X, to.Y-from.Y)
-	if length == 0 || math.IsNaN(length) || math.IsInf(length, 0) {
+	if !(length > 0 && length < far) {
 		return
 	}
 	ux, uy := (to.X-from.X)/length, (to.Y-from.Y)/length
@@ -124,7 +127,6 @@ func (p painter) fill(fill color.RGBA, shapes ...[]Point) {
 // bounds returns the pixel box that contains the shapes; empty if a coordinate is not a
 // number.
 func bounds(shapes [][]Point) image.Rectangle {
-	const far = 1 << 20
 	low, high := Point{math.Inf(1), math.Inf(1)}, Point{math.Inf(-1), math.Inf(-1)}
 	for _, o := range shapes {
 		for _, at := range o {
