@@ -26,7 +26,7 @@ var wings = []struct {
 	may  string // wings that it may import
 	what string
 }{
-	{"base", "", "files, shell, words, version, failpoints: no domain"},
+	{"base", "", "files, shell, words, charts, version, failpoints: no domain"},
 	{"public", "base", "stats, gpu, measure, ratchet, client: arithmetic, hardware, the run record, the judge, the server's client"},
 	{"kernel", "base public", "one side of a comparison: suite, builds, harness, devices, correctness"},
 	{"explain", "base public kernel", "why a kernel is as fast as it is: profiles, diagnosis, machine code"},
@@ -56,6 +56,7 @@ var forbidden = []struct{ from, to, reason string }{
 	{"internal/explain/diagnose", "internal/kernel/build", "the profile has all facts about the code"},
 	{"internal/explain/diagnose", "internal/kernel/harness", "a diagnosis starts from a profile"},
 	{"internal/report/sweep", "internal/report", "a comparison does not know how it is shown"},
+	{"internal/report/sweep", "internal/base/chart", "a comparison does not know how it is shown"},
 }
 
 // testHelpers are packages for tests. Other packages must not import them; they may import what they test.
@@ -150,7 +151,7 @@ func TestWings_AllOfInternal(t *testing.T) {
 // inputs: no logger, no context, no network, no clock of their own.
 func TestPureCore(t *testing.T) {
 	banned := []string{"log", "log/slog", "context", "net", "net/http", "os/exec", "math/rand"}
-	for _, pkg := range []string{"stats", "gpu", "measure", "internal/kernel/suite", "internal/kernel/suite/expr", "internal/report", "internal/report/sweep", "internal/explain/profile", "internal/explain/diagnose", "internal/tune/space", "internal/tune/search", "internal/tune/replay"} {
+	for _, pkg := range []string{"stats", "gpu", "measure", "internal/kernel/suite", "internal/kernel/suite/expr", "internal/base/chart", "internal/report", "internal/report/roofline", "internal/report/summary", "internal/report/sweep", "internal/explain/profile", "internal/explain/diagnose", "internal/tune/space", "internal/tune/search", "internal/tune/replay"} {
 		for _, imported := range importsOf(t, pkg) {
 			if slices.Contains(banned, imported) {
 				t.Errorf("%s must not import %s: it is part of the pure core", pkg, imported)

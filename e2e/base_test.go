@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/report/summary"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -129,7 +129,7 @@ func checkInterleaving(t *testing.T, run *measure.Run, rounds int) {
 
 func candidateOverBase(t *testing.T, run *measure.Run) float64 {
 	t.Helper()
-	for _, s := range report.Summarize(run)[0].Sides {
+	for _, s := range summary.Of(run)[0].Sides {
 		if s.Implementation == "candidate" {
 			return s.Ratio
 		}
@@ -160,7 +160,7 @@ func TestSixPercent(t *testing.T) {
 		pawl(t, dir, "bench", "--base", "HEAD~1", "--rounds", strconv.Itoa(rounds), "--seed", strconv.Itoa(try+1)).want(t, 0)
 		run := load(t, filepath.Join(dir, "results/current.json"))
 		checkInterleaving(t, run, rounds)
-		s := report.Summarize(run)[0].Sides[0]
+		s := summary.Of(run)[0].Sides[0]
 		off := (s.Ratio - 1.06) * 100
 		if math.Abs(off) <= 1.5 {
 			good++

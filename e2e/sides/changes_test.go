@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/goatnote-inc/pawl/internal/base/testrun"
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/report/summary"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -104,7 +104,7 @@ func TestFlags(t *testing.T) {
 		}
 		record, err := measure.Load(filepath.Join(r.dir, "results/current.json"))
 		must(t, err)
-		side := report.Summarize(record)[0].Sides[0]
+		side := summary.Of(record)[0].Sides[0]
 		hand := r.timeByHand(t)
 		t.Logf("try %d: pawl %.2f (rounds %.2f to %.2f), by hand %.2f, off by %+.1f %%", try+1, side.Ratio, side.RatioLow, side.RatioHigh, hand, (side.Ratio/hand-1)*100)
 		if off := math.Abs(side.Ratio/hand - 1); off > 0.1 && os.Getenv("PAWL_LAB") != "" { // measures time: make lab PAGE=sides
@@ -258,7 +258,7 @@ func TestFiles(t *testing.T) {
 				r.pawl(t, ".", []int{1}, "run", "--base", "HEAD~1", "--fuzz", "0", "--profile", "0", "--seed", strconv.Itoa(try+1))
 				record, err := measure.Load(filepath.Join(r.dir, "results/current.json"))
 				must(t, err)
-				side := report.Summarize(record)[0].Sides[0]
+				side := summary.Of(record)[0].Sides[0]
 				t.Logf("try %d: %s, %.2f times (rounds %.2f to %.2f)", try+1, r.verdict(t).Verdict, side.Ratio, side.RatioLow, side.RatioHigh)
 				if v := r.verdict(t); v.Verdict != "regression" {
 					t.Errorf("try %d: %s", try+1, v.Verdict)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/report/summary"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -28,7 +29,6 @@ type Case struct {
 	Notes    []string // other changes, which are not gated
 	Numbers  Numbers  // the sides next to each other
 	Evidence []Fact
-	History  []Point
 	Why      *Reason // what its profiles show; nil without profiles
 
 	key     string         // its name in the record
@@ -53,12 +53,11 @@ type Effect struct{ At, Low, High float64 }
 
 // caseBuilder collects the data of each case.
 type caseBuilder struct {
-	summaries map[string]Summary
-	history   map[string][]Point
+	summaries map[string]summary.Case
 }
 
-func newCaseBuilder(in Input, summaries []Summary) *caseBuilder {
-	b := &caseBuilder{summaries: map[string]Summary{}, history: in.History}
+func newCaseBuilder(summaries []summary.Case) *caseBuilder {
+	b := &caseBuilder{map[string]summary.Case{}}
 	for _, s := range summaries {
 		b.summaries[s.Name] = s
 	}
@@ -70,7 +69,7 @@ func (b *caseBuilder) judged(j ratchet.Judgment) Case {
 	c := Case{
 		Name: words.SanitizeTo(j.Name, words.NameLength), Verdict: j.Verdict, Gate: j.Gate, Fails: j.Fails(), Moves: j.Ratchet == ratchet.Moves, Person: j.Needs != "",
 		Sentence: words.SanitizeTo(j.Sentence, words.SentenceLength), Notes: words.SanitizeAll(j.Watch, words.SentenceLength),
-		key: j.Name, History: b.history[j.Name],
+		key: j.Name,
 	}
 	if j.Cause != "" {
 		c.Notes = append(c.Notes, "cause: "+words.SanitizeTo(j.Cause, words.NameLength))
@@ -81,26 +80,29 @@ func (b *caseBuilder) judged(j ratchet.Judgment) Case {
 	case !j.Gate:
 		c.Notes = append(c.Notes, "only watched: it cannot fail the change")
 	}
-	summary := b.summaries[j.Name]
+	sides := b.summaries[j.Name]
 	if j.Facts == nil {
-		c.unpaired(summary)
+		c.unpaired(sides)
 		return c
 	}
 	f := j.Facts
 	c.facts, c.Unit = f, f.Unit
 	c.Base, c.Now = words.Quantity(f.Base.Median, f.Unit), words.Quantity(f.Now.Median, f.Unit)
 	c.Change, c.Range = changeOf(f), rangeOf(f)
-	c.Effect = effectOf(f)
+	c.Effect = newEffect(f.Better, f.Change, f.Change, f.Change)
+	if i := f.Interval; i != nil {
+		c.Effect = newEffect(f.Better, f.Change, i.Low, i.High)
+	}
 	if f.Unit == "ns" {
 		c.seconds = f.Now.Median / 1e9
 	}
-	c.Numbers = numbersOf(f, summary)
+	c.Numbers = numbersOf(f, sides)
 	c.Evidence = evidenceOf(f)
 	return c
 }
 
 // unpaired fills in what is known about a case with fewer than two sides.
-func (c *Case) unpaired(s Summary) {
+func (c *Case) unpaired(s summary.Case) {
 	for _, side := range s.Sides {
 		text := sideText(side, s.Unit)
 		switch side.Implementation {
@@ -116,17 +118,15 @@ func (c *Case) unpaired(s Summary) {
 }
 
 // measured builds a case that was not judged.
-func (b *caseBuilder) measured(s Summary) Case {
-	c := Case{Name: words.SanitizeTo(s.Name, words.NameLength), Unit: s.Unit, Numbers: sidesTable(s), key: s.Name, History: b.history[s.Name]}
+func (b *caseBuilder) measured(s summary.Case) Case {
+	c := Case{Name: words.SanitizeTo(s.Name, words.NameLength), Unit: s.Unit, Numbers: sidesTable(s), key: s.Name}
 	for _, side := range s.Sides {
 		if side.Error != "" {
 			c.Notes = append(c.Notes, words.SanitizeTo(side.Implementation+" failed: "+side.Error, words.SentenceLength))
 		}
 		if side.Ratio != 0 && c.Effect == nil {
 			c.Change = change(side.Ratio, s.Unit)
-			sign := worse(s.Better)
-			low, high := sign*(side.RatioLow-1), sign*(side.RatioHigh-1)
-			c.Effect = &Effect{sign * (side.Ratio - 1), min(low, high), max(low, high)}
+			c.Effect = newEffect(s.Better, side.Ratio-1, side.RatioLow-1, side.RatioHigh-1)
 		}
 	}
 	if len(s.Sides) > 0 {
@@ -138,7 +138,7 @@ func (b *caseBuilder) measured(s Summary) Case {
 	return c
 }
 
-func sideText(s SideSummary, unit string) string {
+func sideText(s summary.Side, unit string) string {
 	switch {
 	case s.Samples > 0 || s.NoSamples:
 		return words.Quantity(s.P50, unit)
@@ -149,22 +149,17 @@ func sideText(s SideSummary, unit string) string {
 	}
 }
 
-func effectOf(f *ratchet.Facts) *Effect {
-	sign := worse(f.Better)
-	e := &Effect{At: sign * f.Change, Low: sign * f.Change, High: sign * f.Change}
-	if f.Interval != nil {
-		low, high := sign*f.Interval.Low, sign*f.Interval.High
-		e.Low, e.High = min(low, high), max(low, high)
+// newEffect returns a change of a metric, with its interval, as an effect.
+func newEffect(better measure.Better, at, low, high float64) *Effect {
+	if better == measure.Higher {
+		at, low, high = -at, -high, -low
 	}
-	return e
+	return &Effect{at, low, high}
 }
 
 // changeOf describes a change in words, so that no sign needs interpreting.
 func changeOf(f *ratchet.Facts) string {
-	if f.Unit != "ns" {
-		return words.Amount(1 + f.Change)
-	}
-	return words.Change(1 + f.Change)
+	return change(1+f.Change, f.Unit)
 }
 
 func rangeOf(f *ratchet.Facts) string {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/report/summary"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -18,18 +19,14 @@ type Input struct {
 	Name   string // of the suite, used when there is no record
 	Sides  Sides  // of the comparison, if not "base" and "candidate" of Run
 
-	// Commit and Base are the two commits compared. The record contains them if pawl built both
-	// sides.
-	Commit, Base string
+	Commit string // of the candidate, if not that of Run
 
 	Stages  []Stage // the steps before measuring, in order
 	Forgets bool    // no baseline is kept, so improvements move none
 	Paths   Paths
-	Links   []Link
-	Next    []Step             // further steps, after those that the verdicts suggest
-	History map[string][]Point // earlier values, by case name
-	Whys    []Why              // what profiles show about cases
-	Now     time.Time          // when the report is made; zero hides it
+	Next    []Step    // further steps, after those that the verdicts suggest
+	Whys    []Why     // what profiles show about cases
+	Now     time.Time // when the report is made; zero hides it
 }
 
 // Sides names the samples that belong to the two sides of a result.
@@ -40,21 +37,8 @@ type Sides struct {
 
 // Paths are the locations of written files, as a reader of the report can open them.
 type Paths struct {
-	Record   string `json:"record,omitempty"`
-	Verdict  string `json:"verdict,omitempty"`
-	Markdown string `json:"markdown,omitempty"`
-	HTML     string `json:"html,omitempty"`
-	Picture  string `json:"picture,omitempty"`
-}
-
-// Link points to a web page, such as a CI run or an artifact.
-type Link struct{ Title, URL string }
-
-// Point is one earlier value of a case.
-type Point struct {
-	At     time.Time
-	Commit string
-	Value  float64
+	Record  string `json:"record,omitempty"`
+	Verdict string `json:"verdict,omitempty"`
 }
 
 // Document is the content of a report, in order, independent of the format. Its text is
@@ -73,7 +57,6 @@ type Document struct {
 	Whys     []Reason // explanations of cases, in case order
 	Next     []Step
 	Warnings []string
-	Links    []Link
 	Paths    Paths
 	Made     string // creation time; empty if unset
 
@@ -85,26 +68,26 @@ type Document struct {
 }
 
 // Fact is one labeled piece of information.
-type Fact struct{ Label, Text string }
+type Fact struct {
+	Label string `json:"label"`
+	Text  string `json:"text"`
+}
 
 // NewDocument arranges the content of a report.
 func NewDocument(in Input) *Document {
 	d := &Document{Paths: in.Paths, run: in.Run, result: in.Result, whys: in.Whys, draw: newDrawer(in)}
-	for _, l := range in.Links {
-		d.Links = append(d.Links, Link{words.SanitizeTo(l.Title, words.NameLength), l.URL})
-	}
 	if !in.Now.IsZero() {
 		d.Made = in.Now.UTC().Format("2006-01-02 15:04 UTC")
 	}
 	d.Title = title(in)
 	d.Facts, d.Stages = facts(in), notableStages(in.Stages)
-	var summaries []Summary
+	var summaries []summary.Case
 	if in.Run != nil {
-		summaries = Summarize(in.Run)
+		summaries = summary.Of(in.Run)
 		d.Warnings = words.SanitizeAll(Warnings(in.Run, summaries), words.SentenceLength)
 	}
 	if in.Result == nil {
-		d.Sections = []Section{measuredSection(in, summaries)}
+		d.Sections = []Section{measuredSection(summaries)}
 		d.Headline = words.Plural(len(summaries), "case") + " measured"
 	} else {
 		d.judged(in, summaries)
@@ -124,12 +107,12 @@ func NewDocument(in Input) *Document {
 }
 
 // judged adds the verdicts.
-func (d *Document) judged(in Input, summaries []Summary) {
+func (d *Document) judged(in Input, summaries []summary.Case) {
 	r := in.Result
 	d.Verdict, d.limit = r.Verdict, r.Policy.Slower
 	d.Outcome = map[ratchet.Severity]string{ratchet.Yes: "pass", ratchet.NoAnswer: "no answer", ratchet.No: "fail"}[r.Severity()]
-	d.Counts = counts(r)
 	d.Sections = sections(in, summaries)
+	d.Counts = counts(d.Sections)
 	d.Sentence = d.lead(r)
 	d.Headline = headlineOf(d.Counts)
 	d.Warnings = append(words.SanitizeAll(r.Warnings, words.SentenceLength), d.Warnings...)

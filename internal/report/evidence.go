@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/report/summary"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -20,7 +21,7 @@ type Numbers struct {
 const referencesShown = 4
 
 // numbersOf tabulates the two sides of a verdict and the references measured with them.
-func numbersOf(f *ratchet.Facts, s Summary) Numbers {
+func numbersOf(f *ratchet.Facts, s summary.Case) Numbers {
 	t := Numbers{Head: []string{"", measure.Base, measure.Candidate, "change"}}
 	row := func(name string, base, now float64) {
 		t.Rows = append(t.Rows, []string{name, words.Quantity(base, f.Unit), words.Quantity(now, f.Unit), signed(base, now)})
@@ -31,7 +32,7 @@ func numbersOf(f *ratchet.Facts, s Summary) Numbers {
 	t.Rows = append(t.Rows,
 		[]string{"spread (CV)", words.Percent(f.Base.CV), words.Percent(f.Now.CV), ""},
 		[]string{"modes", strconv.Itoa(f.Base.Modes), strconv.Itoa(f.Now.Modes), ""})
-	var base, now SideSummary
+	var base, now summary.Side
 	references := 0
 	for _, side := range s.Sides {
 		switch side.Implementation {
@@ -115,7 +116,7 @@ func chance(p float64) string {
 var sideColumns = []string{"side", "P50", "P95", "P99", "CV", "GFLOP/s", "GB/s", "against", "over rounds"}
 
 // sidesTable describes the sides of a case without a verdict.
-func sidesTable(s Summary) Numbers {
+func sidesTable(s summary.Case) Numbers {
 	t := Numbers{Head: sideColumns}
 	for _, side := range s.Sides {
 		cells := row("", s.Unit, side)[1:]

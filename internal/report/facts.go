@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/report/summary"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/measure/codediff"
 	"github.com/goatnote-inc/pawl/ratchet"
@@ -22,7 +23,7 @@ func facts(in Input) []Fact {
 		}
 	}
 	add("commit", cmp.Or(in.Commit, commitOf(in.Run, measure.Candidate)))
-	add("base", cmp.Or(in.Base, commitOf(in.Run, measure.Base)))
+	add("base", commitOf(in.Run, measure.Base))
 	if run := in.about(); run != nil {
 		add("hardware", hardware(run))
 	}
@@ -126,15 +127,8 @@ func hardware(run *measure.Run) string {
 
 func howMeasured(in Input) string {
 	run := in.Run
-	counted, dropped := 0, 0
-	for _, r := range run.Rounds {
-		if r.Dropped == "" {
-			counted++
-		} else {
-			dropped++
-		}
-	}
-	text := fmt.Sprintf("%s, %s", timers(run), words.Plural(counted, "round"))
+	dropped := len(summary.Dropped(run))
+	text := fmt.Sprintf("%s, %s", timers(run), words.Plural(len(run.Rounds)-dropped, "round"))
 	if dropped > 0 {
 		text += fmt.Sprintf(" (and %d dropped)", dropped)
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"github.com/goatnote-inc/pawl/internal/report/summary"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -15,7 +16,7 @@ type Failure struct {
 // It ignores rounds that do not count.
 func Failed(run *measure.Run) []Failure {
 	var list []Failure
-	summaries := Summarize(run)
+	summaries := summary.Of(run)
 	for _, i := range run.Implementations {
 		f := Failure{Implementation: i.Name}
 		for _, s := range summaries {

@@ -1,14 +1,15 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/report/summary"
 	"github.com/goatnote-inc/pawl/measure"
-	"github.com/goatnote-inc/pawl/ratchet"
 	"github.com/goatnote-inc/pawl/stats"
 )
 
@@ -76,25 +77,15 @@ func newDrawer(in Input) *drawer {
 		}
 		return d
 	}
-	d.add(s.Base, orElse(s.BaseName, measure.Base), measure.Base)
-	d.add(s.Candidate, orElse(s.CandidateName, measure.Candidate), measure.Candidate)
+	d.add(s.Base, cmp.Or(s.BaseName, measure.Base), measure.Base)
+	d.add(s.Candidate, cmp.Or(s.CandidateName, measure.Candidate), measure.Candidate)
 	return d
-}
-
-func orElse(name, otherwise string) string {
-	if name == "" {
-		return otherwise
-	}
-	return name
 }
 
 // add collects one side from its records. If there are several records, each is a round.
 func (d *drawer) add(runs []*measure.Run, implementation, as string) {
 	for i, run := range runs {
-		dropped := map[int]bool{}
-		for _, r := range run.Rounds {
-			dropped[r.Index] = r.Dropped != ""
-		}
+		dropped := summary.Dropped(run)
 		for _, c := range run.Cases {
 			if c.Implementation != implementation {
 				continue
@@ -122,8 +113,12 @@ func (d *drawer) add(runs []*measure.Run, implementation, as string) {
 // sample, so call it only for formats that need it.
 func (d *Document) Figure(c Case) *Figure {
 	f := d.draw.figure(c.key)
-	if c.facts != nil {
-		f.setModes(c.facts)
+	if f == nil || c.facts == nil {
+		return f
+	}
+	modes := map[string]int{measure.Base: c.facts.Base.Modes, measure.Candidate: c.facts.Now.Modes}
+	for i := range f.Sides {
+		f.Sides[i].Modes = modes[f.Sides[i].Name]
 	}
 	return f
 }
@@ -230,21 +225,6 @@ func (f *Figure) brief() *Figure {
 		}
 	}
 	return &b
-}
-
-// setModes adds the mode counts that the judge found for the two sides.
-func (f *Figure) setModes(facts *ratchet.Facts) {
-	if f == nil {
-		return
-	}
-	for i := range f.Sides {
-		switch f.Sides[i].Name {
-		case measure.Base:
-			f.Sides[i].Modes = facts.Base.Modes
-		case measure.Candidate:
-			f.Sides[i].Modes = facts.Now.Modes
-		}
-	}
 }
 
 // tone returns the color of a side, the same in every figure.

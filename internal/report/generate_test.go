@@ -167,7 +167,6 @@ func judge(run *measure.Run) *ratchet.Result {
 func judged(run *measure.Run) *report.Document {
 	return report.NewDocument(report.Input{
 		Run: run, Result: judge(run), Now: madeAt,
-		Links: []report.Link{{Title: "workflow run", URL: "https://ci.example/runs/1"}},
-		Paths: report.Paths{Record: "results/current.json", Verdict: "results/verdict.json", HTML: "results/report.html"},
+		Paths: report.Paths{Record: "results/current.json", Verdict: "results/verdict.json"},
 	})
 }

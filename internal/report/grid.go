@@ -96,7 +96,9 @@ func (g *grid) widths() []int {
 	return widths
 }
 
-func (g *grid) write(w io.Writer, style Style) error {
+// text returns the table, the header faint.
+func (g *grid) text(style Style) string {
+	var all strings.Builder
 	widths := g.widths()
 	for i, row := range g.rows {
 		var b strings.Builder
@@ -118,17 +120,16 @@ func (g *grid) write(w io.Writer, style Style) error {
 		case g.paint != nil:
 			line = g.paint(row, line)
 		}
-		if _, err := io.WriteString(w, line+"\n"); err != nil {
-			return err
-		}
+		all.WriteString(line + "\n")
 	}
-	return nil
+	return all.String()
 }
 
 // Table writes rows as a table for a terminal. The first row is the header; right reports,
 // per column, whether it holds numbers.
 func Table(w io.Writer, style Style, right []bool, rows [][]string) error {
-	return (&grid{right: right, rows: rows}).write(w, style)
+	_, err := io.WriteString(w, (&grid{right: right, rows: rows}).text(style))
+	return err
 }
 
 // Style formats text for a terminal. The zero Style leaves text unchanged.

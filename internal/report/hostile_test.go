@@ -59,7 +59,7 @@ func hostileDocument(name, text string) *report.Document {
 	run.End.State, run.End.Reason = measure.OverBudget, text+"."
 	run.Warnings = []measure.Warning{{Code: "x", Message: text + "."}}
 	return report.NewDocument(report.Input{
-		Run: run, Result: result, Commit: "commit" + name, Base: "base " + text, Now: madeAt,
+		Run: run, Result: result, Commit: "commit" + name, Now: madeAt,
 		Next: []report.Step{{Text: text + ".", Command: "pawl " + text}},
 		Whys: []report.Why{hostileWhy(result.Cases[0].Name, text)},
 	})

@@ -10,7 +10,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/base/chart"
 )
 
 // The page is one file with inline style and script. The policy in its head blocks
@@ -19,18 +19,31 @@ var (
 	//go:embed page/report.html
 	pageText string
 	//go:embed page/style.css
-	pageStyle string
+	ownStyle string
 	//go:embed page/script.js
 	pageScript string
 
-	page = template.Must(template.New("report").Parse(pageText))
+	pageStyle = styleWithDrawings()
+	page      = template.Must(template.New("report").Parse(pageText))
 )
 
-// contentPolicy allows only the style and the script of the page.
-func contentPolicy() string { return policy(pageStyle, pageScript) }
+// styleWithDrawings returns the style sheet of pawl's pages: the colors and classes of
+// drawings, and the page's own.
+func styleWithDrawings() string {
+	const mark = "/* drawings */\n"
+	colors, marks, _ := strings.Cut(chart.Style, mark)
+	return colors + strings.Replace(ownStyle, mark, mark+marks, 1)
+}
 
-// policy allows one style and one script, by their hashes.
-func policy(style, script string) string {
+// PageStyle returns the style sheet of pawl's pages.
+func PageStyle() string { return pageStyle }
+
+// PagePolicy returns a policy that allows only this style: no script, no network.
+func PagePolicy(style string) string { return ScriptedPolicy(style, "") }
+
+// ScriptedPolicy returns a policy that allows only this style and this script, by their
+// hashes.
+func ScriptedPolicy(style, script string) string {
 	digest := func(text string) string {
 		if text == "" {
 			return "'none'"
@@ -59,16 +72,7 @@ type pageView struct {
 	Script       template.JS
 	OutcomeClass string
 	Together     string
-	Counts       []countView
 	Sections     []sectionView
-	Links        []Link
-	Elsewhere    []*whyView
-}
-
-type countView struct {
-	Class Class
-	Cases int
-	Words string
 }
 
 type sectionView struct {
@@ -99,10 +103,10 @@ func newWhyView(r *Reason) *whyView {
 	}
 	v := &whyView{Reason: *r}
 	if r.Stalls != nil {
-		v.Figures = append(v.Figures, figureView{r.Stalls.draw(drawingWidth).html(), r.Stalls.Describe()})
+		v.Figures = append(v.Figures, figureView{r.Stalls.Draw(chart.PhoneWidth).HTML(), r.Stalls.Describe()})
 	}
 	if r.Roofline != nil {
-		v.Figures = append(v.Figures, figureView{r.Roofline.draw(drawingWidth, 250).html(), r.Roofline.Describe()})
+		v.Figures = append(v.Figures, figureView{r.Roofline.Draw(chart.PhoneWidth, 250).HTML(), r.Roofline.Describe()})
 	}
 	return v
 }
@@ -114,23 +118,12 @@ type figureView struct {
 
 func newPageView(d *Document) pageView {
 	v := pageView{
-		Document: d, Policy: contentPolicy(),
+		Document: d, Policy: ScriptedPolicy(pageStyle, pageScript),
 		Style: template.CSS(pageStyle), Script: template.JS(pageScript), //nolint:gosec // both are ours
 		OutcomeClass: strings.ReplaceAll(d.Outcome, " ", "-"),
 	}
 	if !strings.Contains(d.Sentence, d.Suite) {
 		v.Together = d.Suite
-	}
-	for _, c := range d.Counts {
-		v.Counts = append(v.Counts, countView{c.Class, c.Cases, c.words})
-	}
-	for _, l := range d.Links {
-		if words.WebAddress(l.URL) != "" {
-			v.Links = append(v.Links, l)
-		}
-	}
-	for _, r := range d.Elsewhere() {
-		v.Elsewhere = append(v.Elsewhere, newWhyView(&r))
 	}
 	for i, s := range d.Sections {
 		section := sectionView{Section: s, Axis: newEffectAxis(s, d.limit)}
@@ -166,9 +159,6 @@ func newCaseView(c Case, f *Figure, class Class, axis effectAxis, brief bool) ca
 		if len(f.Rounds) > 1 {
 			v.Figures = append(v.Figures, figureView{drawRounds(f), f.DescribeRounds()})
 		}
-	}
-	if len(c.History) > 1 {
-		v.Figures = append(v.Figures, figureView{drawHistory(c.History, c.Unit), describeHistory(c)})
 	}
 	return v
 }

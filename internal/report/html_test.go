@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/net/html"
 
@@ -77,8 +76,6 @@ func TestHTMLGolden(t *testing.T) {
 	run := three()
 	d := report.NewDocument(report.Input{
 		Run: run, Result: judge(run), Now: madeAt,
-		Links:   []report.Link{{Title: "workflow run", URL: "https://ci.example/runs/1"}, {Title: "bad", URL: "javascript:alert(1)"}},
-		History: map[string][]report.Point{"attention/B32_H8_S512_D64": {{madeAt, "77ab01c9", 3.1e5}, {madeAt.Add(24 * time.Hour), "3f2a9c41", 3.3e5}}},
 	})
 	golden(t, "verdict-three.html.txt", []byte(outline(t, render(t, "html", d))))
 	golden(t, "run.html.txt", []byte(outline(t, render(t, "html", report.NewDocument(report.Input{Run: imported()})))))
@@ -90,7 +87,7 @@ var address = regexp.MustCompile(`(?:src|href|action|data)\s*=\s*"([^"]*)"`)
 func TestHTMLStandsAlone(t *testing.T) {
 	page := render(t, "html", judged(everyVerdict()))
 	for _, m := range address.FindAllStringSubmatch(page, -1) {
-		if !strings.HasPrefix(m[1], "#") && m[1] != "https://ci.example/runs/1" {
+		if !strings.HasPrefix(m[1], "#") {
 			t.Errorf("the page leads to %q", m[1])
 		}
 	}

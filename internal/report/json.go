@@ -8,6 +8,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
+	"github.com/goatnote-inc/pawl/internal/report/summary"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -22,34 +23,10 @@ type summaryDocument struct {
 	Testbed  measure.Testbed `json:"testbed"`
 	Rounds   int             `json:"rounds"`
 	Dropped  int             `json:"rounds_dropped,omitempty"`
-	Cases    []caseDocument  `json:"cases"`
+	Cases    []summary.Case  `json:"cases"`
 	State    *gpu.State      `json:"device_state,omitempty"`
 	End      measure.End     `json:"end"`
 	Warnings []string        `json:"warnings,omitempty"`
-}
-
-type caseDocument struct {
-	Name  string         `json:"name"`
-	Unit  string         `json:"unit"`
-	Timer measure.Timer  `json:"timer,omitempty"`
-	Sides []sideDocument `json:"sides"`
-}
-
-type sideDocument struct {
-	Implementation string  `json:"implementation"`
-	Rounds         int     `json:"rounds"`
-	Samples        int     `json:"samples"`
-	P50            float64 `json:"p50,omitempty"`
-	P95            float64 `json:"p95,omitempty"`
-	P99            float64 `json:"p99,omitempty"`
-	CV             float64 `json:"cv,omitempty"`
-	GFLOPS         float64 `json:"gflops,omitempty"`
-	GBs            float64 `json:"gbps,omitempty"`
-	Ratio          float64 `json:"ratio,omitempty"`
-	RatioLow       float64 `json:"ratio_low,omitempty"`
-	RatioHigh      float64 `json:"ratio_high,omitempty"`
-	NoSamples      bool    `json:"no_samples,omitempty"`
-	Error          string  `json:"error,omitempty"`
 }
 
 // verdictDocument is the verdict with its sources. It can be parsed as a ratchet.Result.
@@ -57,9 +34,8 @@ type verdictDocument struct {
 	ratchet.Result
 	Run   string        `json:"run,omitempty"` // the record's ID
 	Title string        `json:"title"`
-	About []about       `json:"about,omitempty"`
+	About []Fact        `json:"about,omitempty"`
 	Paths Paths         `json:"paths"`
-	Links []about       `json:"links,omitempty"`
 	Made  string        `json:"made,omitempty"`
 	Next  []Step        `json:"next,omitempty"`
 	Whys  []WhyDocument `json:"whys,omitempty"`
@@ -84,11 +60,6 @@ func (w Why) Document() WhyDocument {
 	return d
 }
 
-type about struct {
-	Label string `json:"label"`
-	Text  string `json:"text"`
-}
-
 // VerdictJSON writes the verdict and all file locations as one document; without a verdict,
 // the numbers of the run.
 func VerdictJSON(w io.Writer, d *Document) error {
@@ -98,15 +69,9 @@ func VerdictJSON(w io.Writer, d *Document) error {
 		}
 		return JSON(w, d.run, d.Paths.Record)
 	}
-	doc := verdictDocument{Result: *d.result, Title: d.Title, Paths: d.Paths, Made: d.Made, Next: d.Next}
+	doc := verdictDocument{Result: *d.result, Title: d.Title, About: d.Facts, Paths: d.Paths, Made: d.Made, Next: d.Next}
 	if d.run != nil {
 		doc.Run = d.run.ID
-	}
-	for _, f := range d.Facts {
-		doc.About = append(doc.About, about(f))
-	}
-	for _, l := range d.Links {
-		doc.Links = append(doc.Links, about{l.Title, l.URL})
 	}
 	for _, w := range d.whys {
 		doc.Whys = append(doc.Whys, w.Document())
@@ -121,30 +86,13 @@ func VerdictJSON(w io.Writer, d *Document) error {
 
 // JSON writes the summary of a run as one document.
 func JSON(w io.Writer, run *measure.Run, path string) error {
-	summaries := Summarize(run)
+	summaries := summary.Of(run)
 	doc := summaryDocument{
 		Record: path, ID: run.ID, Suite: run.Suite.Name, Device: run.Device.Name, Testbed: run.Testbed,
-		State: lastState(run), End: run.End, Warnings: Warnings(run, summaries), Cases: []caseDocument{},
+		State: lastState(run), End: run.End, Warnings: Warnings(run, summaries), Cases: summaries,
 	}
-	for _, r := range run.Rounds {
-		if r.Dropped != "" {
-			doc.Dropped++
-		} else {
-			doc.Rounds++
-		}
-	}
-	for _, s := range summaries {
-		c := caseDocument{Name: s.Name, Unit: s.Unit, Timer: s.Timer}
-		for _, side := range s.Sides {
-			c.Sides = append(c.Sides, sideDocument{
-				Implementation: side.Implementation, Rounds: side.Rounds, Samples: side.Samples,
-				P50: side.P50, P95: side.P95, P99: side.P99, CV: side.CV, GFLOPS: side.GFLOPS, GBs: side.GBs,
-				Ratio: side.Ratio, RatioLow: side.RatioLow, RatioHigh: side.RatioHigh,
-				NoSamples: side.NoSamples, Error: side.Error,
-			})
-		}
-		doc.Cases = append(doc.Cases, c)
-	}
+	doc.Dropped = len(summary.Dropped(run))
+	doc.Rounds = len(run.Rounds) - doc.Dropped
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	if err := e.Encode(doc); err != nil {

@@ -13,25 +13,24 @@ import (
 // elements and attributes.
 type (
 	junitSuites struct {
-		XMLName  xml.Name   `xml:"testsuites"`
-		Name     string     `xml:"name,attr"`
-		Tests    int        `xml:"tests,attr"`
-		Failures int        `xml:"failures,attr"`
-		Errors   int        `xml:"errors,attr"`
-		Skipped  int        `xml:"skipped,attr"`
-		Time     string     `xml:"time,attr,omitempty"`
-		Suite    junitSuite `xml:"testsuite"`
+		XMLName xml.Name `xml:"testsuites"`
+		Name    string   `xml:"name,attr"`
+		junitCounts
+		Suite junitSuite `xml:"testsuite"`
 	}
 	junitSuite struct {
-		Name       string          `xml:"name,attr"`
-		Tests      int             `xml:"tests,attr"`
-		Failures   int             `xml:"failures,attr"`
-		Errors     int             `xml:"errors,attr"`
-		Skipped    int             `xml:"skipped,attr"`
-		Time       string          `xml:"time,attr,omitempty"`
+		Name string `xml:"name,attr"`
+		junitCounts
 		Timestamp  string          `xml:"timestamp,attr,omitempty"`
 		Properties []junitProperty `xml:"properties>property"`
 		Cases      []junitCase     `xml:"testcase"`
+	}
+	junitCounts struct {
+		Tests    int    `xml:"tests,attr"`
+		Failures int    `xml:"failures,attr"`
+		Errors   int    `xml:"errors,attr"`
+		Skipped  int    `xml:"skipped,attr"`
+		Time     string `xml:"time,attr,omitempty"`
 	}
 	junitProperty struct {
 		Name  string `xml:"name,attr"`
@@ -75,11 +74,7 @@ func JUnit(w io.Writer, d *Document) error {
 			suite.Timestamp = d.run.Created.UTC().Format("2006-01-02T15:04:05")
 		}
 	}
-	all := junitSuites{
-		Name: "pawl", Tests: suite.Tests, Failures: suite.Failures, Errors: suite.Errors, Skipped: suite.Skipped,
-		Time: suite.Time, Suite: suite,
-	}
-	text, err := xml.MarshalIndent(all, "", "  ")
+	text, err := xml.MarshalIndent(junitSuites{Name: "pawl", junitCounts: suite.junitCounts, Suite: suite}, "", "  ")
 	if err != nil {
 		return fmt.Errorf("cannot write JUnit: %w", err)
 	}

@@ -120,11 +120,10 @@ func commitCode(s string) string {
 const (
 	nextShown     = 6
 	warningsShown = 8
-	linksShown    = 6
 	lineLength    = 240
 )
 
-// foot lists next steps, warnings and links.
+// foot lists next steps, warnings and files.
 func (m *markdown) foot() string {
 	var b strings.Builder
 	if len(m.Next) > 0 {
@@ -140,15 +139,8 @@ func (m *markdown) foot() string {
 	}
 	b.WriteString(m.warnings())
 	var more []string
-	for i, l := range m.Links {
-		if to := words.WebAddress(l.URL); to != "" && i < linksShown && len(to) <= words.MaxAddress {
-			more = append(more, fmt.Sprintf("[%s](%s)", words.MarkdownText(l.Title), to))
-		}
-	}
-	for _, p := range []string{m.Paths.HTML, m.Paths.Record} {
-		if p != "" {
-			more = append(more, words.MarkdownCode(words.SanitizeTo(p, words.NameLength)))
-		}
+	if p := m.Paths.Record; p != "" {
+		more = append(more, words.MarkdownCode(words.SanitizeTo(p, words.NameLength)))
 	}
 	if m.Made != "" {
 		more = append(more, m.Made)

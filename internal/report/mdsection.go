@@ -71,11 +71,9 @@ func mdName(c Case) string {
 }
 
 func (m *mdSection) measured() {
-	var sides []Numbers
-	for _, c := range m.Cases {
-		sides = append(sides, c.Numbers)
-	}
-	columns := commonHead(sides)
+	columns := slices.DeleteFunc(slices.Clone(sideColumns), func(name string) bool {
+		return !slices.ContainsFunc(m.Cases, func(c Case) bool { return slices.Contains(c.Numbers.Head, name) })
+	})
 	if len(columns) == 0 {
 		return
 	}
@@ -88,35 +86,16 @@ func (m *mdSection) measured() {
 				cells[0] = words.MarkdownCode(c.Name)
 			}
 			for _, column := range columns {
-				cells = append(cells, words.MarkdownText(cell(c.Numbers.Head, row, column)))
+				text := ""
+				if at := slices.Index(c.Numbers.Head, column); at >= 0 {
+					text = words.MarkdownText(row[at])
+				}
+				cells = append(cells, text)
 			}
 			rows.WriteString(mdRow(cells...))
 		}
 		m.rows = append(m.rows, rows.String())
 	}
-}
-
-// commonHead returns every column that any of the tables has, in order.
-func commonHead(tables []Numbers) []string {
-	var head []string
-	for _, t := range tables {
-		for _, name := range t.Head {
-			if !slices.Contains(head, name) {
-				head = append(head, name)
-			}
-		}
-	}
-	slices.SortStableFunc(head, func(a, b string) int { return slices.Index(sideColumns, a) - slices.Index(sideColumns, b) })
-	return head
-}
-
-func cell(head, row []string, name string) string {
-	for i, h := range head {
-		if h == name && i < len(row) {
-			return row[i]
-		}
-	}
-	return ""
 }
 
 func mdRow(cells ...string) string { return "| " + strings.Join(cells, " | ") + " |\n" }

@@ -3,114 +3,91 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"image/png"
 	"io"
-	"math"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/chart"
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
-	"github.com/goatnote-inc/pawl/ratchet"
 )
 
 // OnePager writes what profiles show about one case as an image for a pull request, 1200
 // pixels wide and legible at half that size. It shows the verdict, the cause, what changed,
 // warp stalls, the roofline and the first thing to try. It omits what is not known.
 func OnePager(w io.Writer, why Why) error {
-	d := newOnePager(why)
-	c := newCanvas(int(math.Ceil(d.height*2)), paper)
-	d.paint(c, 0, 0, 2)
-	if err := png.Encode(w, c.RGBA); err != nil {
+	if err := newOnePager(why).PNG(w); err != nil {
 		return fmt.Errorf("cannot write one-pager of %s: %w", words.SanitizeTo(why.Case, words.NameLength), err)
 	}
 	return nil
 }
 
-// Page layout in drawing units.
+// Layout of the one-pager.
 const (
-	pagerWidth  = 600.0
 	pagerMargin = 26.0
-	pagerInner  = pagerWidth - 2*pagerMargin
+	pagerInner  = pictureWidth - 2*pagerMargin
 	columnGap   = 28.0
 	columnWidth = (pagerInner - columnGap) / 2
 	blockGap    = 20.0
 )
 
-func newOnePager(why Why) *drawing {
+func newOnePager(why Why) *chart.Drawing {
 	r := why.reason()
-	d := &drawing{width: pagerWidth}
-	y := d.pagerHead(r, why)
-	left := blocks{r.changesBlock(columnWidth)}
-	right := blocks{}
+	d := chart.New(pictureWidth, 0)
+	y := pagerHead(d, r, why)
+	left, right := r.changesBlock(columnWidth), chart.New(0, 0)
 	switch {
 	case r.Stalls != nil:
-		left, right = append(left, r.fixBlock(columnWidth)), append(right, r.stallsBlock(columnWidth))
+		left, right = stack(left, r.fixBlock(columnWidth)), r.stallsBlock(columnWidth)
 	case len(r.Rows) == 0:
-		left = blocks{r.fixBlock(pagerInner)}
+		left = r.fixBlock(pagerInner)
 	case len(r.Fixes) > 0:
-		right = append(right, r.fixBlock(columnWidth))
+		right = r.fixBlock(columnWidth)
 	default:
-		left = blocks{r.changesBlock(pagerInner)}
+		left = r.changesBlock(pagerInner)
 	}
-	if left.height() > 0 || right.height() > 0 {
-		left.put(d, pagerMargin, y)
-		right.put(d, pagerMargin+columnWidth+columnGap, y)
-		y += max(left.height(), right.height()) + blockGap
+	if tall := max(left.Height, right.Height); tall > 0 {
+		d.Include(left, pagerMargin, y)
+		d.Include(right, pagerMargin+columnWidth+columnGap, y)
+		y += tall + blockGap
 	}
 	if r.Roofline != nil {
 		roof := r.roofBlock(pagerInner)
-		d.include(roof, pagerMargin, y)
-		y += roof.height + blockGap
+		d.Include(roof, pagerMargin, y)
+		y += roof.Height + blockGap
 	}
-	d.pagerFoot(r, why, y)
+	pagerFoot(d, r, why, y)
 	return d
 }
 
-// blocks are stacked vertically. Empty blocks use no space.
-type blocks []*drawing
-
-func (b blocks) height() float64 {
-	total := 0.0
-	for _, d := range b {
-		if d.height > 0 {
-			total += d.height + blockGap
-		}
+// stack puts blocks below each other. An empty block uses no space.
+func stack(upper, lower *chart.Drawing) *chart.Drawing {
+	if upper.Height == 0 || lower.Height == 0 {
+		lower.Include(upper, 0, 0)
+		lower.Height += upper.Height
+		return lower
 	}
-	return max(total-blockGap, 0)
-}
-
-func (b blocks) put(on *drawing, x, y float64) {
-	for _, d := range b {
-		if d.height > 0 {
-			on.include(d, x, y)
-			y += d.height + blockGap
-		}
-	}
+	upper.Include(lower, 0, upper.Height+blockGap)
+	upper.Height += blockGap + lower.Height
+	return upper
 }
 
 // pagerHead draws the case, the verdict and the sentence. It returns the y position of the
 // rest.
-func (d *drawing) pagerHead(r Reason, why Why) float64 {
-	fill := verdictTone(r.Verdict)
-	d.bar(fill, 0, 0, pagerWidth, 5)
-	change := word{text: cmp.Or(r.Change, timeChange(why)), bold: true, large: 18, anchor: atEnd}
-	change.text = elideMiddleAt(bold, 18, drawable(change.text), pagerInner/2)
-	d.write(fill, point{pagerWidth - pagerMargin, 36}, change)
-	name := word{bold: true, large: 18}
-	name.text = elideMiddleAt(bold, 18, drawable(cmp.Or(r.Case, "kernel")), pagerInner-change.width()-16)
-	d.write(toneInk, point{pagerMargin, 36}, name)
+func pagerHead(d *chart.Drawing, r Reason, why Why) float64 {
+	tone := toneOf(r.Verdict)
+	d.Bar(tone, 0, 0, pictureWidth, 5)
+	change := chart.Label{Text: cmp.Or(r.Change, timeChange(why)), Align: chart.End, Bold: true, Size: 18}.Fit(pagerInner / 2)
+	d.Print(tone, chart.At(pictureWidth-pagerMargin, 36), change)
+	name := chart.Label{Text: cmp.Or(r.Case, "kernel"), Align: chart.Start, Bold: true, Size: 18, Most: pagerInner - change.Width() - 16}
+	d.Print(chart.Ink, chart.At(pagerMargin, 36), name)
 
 	y := 53.0
 	if text := subtitle(r, why); text != "" {
-		d.write(toneSoft, point{pagerMargin, y}, word{text: elideMiddleAt(regular, em, drawable(text), pagerInner)})
+		d.Print(chart.Soft, chart.At(pagerMargin, y), chart.Label{Text: text, Align: chart.Start, Heading: true, Most: pagerInner})
 		y += 8
 	}
-	for _, text := range lines(14, drawable(r.Sentence), pagerInner, 5) {
-		y += 19
-		d.write(toneInk, point{pagerMargin, y}, word{text: text, large: 14})
-	}
-	y += 14
-	d.line(toneLine, 1, point{pagerMargin, y}, point{pagerWidth - pagerMargin, y})
+	y = 14 + d.PrintLines(chart.Ink, chart.At(pagerMargin, y), 19, chart.Lines(14, r.Sentence, pagerInner, 5), chart.Label{Align: chart.Start, Size: 14})
+	d.Line(chart.Rule, 1, chart.At(pagerMargin, y), chart.At(pictureWidth-pagerMargin, y))
 	return y + 16
 }
 
@@ -147,20 +124,9 @@ func timeChange(why Why) string {
 	return ""
 }
 
-func verdictTone(v ratchet.Verdict) tone {
-	switch classOf(v) {
-	case ClassBroken, ClassRegressed, ClassMissing:
-		return toneBad
-	case ClassImproved:
-		return toneGood
-	case ClassInconclusive, ClassNew, ClassUnchanged, ClassMeasured:
-	}
-	return toneBase
-}
-
 // pagerFoot names the source of the numbers.
-func (d *drawing) pagerFoot(r Reason, why Why, y float64) {
-	d.line(toneLine, 1, point{pagerMargin, y}, point{pagerWidth - pagerMargin, y})
+func pagerFoot(d *chart.Drawing, r Reason, why Why, y float64) {
+	d.Line(chart.Rule, 1, chart.At(pagerMargin, y), chart.At(pictureWidth-pagerMargin, y))
 	var text []string
 	if commit := commitIn(why.Before); commit != "" {
 		text = append(text, "base "+commit)
@@ -168,11 +134,6 @@ func (d *drawing) pagerFoot(r Reason, why Why, y float64) {
 	if commit := commitIn(why.After); commit != "" {
 		text = append(text, "candidate "+commit)
 	}
-	y += 4
-	about := lines(emSmall, drawable(r.About), pagerInner, 2)
-	for _, l := range append(about, strings.Join(append(text, "made by pawl"), " · ")) {
-		y += 13
-		d.write(toneSoft, point{pagerMargin, y}, word{text: l, small: true})
-	}
-	d.height = y + 16
+	about := append(chart.Lines(chart.SmallText, r.About, pagerInner, 2), strings.Join(append(text, "made by pawl"), " · "))
+	d.Height = 16 + d.PrintLines(chart.Soft, chart.At(pagerMargin, y+4), 13, about, chart.Label{Align: chart.Start})
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/goatnote-inc/pawl/internal/base/chart"
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 )
@@ -21,10 +22,11 @@ func commitIn(s *diagnose.Subject) string {
 	return text
 }
 
-// heading starts a block.
-func heading(width float64, text string) *drawing {
-	d := &drawing{width: width, height: 16}
-	d.write(toneInk, point{0, 9}, word{text: text, bold: true})
+// heading starts a block, with a remark at the right.
+func heading(width float64, text, remark string) *chart.Drawing {
+	d := chart.New(width, 16)
+	d.Print(chart.Ink, chart.At(0, 9), chart.Label{Text: text, Align: chart.Start, Bold: true, Heading: true, Most: width})
+	d.Print(chart.Soft, chart.At(width, 9), chart.Label{Text: remark, Align: chart.End})
 	return d
 }
 
@@ -32,106 +34,72 @@ func heading(width float64, text string) *drawing {
 const pagerRows = 6
 
 // changesBlock draws the table of changes; with one side only, of findings.
-func (r Reason) changesBlock(width float64) *drawing {
+func (r Reason) changesBlock(width float64) *chart.Drawing {
 	if len(r.Rows) == 0 {
-		return &drawing{}
+		return chart.New(0, 0)
 	}
-	title := "What changed"
-	if r.Head[1] == "value" {
-		title = "What the profile shows"
-	}
-	d := heading(width, title)
 	const cell = 56.0
-	ends := []float64{width - cell - 6, width}
+	title, remark, ends, tones := "What the profile shows", "", []float64{width}, []chart.Tone{chart.Ink}
 	two := r.Head[1] == "base"
 	if two {
-		for i, end := range ends {
-			d.write(toneSoft, point{end, 9}, word{text: r.Head[i+1], small: true, anchor: atEnd})
-		}
-	} else {
-		ends = []float64{width}
+		title, remark, ends, tones = "What changed", r.Head[2], []float64{width - cell - 6, width}, []chart.Tone{chart.Soft, chart.Ink}
+	}
+	d := heading(width, title, remark)
+	if two {
+		d.Print(chart.Soft, chart.At(ends[0], 9), chart.Label{Text: r.Head[1], Align: chart.End})
 	}
 	y := 16.0
 	for _, row := range r.Rows[:min(len(r.Rows), pagerRows)] {
-		d.line(toneLine, 1, point{0, y}, point{width, y})
-		names := lines(em, drawable(row[0]), ends[0]-cell, 2)
-		for i, text := range names {
-			d.write(toneInk, point{0, y + 14 + float64(i)*13}, word{text: text})
-		}
+		d.Line(chart.Rule, 1, chart.At(0, y), chart.At(width, y))
+		names := chart.Lines(chart.LargeText, row[0], ends[0]-cell, 2)
+		d.PrintLines(chart.Ink, chart.At(0, y+1), 13, names, chart.Label{Align: chart.Start, Heading: true})
 		for i, end := range ends {
-			t := toneInk
-			if two && i == 0 {
-				t = toneSoft
-			}
-			d.write(t, point{end, y + 14}, word{text: elideMiddleAt(regular, em, drawable(row[i+1]), cell), bold: two && i == 1, anchor: atEnd})
+			d.Print(tones[i], chart.At(end, y+14), chart.Label{Text: row[i+1], Align: chart.End, Heading: true, Bold: two && i == 1}.Fit(cell))
 		}
 		y += 7 + 13*float64(max(len(names), 1))
 	}
-	d.height = y + 4
+	d.Height = y + 4
 	return d
 }
 
 // stallsBlock draws the stall bars with their heading.
-func (r Reason) stallsBlock(width float64) *drawing {
-	d := heading(width, "What warps wait for")
-	d.write(toneSoft, point{width, 9}, word{text: "cycles per instruction", small: true, anchor: atEnd})
-	bars := r.Stalls.draw(width)
-	d.include(bars, 0, 18)
-	d.height = 18 + bars.height
+func (r Reason) stallsBlock(width float64) *chart.Drawing {
+	d, bars := heading(width, "What warps wait for", "cycles per instruction"), r.Stalls.Draw(width)
+	d.Include(bars, 0, 18)
+	d.Height = 18 + bars.Height
 	return d
 }
 
-// roofBlock draws the roofline with its heading and its first remark.
-func (r Reason) roofBlock(width float64) *drawing {
+// roofBlock draws the roofline with its heading and its remarks.
+func (r Reason) roofBlock(width float64) *chart.Drawing {
 	title := "Roofline"
 	if r.Roofline.Device != "" {
 		title += " of " + r.Roofline.Device
 	}
-	d := heading(width, elideMiddleAt(bold, em, drawable(title), width))
-	plot := r.Roofline.draw(width, 236)
-	d.include(plot, 0, 16)
-	d.height = 16 + plot.height
-	for _, note := range r.Roofline.Remarks() {
-		for _, text := range lines(emSmall, drawable(note), width, 2) {
-			d.height += 13
-			d.write(toneSoft, point{0, d.height}, word{text: text, small: true})
-		}
-	}
+	d, plot := heading(width, title, ""), r.Roofline.Draw(width, 236)
+	d.Include(plot, 0, 16)
+	d.Height = r.Roofline.PrintRemarks(d, chart.At(0, 16+plot.Height), width, 2)
 	return d
 }
 
 // fixBlock draws the first thing to try, with a few lines of code and what to watch for.
-func (r Reason) fixBlock(width float64) *drawing {
+func (r Reason) fixBlock(width float64) *chart.Drawing {
 	if len(r.Fixes) == 0 {
-		return &drawing{}
+		return chart.New(0, 0)
 	}
 	fix := r.Fixes[0]
-	d := heading(width, "Try first")
-	if fix.Gain != "" {
-		d.write(toneSoft, point{width, 9}, word{text: fix.Gain, small: true, anchor: atEnd})
-	}
-	y := 14.0
-	for _, text := range lines(em, drawable(fix.Do), width, 6) {
-		y += 14
-		d.write(toneInk, point{0, y}, word{text: text})
-	}
+	d := heading(width, "Try first", fix.Gain)
+	y := d.PrintLines(chart.Ink, chart.At(0, 14), 14, chart.Lines(chart.LargeText, fix.Do, width, 6), chart.Label{Align: chart.Start, Heading: true})
 	if code := wrappedCode(fix.Example, width-14); len(code) > 0 {
-		y += 8
 		tall := float64(len(code))*12 + 10
-		d.bar(toneFaint, 0, y, width, tall)
-		for i, text := range code {
-			d.write(toneInk, point{7, y + 14 + float64(i)*12}, word{text: text, mono: true, large: codeSize})
-		}
-		y += tall
+		d.Bar(chart.Faint, 0, y+8, width, tall)
+		d.PrintLines(chart.Ink, chart.At(7, y+10), 12, code, chart.Label{Align: chart.Start, Mono: true, Size: codeSize})
+		y += 8 + tall
 	}
 	if fix.Watch != "" {
-		y += 4
-		for _, text := range lines(emSmall, drawable("Watch: "+fix.Watch), width, 3) {
-			y += 12.5
-			d.write(toneSoft, point{0, y}, word{text: text, small: true})
-		}
+		y = d.PrintLines(chart.Soft, chart.At(0, y+4), 12.5, chart.Lines(chart.SmallText, "Watch: "+fix.Watch, width, 3), chart.Label{Align: chart.Start})
 	}
-	d.height = y + 4
+	d.Height = y + 4
 	return d
 }
 
@@ -140,10 +108,9 @@ const codeSize = 8.5
 
 // wrappedCode breaks lines that are too wide at spaces and indents the continuation lines.
 func wrappedCode(code []string, width float64) []string {
-	most := int(width / textWidth(mono, codeSize, "m"))
+	most := int(width / chart.Label{Text: "m", Mono: true, Size: codeSize}.Width())
 	var list []string
 	for _, text := range code {
-		text = drawable(text)
 		indent := len(text) - len(strings.TrimLeft(text, " "))
 		for utf8.RuneCountInString(text) > most {
 			letters := []rune(text)

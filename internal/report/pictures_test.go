@@ -10,13 +10,16 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/base/chart"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
 	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/report/roofline"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -188,11 +191,17 @@ func TestWhyScreenshots(t *testing.T) {
 	keep(t, "why-page", pageWithWhy(t))
 	w := why()
 	for name, write := range map[string]func(*bytes.Buffer) error{
-		"roofline-few":   func(b *bytes.Buffer) error { return report.RooflinePNG(b, report.RooflineOfRun(roofRun(6), all)) },
-		"roofline-suite": func(b *bytes.Buffer) error { return report.RooflinePNG(b, report.RooflineOfRun(roofRun(30), all)) },
+		"roofline-few":   func(b *bytes.Buffer) error { return roofline.OfRun(roofRun(6), all).Picture().PNG(b) },
+		"roofline-suite": func(b *bytes.Buffer) error { return roofline.OfRun(roofRun(30), all).Picture().PNG(b) },
 		"onepager":       func(b *bytes.Buffer) error { return report.OnePager(b, explained()) },
 		"onepager-host":  func(b *bytes.Buffer) error { return report.OnePager(b, onHost()) },
-		"stalls":         func(b *bytes.Buffer) error { return report.StallsPNG(b, report.StallsOf(w.Before, w.After)) },
+		"stalls": func(b *bytes.Buffer) error {
+			bars := report.StallsOf(w.Before, w.After).Draw(552)
+			d := chart.New(600, bars.Height+56)
+			d.Print(chart.Ink, chart.At(24, 32), chart.Label{Text: "What warps wait for, in cycles per instruction", Align: chart.Start, Bold: true, Heading: true})
+			d.Include(bars, 24, 44)
+			return d.PNG(b)
+		},
 	} {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {
@@ -248,8 +257,8 @@ func TestPicturesOfRealReports(t *testing.T) {
 		}
 		diagnosis := diagnose.Rules().Diagnose(side)
 		w := report.Why{Case: filepath.Base(path), After: &side, Diagnosis: &diagnosis}
-		roof := report.RooflineOf([]report.Why{w})
-		for _, at := range roof.Points {
+		roof := roofline.OfProfiles(w.Profiled())
+		for _, at := range slices.Concat(roof.Cases...) {
 			placed++
 			if most := roof.Attainable(at); !(at.FlopsPerSecond <= 1.05*most) {
 				t.Errorf("%s is above its roof: %v of %v", path, at.FlopsPerSecond, most)

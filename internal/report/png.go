@@ -2,97 +2,77 @@ package report
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"image/color"
-	"image/png"
 	"io"
-	"math"
 	"slices"
 
-	"github.com/goatnote-inc/pawl/ratchet"
+	"github.com/goatnote-inc/pawl/internal/base/chart"
 )
 
-// PNG writes an image of the result for chats and comments: the verdict, the number of
-// cases per class, and the worst cases with their intervals.
-func PNG(w io.Writer, d *Document) error {
-	p := newPicture(d)
-	p.head()
-	p.plot()
-	p.foot()
-	if p.err != nil {
-		return fmt.Errorf("cannot draw picture: %w", p.err)
-	}
-	if err := png.Encode(w, p.RGBA); err != nil {
-		return fmt.Errorf("cannot write picture: %w", err)
-	}
-	return nil
-}
+// PNG writes an image of the result for chats and comments, 1200 pixels wide: the verdict,
+// the number of cases per class, and the worst cases with their intervals.
+func PNG(w io.Writer, d *Document) error { return newPicture(d).PNG(w) }
 
-// Page layout in pixels, twice the usual display size.
+// Layout of the image.
 const (
-	pictureWidth = 1200
-	margin       = 48
-	headHeight   = 240
-	rowHeight    = 44
-	footHeight   = 112
+	pictureWidth = 600.0
+	margin       = 24.0
+	pictureInner = pictureWidth - 2*margin
+	headHeight   = 120.0
+	rowHeight    = 22.0
+	footHeight   = 56.0
 	rowsDrawn    = 12
 
-	plotLeft  = 520
-	plotRight = 900
+	plotLeft  = 260.0
+	plotRight = 450.0
 )
 
-var (
-	paper    = color.RGBA{0xff, 0xff, 0xff, 0xff}
-	dark     = color.RGBA{0x1c, 0x20, 0x24, 0xff}
-	soft     = color.RGBA{0x58, 0x60, 0x68, 0xff}
-	hairline = color.RGBA{0xd9, 0xdd, 0xe1, 0xff}
-	red      = color.RGBA{0xb3, 0x26, 0x1e, 0xff}
-	green    = color.RGBA{0x14, 0x6c, 0x43, 0xff}
-	amber    = color.RGBA{0x8a, 0x53, 0x00, 0xff}
-	slate    = color.RGBA{0x47, 0x55, 0x69, 0xff}
-)
-
-// picture is the one-pager being drawn. It keeps the first error.
+// picture is the image being drawn.
 type picture struct {
-	*canvas
+	*chart.Drawing
 	doc   *Document
 	cases []Case
-	more  int // changed cases that do not fit
-	scale float64
-	err   error
+	x     chart.Scale // of changes
 }
 
-func newPicture(d *Document) *picture {
-	p := &picture{doc: d, cases: d.Changed()}
-	if len(p.cases) == 0 { // nothing changed: show the unchanged cases
+func newPicture(d *Document) *chart.Drawing {
+	cases, more := d.Changed(), 0
+	if len(cases) == 0 { // nothing changed: show the unchanged cases
 		for _, s := range d.Sections {
-			p.cases = append(p.cases, s.Cases[:min(len(s.Cases), rowsDrawn/2)]...)
+			cases = append(cases, s.Cases[:min(len(s.Cases), rowsDrawn/2)]...)
 		}
-	} else if len(p.cases) > rowsDrawn {
-		p.more = len(p.cases) - rowsDrawn
-		p.cases = p.cases[:rowsDrawn]
+	} else if len(cases) > rowsDrawn {
+		cases, more = cases[:rowsDrawn], len(cases)-rowsDrawn
 	}
-	p.scale = effectScale(p.cases, d.limit)
-	p.canvas = newCanvas(headHeight+len(p.cases)*rowHeight+footHeight, paper)
-	return p
+	edge := effectScale(cases, d.limit)
+	p := &picture{
+		chart.New(pictureWidth, headHeight+float64(len(cases))*rowHeight+footHeight), d, cases,
+		chart.Scale{Low: -edge, High: edge, From: plotLeft, To: plotRight},
+	}
+	p.head()
+	p.plot()
+	p.foot(more)
+	return p.Drawing
 }
 
-func (p *picture) say(x, y int, text string, in ink) int {
-	width, err := p.write(x, y, drawable(text), in)
-	p.err = errors.Join(p.err, err)
-	return width
+// say prints text that ends at most at the right margin, and returns its width.
+func (p *picture) say(t chart.Tone, x, y float64, l chart.Label) float64 {
+	l.Align = chart.Start
+	l = l.Fit(pictureWidth - margin - x)
+	p.Print(t, chart.At(x, y), l)
+	return l.Width()
 }
 
 func (p *picture) head() {
-	d := p.doc
-	p.box(0, 0, pictureWidth, 10, outcomeColor(d))
-	x := margin
+	d, x := p.doc, margin
+	tone := map[string]chart.Tone{"": chart.Soft, "pass": chart.Good, "fail": chart.Bad, "no answer": chart.Open}[d.Outcome]
+	p.Bar(tone, 0, 0, pictureWidth, 5)
 	if d.Outcome != "" {
-		x += p.say(x, 76, map[string]string{"pass": "PASS", "fail": "FAIL", "no answer": "NO ANSWER"}[d.Outcome], ink{kind: bold, size: 40, color: outcomeColor(d)}) + 24
+		text := map[string]string{"pass": "PASS", "fail": "FAIL", "no answer": "NO ANSWER"}[d.Outcome]
+		x += p.say(tone, x, 38, chart.Label{Text: text, Bold: true, Size: 20}) + 12
 	}
-	p.say(x, 76, d.Title, ink{kind: bold, size: 40, color: dark, most: pictureWidth - margin - x})
-	p.counts(126)
+	p.say(chart.Ink, x, 38, chart.Label{Text: d.Title, Bold: true, Size: 20})
+	p.counts(63)
 	about := map[string]string{}
 	for _, f := range d.Facts {
 		about[f.Label] = f.Text
@@ -101,101 +81,70 @@ func (p *picture) head() {
 	if base := about["base"]; base != "" {
 		line += " against " + base
 	}
-	p.say(margin, 168, line, ink{size: 20, color: soft, most: pictureWidth - 2*margin})
-	p.say(margin, 196, about["hardware"], ink{size: 20, color: soft, most: pictureWidth - 2*margin})
-	p.box(margin, headHeight-20, pictureWidth-2*margin, 2, hairline)
+	p.say(chart.Soft, margin, 84, chart.Label{Text: line, Size: 10})
+	p.say(chart.Soft, margin, 98, chart.Label{Text: about["hardware"], Size: 10})
+	p.Bar(chart.Rule, margin, headHeight-10, pictureInner, 1)
 }
 
 // counts draws the counts as large as one line allows.
-func (p *picture) counts(y int) {
-	const gap = 32
-	texts := []string{p.doc.Headline}
-	colors := []color.Color{dark}
+func (p *picture) counts(y float64) {
+	const gap, largest = 16.0, 14.0
+	counts, tones := []chart.Label{{Text: p.doc.Headline, Bold: true}}, []chart.Tone{chart.Ink}
 	if len(p.doc.Counts) > 0 {
-		texts, colors = nil, nil
+		counts, tones = nil, nil
 		for _, c := range p.doc.Counts {
-			fill := classColor(c.Class)
+			tone := c.Class.tone()
 			if c.Cases == 0 {
-				fill = soft
+				tone = chart.Soft
 			}
-			texts, colors = append(texts, c.String()), append(colors, fill)
+			counts, tones = append(counts, chart.Label{Text: c.String(), Bold: true}), append(tones, tone)
 		}
 	}
-	size := 28.0
-	for ; size > 14; size-- {
-		face, err := p.face(bold, size)
-		if err != nil {
-			p.err = errors.Join(p.err, err)
-			return
-		}
-		width := gap * (len(texts) - 1)
-		for _, t := range texts {
-			width += measured(face, t)
-		}
-		if width <= pictureWidth-2*margin {
-			break
-		}
+	width := 0.0 // at size 1
+	for i := range counts {
+		counts[i].Size = 1
+		width += counts[i].Width()
 	}
+	size := min(max((pictureInner-1-gap*float64(len(counts)-1))/max(width, 1), largest/2), largest)
 	x := margin
-	for i, t := range texts {
-		x += p.say(x, y, t, ink{kind: bold, size: size, color: colors[i], most: pictureWidth - margin - x}) + gap
+	for i, l := range counts {
+		l.Size = size
+		x += p.say(tones[i], x, y, l) + gap
 	}
-}
-
-// at returns the x position of a change in the plot.
-func (p *picture) at(v float64) int {
-	half := float64(plotRight-plotLeft) / 2
-	return plotLeft + int(math.Round(half+min(max(v/p.scale, -1), 1)*half))
 }
 
 func (p *picture) plot() {
-	top, height := headHeight-8, len(p.cases)*rowHeight
-	if len(p.cases) == 0 {
-		return
-	}
 	if slices.ContainsFunc(p.cases, func(c Case) bool { return c.Effect != nil }) {
-		p.axis(top, height)
+		p.axis(headHeight-4, headHeight-4+float64(len(p.cases))*rowHeight)
 	}
 	for i, c := range p.cases {
-		y := headHeight + i*rowHeight
-		fill := verdictColor(c)
-		p.say(margin, y+24, c.Name, ink{kind: mono, size: 20, color: dark, most: plotLeft - margin - 24})
+		y, tone := headHeight+float64(i)*rowHeight, toneOf(c.Verdict)
+		p.Print(chart.Ink, chart.At(margin, y+12), chart.Label{Text: c.Name, Align: chart.Start, Mono: true, Size: 10, Most: plotLeft - margin - 12})
 		if e := c.Effect; e != nil {
-			low, high := p.at(e.Low), p.at(e.High)
-			faint := fill
-			faint.R, faint.G, faint.B = lighten(fill.R), lighten(fill.G), lighten(fill.B)
-			p.box(min(low, high-4), y+9, max(high-low, 4), 18, faint)
-			p.box(p.at(e.At)-2, y+5, 4, 26, fill)
+			low, high := p.x.Within(e.Low), p.x.Within(e.High)
+			p.LightBar(tone, min(low, high-2), y+4.5, max(high-low, 2), 9)
+			p.Bar(tone, p.x.Within(e.At)-1, y+2.5, 2, 13)
 		}
 		text := cmp.Or(c.Change, string(c.Verdict), c.Now)
-		p.say(pictureWidth-margin, y+24, text, ink{kind: bold, size: 22, color: fill, right: true, most: pictureWidth - margin - plotRight - 20})
+		p.Print(tone, chart.At(pictureWidth-margin, y+12), chart.Label{Text: text, Align: chart.End, Bold: true, Size: 11, Most: pictureWidth - margin - plotRight - 10})
 	}
 }
 
 // axis draws the zero line in the middle, the limit dashed, and the meaning of both ends.
-func (p *picture) axis(top, height int) {
-	p.box(p.at(0)-1, top, 2, height, soft)
-	if p.doc.limit > 0 && p.doc.limit < p.scale {
-		p.dashes(p.at(p.doc.limit)-1, top, height, red)
+func (p *picture) axis(top, bottom float64) {
+	p.Line(chart.Soft, 1, chart.At(p.x.At(0), top), chart.At(p.x.At(0), bottom))
+	if limit := p.doc.limit; limit > 0 && limit < p.x.High {
+		p.Dashes(chart.Bad, 1, chart.At(p.x.At(limit), top), chart.At(p.x.At(limit), bottom))
 	}
-	small := ink{size: 18, color: soft}
-	p.centred(p.at(-p.scale), top+height+26, fmt.Sprintf("better %+.0f %%", -100*p.scale), small)
-	p.centred(p.at(0), top+height+26, "same", small)
-	p.centred(p.at(p.scale), top+height+26, fmt.Sprintf("%+.0f %% worse", 100*p.scale), small)
+	name := func(at float64, text string) {
+		p.Print(chart.Soft, chart.At(p.x.At(at), bottom+13), chart.Label{Text: text, Size: 9})
+	}
+	name(p.x.Low, fmt.Sprintf("better %+.0f %%", 100*p.x.Low))
+	name(0, "same")
+	name(p.x.High, fmt.Sprintf("%+.0f %% worse", 100*p.x.High))
 }
 
-func (p *picture) centred(x, y int, text string, in ink) {
-	face, err := p.face(in.kind, in.size)
-	if err != nil {
-		p.err = errors.Join(p.err, err)
-		return
-	}
-	in.right = true
-	p.say(x+measured(face, text)/2, y, text, in)
-}
-
-func (p *picture) foot() {
-	y := p.Bounds().Dy() - 28
+func (p *picture) foot(more int) {
 	text := "pawl"
 	for _, f := range p.doc.Facts {
 		if f.Label == "measured" || f.Label == "cost" {
@@ -205,52 +154,8 @@ func (p *picture) foot() {
 	if p.doc.Made != "" {
 		text += " · " + p.doc.Made
 	}
-	if p.more > 0 {
-		text = fmt.Sprintf("and %d more that changed · %s", p.more, text)
+	if more > 0 {
+		text = fmt.Sprintf("and %d more that changed · %s", more, text)
 	}
-	p.say(margin, y, text, ink{size: 20, color: soft, most: pictureWidth - 2*margin})
-}
-
-// lighten mixes a color with the white background.
-func lighten(v uint8) uint8 { return uint8((int(v) + 2*0xff) / 3) }
-
-func outcomeColor(d *Document) color.RGBA {
-	switch d.Outcome {
-	case "fail":
-		return red
-	case "pass":
-		return green
-	case "no answer":
-		return amber
-	default:
-		return slate
-	}
-}
-
-func classColor(c Class) color.RGBA {
-	switch c {
-	case ClassBroken, ClassRegressed, ClassMissing:
-		return red
-	case ClassImproved:
-		return green
-	case ClassInconclusive:
-		return amber
-	case ClassNew, ClassUnchanged, ClassMeasured:
-		return slate
-	}
-	return slate
-}
-
-func verdictColor(c Case) color.RGBA {
-	switch c.Verdict {
-	case ratchet.Regression, ratchet.Broken, ratchet.Missing:
-		return red
-	case ratchet.Improvement:
-		return green
-	case ratchet.Inconclusive:
-		return amber
-	case ratchet.Maintained, ratchet.New, ratchet.Identical:
-		return slate
-	}
-	return slate
+	p.say(chart.Soft, margin, p.Height-14, chart.Label{Text: text, Size: 10})
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/report/summary"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -137,7 +138,7 @@ func TestRatioIsPairedByRound(t *testing.T) {
 			}
 		}
 	}
-	s := report.Summarize(run)[0].Sides[0]
+	s := summary.Of(run)[0].Sides[0]
 	if math.Abs(s.Ratio-1.06) > 1e-12 || math.Abs(s.RatioLow-1.06) > 1e-12 || math.Abs(s.RatioHigh-1.06) > 1e-12 {
 		t.Errorf("ratio %v (%v to %v), want 1.06 in every round", s.Ratio, s.RatioLow, s.RatioHigh)
 	}
@@ -179,7 +180,7 @@ func TestMetricsThatAreNoTimes(t *testing.T) {
 	for i := range run.Cases[:2] {
 		run.Cases[i].Metric, run.Cases[i].Unit, run.Cases[i].Better = "bandwidth", "MB/s", measure.Higher
 	}
-	if s := report.Summarize(run)[0]; s.Better != measure.Higher {
+	if s := summary.Of(run)[0]; s.Better != measure.Higher {
 		t.Errorf("summary %+v", s)
 	}
 	var text, doc bytes.Buffer

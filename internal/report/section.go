@@ -6,7 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/internal/base/chart"
+	"github.com/goatnote-inc/pawl/internal/report/summary"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
@@ -38,15 +39,16 @@ var classes = []struct {
 	class        Class
 	one, many    string
 	title, about string
+	tone         chart.Tone
 	verdicts     []ratchet.Verdict
 }{
-	{ClassBroken, "broken", "broken", "Broken", "The candidate failed, or its result is wrong.", []ratchet.Verdict{ratchet.Broken}},
-	{ClassRegressed, "regression", "regressions", "Regressions", "Clearly worse than the base, by the limit or more.", []ratchet.Verdict{ratchet.Regression}},
-	{ClassMissing, "missing", "missing", "Missing", "The base has them, the candidate does not.", []ratchet.Verdict{ratchet.Missing}},
-	{ClassInconclusive, "inconclusive", "inconclusive", "Inconclusive", "No answer yet: the rounds do not agree well enough.", []ratchet.Verdict{ratchet.Inconclusive}},
-	{ClassImproved, "improvement", "improvements", "Improvements", "Clearly better than the base.", []ratchet.Verdict{ratchet.Improvement}},
-	{ClassNew, "new", "new", "New", "The base does not have them.", []ratchet.Verdict{ratchet.New}},
-	{ClassUnchanged, "unchanged", "unchanged", "Unchanged", "Not worse by the limit or more.", []ratchet.Verdict{ratchet.Maintained, ratchet.Identical}},
+	{ClassBroken, "broken", "broken", "Broken", "The candidate failed, or its result is wrong.", chart.Bad, []ratchet.Verdict{ratchet.Broken}},
+	{ClassRegressed, "regression", "regressions", "Regressions", "Clearly worse than the base, by the limit or more.", chart.Bad, []ratchet.Verdict{ratchet.Regression}},
+	{ClassMissing, "missing", "missing", "Missing", "The base has them, the candidate does not.", chart.Bad, []ratchet.Verdict{ratchet.Missing}},
+	{ClassInconclusive, "inconclusive", "inconclusive", "Inconclusive", "No answer yet: the rounds do not agree well enough.", chart.Open, []ratchet.Verdict{ratchet.Inconclusive}},
+	{ClassImproved, "improvement", "improvements", "Improvements", "Clearly better than the base.", chart.Good, []ratchet.Verdict{ratchet.Improvement}},
+	{ClassNew, "new", "new", "New", "The base does not have them.", chart.Soft, []ratchet.Verdict{ratchet.New}},
+	{ClassUnchanged, "unchanged", "unchanged", "Unchanged", "Not worse by the limit or more.", chart.Soft, []ratchet.Verdict{ratchet.Maintained, ratchet.Identical}},
 }
 
 // classOf returns the class of a verdict. An unknown verdict is inconclusive, so that it
@@ -60,42 +62,58 @@ func classOf(v ratchet.Verdict) Class {
 	return ClassInconclusive
 }
 
+// tone returns the color of a class.
+func (c Class) tone() chart.Tone {
+	for _, class := range classes {
+		if class.class == c {
+			return class.tone
+		}
+	}
+	return chart.Soft
+}
+
+// toneOf returns the color of a verdict, that of unchanged cases if there is none.
+func toneOf(v ratchet.Verdict) chart.Tone {
+	if v == "" {
+		return chart.Soft
+	}
+	return classOf(v).tone()
+}
+
 // Count is the number of cases in a class.
 type Count struct {
 	Class Class
 	Cases int
-	words string
+	Words string
 }
 
 // String returns the count in words: "2 regressions".
-func (c Count) String() string { return fmt.Sprintf("%d %s", c.Cases, c.words) }
+func (c Count) String() string { return fmt.Sprintf("%d %s", c.Cases, c.Words) }
 
 // counts always lists regressions, improvements and unchanged, which readers look for
 // first. It lists other classes only if they have cases.
-func counts(r *ratchet.Result) []Count {
+func counts(sections []Section) []Count {
 	var list []Count
 	for _, class := range classes {
-		n := 0
-		for _, c := range r.Cases {
-			if classOf(c.Verdict) == class.class {
-				n++
+		c := Count{Class: class.class, Words: class.many}
+		for _, s := range sections {
+			if s.Class == class.class {
+				c.Cases = len(s.Cases)
 			}
 		}
-		words := class.many
-		if n == 1 {
-			words = class.one
+		if c.Cases == 1 {
+			c.Words = class.one
 		}
-		always := class.class == ClassRegressed || class.class == ClassImproved || class.class == ClassUnchanged
-		if n > 0 || always {
-			list = append(list, Count{class.class, n, words})
+		if c.Cases > 0 || c.Class == ClassRegressed || c.Class == ClassImproved || c.Class == ClassUnchanged {
+			list = append(list, c)
 		}
 	}
 	return list
 }
 
 // sections groups the judged cases by class, worst first.
-func sections(in Input, summaries []Summary) []Section {
-	build := newCaseBuilder(in, summaries)
+func sections(in Input, summaries []summary.Case) []Section {
+	build := newCaseBuilder(summaries)
 	var list []Section
 	for _, class := range classes {
 		s := Section{Class: class.class, Title: class.title, About: class.about, Folded: class.class == ClassUnchanged}
@@ -114,11 +132,11 @@ func sections(in Input, summaries []Summary) []Section {
 
 // measuredSection returns the section of a run without verdicts, in the order of the
 // record.
-func measuredSection(in Input, summaries []Summary) Section {
+func measuredSection(summaries []summary.Case) Section {
 	s := Section{Class: ClassMeasured, Title: "Cases"}
-	build := newCaseBuilder(in, summaries)
-	for _, summary := range summaries {
-		s.Cases = append(s.Cases, build.measured(summary))
+	build := newCaseBuilder(summaries)
+	for _, c := range summaries {
+		s.Cases = append(s.Cases, build.measured(c))
 	}
 	return s
 }
@@ -145,12 +163,4 @@ func worstFirst(class Class) func(a, b Case) int {
 		}
 		return cmp.Or(cmp.Compare(weight(b), weight(a)), cmp.Compare(a.Name, b.Name))
 	}
-}
-
-// worse returns 1 if a higher value is worse, else -1.
-func worse(b measure.Better) float64 {
-	if b == measure.Higher {
-		return -1
-	}
-	return 1
 }

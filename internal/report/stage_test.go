@@ -48,11 +48,11 @@ func TestAgainKeepsTheTrust(t *testing.T) {
 }
 
 func TestNotesOfOneKindAreToldOnce(t *testing.T) {
-	notes := newFolder()
-	notes.add("candidate of a", "a start takes 5 us")
-	notes.add("base of a", "a start takes 17 us")
-	notes.add("base of b", "the device is another")
-	want := "candidate of a: a start takes 5 us (and 1 more like it)\nbase of b: the device is another"
+	var notes merger
+	for _, text := range []string{"a start takes 5 us", "a start takes 17 us", "the device is another"} {
+		notes.add(lettersOf(text), text)
+	}
+	want := "a start takes 5 us (and 1 more like it)\nthe device is another"
 	if diff := cmp.Diff(want, strings.Join(notes.list(), "\n")); diff != "" {
 		t.Error(diff)
 	}

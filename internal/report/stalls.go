@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/chart"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
 )
@@ -14,8 +16,7 @@ import (
 // Stalls holds the warp stall reasons of a kernel before and after a change, in cycles per
 // issued instruction.
 type Stalls struct {
-	Bars  []Stall // longest first, the rest summed at the end
-	Sides [2]string
+	Bars  []Stall    // longest first, the rest summed at the end
 	Total [2]float64 // sum including reasons without a bar; 0 if a side is unknown
 }
 
@@ -55,7 +56,7 @@ var stallWords = map[string]string{
 // StallsOf compares the stall reasons of two sides; either may be nil. It returns nil if no
 // tool counted any.
 func StallsOf(before, after *diagnose.Subject) *Stalls {
-	s := &Stalls{Sides: [2]string{"base", "candidate"}}
+	s := &Stalls{}
 	var sides [2]profile.Facts
 	for i, seen := range []*diagnose.Subject{before, after} {
 		if seen != nil {
@@ -89,6 +90,9 @@ func StallsOf(before, after *diagnose.Subject) *Stalls {
 	s.sumRest()
 	return s
 }
+
+// usable reports whether a bar can show a number of cycles.
+func usable(v float64) bool { return v > 1e-9 && v < 1e21 }
 
 // stallReason returns the stall reason that a quantity measures.
 func stallReason(quantity string) (string, bool) {
@@ -140,6 +144,51 @@ func cycles(v float64) string {
 	case v >= 0.1 || v == 0:
 		return fmt.Sprintf("%.1f", v)
 	default:
-		return short(v)
+		return words.Short(v)
 	}
+}
+
+// stallTones are the colors of the two sides.
+var stallTones = [2]chart.Tone{chart.Base, chart.Now}
+
+// Draw draws one row per reason, its name above its bars so that the bars get the full
+// width, and below them the sum of all cycles of each side.
+func (s *Stalls) Draw(width float64) *chart.Drawing {
+	const name, thick, gap = 14.0, 8.0, 9.0
+	d := chart.New(width, 0)
+	most := 0.0
+	for _, b := range s.Bars {
+		most = max(most, b.Cycles[0], b.Cycles[1])
+	}
+	room := width - 36 // leaves space for the number behind the longest bar
+	y := 0.0
+	for _, b := range s.Bars {
+		d.Print(chart.Ink, chart.At(0, y+10), chart.Label{Text: b.Reason, Align: chart.Start, Most: width})
+		y += name
+		for i, v := range b.Cycles {
+			if s.Total[i] == 0 {
+				continue
+			}
+			long := max(v/most*room, 1)
+			d.Bar(stallTones[i], 0, y, long, thick)
+			d.Print([]chart.Tone{chart.Soft, chart.Ink}[i], chart.At(long+5, y+thick-0.8), chart.Label{Text: cycles(v), Align: chart.Start})
+			y += thick + 1.5
+		}
+		y += gap
+	}
+	x := 0.0
+	for i, t := range stallTones {
+		if s.Total[i] == 0 {
+			continue
+		}
+		l := chart.Label{Text: cycles(s.Total[i]) + " in total", Align: chart.Start}
+		if s.both() {
+			l.Text = []string{"base", "candidate"}[i] + ", " + l.Text
+		}
+		d.Bar(t, x, y+4, 9, 8)
+		d.Print(chart.Ink, chart.At(x+14, y+11.6), l)
+		x += 14 + l.Width() + 18
+	}
+	d.Height = y + 16
+	return d
 }

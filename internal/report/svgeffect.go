@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+
+	"github.com/goatnote-inc/pawl/internal/base/chart"
 )
 
 // effectScale returns the change at the edge of an interval plot: a round number that
@@ -28,13 +30,14 @@ func effectScale(cases []Case, limit float64) float64 {
 // comparable.
 type effectAxis struct {
 	class Class
-	scale float64
+	x     chart.Scale
 	limit float64
 	none  bool // no case has a change to draw
 }
 
 func newEffectAxis(s Section, limit float64) effectAxis {
-	a := effectAxis{class: s.Class, scale: effectScale(s.Cases, limit), limit: limit, none: true}
+	edge := effectScale(s.Cases, limit)
+	a := effectAxis{class: s.Class, x: chart.Scale{Low: -edge, High: edge, From: 6, To: effectWidth - 6}, limit: limit, none: true}
 	for _, c := range s.Cases {
 		a.none = a.none && c.Effect == nil
 	}
@@ -46,15 +49,10 @@ func (a effectAxis) Scale() string {
 	if a.none {
 		return ""
 	}
-	return fmt.Sprintf("±%.0f %%", 100*a.scale)
+	return fmt.Sprintf("±%.0f %%", 100*a.x.High)
 }
 
 const effectWidth, effectHeight = 176.0, 18.0
-
-// at returns the x position of a change.
-func (a effectAxis) at(v float64) float64 {
-	return effectWidth/2 + min(max(v/a.scale, -1), 1)*(effectWidth/2-6)
-}
 
 // Drawing renders the axis, once for all plots: the solid line is no change, the dashed
 // line the limit. Right is worse.
@@ -62,33 +60,33 @@ func (a effectAxis) Drawing() template.HTML {
 	if a.none {
 		return ""
 	}
-	s := &svg{}
-	s.addf(`<svg class="none" aria-hidden="true"><g id="axis-%s">`, a.class)
-	s.path("zero", move(effectWidth/2, 0)+"V18")
-	if a.limit > 0 && a.limit < a.scale {
-		s.path("limit", move(a.at(a.limit), 0)+"V18")
+	s := chart.NewSVG("none", effectWidth, effectHeight)
+	s.Addf(`<g id="axis-%s">`, a.class)
+	s.Path("zero", chart.Move(effectWidth/2, 0)+"V18")
+	if a.limit > 0 && a.limit < a.x.High {
+		s.Path("limit", chart.Move(a.x.Within(a.limit), 0)+"V18")
 	}
-	s.addf("</g>")
-	return s.html()
+	s.Addf("</g>")
+	return s.HTML()
 }
 
 // effect draws a change with its interval. Its text is next to it, in the column of
 // changes.
 func (a effectAxis) effect(e Effect) template.HTML {
-	s := newSVG(effectWidth, effectHeight)
-	s.addf(`<use href="#axis-%s"/>`, a.class)
-	low, high := a.at(e.Low), a.at(e.High)
+	s := chart.NewSVG("", effectWidth, effectHeight)
+	s.Addf(`<use href="#axis-%s"/>`, a.class)
+	low, high := a.x.Within(e.Low), a.x.Within(e.High)
 	if e.High > e.Low {
 		high = max(high, low+2)
-		s.path("bar", move(low, 5)+"H"+coord(high)+"V13H"+coord(low)+"z")
+		s.Path("bar", chart.Box(low, 5, high, 13))
 	}
 	switch {
-	case e.At > a.scale:
-		s.path("dot", move(effectWidth, 9)+"l-8-5v10z")
-	case e.At < -a.scale:
-		s.path("dot", move(0, 9)+"l8-5v10z")
+	case e.At > a.x.High:
+		s.Path("dot", chart.Move(effectWidth, 9)+"l-8-5v10z")
+	case e.At < a.x.Low:
+		s.Path("dot", chart.Move(0, 9)+"l8-5v10z")
 	default:
-		s.path("dot", move(a.at(e.At)-1, 2)+"h2v14h-2z")
+		s.Path("dot", chart.Move(a.x.Within(e.At)-1, 2)+"h2v14h-2z")
 	}
-	return s.html()
+	return s.HTML()
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/report/summary"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -19,10 +20,7 @@ const spreadLimit = 0.12
 
 // Terminal writes a run as a table, with the setup above it and warnings below.
 func Terminal(w io.Writer, run *measure.Run, style Style) error {
-	summaries := Summarize(run)
-	if _, err := fmt.Fprintln(w, headline(run, style)); err != nil {
-		return err
-	}
+	summaries := summary.Of(run)
 	g := &grid{right: []bool{false, false, true, true, true, true, true, true, true, true}}
 	g.add("case", "side", "P50", "P95", "P99", "CV", "GFLOP/s", "GB/s", against(run), "over rounds")
 	for _, s := range summaries {
@@ -36,13 +34,11 @@ func Terminal(w io.Writer, run *measure.Run, style Style) error {
 	}
 	g.dropEmpty()
 	g.fit(style.Width, "P99", "GB/s", "P95", "GFLOP/s", "over rounds", "CV")
-	if err := g.write(w, style); err != nil {
-		return err
-	}
-	return writeNotes(w, run, summaries, style)
+	_, err := io.WriteString(w, headline(run, style)+"\n"+g.text(style)+notes(run, summaries, style))
+	return err
 }
 
-func row(name, unit string, s SideSummary) []string {
+func row(name, unit string, s summary.Side) []string {
 	if s.Samples == 0 {
 		text := "no samples"
 		if s.Error != "" {
@@ -83,7 +79,7 @@ func change(ratio float64, unit string) string {
 }
 
 func against(run *measure.Run) string {
-	if ref := referenceSide(run); ref != "" {
+	if ref := summary.ReferenceSide(run); ref != "" {
 		return "against " + ref
 	}
 	return "against"
@@ -92,17 +88,11 @@ func against(run *measure.Run) string {
 // headline says what was measured, on which device, and how much.
 func headline(run *measure.Run, style Style) string {
 	name := cmp.Or(words.SanitizeTo(run.Suite.Name, words.NameLength), "run")
-	counted := 0
-	for _, r := range run.Rounds {
-		if r.Dropped == "" {
-			counted++
-		}
-	}
 	parts := []string{style.Bold(name) + " on " + words.SanitizeTo(run.Device.Name, words.NameLength)}
 	if run.Testbed.Clocks.String() != "free" {
 		parts = append(parts, "clocks "+run.Testbed.Clocks.String())
 	}
-	parts = append(parts, timers(run), words.Plural(counted, "round"))
+	parts = append(parts, timers(run), words.Plural(len(run.Rounds)-len(summary.Dropped(run)), "round"))
 	if run.Source == measure.Imported {
 		parts = append(parts, "imported from "+run.Format)
 	}
@@ -159,48 +149,34 @@ func DeviceState(s gpu.State) []string {
 	return parts
 }
 
-func writeNotes(w io.Writer, run *measure.Run, summaries []Summary, style Style) error {
-	var lines []string
+// notes returns the lines below the table.
+func notes(run *measure.Run, summaries []summary.Case, style Style) string {
+	var b strings.Builder
 	if run.End.Seconds > 0 {
 		line := fmt.Sprintf("%s on the device", words.Duration(time.Duration(run.End.Seconds*float64(time.Second))))
 		if run.End.Dollars > 0 {
 			line += ", " + words.Dollars(run.End.Dollars)
 		}
-		lines = append(lines, style.Faint(line))
+		b.WriteString(style.Faint(line) + "\n")
 	}
 	if run.End.State != measure.Complete && run.End.State != "" {
-		lines = append(lines, style.Warn(fmt.Sprintf("%s: %s", run.End.State, run.End.Reason)))
+		b.WriteString(style.Warn(fmt.Sprintf("%s: %s", run.End.State, run.End.Reason)) + "\n")
 	}
 	for _, warning := range Warnings(run, summaries) {
-		lines = append(lines, style.Warn("warning: ")+words.SanitizeTo(warning, 4*words.SentenceLength))
+		b.WriteString(style.Warn("warning: ") + words.SanitizeTo(warning, 4*words.SentenceLength) + "\n")
 	}
-	for _, l := range lines {
-		if _, err := fmt.Fprintln(w, l); err != nil {
-			return err
-		}
-	}
-	return nil
+	return b.String()
 }
 
 // Warnings returns the warnings of the record and those derived from its numbers. Warnings
 // of one kind are merged, with a count.
-func Warnings(run *measure.Run, summaries []Summary) []string {
-	count := map[string]int{}
+func Warnings(run *measure.Run, summaries []summary.Case) []string {
+	var known, notes merger
 	for _, w := range run.Warnings {
-		count[w.Code]++
+		known.add(w.Code, w.Message)
 	}
-	var out []string
-	for _, w := range run.Warnings {
-		switch n := count[w.Code]; {
-		case n == 1:
-			out = append(out, w.Message)
-		case n > 1:
-			out = append(out, fmt.Sprintf("%s (and %d more like it)", w.Message, n-1))
-			count[w.Code] = 0
-		}
-	}
+	out := known.list()
 	var noisy []string
-	notes := newFolder()
 	for _, s := range summaries {
 		for _, side := range s.Sides {
 			who := side.Implementation + " of " + s.Name
@@ -208,7 +184,7 @@ func Warnings(run *measure.Run, summaries []Summary) []string {
 				out = append(out, who+" failed: "+side.Error)
 			}
 			if side.Note != "" {
-				notes.add(who, side.Note)
+				notes.add(lettersOf(side.Note), who+": "+side.Note)
 			}
 			if side.Unsteady > side.Rounds/2 {
 				out = append(out, fmt.Sprintf("%s was still changing when its warm-up ended, in %d of %d rounds", who, side.Unsteady, side.Rounds))
@@ -225,37 +201,40 @@ func Warnings(run *measure.Run, summaries []Summary) []string {
 	return out
 }
 
-// noteMerger merges notes that differ only in their numbers.
-type noteMerger struct {
-	order []string
-	first map[string]string
-	count map[string]int
+// merger merges texts of one kind, with a count.
+type merger struct {
+	kinds []string
+	texts []string // the first of each kind
+	count []int
 }
 
-func newFolder() *noteMerger { return &noteMerger{first: map[string]string{}, count: map[string]int{}} }
+func (m *merger) add(kind, text string) {
+	at := slices.Index(m.kinds, kind)
+	if at < 0 {
+		at = len(m.kinds)
+		m.kinds, m.texts, m.count = append(m.kinds, kind), append(m.texts, text), append(m.count, 0)
+	}
+	m.count[at]++
+}
 
-func (f *noteMerger) add(who, note string) {
-	kind := strings.Map(func(r rune) rune {
+func (m *merger) list() []string {
+	for i, n := range m.count {
+		if n > 1 {
+			m.texts[i] += fmt.Sprintf(" (and %d more like it)", n-1)
+		}
+	}
+	return m.texts
+}
+
+// lettersOf returns a text without digits: notes that differ only in their numbers are of one
+// kind.
+func lettersOf(text string) string {
+	return strings.Map(func(r rune) rune {
 		if unicode.IsDigit(r) {
 			return -1
 		}
 		return r
-	}, note)
-	if f.count[kind]++; f.count[kind] == 1 {
-		f.order, f.first[kind] = append(f.order, kind), who+": "+note
-	}
-}
-
-func (f *noteMerger) list() []string {
-	var out []string
-	for _, kind := range f.order {
-		text := f.first[kind]
-		if n := f.count[kind]; n > 1 {
-			text += fmt.Sprintf(" (and %d more like it)", n-1)
-		}
-		out = append(out, text)
-	}
-	return out
+	}, text)
 }
 
 // firstFew lists the first n entries of a long list.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/goatnote-inc/pawl/internal/base/chart"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
@@ -100,7 +101,7 @@ func (t *terminal) cases(d *Document) {
 		verdict, _, _ := strings.Cut(row[0], " ")
 		return t.paint(ratchet.Verdict(verdict), line)
 	}
-	_ = g.write(&t.b, t.style) // a Builder does not fail
+	t.b.WriteString(g.text(t.style))
 	if left > 0 {
 		fmt.Fprintln(&t.b, t.style.Faint(fmt.Sprintf("and %d more that did not change", left)))
 	}
@@ -136,35 +137,13 @@ func (t *terminal) sentences(d *Document) {
 	}
 }
 
-// why writes the cause, unless it is already above, and what to try. Explain adds the
-// evidence.
+// why writes the cause, unless it is already above, and what to try.
 func (t *terminal) why(r Reason) {
 	if r.ID > whysInHead {
 		t.wrap("  ", r.Sentence)
 	}
 	if len(r.Fixes) > 0 {
 		t.wrap("  ", "try first: "+r.Fixes[0].Do)
-	}
-	if !t.explain {
-		return
-	}
-	if len(r.Rows) > 0 {
-		t.indented(&grid{right: []bool{false, true, true}, rows: append([][]string{r.Head}, r.Rows...)})
-	}
-	if len(r.Fixes) > 0 {
-		for _, l := range r.Fixes[0].Example {
-			t.b.WriteString("    " + l + "\n")
-		}
-	}
-	t.wrap("  ", r.About)
-}
-
-// indented writes a table below the name of a case.
-func (t *terminal) indented(g *grid) {
-	var b strings.Builder
-	_ = g.write(&b, t.style) // a Builder does not fail
-	for line := range strings.Lines(b.String()) {
-		t.b.WriteString("  " + line)
 	}
 }
 
@@ -175,7 +154,10 @@ func (t *terminal) evidence(c Case) {
 		for i := range right {
 			right[i] = i > 0
 		}
-		t.indented(&grid{right: right, rows: append([][]string{c.Numbers.Head}, c.Numbers.Rows...)})
+		g := grid{right: right, rows: append([][]string{c.Numbers.Head}, c.Numbers.Rows...)}
+		for line := range strings.Lines(g.text(t.style)) {
+			t.b.WriteString("  " + line)
+		}
 	}
 	for _, f := range c.Evidence {
 		t.wrap("  ", f.Label+": "+f.Text)
@@ -205,17 +187,16 @@ func (t *terminal) wrap(indent, text string) {
 
 // paint colors a verdict. Unchanged has no color.
 func (t *terminal) paint(v ratchet.Verdict, text string) string {
-	switch v {
-	case ratchet.Regression, ratchet.Broken, ratchet.Missing:
+	switch toneOf(v) {
+	case chart.Bad:
 		return t.style.Bad(text)
-	case ratchet.Improvement:
+	case chart.Good:
 		return t.style.Good(text)
-	case ratchet.Inconclusive:
+	case chart.Open:
 		return t.style.Warn(text)
-	case ratchet.Maintained, ratchet.New, ratchet.Identical:
+	default:
 		return text
 	}
-	return text
 }
 
 // wrapped breaks text at spaces so that no line is longer than width.

@@ -10,6 +10,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
+	"github.com/goatnote-inc/pawl/internal/report/roofline"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
@@ -25,6 +26,11 @@ type Why struct {
 	// document fills them in from its result.
 	Verdict ratchet.Verdict
 	Change  string
+}
+
+// Profiled returns the profiles of w, for a roofline.
+func (w Why) Profiled() roofline.Profiled {
+	return roofline.Profiled{Case: w.Case, Before: w.Before, After: w.After}
 }
 
 // Judged returns w with the case's verdict from r.
@@ -50,8 +56,8 @@ type Reason struct {
 	Causes   []string // the other causes, one sentence each
 	Fixes    []Remedy // most promising first
 	Stalls   *Stalls
-	Roofline *Roofline // nil if the case has no position in a roofline
-	About    string    // the device, the tool and its settings
+	Roofline *roofline.Roof // nil if the case has no position in a roofline
+	About    string         // the device, the tool and its settings
 	Files    []string
 }
 
@@ -93,7 +99,7 @@ func (w Why) reason() Reason {
 			r.Causes = append(r.Causes, words.SanitizeTo(cmp.Or(c.Sentence, c.Title), words.SentenceLength))
 		}
 	}
-	if roof := RooflineOf([]Why{w}); len(roof.Points) > 0 {
+	if roof := roofline.OfProfiles(w.Profiled()); len(roof.Cases) > 0 {
 		r.Roofline = roof
 	}
 	for _, f := range w.Files[:min(len(w.Files), filesShown)] {

@@ -109,11 +109,11 @@ func Reading(v float64, unit string) string {
 	case "%":
 		return strconv.FormatFloat(v, 'f', 1, 64) + " %"
 	case "byte":
-		return si(v, "B")
+		return words.SI(v, "B")
 	case "byte/s":
-		return si(v, "B/s")
+		return words.SI(v, "B/s")
 	case "hz":
-		return si(v, "Hz")
+		return words.SI(v, "Hz")
 	case "":
 		return count(v)
 	default:
@@ -126,12 +126,12 @@ func Reading(v float64, unit string) string {
 func count(v float64) string {
 	if v != math.Trunc(v) || math.Abs(v) >= 1e15 {
 		if math.Abs(v) < 1000 {
-			return short(v)
+			return words.Short(v)
 		}
-		return strings.TrimSpace(si(v, ""))
+		return strings.TrimSpace(words.SI(v, ""))
 	}
 	if math.Abs(v) >= 1e6 {
-		return strings.TrimSpace(si(v, ""))
+		return strings.TrimSpace(words.SI(v, ""))
 	}
 	text := strconv.FormatFloat(math.Abs(v), 'f', 0, 64)
 	for at := len(text) - 3; at > 0; at -= 3 {

@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goatnote-inc/pawl/internal/base/chart"
 	"github.com/goatnote-inc/pawl/internal/base/words"
-	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/tune/space"
 	"github.com/goatnote-inc/pawl/stats"
 )
@@ -87,40 +87,28 @@ func sortedValues(values []any) []any {
 	return values
 }
 
-// at returns the position of a time between the bottom and the top of a figure. The scale
-// is logarithmic, and slower times than those shown are at the top.
-func (f *frame) at(value, bottom, top float64) float64 {
-	share := math.Log(value/f.low) / math.Log(f.high/f.low)
-	return bottom - min(max(share, 0), 1)*(bottom-top)
+// scale returns the scale of times between the bottom and the top of a figure. It is
+// logarithmic; slower times than those shown are at the top.
+func (f *frame) scale(bottom, top float64) chart.Scale {
+	return chart.Scale{Low: f.low, High: f.high, From: bottom, To: top, Log: true}
 }
 
 // timeAxis draws lines at round times and labels them on the left.
-func (f *frame) timeAxis(s *report.Sketch, left, right, bottom, top float64, n int) {
-	marks := report.Ticks(f.low, f.high, n)
-	if f.high/f.low > 6 {
-		marks = nil
-		for decade := math.Pow(10, math.Floor(math.Log10(f.low))); decade <= f.high; decade *= 10 {
-			for _, m := range []float64{1, 2, 5} {
-				if x := m * decade; x >= f.low && x <= f.high {
-					marks = append(marks, x)
-				}
-			}
-		}
-		for len(marks) > 2*n {
-			for i := 1; i < len(marks); i++ { // every second mark
-				marks = slices.Delete(marks, i, i+1)
-			}
-		}
+func (f *frame) timeAxis(s *chart.Drawing, left, right, bottom, top float64, n int) {
+	scale := f.scale(bottom, top)
+	marks := scale.Ticks(n)
+	if f.high/f.low <= 6 { // hardly any power of ten
+		marks = chart.Ticks(f.low, f.high, n)
 	}
-	texts, unit := report.TickTexts(marks, "ns")
+	texts, unit := chart.TickTexts(marks, "ns")
 	for i, m := range marks {
-		y := f.at(m, bottom, top)
-		s.Line(report.Faint, 1, report.Place{X: left, Y: y}, report.Place{X: right, Y: y})
+		y := scale.Within(m)
+		s.Line(chart.Faint, 1, chart.At(left, y), chart.At(right, y))
 		if y > top+8 {
-			s.Write(report.Soft, report.Place{X: left - 5, Y: y + 3}, report.Label{Text: texts[i], Align: 1})
+			s.Write(chart.Soft, chart.At(left-5, y+3), chart.Label{Text: texts[i], Align: chart.End})
 		}
 	}
-	s.Write(report.Soft, report.Place{X: left - 5, Y: top + 3}, report.Label{Text: unit, Align: 1})
+	s.Write(chart.Soft, chart.At(left-5, top+3), chart.Label{Text: unit, Align: chart.End})
 }
 
 // elapsed returns when each evaluation finished, in seconds from the start. It caps gaps
@@ -142,8 +130,8 @@ func (f *frame) elapsed() []float64 {
 
 // progress draws every evaluation and the best so far, over their number or over time.
 func (f *frame) progress(overTime bool) figureView {
-	const height, left, right, top, bottom = 220.0, 40.0, report.SketchWidth - 10, 22.0, 186.0
-	s := report.NewSketch(report.SketchWidth, height)
+	const height, left, right, top, bottom = 220.0, 40.0, chart.PhoneWidth - 10, 22.0, 186.0
+	s := chart.New(chart.PhoneWidth, height)
 	f.timeAxis(s, left, right, bottom, top, 5)
 	xs := f.elapsed()
 	if !overTime {
@@ -156,28 +144,28 @@ func (f *frame) progress(overTime bool) figureView {
 	step := max(1, len(f.Evaluations)/maxDots)
 	for i := 0; i < len(f.Evaluations); i += step {
 		if e := f.Evaluations[i]; e.Status == OK {
-			s.Dot(report.Base, report.Place{X: x(i), Y: f.at(e.Value, bottom, top)}, 1.5, false)
+			s.Dot(chart.Base, chart.At(x(i), f.scale(bottom, top).Within(e.Value)), 1.5, false)
 		} else {
-			s.Line(report.Bad, 1, report.Place{X: x(i), Y: top - 8}, report.Place{X: x(i), Y: top - 3})
+			s.Line(chart.Bad, 1, chart.At(x(i), top-8), chart.At(x(i), top-3))
 		}
 	}
 	if d := f.Default; d.Status == OK { // on top of the dots
-		y := f.at(d.Value, bottom, top)
-		s.Dashes(report.Ink, 1, report.Place{X: left, Y: y}, report.Place{X: right, Y: y})
-		s.Write(report.Ink, report.Place{X: right, Y: y - 4}, report.Label{Text: "default", Align: 1})
+		y := f.scale(bottom, top).Within(d.Value)
+		s.Dashes(chart.Ink, 1, chart.At(left, y), chart.At(right, y))
+		s.Write(chart.Ink, chart.At(right, y-4), chart.Label{Text: "default", Align: chart.End})
 	}
 	line, least, half := f.bestSoFar(x, bottom, top)
-	s.Line(report.Now, 2, line...)
-	s.Line(report.Rule, 1, report.Place{X: left, Y: bottom}, report.Place{X: right, Y: bottom})
-	marks := report.Ticks(0, most, 5)
+	s.Line(chart.Now, 2, line...)
+	s.Line(chart.Rule, 1, chart.At(left, bottom), chart.At(right, bottom))
+	marks := chart.Ticks(0, most, 5)
 	for _, m := range marks {
-		s.Write(report.Soft, report.Place{X: min(left+m/most*(right-left), right-6), Y: bottom + 13}, report.Label{Text: fmt.Sprintf("%g", m)})
+		s.Write(chart.Soft, chart.At(min(left+m/most*(right-left), right-6), bottom+13), chart.Label{Text: fmt.Sprintf("%g", m)})
 	}
 	unit := "evaluations"
 	if overTime {
 		unit = "seconds"
 	}
-	s.Write(report.Soft, report.Place{X: right, Y: bottom + 27}, report.Label{Text: unit, Align: 1})
+	s.Write(chart.Soft, chart.At(right, bottom+27), chart.Label{Text: unit, Align: chart.End})
 	caption := fmt.Sprintf("Best time so far over %s, ending at %s", unit, words.Quantity(least, "ns"))
 	if d := f.Default; d.Status == OK {
 		caption += fmt.Sprintf("; the defaults took %s", words.Quantity(d.Value, "ns"))
@@ -197,21 +185,21 @@ func (f *frame) progress(overTime bool) figureView {
 
 // bestSoFar returns the stepped line of the best time and the final best time. Half is the
 // first evaluation that reached half of the gain over the defaults; -1 for none.
-func (f *frame) bestSoFar(x func(int) float64, bottom, top float64) (line []report.Place, least float64, half int) {
+func (f *frame) bestSoFar(x func(int) float64, bottom, top float64) (line []chart.Point, least float64, half int) {
 	least, half = math.Inf(1), -1
 	var values []float64
 	for i, e := range f.Evaluations {
 		if e.Status == OK && e.Value < least && (!e.Lost || math.IsInf(least, 1)) {
 			if len(line) > 0 {
-				line = append(line, report.Place{X: x(i), Y: line[len(line)-1].Y})
+				line = append(line, chart.At(x(i), line[len(line)-1].Y))
 			}
 			least = e.Value
-			line = append(line, report.Place{X: x(i), Y: f.at(least, bottom, top)})
+			line = append(line, chart.At(x(i), f.scale(bottom, top).Within(least)))
 		}
 		values = append(values, least)
 	}
 	if len(line) > 0 {
-		line = append(line, report.Place{X: x(len(values) - 1), Y: line[len(line)-1].Y})
+		line = append(line, chart.At(x(len(values)-1), line[len(line)-1].Y))
 	}
 	if d := f.Default; d.Status == OK && least < d.Value {
 		half = slices.IndexFunc(values, func(v float64) bool { return v <= (d.Value+least)/2 })

@@ -6,46 +6,46 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/chart"
 	"github.com/goatnote-inc/pawl/internal/base/words"
-	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/tune/space"
 	"github.com/goatnote-inc/pawl/stats"
 )
 
 // drawImportance draws one bar per parameter: its own effect, and its interactions.
 func drawImportance(m Importance) figureView {
-	const row, room = 27.0, report.SketchWidth - 40
+	const row, room = 27.0, chart.PhoneWidth - 40
 	effects := m.Effects[:min(len(m.Effects), maxAxes)]
-	s := report.NewSketch(report.SketchWidth, row*float64(len(effects))+20)
+	s := chart.New(chart.PhoneWidth, row*float64(len(effects))+20)
 	most := 0.0
 	for _, e := range effects {
 		most = max(most, e.Total, e.High)
 	}
 	for i, e := range effects {
 		y := row * float64(i)
-		s.Write(report.Ink, report.Place{X: 0, Y: y + 10}, report.Label{Text: e.Name, Align: -1, Mono: true, Most: room})
+		s.Write(chart.Ink, chart.At(0, y+10), chart.Label{Text: e.Name, Align: chart.Start, Mono: true, Most: room})
 		long := func(x float64) float64 { return x / most * room }
-		s.Bar(report.Rule, 0, y+13.5, long(e.Total), 8)
-		s.Bar(report.Now, 0, y+13.5, long(e.Share), 8)
-		s.Line(report.Ink, 1, report.Place{X: long(e.Low), Y: y + 17.5}, report.Place{X: long(e.High), Y: y + 17.5})
+		s.Bar(chart.Rule, 0, y+13.5, long(e.Total), 8)
+		s.Bar(chart.Now, 0, y+13.5, long(e.Share), 8)
+		s.Line(chart.Ink, 1, chart.At(long(e.Low), y+17.5), chart.At(long(e.High), y+17.5))
 		for _, end := range []float64{e.Low, e.High} {
-			s.Line(report.Ink, 1, report.Place{X: long(end), Y: y + 15}, report.Place{X: long(end), Y: y + 20})
+			s.Line(chart.Ink, 1, chart.At(long(end), y+15), chart.At(long(end), y+20))
 		}
-		s.Write(report.Ink, report.Place{X: long(max(e.Total, e.High)) + 5, Y: y + 20.5}, report.Label{Text: share(e.Share), Align: -1})
+		s.Write(chart.Ink, chart.At(long(max(e.Total, e.High))+5, y+20.5), chart.Label{Text: share(e.Share), Align: chart.Start})
 	}
 	y := row*float64(len(effects)) + 8
 	at := 0.0
 	for _, l := range []struct {
-		tone report.Tone
+		tone chart.Tone
 		text string
-	}{{report.Now, "by itself"}, {report.Rule, "with others"}, {report.Ink, "90 % interval"}} {
-		if l.tone == report.Ink {
-			s.Line(l.tone, 1, report.Place{X: at, Y: y + 4}, report.Place{X: at + 9, Y: y + 4})
+	}{{chart.Now, "by itself"}, {chart.Rule, "with others"}, {chart.Ink, "90 % interval"}} {
+		if l.tone == chart.Ink {
+			s.Line(l.tone, 1, chart.At(at, y+4), chart.At(at+9, y+4))
 		} else {
 			s.Bar(l.tone, at, y, 9, 8)
 		}
-		label := report.Label{Text: l.text, Align: -1}
-		s.Write(report.Soft, report.Place{X: at + 13, Y: y + 7.5}, label)
+		label := chart.Label{Text: l.text, Align: chart.Start}
+		s.Write(chart.Soft, chart.At(at+13, y+7.5), label)
 		at += 13 + label.Width() + 16
 	}
 	return figureView{s.HTML(), "Share of the differences in time that each parameter explains, over the whole space. The list has the same in words."}
@@ -54,55 +54,55 @@ func drawImportance(m Importance) figureView {
 // parallel draws every point as a line through its values, with the best 10 % in color.
 func (f *frame) parallel() *figureView {
 	const height, left, right, top, bottom = 290.0, 16.0, 708.0, 26.0, 280.0
-	s := report.NewSketch(760, height)
+	s := chart.New(760, height)
 	axes := len(f.drawn) + 1
 	x := func(k int) float64 { return left + float64(k)*(right-left)/float64(max(axes-1, 1)) }
 	tenth := max(1, len(f.ranked)/10)
-	line := func(e Evaluation) []report.Place {
-		var points []report.Place
+	line := func(e Evaluation) []chart.Point {
+		var points []chart.Point
 		for k, p := range f.drawn {
 			i := slices.IndexFunc(p.Values, func(v any) bool { return space.Same(v, e.Point[p.Name]) })
 			step := (bottom - top) / float64(len(p.Values))
 			// Points with the same value are spread out, each line in its own lane.
 			lane := (math.Mod(float64(e.N)*0.618034, 1) - 0.5) * min(0.5*step, 16)
-			points = append(points, report.Place{X: x(k), Y: bottom - (float64(i)+0.5)*step + lane})
+			points = append(points, chart.At(x(k), bottom-(float64(i)+0.5)*step+lane))
 		}
-		return append(points, report.Place{X: x(axes - 1), Y: f.at(e.Value, bottom, top)})
+		return append(points, chart.At(x(axes-1), f.scale(bottom, top).Within(e.Value)))
 	}
 	step := max(1, len(f.ranked)/maxDots)
 	for i := len(f.ranked) - 1; i >= tenth; i -= step {
-		s.Line(report.Rule, 1, line(f.ranked[i])...)
+		s.Line(chart.Rule, 1, line(f.ranked[i])...)
 	}
 	if d := f.Default; d.Status == OK {
-		s.Dashes(report.Ink, 1.5, line(d)...)
+		s.Dashes(chart.Ink, 1.5, line(d)...)
 	}
 	for i := tenth - 1; i >= 0; i-- {
 		wide := 1.0
-		tone := report.Now
+		tone := chart.Now
 		if i == 0 {
-			wide, tone = 2, report.Good
+			wide, tone = 2, chart.Good
 		}
 		s.Line(tone, wide, line(f.ranked[i])...)
 	}
 	for k, p := range f.drawn {
 		f.axis(s, p, x(k), top, bottom, (right-left)/float64(max(axes-1, 1)))
 	}
-	s.Line(report.Soft, 1, report.Place{X: right, Y: top}, report.Place{X: right, Y: bottom})
-	s.Write(report.Ink, report.Place{X: right, Y: 12}, report.Label{Text: "time", Bold: true})
+	s.Line(chart.Soft, 1, chart.At(right, top), chart.At(right, bottom))
+	s.Write(chart.Ink, chart.At(right, 12), chart.Label{Text: "time", Bold: true})
 	for _, e := range []Evaluation{f.ranked[0], f.ranked[len(f.ranked)-1]} {
-		s.Write(report.Soft, report.Place{X: right + 4, Y: f.at(e.Value, bottom, top) + 3}, report.Label{Text: words.Quantity(e.Value, "ns"), Align: -1, Most: 48})
+		s.Write(chart.Soft, chart.At(right+4, f.scale(bottom, top).Within(e.Value)+3), chart.Label{Text: words.Quantity(e.Value, "ns"), Align: chart.Start, Most: 48})
 	}
 	return &figureView{s.HTML(), f.tenthWords(tenth)}
 }
 
 // axis draws the axis of a parameter with its values.
-func (f *frame) axis(s *report.Sketch, p space.Parameter, x, top, bottom, room float64) {
-	s.Line(report.Soft, 1, report.Place{X: x, Y: top}, report.Place{X: x, Y: bottom})
+func (f *frame) axis(s *chart.Drawing, p space.Parameter, x, top, bottom, room float64) {
+	s.Line(chart.Soft, 1, chart.At(x, top), chart.At(x, bottom))
 	align := 0
 	if x < 60 {
 		align, x = -1, x-10
 	}
-	s.Write(report.Ink, report.Place{X: x, Y: 12}, report.Label{Text: p.Name, Align: align, Mono: true, Most: room - 8})
+	s.Write(chart.Ink, chart.At(x, 12), chart.Label{Text: p.Name, Align: align, Mono: true, Most: room - 8})
 	if align < 0 {
 		x += 10
 	}
@@ -110,7 +110,7 @@ func (f *frame) axis(s *report.Sketch, p space.Parameter, x, top, bottom, room f
 	for i, v := range p.Values {
 		if i%each == 0 {
 			y := bottom - (float64(i)+0.5)*(bottom-top)/float64(len(p.Values))
-			s.Write(report.Ink, report.Place{X: x + 5, Y: y + 3}, report.Label{Text: valueText(v), Align: -1, Most: room - 10})
+			s.Write(chart.Ink, chart.At(x+5, y+3), chart.Label{Text: valueText(v), Align: chart.Start, Most: room - 10})
 		}
 	}
 }
@@ -149,7 +149,7 @@ func (f *frame) tenthWords(tenth int) string {
 // strip draws the evaluations grouped by the values of one parameter.
 func (f *frame) strip(p space.Parameter) figureView {
 	const width, height, left, right, top, bottom = 260.0, 152.0, 36.0, 254.0, 18.0, 134.0
-	s := report.NewSketch(width, height)
+	s := chart.New(width, height)
 	f.timeAxis(s, left, right, bottom, top, 3)
 	column := (right - left) / float64(len(p.Values))
 	own := f.point[p.Name]
@@ -160,11 +160,11 @@ func (f *frame) strip(p space.Parameter) figureView {
 		values, lost := f.timesWith(p.Name, v)
 		f.box(s, values, middle, min(column*0.7, 34), bottom, top)
 		if lost > 0 {
-			s.Write(report.Bad, report.Place{X: middle, Y: top - 8}, report.Label{Text: fmt.Sprint(lost), Most: column})
+			s.Write(chart.Bad, chart.At(middle, top-8), chart.Label{Text: fmt.Sprint(lost), Most: column})
 		}
-		tone := report.Soft
+		tone := chart.Soft
 		if len(values) > 0 {
-			tone = report.Ink
+			tone = chart.Ink
 			median := stats.Median(values)
 			if median < fastest {
 				fastest, best = median, valueText(v)
@@ -174,10 +174,10 @@ func (f *frame) strip(p space.Parameter) figureView {
 			}
 		}
 		if each := 1 + (len(p.Values)-1)/12; i%each == 0 {
-			s.Write(tone, report.Place{X: middle, Y: bottom + 13}, report.Label{Text: valueText(v), Bold: own != nil && space.Same(own, v), Most: column*float64(each) - 2})
+			s.Write(tone, chart.At(middle, bottom+13), chart.Label{Text: valueText(v), Bold: own != nil && space.Same(own, v), Most: column*float64(each) - 2})
 		}
 	}
-	s.Line(report.Rule, 1, report.Place{X: left, Y: bottom}, report.Place{X: right, Y: bottom})
+	s.Line(chart.Rule, 1, chart.At(left, bottom), chart.At(right, bottom))
 	caption := p.Name
 	if best != "" && best != worst {
 		caption += fmt.Sprintf(": medians from %s with %s to %s with %s", words.Quantity(fastest, "ns"), best, words.Quantity(slowest, "ns"), worst)
@@ -200,18 +200,18 @@ func (f *frame) timesWith(name string, v any) (values []float64, failed int) {
 }
 
 // box draws the interquartile range, the median and the dots of the given times.
-func (f *frame) box(s *report.Sketch, values []float64, middle, width, bottom, top float64) {
+func (f *frame) box(s *chart.Drawing, values []float64, middle, width, bottom, top float64) {
 	if len(values) >= 4 {
-		low, high := f.at(stats.Quantile(values, 0.25), bottom, top), f.at(stats.Quantile(values, 0.75), bottom, top)
-		s.Bar(report.Rule, middle-width/2, high, width, max(low-high, 1))
+		low, high := f.scale(bottom, top).Within(stats.Quantile(values, 0.25)), f.scale(bottom, top).Within(stats.Quantile(values, 0.75))
+		s.Bar(chart.Rule, middle-width/2, high, width, max(low-high, 1))
 	}
 	step := max(1, len(values)/150)
 	for i := 0; i < len(values); i += step {
 		lane := (math.Mod(float64(i)*0.618034, 1) - 0.5) * width * 0.8
-		s.Dot(report.Now, report.Place{X: middle + lane, Y: f.at(values[i], bottom, top)}, 1.3, false)
+		s.Dot(chart.Now, chart.At(middle+lane, f.scale(bottom, top).Within(values[i])), 1.3, false)
 	}
 	if len(values) > 0 {
-		y := f.at(stats.Median(values), bottom, top)
-		s.Line(report.Ink, 1.5, report.Place{X: middle - width/2, Y: y}, report.Place{X: middle + width/2, Y: y})
+		y := f.scale(bottom, top).Within(stats.Median(values))
+		s.Line(chart.Ink, 1.5, chart.At(middle-width/2, y), chart.At(middle+width/2, y))
 	}
 }

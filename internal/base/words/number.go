@@ -40,6 +40,30 @@ func Digits(v float64) string {
 	return fmt.Sprintf("%.*f", min(max(decimals, 0), 6), v)
 }
 
+// SI formats a number with three digits and a unit prefix: "30.3 TFLOP/s".
+func SI(v float64, unit string) string {
+	prefixes := []string{"", "k", "M", "G", "T", "P", "E"}
+	i := 0
+	for math.Abs(v) >= 999.5 && i < len(prefixes)-1 {
+		v /= 1000
+		i++
+	}
+	return Short(v) + " " + prefixes[i] + unit
+}
+
+// Short formats a number with at most three digits.
+func Short(v float64) string {
+	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+		return "0"
+	}
+	decimals := 2 - int(math.Floor(math.Log10(math.Abs(v))))
+	text := fmt.Sprintf("%.*f", min(max(decimals, 0), 6), v)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return text
+}
+
 // Percent formats a fraction: 0.0123 is "1.2 %".
 func Percent(v float64) string { return fmt.Sprintf("%.1f %%", v*100) }
 

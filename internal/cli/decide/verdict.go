@@ -114,7 +114,7 @@ func stoppedResult(s loop.State) ratchet.Result {
 // report writes all files of a finished run and prints the verdicts.
 func (f *runFlags) report(s *suite.Suite, out runner.Outcome) error {
 	doc := newVerdict(out)
-	paths := report.Paths{Record: out.Path}
+	paths, page, markdown := report.Paths{Record: out.Path}, "", ""
 	in := report.Input{Run: out.Run, Result: &doc.Result, Now: time.Now(), Next: f.next(s, out), Stages: doc.Stages, Name: cmp.Or(s.Name, "run"), Forgets: s.Baseline.Keep == "none"}
 	var errs []error
 	for _, w := range out.Whys {
@@ -136,13 +136,13 @@ func (f *runFlags) report(s *suite.Suite, out runner.Outcome) error {
 	write("verdict.json", &paths.Verdict, func(w io.Writer) error { return command.WriteJSON(w, doc) })
 	in.Paths = paths
 	d := report.NewDocument(in)
-	write("ratchet_report.md", &paths.Markdown, func(w io.Writer) error { return report.Markdown(w, d) })
-	write("report.html", &paths.HTML, func(w io.Writer) error { return report.HTML(w, d) })
+	write("ratchet_report.md", &markdown, func(w io.Writer) error { return report.Markdown(w, d) })
+	write("report.html", &page, func(w io.Writer) error { return report.HTML(w, d) })
 	if f.JSON {
 		return errors.Join(append(errs, command.WriteJSON(f.Out, doc))...)
 	}
 	errs = append(errs, report.Verdicts(f.Out, d, f.Style(), false))
-	for _, p := range []string{paths.HTML, paths.Markdown, paths.Verdict, paths.Record} {
+	for _, p := range []string{page, markdown, paths.Verdict, paths.Record} {
 		if p != "" {
 			fmt.Fprintln(f.Out, f.Style().Faint("wrote "+p))
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/cli/env"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/report/roofline"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -41,9 +42,9 @@ func (f *rooflineFlags) register(fl *pflag.FlagSet) {
 
 func (f *rooflineFlags) run(globs []string) error {
 	out := cmp.Or(f.out, filepath.Join("results", "roofline.png"))
-	write, err := roofWriter(out)
-	if err != nil {
-		return command.Usage(err)
+	ending := strings.ToLower(filepath.Ext(out))
+	if ending != ".png" && ending != ".svg" {
+		return command.Usage(fmt.Errorf("%s: unknown extension: expected .png or .svg", out))
 	}
 	if f.bandwidth < 0 || f.peak < 0 {
 		return command.Usage(errors.New("--bandwidth and --peak must be more than 0"))
@@ -53,12 +54,12 @@ func (f *rooflineFlags) run(globs []string) error {
 		return err
 	}
 	if f.bandwidth > 0 {
-		roof.Memory = []report.Ceiling{{Name: "DRAM", Value: f.bandwidth * 1e9}}
+		roof.Memory = []roofline.Ceiling{{Name: "DRAM", Value: f.bandwidth * 1e9}}
 	}
 	if f.peak > 0 {
-		roof.Compute = []report.Ceiling{{Name: "peak", Value: f.peak * 1e9}}
+		roof.Compute = []roofline.Ceiling{{Name: "peak", Value: f.peak * 1e9}}
 	}
-	if len(roof.Points) == 0 {
+	if len(roof.Cases) == 0 {
 		of := ""
 		if len(globs) > 0 {
 			of = fmt.Sprintf(" that matches %q", globs)
@@ -67,7 +68,9 @@ func (f *rooflineFlags) run(globs []string) error {
 			"a case needs a time, and either flops and bytes in the suite or a profile (pawl profile CASE)"))
 	}
 	var b bytes.Buffer // buffered, so that a failed picture leaves the old file unchanged
-	if err := write(&b, roof); err != nil {
+	if ending == ".svg" {
+		b.WriteString(roof.Picture().SVG("Roofline", roof.Describe()))
+	} else if err := roof.Picture().PNG(&b); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
@@ -79,20 +82,8 @@ func (f *rooflineFlags) run(globs []string) error {
 	return f.show(roof, used, out)
 }
 
-// roofWriter returns the writer for the extension of a file.
-func roofWriter(path string) (func(io.Writer, *report.Roofline) error, error) {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".png":
-		return report.RooflinePNG, nil
-	case ".svg":
-		return report.RooflineSVG, nil
-	default:
-		return nil, fmt.Errorf("%s: unknown extension: expected .png or .svg", path)
-	}
-}
-
 // gather builds the roofline from the record and the profiles, and returns which of them it used.
-func (f *rooflineFlags) gather(globs []string) (*report.Roofline, []string, error) {
+func (f *rooflineFlags) gather(globs []string) (*roofline.Roof, []string, error) {
 	wanted := wantedCases(globs)
 	record := cmp.Or(f.record, filepath.Join("results", "current.json"))
 	run, err := measure.Load(record)
@@ -108,19 +99,23 @@ func (f *rooflineFlags) gather(globs []string) (*report.Roofline, []string, erro
 			return nil, nil, err
 		}
 		// A tool that does not count traffic cannot place a point. The record may.
-		kept.Whys = slices.DeleteFunc(kept.Whys, func(w report.Why) bool { return len(report.RooflineOf([]report.Why{w}).Points) == 0 })
+		kept.Whys = slices.DeleteFunc(kept.Whys, func(w report.Why) bool { return len(roofline.OfProfiles(w.Profiled()).Cases) == 0 })
 	}
 	if run == nil && kept.files == 0 {
 		return nil, nil, command.Usage(errors.New("no results/current.json and no profile in results/nsight: run `pawl run` or `pawl bench`, or name another record with --record"))
 	}
-	roof := &report.Roofline{}
+	roof := &roofline.Roof{}
 	var used []string
 	if run != nil {
-		roof = report.RooflineOfRun(run, func(k measure.CaseKey) bool { return wanted(k.Name(), k.Benchmark) && !kept.has(k.Name()) })
+		roof = roofline.OfRun(run, func(k measure.CaseKey) bool { return wanted(k.Name(), k.Benchmark) && !kept.has(k.Name()) })
 		used = append(used, record)
 	}
 	if kept.files > 0 {
-		roof.Join(report.RooflineOf(kept.Whys))
+		var profiled []roofline.Profiled
+		for _, w := range kept.Whys {
+			profiled = append(profiled, w.Profiled())
+		}
+		roof.Join(roofline.OfProfiles(profiled...))
 		used = append(used, fmt.Sprintf("%s in %s", words.Plural(kept.files, "profile"), filepath.Join("results", "nsight")))
 	}
 	roof.Notes = append(roof.Notes, kept.notes...)
@@ -141,7 +136,7 @@ func wantedCases(globs []string) func(name, benchmark string) bool {
 }
 
 // show prints the same as the picture, as text.
-func (f *rooflineFlags) show(roof *report.Roofline, used []string, out string) error {
+func (f *rooflineFlags) show(roof *roofline.Roof, used []string, out string) error {
 	var b strings.Builder
 	style := f.Style()
 	if err := report.Table(&b, style, []bool{false, false, true, true, true, false}, roof.Rows()); err != nil {

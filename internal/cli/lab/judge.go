@@ -87,11 +87,7 @@ func (f *judgeFlags) check() error {
 func (f *judgeFlags) write(report *judgelab.Report) error {
 	plots := map[string][]byte{}
 	for _, plot := range report.Plots() {
-		var drawn bytes.Buffer
-		if err := plot.SVG(&drawn); err != nil {
-			return err
-		}
-		plots[plot.Name+".svg"] = drawn.Bytes()
+		plots[plot.Name+".svg"] = []byte(plot.SVG())
 	}
 	return publish(f.Globals, "judge", f.out, f.json, report, plots)
 }

@@ -2,16 +2,15 @@ package lab
 
 import (
 	"fmt"
-	"html"
-	"io"
-	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/base/chart"
 )
 
 // Plot is a small line chart, with only the features that the pages of figures need.
 type Plot struct {
 	Name, Title, X, Y string
-	Left, Right, Top  float64 // ends of the axes; the vertical one starts at 0
-	XTicks, YTicks    []float64
+	Right, Top        float64 // ends of the axes, which start at 0
+	YTicks            []float64
 	Lines             []Line
 	Note              string // label of the vertical mark; empty for no mark
 	Mark              float64
@@ -30,69 +29,53 @@ const (
 	plotLeft, plotRight, plotTop, plotLow = 64, 250, 44, 52
 )
 
+const plotStyle = `
+text{font:13px system-ui,sans-serif;fill:#1f2328}.c{text-anchor:middle}.e{text-anchor:end}.title{font-weight:600}.note{font-size:11px}
+.page{fill:#fff}.grid{stroke:#d0d7de}.mark{stroke:#57606a;stroke-dasharray:4 4}
+.line{fill:none;stroke-width:1.6}.strong{stroke-width:3.2}
+@media (prefers-color-scheme:dark){text{fill:#e6edf3}.page{fill:#0d1117}.grid{stroke:#30363d}.mark{stroke:#8b949e}}
+`
+
 // colors are distinguishable to most readers, on light and dark backgrounds.
 var colors = []string{"#d1495b", "#2f6fb3", "#2a9d5c", "#b0722b", "#7d57c1", "#0f8b8d", "#8a8d91", "#c2569b", "#6b8e23", "#4b5d67", "#e08e45"}
 
-func (p Plot) x(v float64) float64 {
-	return plotLeft + (v-p.Left)/(p.Right-p.Left)*(plotWidth-plotLeft-plotRight)
-}
-
-func (p Plot) y(v float64) float64 {
-	return plotHeight - plotLow - v/p.Top*(plotHeight-plotLow-plotTop)
-}
-
-// SVG writes the plot. It needs no fonts, scripts or network, and follows the reader's light or dark
-// theme.
-func (p Plot) SVG(w io.Writer) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-label="%s">`+"\n", plotWidth, plotHeight, html.EscapeString(p.Title))
-	b.WriteString(`<style>
-text{font:13px system-ui,sans-serif;fill:#1f2328}
-.paper{fill:#fff}.grid{stroke:#d0d7de}.mark{stroke:#57606a;stroke-dasharray:4 4}
-.line{fill:none;stroke-width:1.6}.strong{stroke-width:3.2}
-@media (prefers-color-scheme:dark){text{fill:#e6edf3}.paper{fill:#0d1117}.grid{stroke:#30363d}.mark{stroke:#8b949e}}
-</style>
-`)
-	fmt.Fprintf(&b, `<rect class="paper" width="%d" height="%d"/>`+"\n", plotWidth, plotHeight)
-	text := func(x, y float64, anchor, extra, s string) {
-		fmt.Fprintf(&b, `<text x="%.1f" y="%.1f" text-anchor="%s"%s>%s</text>`+"\n", x, y, anchor, extra, html.EscapeString(s))
-	}
-	text(plotLeft, 24, "start", ` font-weight="600"`, p.Title)
+// SVG returns the plot as a file. It needs no fonts, scripts or network, and follows the reader's light
+// or dark theme.
+func (p Plot) SVG() string {
+	x := chart.Scale{High: p.Right, From: plotLeft, To: plotWidth - plotRight}
+	y := chart.Scale{High: p.Top, From: plotHeight - plotLow, To: plotTop}
+	s := chart.NewFile(plotWidth, plotHeight, 1, p.Title, p.Y+", by "+p.X, plotStyle)
+	s.Text(plotLeft, 24, "title", p.Title)
 	for _, v := range p.YTicks {
-		fmt.Fprintf(&b, `<path class="grid" d="M%.1f %.1fH%.1f"/>`+"\n", p.x(p.Left), p.y(v), p.x(p.Right))
-		text(plotLeft-8, p.y(v)+4, "end", "", fmt.Sprintf("%g", v))
+		s.Path("grid", chart.Move(x.From, y.At(v))+"H"+chart.Coord(x.To))
+		s.Text(x.From-8, y.At(v)+4, "e", fmt.Sprintf("%g", v))
 	}
-	for _, v := range p.XTicks {
-		text(p.x(v), plotHeight-plotLow+20, "middle", "", fmt.Sprintf("%g", v))
+	for _, v := range x.Ticks(10) {
+		s.Text(x.At(v), y.From+20, "c", fmt.Sprintf("%g", v))
 	}
-	text((p.x(p.Left)+p.x(p.Right))/2, plotHeight-12, "middle", "", p.X)
-	fmt.Fprintf(&b, `<text transform="translate(18 %.1f) rotate(-90)" text-anchor="middle">%s</text>`+"\n", (p.y(0)+p.y(p.Top))/2, html.EscapeString(p.Y))
+	s.Text((x.From+x.To)/2, plotHeight-12, "c", p.X)
+	s.Addf(`<g transform="translate(18 %s) rotate(-90)">`, chart.Coord((y.From+y.To)/2))
+	s.Text(0, 0, "c", p.Y)
+	s.Addf("</g>")
 	if p.Note != "" {
-		fmt.Fprintf(&b, `<path class="mark" d="M%.1f %.1fV%.1f"/>`+"\n", p.x(p.Mark), p.y(0), p.y(p.Top))
-		text(p.x(p.Mark), p.y(p.Top)-5, "middle", ` font-size="11"`, p.Note)
+		s.Path("mark", chart.Move(x.At(p.Mark), y.From)+"V"+chart.Coord(y.To))
+		s.Text(x.At(p.Mark), y.To-5, "note c", p.Note)
 	}
 	for i, l := range p.Lines {
-		p.line(&b, i, l)
+		var t chart.Trace
+		for _, at := range l.Points {
+			t.To(x.At(at[0]), y.Within(at[1]))
+		}
+		// The name is beside the plot. Dash patterns distinguish lines without color.
+		row := float64(plotTop + 10 + 24*i)
+		style := fmt.Sprintf(`class="line" stroke="%s"`, colors[i%len(colors)])
+		if l.Strong {
+			style = fmt.Sprintf(`class="line strong" stroke="%s"`, colors[i%len(colors)])
+		} else if i%3 > 0 {
+			style += fmt.Sprintf(` stroke-dasharray="%s"`, []string{"", "7 3", "2 3"}[i%3])
+		}
+		s.Addf(`<path %s d="%s"/><path %s d="%sh28"/>`, style, t.String(), style, chart.Move(x.To+18, row))
+		s.Text(x.To+54, row+4, "", l.Name)
 	}
-	b.WriteString("</svg>\n")
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// line draws a line, and its name beside the plot. Dash patterns distinguish lines without color.
-func (p Plot) line(b *strings.Builder, i int, l Line) {
-	style := fmt.Sprintf(`class="line" stroke="%s"`, colors[i%len(colors)])
-	if l.Strong {
-		style = fmt.Sprintf(`class="line strong" stroke="%s"`, colors[i%len(colors)])
-	} else if i%3 > 0 {
-		style += fmt.Sprintf(` stroke-dasharray="%s"`, []string{"", "7 3", "2 3"}[i%3])
-	}
-	points := make([]string, len(l.Points))
-	for k, at := range l.Points {
-		points[k] = fmt.Sprintf("%.1f,%.1f", p.x(at[0]), p.y(min(at[1], p.Top)))
-	}
-	fmt.Fprintf(b, `<polyline %s points="%s"><title>%s</title></polyline>`+"\n", style, strings.Join(points, " "), html.EscapeString(l.Name))
-	y := float64(plotTop + 10 + 24*i)
-	from := float64(plotWidth - plotRight + 18)
-	fmt.Fprintf(b, `<path %s d="M%.1f %.1fh28"/><text x="%.1f" y="%.1f">%s</text>`+"\n", style, from, y, from+36, y+4, html.EscapeString(l.Name))
+	return s.File()
 }

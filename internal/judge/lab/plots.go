@@ -9,11 +9,10 @@ import (
 // Plots returns the two charts of the page: what methods answer depending on the true slowdown, and how
 // many rounds pawl needs for it.
 func (r *Report) Plots() []Plot {
-	ticks := []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
 	found := Plot{
 		Name: "judge-error", Title: fmt.Sprintf("How often each method says regression (between rounds %s, Gaussian)", percent(typical)),
 		X: "true slowdown, %", Y: "says regression, % of comparisons", Right: 10, Top: 100,
-		XTicks: ticks, YTicks: []float64{0, 20, 40, 60, 80, 100}, Mark: 3, Note: "pawl's limit",
+		YTicks: []float64{0, 20, 40, 60, 80, 100}, Mark: 3, Note: "pawl's limit",
 	}
 	for i, m := range r.Methods {
 		line := r.line(m.Name, typical, func(row Row) float64 { return 100 * float64(row.Regression) / float64(row.Trials) })
@@ -23,7 +22,7 @@ func (r *Report) Plots() []Plot {
 	cost := Plot{
 		Name: "judge-rounds", Title: "How many rounds a side pawl takes (Gaussian)",
 		X: "true slowdown, %", Y: "rounds a side, mean", Right: 10, Top: 32,
-		XTicks: ticks, YTicks: []float64{0, 4, 8, 16, 24, 32}, Mark: 3, Note: "the limit: hardest to tell",
+		YTicks: []float64{0, 4, 8, 16, 24, 32}, Mark: 3, Note: "the limit: hardest to tell",
 	}
 	for _, spread := range Spreads {
 		line := r.line("pawl", spread, Row.meanRounds)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/base/chart"
 	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
@@ -35,25 +36,25 @@ func drawHistory(points []client.StoredPoint, events []client.Event, unit string
 		for i, e := range events {
 			c.event(e, i+1)
 		}
-		all += c.html()
+		all += c.HTML()
 	}
 	return all
 }
 
 func (p *plot) band(points []client.StoredPoint) {
-	var t trace
+	var t chart.Trace
 	for _, k := range points {
-		t.to(p.x(k.At), p.y(float64(k.High)))
+		t.To(p.x(k.At), p.y.At(float64(k.High)))
 	}
 	for _, k := range slices.Backward(points) {
-		t.to(p.x(k.At), p.y(float64(k.Low)))
+		t.To(p.x(k.At), p.y.At(float64(k.Low)))
 	}
-	p.path("band", t.String()+"Z")
+	p.Path("band", t.String()+"Z")
 }
 
 // baseline draws the baseline as steps: its value when each point was judged.
 func (p *plot) baseline(points []client.StoredPoint) {
-	var t trace
+	var t chart.Trace
 	before := 0.0
 	for _, k := range points {
 		v := float64(k.Baseline)
@@ -61,35 +62,35 @@ func (p *plot) baseline(points []client.StoredPoint) {
 			v = float64(k.Value)
 		}
 		if v <= 0 {
-			t.lift()
+			t.Lift()
 			before = 0
 			continue
 		}
 		if before > 0 && v != before {
-			t.to(p.x(k.At), p.y(before))
+			t.To(p.x(k.At), p.y.At(before))
 		}
 		if v != before || k.At.Equal(points[len(points)-1].At) {
-			t.to(p.x(k.At), p.y(v))
+			t.To(p.x(k.At), p.y.At(v))
 		}
 		before = v
 	}
-	p.path("through", t.String())
+	p.Path("through", t.String())
 }
 
 // dotsDrawn is the maximum number of points that are drawn with dots.
 const dotsDrawn = 120
 
 func (p *plot) values(points []client.StoredPoint) {
-	var t trace
+	var t chart.Trace
 	for _, k := range points {
-		t.to(p.x(k.At), p.y(float64(k.Value)))
+		t.To(p.x(k.At), p.y.At(float64(k.Value)))
 	}
-	p.path("line m1", t.String())
+	p.Path("line m1", t.String())
 	if len(points) > dotsDrawn {
 		return
 	}
 	for _, k := range points {
-		p.dot("s1", p.x(k.At), p.y(float64(k.Value)), 2.2)
+		p.Dot("s1", p.x(k.At), p.y.At(float64(k.Value)), 2.2)
 	}
 }
 
@@ -97,8 +98,8 @@ func (p *plot) event(e client.Event, number int) {
 	class, at := changeClass(e.Worse), e.At
 	if e.Kind == "drift" { // a drift has no single place: shade its range, with the number in the middle
 		at = e.Since.Add(e.At.Sub(e.Since) / 2)
-		if from, to := max(p.x(e.Since), p.left), min(p.x(e.At), p.width-p.right); to > from {
-			p.path("crept "+class, rect(from, to, p.top, p.height-p.bottom))
+		if from, to := max(p.x(e.Since), p.left), min(p.x(e.At), p.Width-p.right); to > from {
+			p.Path("crept "+class, chart.Box(from, p.top, to, p.Height-p.bottom))
 		}
 	}
 	if at.Before(p.from) || at.After(p.to) {
@@ -106,10 +107,10 @@ func (p *plot) event(e client.Event, number int) {
 	}
 	x := p.x(at)
 	if e.Kind != "drift" {
-		p.path("event "+class, move(x, p.top-4)+"V"+coord(p.height-p.bottom))
+		p.Path("event "+class, chart.Move(x, p.top-4)+"V"+chart.Coord(p.Height-p.bottom))
 	}
-	p.dot("flag "+class, x, 11, 8)
-	p.text(x, 15, "c flagged", strconv.Itoa(number))
+	p.Dot("flag "+class, x, 11, 8)
+	p.Text(x, 15, "c flagged", strconv.Itoa(number))
 }
 
 // describeHistory describes the chart for users who cannot see it.
@@ -150,24 +151,24 @@ func spark(points []client.StoredPoint, e *client.Event) template.HTML {
 	for _, p := range points {
 		low, high = min(low, float64(p.Value)), max(high, float64(p.Value))
 	}
-	d := newDrawing("spark", width, height)
+	d := chart.NewSVG("spark", width, height)
 	span := max(points[len(points)-1].At.Sub(points[0].At).Seconds(), 1)
 	x := func(p client.StoredPoint) float64 { return 3 + p.At.Sub(points[0].At).Seconds()/span*(width-6) }
 	y := func(v float64) float64 { return 4 + (high-v)/max(high-low, math.Abs(high)*1e-6)*(height-8) }
 	if e != nil && !e.At.Before(points[0].At) {
 		at := func(t time.Time) float64 { return 3 + t.Sub(points[0].At).Seconds()/span*(width-6) }
 		if e.Kind == "drift" {
-			d.path("crept "+changeClass(e.Worse), rect(max(3, at(e.Since)), at(e.At), 0, height))
+			d.Path("crept "+changeClass(e.Worse), chart.Box(max(3, at(e.Since)), 0, at(e.At), height))
 		} else {
-			d.path("event "+changeClass(e.Worse), move(at(e.At), 0)+"V"+coord(height))
+			d.Path("event "+changeClass(e.Worse), chart.Move(at(e.At), 0)+"V"+chart.Coord(height))
 		}
 	}
-	var t trace
+	var t chart.Trace
 	for _, p := range points {
-		t.to(x(p), y(float64(p.Value)))
+		t.To(x(p), y(float64(p.Value)))
 	}
-	d.path("line m1", t.String())
+	d.Path("line m1", t.String())
 	last := points[len(points)-1]
-	d.dot("s1", x(last), y(float64(last.Value)), 3)
-	return d.html()
+	d.Dot("s1", x(last), y(float64(last.Value)), 3)
+	return d.HTML()
 }

@@ -5,15 +5,15 @@ import (
 	"math"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/chart"
 )
 
 // plot is a chart of values over time, at one size. Its text does not shrink with the screen, so each
 // chart is drawn once for wide screens and once for phones, and the style sheet shows the one that fits.
 type plot struct {
-	*drawing
+	*chart.SVG
 	from, to                 time.Time
-	low, high                float64
+	y                        chart.Scale
 	left, right, top, bottom float64
 }
 
@@ -34,32 +34,23 @@ func newPlot(class string, width, height float64, from, to time.Time, low, high 
 		low, high = low-half, low+half
 	}
 	pad := (high - low) * 0.06
-	p := &plot{drawing: newDrawing(class, width, height), from: from, to: to, low: low - pad, high: high + pad, left: 52, right: 12, top: 22, bottom: 24}
+	p := &plot{SVG: chart.NewSVG(class, width, height), from: from, to: to, left: 52, right: 12, top: 22, bottom: 24}
+	p.y = chart.Scale{Low: low - pad, High: high + pad, From: height - p.bottom, To: p.top}
 	if !p.to.After(p.from) {
 		p.from, p.to = p.from.Add(-12*time.Hour), p.from.Add(12*time.Hour)
 	}
-	marks := report.Ticks(p.low, p.high, 4)
-	texts, shown := report.TickTexts(marks, unit)
-	for i, m := range marks {
-		p.path("grid", move(p.left, p.y(m))+"H"+coord(width-p.right))
-		p.text(p.left-6, p.y(m)+4, "e", texts[i])
-	}
-	p.text(p.left-6, 11, "e", shown)
+	p.Rows(p.y, p.left, width-p.right, 4, unit)
 	for _, at := range days(p.from, p.to, int(width/110)) {
 		x := p.x(at.time)
-		p.path("axis", move(x, height-p.bottom)+"v4")
-		p.text(min(x, width-30), height-7, "c", at.text)
+		p.Path("axis", chart.Move(x, height-p.bottom)+"v4")
+		p.Text(min(x, width-30), height-7, "c", at.text)
 	}
-	p.path("axis", move(p.left, height-p.bottom)+"H"+coord(width-p.right))
+	p.Path("axis", chart.Move(p.left, height-p.bottom)+"H"+chart.Coord(width-p.right))
 	return p
 }
 
 func (p *plot) x(t time.Time) float64 {
-	return p.left + t.Sub(p.from).Seconds()/p.to.Sub(p.from).Seconds()*(p.width-p.left-p.right)
-}
-
-func (p *plot) y(v float64) float64 {
-	return p.top + (p.high-v)/(p.high-p.low)*(p.height-p.top-p.bottom)
+	return p.left + t.Sub(p.from).Seconds()/p.to.Sub(p.from).Seconds()*(p.Width-p.left-p.right)
 }
 
 type dayMark struct {

@@ -3,7 +3,7 @@ package web
 import (
 	"html/template"
 
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/base/chart"
 )
 
 // drawSides draws the values and the intervals of two points on one scale.
@@ -15,22 +15,21 @@ func drawSides(a, b Side) template.HTML {
 		high = low + 1
 	}
 	pad := (high - low) * 0.08
-	low, high = low-pad, high+pad
-	d := newDrawing("chart sides", width, height)
-	x := func(v float64) float64 { return left + (v-low)/(high-low)*(width-left-right) }
-	marks := report.Ticks(low, high, 4)
-	texts, unit := report.TickTexts(marks, a.Series.Unit)
+	d := chart.NewSVG("chart sides", width, height)
+	x := chart.Scale{Low: low - pad, High: high + pad, From: left, To: width - right}
+	marks := x.Ticks(4)
+	texts, unit := chart.TickTexts(marks, a.Series.Unit)
 	for i, m := range marks {
-		d.path("grid", move(x(m), 14)+"V"+coord(height-24))
-		d.text(x(m), height-10, "c", texts[i])
+		d.Path("grid", chart.Move(x.At(m), 14)+"V"+chart.Coord(height-24))
+		d.Text(x.At(m), height-10, "c", texts[i])
 	}
-	d.text(width-right, 10, "e", unit)
+	d.Text(width-right, 10, "e", unit)
 	for i, s := range []Side{a, b} {
 		y := 36 + 34*float64(i)
 		class := []string{"0", "1"}[i]
-		d.path("p m"+class, move(x(float64(s.Point.Low)), y)+"H"+coord(x(float64(s.Point.High))))
-		d.dot("s"+class+" ring", x(float64(s.Point.Value)), y, 6)
-		d.text(4, y+4, "label", []string{"A", "B"}[i])
+		d.Path("p m"+class, chart.Move(x.At(float64(s.Point.Low)), y)+"H"+chart.Coord(x.At(float64(s.Point.High))))
+		d.Dot("s"+class+" ring", x.At(float64(s.Point.Value)), y, 6)
+		d.Text(4, y+4, "label", []string{"A", "B"}[i])
 	}
-	return d.html()
+	return d.HTML()
 }

@@ -175,9 +175,9 @@ func (b TestbedHealth) chart(title, unit string, of func(Reading) float64) (Figu
 	p.values(Thin(points, 110))
 	last := points[len(points)-1]
 	if low == high {
-		return Figure{p.html(), fmt.Sprintf("%s: always %s.", title, reading(low, unit))}, true
+		return Figure{p.HTML(), fmt.Sprintf("%s: always %s.", title, reading(low, unit))}, true
 	}
-	return Figure{p.html(), fmt.Sprintf("%s: latest %s, between %s and %s.", title,
+	return Figure{p.HTML(), fmt.Sprintf("%s: latest %s, between %s and %s.", title,
 		reading(float64(last.Value), unit), reading(low, unit), reading(high, unit))}, true
 }
 

@@ -1,12 +1,6 @@
 package artifact
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
-	"slices"
-	"strings"
-
 	"github.com/goatnote-inc/pawl/internal/report/sweep"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -47,24 +41,3 @@ func Files(run *measure.Run, r *sweep.Result, record, pawl string) ([]File, erro
 
 // Manifest is the name of the list of digests, in the format of sha256sum -c.
 const Manifest = "MANIFEST"
-
-// digests maps paths to SHA-256 digests.
-type digests map[string]string
-
-func (d digests) add(path string, body []byte) {
-	sum := sha256.Sum256(body)
-	d[path] = hex.EncodeToString(sum[:])
-}
-
-func (d digests) manifest() []byte {
-	var paths []string
-	for p := range d {
-		paths = append(paths, p)
-	}
-	slices.Sort(paths)
-	var b strings.Builder
-	for _, p := range paths {
-		fmt.Fprintf(&b, "%s  %s\n", d[p], p)
-	}
-	return []byte(b.String())
-}

@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strings"
@@ -16,7 +17,7 @@ func writeCommands(run *measure.Run, record, pawl string) []byte {
 	note := func(format string, args ...any) {
 		fmt.Fprintf(&b, "# %s\n", words.Sanitize(fmt.Sprintf(format, args...)))
 	}
-	note("How to repeat run %s: measured %s by pawl %s, analyzed by pawl %s.", run.ID, run.Created.UTC().Format("2006-01-02 15:04:05 MST"), orUnknown(run.Pawl), pawl)
+	note("How to repeat run %s: measured %s by pawl %s, analyzed by pawl %s.", run.ID, run.Created.UTC().Format("2006-01-02 15:04:05 MST"), cmp.Or(run.Pawl, "unknown"), pawl)
 	note("Device: %s; see environment.json for the rest of the machine.", run.Device.Name)
 	b.WriteString("\n# The analysis, from the record: reproduces every other file in this folder, byte for byte.\n")
 	b.WriteString("sha256sum -c MANIFEST\n")
@@ -66,7 +67,7 @@ func writeImplementation(b *strings.Builder, i measure.Implementation, note func
 	if i.Build.Command != "" {
 		note("  build:   %s", i.Build.Command)
 	}
-	note("  harness: %s", orUnknown(i.Harness.Command))
+	note("  harness: %s", cmp.Or(i.Harness.Command, "unknown"))
 	for _, t := range i.Toolchain {
 		note("  %s %s", t.Name, t.Version)
 	}
@@ -77,13 +78,6 @@ func writeImplementation(b *strings.Builder, i measure.Implementation, note func
 			note("  %s: %s", known.what, known.value)
 		}
 	}
-}
-
-func orUnknown(s string) string {
-	if s == "" {
-		return "unknown"
-	}
-	return s
 }
 
 // quoted quotes s as one literal shell word.

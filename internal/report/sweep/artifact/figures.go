@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -32,7 +33,7 @@ func figures(r *sweep.Result) []figure {
 		}
 		for _, f := range []struct {
 			name, beside string
-			chart        chart
+			chart        bandChart
 		}{
 			{"speed", "ranking", speedChart(r, configs)},
 			{"speedup", "speedup-by-config", speedupChart(r, configs, page == 0)},
@@ -54,15 +55,15 @@ func places(r *sweep.Result) (looks []markStyle, of map[string]int) {
 
 // about describes a figure that is shown without its page.
 func about(r *sweep.Result) string {
-	return fmt.Sprintf("%s on %s, %s", orSuite(r.Suite), r.Device, plural(r.Rounds, "round"))
+	return fmt.Sprintf("%s on %s, %s", cmp.Or(r.Suite, "sweep"), r.Device, words.Plural(r.Rounds, "round"))
 }
 
 // speedChart shows work per second if the suite declares the work, which makes configs
 // comparable, otherwise time.
-func speedChart(r *sweep.Result, configs []sweep.Config) chart {
+func speedChart(r *sweep.Result, configs []sweep.Config) bandChart {
 	m := metricOf(configs)
 	looks, of := places(r)
-	c := chart{
+	c := bandChart{
 		title: m.title, axisText: m.unit, about: about(r), note: "marks: geometric mean over rounds; bars: 95 % interval",
 		zero: m.work != nil, names: r.Implementations, looks: looks, tick: m.tick,
 	}
@@ -89,9 +90,9 @@ func (b band) with(lacking []sweep.Omission, of map[string]int, without int) ban
 }
 
 // speedupChart shows how many times faster the subject is than each other implementation.
-func speedupChart(r *sweep.Result, configs []sweep.Config, withMean bool) chart {
+func speedupChart(r *sweep.Result, configs []sweep.Config, withMean bool) bandChart {
 	looks, of := places(r)
-	c := chart{
+	c := bandChart{
 		title: "Speed-up of " + r.Subject + " against", axisText: "times as fast", about: about(r), one: true,
 		note:  "right of 1: " + words.Sanitize(r.Subject) + " is faster; hollow: cannot be told apart; bars: 95 % interval",
 		names: r.Implementations[1:], looks: looks[1:],

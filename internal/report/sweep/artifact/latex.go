@@ -19,24 +19,11 @@ func writeLaTeX(t table) []byte {
 		}
 	}
 	b.WriteString("}\n\\toprule\n")
-	line := func(cells []string) {
-		for i := range cells {
-			cells[i] = latexText(cells[i])
+	for i, cells := range t.texts(latexText) {
+		if i == 1 {
+			b.WriteString("\\midrule\n")
 		}
 		b.WriteString(strings.Join(cells, " & ") + ` \\` + "\n")
-	}
-	head := make([]string, len(t.columns))
-	for i, c := range t.columns {
-		head[i] = c.head
-	}
-	line(head)
-	b.WriteString("\\midrule\n")
-	for _, row := range t.rows {
-		cells := make([]string, len(row))
-		for i, c := range row {
-			cells[i] = c.text
-		}
-		line(cells)
 	}
 	b.WriteString("\\bottomrule\n\\end{tabular}\n")
 	return []byte(b.String())

@@ -1,6 +1,8 @@
 package artifact
 
 import (
+	"strconv"
+
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/report/sweep"
 )
@@ -51,6 +53,9 @@ func (m metric) scaled(largest float64) metric {
 	work := m.work
 	return metric{"Speed by config", prefix + m.unit, func(c sweep.Config) float64 { return factor * work(c) }, short}
 }
+
+// short formats a tick without insignificant digits.
+func short(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
 // point places a standing on the metric's axis. For work per time, the longest time is the
 // lowest value.

@@ -1,11 +1,13 @@
 package artifact
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/report/summary"
 	"github.com/goatnote-inc/pawl/internal/report/sweep"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -19,9 +21,9 @@ const maxRows = 200
 func writeReadme(run *measure.Run, r *sweep.Result, figures []figure) []byte {
 	md := words.MarkdownText
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s: %s on %s\n\n", md(orSuite(r.Suite)), plural(len(r.Implementations), "implementation"), plural(len(r.Configs), "config"))
+	fmt.Fprintf(&b, "# %s: %s on %s\n\n", md(cmp.Or(r.Suite, "sweep")), words.Plural(len(r.Implementations), "implementation"), words.Plural(len(r.Configs), "config"))
 	fmt.Fprintf(&b, "%s on %s, %s%s. Run %s from %s.\n", md(strings.Join(r.Implementations, ", ")), md(r.Device),
-		plural(r.Rounds, "round"), md(clocks(run)), md(r.Run), run.Created.UTC().Format("2006-01-02"))
+		words.Plural(r.Rounds, "round"), md(clocks(run)), md(r.Run), run.Created.UTC().Format("2006-01-02"))
 	if run.End.State != measure.Complete && run.End.State != "" {
 		fmt.Fprintf(&b, "\nThe run ended early: %s.\n", md(strings.TrimSpace(string(run.End.State)+" "+run.End.Reason)))
 	}
@@ -40,7 +42,7 @@ func writeReadme(run *measure.Run, r *sweep.Result, figures []figure) []byte {
 			}
 		}
 	}
-	if warnings := report.Warnings(run, report.Summarize(run)); len(warnings) > 0 {
+	if warnings := report.Warnings(run, summary.Of(run)); len(warnings) > 0 {
 		b.WriteString("\n## Warnings\n")
 		for _, w := range warnings[:min(len(warnings), maxRows)] {
 			fmt.Fprintf(&b, "- %s\n", md(words.Sanitize(w)))
@@ -64,13 +66,6 @@ const files = `
 | MANIFEST | SHA-256 of every file: sha256sum -c MANIFEST |
 `
 
-func orSuite(name string) string {
-	if name == "" {
-		return "sweep"
-	}
-	return name
-}
-
 func clocks(run *measure.Run) string {
 	if c := run.Testbed.Clocks.String(); c != "free" {
 		return ", clocks " + c
@@ -83,23 +78,20 @@ func writeMarkdown(b *strings.Builder, t table) {
 		b.WriteString("Nothing to show.\n")
 		return
 	}
-	head, rule := make([]string, len(t.columns)), make([]string, len(t.columns))
-	for i, c := range t.columns {
-		head[i], rule[i] = words.MarkdownText(c.head), "---"
-		if c.right {
-			rule[i] = "---:"
-		}
+	var rule []string
+	for _, c := range t.columns {
+		rule = append(rule, map[bool]string{false: "---", true: "---:"}[c.right])
 	}
-	fmt.Fprintf(b, "| %s |\n| %s |\n", strings.Join(head, " | "), strings.Join(rule, " | "))
-	for _, row := range t.rows[:min(len(t.rows), maxRows)] {
-		cells := make([]string, len(row))
-		for i, c := range row {
-			cells[i] = words.MarkdownText(words.Sanitize(c.text))
+	for i, cells := range t.texts(func(s string) string { return words.MarkdownText(words.Sanitize(s)) }) {
+		if i == 1 {
+			fmt.Fprintf(b, "| %s |\n", strings.Join(rule, " | "))
 		}
-		fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))
+		if i <= maxRows {
+			fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))
+		}
 	}
 	if more := len(t.rows) - maxRows; more > 0 {
-		fmt.Fprintf(b, "\n%s more in [tables/%s.csv](tables/%s.csv).\n", plural(more, "row"), t.name, t.name)
+		fmt.Fprintf(b, "\n%s more in [tables/%s.csv](tables/%s.csv).\n", words.Plural(more, "row"), t.name, t.name)
 	}
 }
 
@@ -115,5 +107,3 @@ func writeLeftOut(b *strings.Builder, list []sweep.Omission) {
 		fmt.Fprintf(b, "- and %d more, in sweep.json\n", more)
 	}
 }
-
-func plural(n int, noun string) string { return words.Plural(n, noun) }

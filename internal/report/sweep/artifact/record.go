@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/disk"
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -49,24 +50,14 @@ func CopyRecord(dir, from string, run *measure.Run) (string, error) {
 	return name, nil
 }
 
-func copyFile(to, from string) (err error) {
+func copyFile(to, from string) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	have, err := in.Stat()
-	if err != nil {
+	return disk.Replace(to, 0o644, func(w io.Writer) error {
+		_, err := io.Copy(w, in)
 		return err
-	}
-	if there, err := os.Stat(to); err == nil && os.SameFile(have, there) {
-		return nil
-	}
-	out, err := os.Create(to)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, out.Close()) }()
-	_, err = io.Copy(out, in)
-	return err
+	})
 }

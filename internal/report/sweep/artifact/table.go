@@ -29,6 +29,22 @@ type cell struct {
 	values []string
 }
 
+// texts returns the table for people, the header first, with every text escaped.
+func (t table) texts(escape func(string) string) [][]string {
+	rows := make([][]string, 1, 1+len(t.rows))
+	for _, c := range t.columns {
+		rows[0] = append(rows[0], escape(c.head))
+	}
+	for _, row := range t.rows {
+		var cells []string
+		for _, c := range row {
+			cells = append(cells, escape(c.text))
+		}
+		rows = append(rows, cells)
+	}
+	return rows
+}
+
 func textCell(s string) cell { return cell{s, []string{s}} }
 
 func count(n int) cell { return textCell(strconv.Itoa(n)) }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/report/sweep"
 )
 
@@ -51,7 +52,7 @@ func Rank(s sweep.Standing) string {
 func overallTable(r *sweep.Result) table {
 	t := table{
 		name: "overall", title: "Overall",
-		note:    fmt.Sprintf("Geometric means over the %s that every implementation has, and over the rounds.", plural(len(r.Overall.Configs), "config")),
+		note:    fmt.Sprintf("Geometric means over the %s that every implementation has, and over the rounds.", words.Plural(len(r.Overall.Configs), "config")),
 		columns: timeColumns("geometric mean"),
 	}
 	for _, s := range r.Overall.Standings {

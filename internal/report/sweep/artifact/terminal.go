@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/report"
@@ -16,47 +17,30 @@ const maxLines = 60
 // Terminal writes the ranks, then the result over all configs last, where readers look
 // first.
 func Terminal(w io.Writer, r *sweep.Result, style report.Style) error {
+	var b strings.Builder
 	for _, t := range []table{rankingTable(r), speedupTable(r), overallTable(r)} {
 		if len(t.rows) == 0 {
 			continue
 		}
-		if _, err := fmt.Fprintln(w, style.Bold(words.Sanitize(t.title))); err != nil {
+		b.WriteString(style.Bold(words.Sanitize(t.title)) + "\n")
+		if err := t.write(&b, style, min(len(t.rows), maxLines)); err != nil {
 			return err
 		}
-		more := len(t.rows) - maxLines
-		if err := t.write(w, style, min(len(t.rows), maxLines)); err != nil {
-			return err
+		if more := len(t.rows) - maxLines; more > 0 {
+			fmt.Fprintf(&b, "and %s in tables/%s.csv\n", words.Plural(more, "more row"), t.name)
 		}
-		rest := ""
-		if more > 0 {
-			rest = fmt.Sprintf("and %s in tables/%s.csv\n", plural(more, "more row"), t.name)
-		}
-		if _, err := fmt.Fprintln(w, rest); err != nil {
-			return err
-		}
+		b.WriteString("\n")
 	}
-	return writeOmissions(w, r)
-}
-
-// writeOmissions lists what the numbers do not cover.
-func writeOmissions(w io.Writer, r *sweep.Result) error {
 	if n := len(r.Overall.LeftOut); n > 0 {
 		first := r.Overall.LeftOut[0]
-		if _, err := fmt.Fprintf(w, "left out of the geometric mean: %s, such as %s (%s)\n", plural(n, "config"), words.Sanitize(first.Name), words.Sanitize(first.Reason)); err != nil {
-			return err
-		}
+		fmt.Fprintf(&b, "left out of the geometric mean: %s, such as %s (%s)\n", words.Plural(n, "config"), words.Sanitize(first.Name), words.Sanitize(first.Reason))
 	}
-	if text := detectableText(r); text != "" {
-		if _, err := fmt.Fprintln(w, text); err != nil {
-			return err
-		}
-	}
+	b.WriteString(detectableText(r) + "\n")
 	for _, l := range r.Absent {
-		if _, err := fmt.Fprintf(w, "not compared: %s (%s)\n", words.Sanitize(l.Name), words.Sanitize(l.Reason)); err != nil {
-			return err
-		}
+		fmt.Fprintf(&b, "not compared: %s (%s)\n", words.Sanitize(l.Name), words.Sanitize(l.Reason))
 	}
-	return nil
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 // detectableText says how small a difference was detectable. Without it, a tie means little.
@@ -75,17 +59,13 @@ func detectableText(r *sweep.Result) string {
 
 // write writes the first rows. It does not repeat a name from the row above.
 func (t table) write(w io.Writer, style report.Style, most int) error {
-	right, head := make([]bool, len(t.columns)), make([]string, len(t.columns))
-	for i, c := range t.columns {
-		right[i], head[i] = c.right, c.head
+	var right []bool
+	for _, c := range t.columns {
+		right = append(right, c.right)
 	}
-	rows := [][]string{head}
+	rows := t.texts(words.Sanitize)[:1+most]
 	above := ""
-	for _, row := range t.rows[:most] {
-		cells := make([]string, len(row))
-		for i, c := range row {
-			cells[i] = words.Sanitize(c.text)
-		}
+	for _, cells := range rows[1:] {
 		if t.columns[0].head == "config" {
 			if cells[0] == above {
 				cells[0] = ""
@@ -93,7 +73,6 @@ func (t table) write(w io.Writer, style report.Style, most int) error {
 				above = cells[0]
 			}
 		}
-		rows = append(rows, cells)
 	}
 	return report.Table(w, style, right, rows)
 }

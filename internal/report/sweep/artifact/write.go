@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/base/disk"
@@ -27,19 +29,21 @@ type Written struct {
 // complete. Name is the folder's name in the archive and created the time of its files, so
 // that the archive is reproducible.
 func Write(dir, record, name string, created time.Time, list []File) (Written, error) {
-	sums := digests{}
+	sums := map[string]string{} // by path
 	for _, f := range list {
 		if err := writeFile(filepath.Join(dir, filepath.FromSlash(f.Path)), f.Body); err != nil {
 			return Written{}, err
 		}
-		sums.add(f.Path, f.Body)
+		sums[f.Path] = fmt.Sprintf("%x", sha256.Sum256(f.Body))
 	}
-	sum, err := fileSum(filepath.Join(dir, record))
-	if err != nil {
+	var err error
+	if sums[record], err = fileSum(filepath.Join(dir, record)); err != nil {
 		return Written{}, err
 	}
-	sums[record] = sum
-	manifest := File{Manifest, sums.manifest()}
+	manifest := File{Path: Manifest}
+	for _, p := range slices.Sorted(maps.Keys(sums)) {
+		manifest.Body = fmt.Appendf(manifest.Body, "%s  %s\n", sums[p], p)
+	}
 	if err := writeFile(filepath.Join(dir, Manifest), manifest.Body); err != nil {
 		return Written{}, err
 	}

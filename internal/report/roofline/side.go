@@ -1,4 +1,4 @@
-package report
+package roofline
 
 import (
 	"cmp"
@@ -60,12 +60,12 @@ func dtypeOf(f profile.Facts) gpu.DType {
 	}
 }
 
-// under returns the name of the ceiling that applies to the side.
-func (s roofSide) under(card *gpu.Card) string {
-	if card == nil {
-		return ceilingName(s.dtype, gpu.Card{})
+// cardOf returns the card of a device; zero if it is not known.
+func cardOf(s diagnose.Subject) gpu.Card {
+	if s.Card == nil {
+		return gpu.Card{}
 	}
-	return ceilingName(s.dtype, *card)
+	return *s.Card
 }
 
 // ceilingName distinguishes tensor cores from other arithmetic: a kernel that does not use
@@ -80,25 +80,20 @@ func ceilingName(d gpu.DType, card gpu.Card) string {
 
 // ceilings adds the limits of the side. If the time is from a profiler, they are scaled to
 // its clocks: a profiled kernel cannot reach the card's published figures.
-func (s roofSide) ceilings(r *Roofline, seen diagnose.Subject) {
-	facts := seen.Facts
-	share := 1.0
-	if c := seen.Card; c != nil {
-		if s.clock > 0 && c.BoostMHz.Known() {
-			share = min(s.clock/(float64(c.BoostMHz.Value)*1e6), 1)
-		}
-		for _, d := range []gpu.DType{s.dtype, gpu.FP32} {
-			ceiling(&r.Compute, ceilingName(d, *c), c.Peak(d).Value*1e12*share)
-		}
-		if s.clock == 0 {
-			ceiling(&r.Memory, "DRAM", c.BandwidthGBs.Value*1e9)
-		}
+func (s roofSide) ceilings(r *Roof, seen diagnose.Subject) {
+	card, share := cardOf(seen), 1.0
+	if s.clock > 0 && card.BoostMHz.Known() {
+		share = min(s.clock/(float64(card.BoostMHz.Value)*1e6), 1)
 	}
-	ceiling(&r.Compute, "FP32", facts["peak_fp32_flops_per_s"])
-	ceiling(&r.Memory, "DRAM", facts["dram_peak_bytes_per_s"])
-	if seen.Card != nil {
-		ceiling(&r.Memory, "DRAM", seen.Card.BandwidthGBs.Value*1e9)
+	for _, d := range []gpu.DType{s.dtype, gpu.FP32} {
+		ceiling(&r.Compute, ceilingName(d, card), card.Peak(d).Value*1e12*share)
 	}
+	ceiling(&r.Compute, "FP32", seen.Facts["peak_fp32_flops_per_s"])
+	if s.clock > 0 {
+		ceiling(&r.Memory, "DRAM", seen.Facts["dram_peak_bytes_per_s"])
+	}
+	ceiling(&r.Memory, "DRAM", card.BandwidthGBs.Value*1e9)
+	ceiling(&r.Memory, "DRAM", seen.Facts["dram_peak_bytes_per_s"])
 	if share < 0.995 && len(r.Notes) == 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("Time and ceilings are at %.0f MHz, the clock under the profiler.", s.clock/1e6))
 	}

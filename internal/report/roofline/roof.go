@@ -1,4 +1,6 @@
-package report
+// Package roofline compares the speed of kernels with the limits of their device, from
+// profiles or from a run record, and draws it. It must not measure or judge.
+package roofline
 
 import (
 	"cmp"
@@ -9,18 +11,17 @@ import (
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
+	"github.com/goatnote-inc/pawl/internal/report/summary"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Roofline compares the speed of kernels with the limits of the device. Without ceilings it
-// has points only.
-type Roofline struct {
+// Roof holds kernels under the limits of their device. Without ceilings it has points only.
+type Roof struct {
 	Device  string
 	Memory  []Ceiling // bytes per second; the first is DRAM, which intensity refers to
 	Compute []Ceiling // operations per second
-	Points  []RoofPoint
-	Arrows  []Arrow
-	Notes   []string // what is not drawn, and the sources of the numbers
+	Cases   [][]Point // the sides of each case, the base first
+	Notes   []string  // what is not drawn, and the sources of the numbers
 }
 
 // Ceiling is a limit of the device.
@@ -29,8 +30,8 @@ type Ceiling struct {
 	Value float64
 }
 
-// RoofPoint is one side of a case in a roofline.
-type RoofPoint struct {
+// Point is one side of a case.
+type Point struct {
 	Name           string
 	Side           string  // empty if there is only one
 	Intensity      float64 // operations per byte of DRAM traffic
@@ -38,15 +39,12 @@ type RoofPoint struct {
 	Under          string // name of the compute ceiling that applies
 }
 
-// Arrow connects two points: the effect of a change.
-type Arrow struct{ From, To int }
-
 // casesDrawn is the max number of cases in a roofline.
 const casesDrawn = 30
 
 // Attainable returns the max speed that the device allows at the intensity of a point; 0 if
 // no ceiling is known.
-func (r *Roofline) Attainable(p RoofPoint) float64 {
+func (r *Roof) Attainable(p Point) float64 {
 	most := math.Inf(1)
 	if len(r.Memory) > 0 {
 		most = r.Memory[0].Value * p.Intensity
@@ -61,7 +59,7 @@ func (r *Roofline) Attainable(p RoofPoint) float64 {
 }
 
 // peak returns the ceiling with that name, else the highest; zero if none is known.
-func (r *Roofline) peak(name string) Ceiling {
+func (r *Roof) peak(name string) Ceiling {
 	var highest Ceiling
 	for _, c := range r.Compute {
 		if c.Name == name {
@@ -76,36 +74,28 @@ func (r *Roofline) peak(name string) Ceiling {
 
 // Ridge returns the intensity at which a compute ceiling meets the DRAM ceiling; 0 if there
 // is none.
-func (r *Roofline) Ridge(c Ceiling) float64 {
+func (r *Roof) Ridge(c Ceiling) float64 {
 	if len(r.Memory) == 0 {
 		return 0
 	}
 	return c.Value / r.Memory[0].Value
 }
 
-// add adds the sides of a case, the base first, connected by an arrow.
-func (r *Roofline) add(sides ...RoofPoint) {
-	var drawn []RoofPoint
-	for _, p := range sides {
-		if usable(p.Intensity) && usable(p.FlopsPerSecond) {
-			drawn = append(drawn, p)
-		}
+// add adds the sides of a case, the base first. It reports whether there is anything to
+// draw, and space for it.
+func (r *Roof) add(sides []Point) bool {
+	sides = slices.DeleteFunc(slices.Clone(sides), func(p Point) bool { return !usable(p.Intensity) || !usable(p.FlopsPerSecond) })
+	if len(sides) == 0 || len(r.Cases) == casesDrawn {
+		return false
 	}
-	if len(drawn) == 0 || r.cases() == casesDrawn {
-		return
-	}
-	for i, p := range drawn {
-		r.Points = append(r.Points, p)
-		if i > 0 {
-			r.Arrows = append(r.Arrows, Arrow{len(r.Points) - 2, len(r.Points) - 1})
-		}
-	}
+	r.Cases = append(r.Cases, sides)
+	return true
 }
 
-func usable(v float64) bool { return v > 1e-9 && v < 1e21 }
+// points returns the sides of all cases.
+func (r *Roof) points() []Point { return slices.Concat(r.Cases...) }
 
-// cases counts the points that no arrow ends at: an arrow connects the sides of one case.
-func (r *Roofline) cases() int { return len(r.Points) - len(r.Arrows) }
+func usable(v float64) bool { return v > 1e-9 && v < 1e21 }
 
 // ceiling adds a ceiling unless it is already there.
 func ceiling(list *[]Ceiling, name string, value float64) {
@@ -114,14 +104,20 @@ func ceiling(list *[]Ceiling, name string, value float64) {
 	}
 }
 
-// RooflineOf makes a roofline from profiles. What the profilers did not count comes from
-// the suite: see rooflineside.go.
-func RooflineOf(whys []Why) *Roofline {
-	r := &Roofline{}
+// Profiled is a case with the profiles of its sides; Before is nil if only one was profiled.
+type Profiled struct {
+	Case          string
+	Before, After *diagnose.Subject
+}
+
+// OfProfiles makes a roofline from profiles. What the profilers did not count comes from
+// the suite: see side.go.
+func OfProfiles(cases ...Profiled) *Roof {
+	r := &Roof{}
 	left := 0
-	for _, w := range whys {
+	for _, w := range cases {
 		name := words.SanitizeTo(w.Case, words.NameLength)
-		var sides []RoofPoint
+		var sides []Point
 		for _, side := range []struct {
 			seen *diagnose.Subject
 			name string
@@ -130,7 +126,7 @@ func RooflineOf(whys []Why) *Roofline {
 				continue
 			}
 			s := sideOf(*side.seen)
-			p := RoofPoint{Name: name, Side: side.name, Intensity: s.intensity, FlopsPerSecond: s.rate, Under: s.under(side.seen.Card)}
+			p := Point{Name: name, Side: side.name, Intensity: s.intensity, FlopsPerSecond: s.rate, Under: ceilingName(s.dtype, cardOf(*side.seen))}
 			if w.Before == nil || w.After == nil {
 				p.Side = ""
 			}
@@ -138,8 +134,7 @@ func RooflineOf(whys []Why) *Roofline {
 			s.ceilings(r, *side.seen)
 			r.Device = cmp.Or(r.Device, deviceName(*side.seen))
 		}
-		before := len(r.Points)
-		if r.add(sides...); len(r.Points) == before && len(sides) > 0 {
+		if !r.add(sides) && len(sides) > 0 {
 			left++
 		}
 	}
@@ -147,10 +142,10 @@ func RooflineOf(whys []Why) *Roofline {
 	return r
 }
 
-// RooflineOfRun makes a roofline from a record: the work the suite declares and the
+// OfRun makes a roofline from a record: the work the suite declares and the
 // measured time. The ceilings are the card's published figures.
-func RooflineOfRun(run *measure.Run, wanted func(measure.CaseKey) bool) *Roofline {
-	r := &Roofline{Device: words.SanitizeTo(run.Device.Name, words.NameLength)}
+func OfRun(run *measure.Run, wanted func(measure.CaseKey) bool) *Roof {
+	r := &Roof{Device: words.SanitizeTo(run.Device.Name, words.NameLength)}
 	card, known := gpu.CardOf(run.Device)
 	work := map[string]measure.Case{}
 	for _, c := range run.Cases {
@@ -159,7 +154,7 @@ func RooflineOfRun(run *measure.Run, wanted func(measure.CaseKey) bool) *Rooflin
 		}
 	}
 	left := 0
-	for _, s := range Summarize(run) {
+	for _, s := range summary.Of(run) {
 		c, ok := work[s.Name]
 		if !ok {
 			continue
@@ -170,15 +165,17 @@ func RooflineOfRun(run *measure.Run, wanted func(measure.CaseKey) bool) *Rooflin
 				dtype = d
 			}
 		}
-		var sides []RoofPoint
-		for _, side := range inOrder(s.Sides) {
-			p := RoofPoint{Name: words.SanitizeTo(s.Name, words.NameLength), Side: side.Implementation, Under: ceilingName(dtype, card), FlopsPerSecond: side.GFLOPS * 1e9}
+		var sides []Point
+		for _, name := range []string{measure.Base, measure.Candidate} { // references are separate cases
+			at := slices.IndexFunc(s.Sides, func(side summary.Side) bool { return side.Implementation == name })
+			if at < 0 || s.Sides[at].Samples == 0 {
+				continue
+			}
+			p := Point{Name: words.SanitizeTo(s.Name, words.NameLength), Side: name, Under: ceilingName(dtype, card), FlopsPerSecond: s.Sides[at].GFLOPS * 1e9}
 			if c.Bytes > 0 {
 				p.Intensity = c.Flops / c.Bytes
 			}
-			if side.Samples > 0 {
-				sides = append(sides, p)
-			}
+			sides = append(sides, p)
 		}
 		if len(sides) == 1 {
 			sides[0].Side = ""
@@ -188,8 +185,7 @@ func RooflineOfRun(run *measure.Run, wanted func(measure.CaseKey) bool) *Rooflin
 			ceiling(&r.Compute, ceilingName(gpu.FP32, card), card.Peak(gpu.FP32).Value*1e12)
 			ceiling(&r.Memory, "DRAM", card.BandwidthGBs.Value*1e9)
 		}
-		before := len(r.Points)
-		if r.add(sides...); len(r.Points) == before {
+		if !r.add(sides) {
 			left++
 		}
 	}
@@ -198,25 +194,12 @@ func RooflineOfRun(run *measure.Run, wanted func(measure.CaseKey) bool) *Rooflin
 	return r
 }
 
-// inOrder returns the two sides of a gate, the base first. References are separate cases.
-func inOrder(sides []SideSummary) []SideSummary {
-	var list []SideSummary
-	for _, name := range []string{measure.Base, measure.Candidate} {
-		for _, s := range sides {
-			if s.Implementation == name {
-				list = append(list, s)
-			}
-		}
-	}
-	return list
-}
-
 // conclude sorts the ceilings and notes what is not drawn.
-func (r *Roofline) conclude(left int, why string) {
+func (r *Roof) conclude(left int, why string) {
 	slices.SortStableFunc(r.Compute, func(a, b Ceiling) int { return cmp.Compare(b.Value, a.Value) })
 	if left > 0 {
 		reason := why
-		if r.cases() == casesDrawn {
+		if len(r.Cases) == casesDrawn {
 			reason = fmt.Sprintf("a picture shows at most %d, or %s", casesDrawn, why)
 		}
 		r.Notes = append(r.Notes, fmt.Sprintf("Not drawn: %s (%s).", words.Plural(left, "case"), reason))
@@ -224,9 +207,9 @@ func (r *Roofline) conclude(left int, why string) {
 }
 
 // Remarks returns the notes of the roofline, and whether ceilings are missing.
-func (r *Roofline) Remarks() []string {
+func (r *Roof) Remarks() []string {
 	list := slices.Clone(r.Notes)
-	if len(r.Points) > 0 && len(r.Memory)+len(r.Compute) == 0 {
+	if len(r.Cases) > 0 && len(r.Memory)+len(r.Compute) == 0 {
 		list = append(list, fmt.Sprintf("No ceiling is known for %s: only the points are drawn.", cmp.Or(r.Device, "this device")))
 	}
 	return list
@@ -234,7 +217,7 @@ func (r *Roofline) Remarks() []string {
 
 // Join adds the cases of another roofline of the same device. Shared ceilings stay
 // unchanged.
-func (r *Roofline) Join(o *Roofline) {
+func (r *Roof) Join(o *Roof) {
 	r.Device = cmp.Or(r.Device, o.Device)
 	for _, c := range o.Memory {
 		ceiling(&r.Memory, c.Name, c.Value)
@@ -243,12 +226,10 @@ func (r *Roofline) Join(o *Roofline) {
 		ceiling(&r.Compute, c.Name, c.Value)
 	}
 	left := 0
-	for i := 0; i < len(o.Points); {
-		sides, before := o.sidesAt(i), len(r.Points)
-		if r.add(o.Points[i : i+sides]...); len(r.Points) == before {
+	for _, sides := range o.Cases {
+		if !r.add(sides) {
 			left++
 		}
-		i += sides
 	}
 	for _, note := range o.Notes {
 		if !slices.Contains(r.Notes, note) {

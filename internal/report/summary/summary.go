@@ -1,4 +1,6 @@
-package report
+// Package summary reduces the samples of a run to the numbers of each case and side. It must
+// not judge them.
+package summary
 
 import (
 	"cmp"
@@ -9,43 +11,46 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// Summary describes the measurements of one case of a run on every side.
-type Summary struct {
-	Name   string
-	Metric string // empty for time
-	Unit   string
-	Better measure.Better
-	Timer  measure.Timer
-	Sides  []SideSummary // in the order of the run's implementations
+// Case describes the measurements of one case of a run on every side.
+type Case struct {
+	Name   string         `json:"name"`
+	Metric string         `json:"-"` // empty for time
+	Unit   string         `json:"unit"`
+	Better measure.Better `json:"-"`
+	Timer  measure.Timer  `json:"timer,omitempty"`
+	Sides  []Side         `json:"sides"` // in the order of the run's implementations
 }
 
-// SideSummary describes the samples of one side of a case, over all rounds that count.
-type SideSummary struct {
-	Implementation string
-	Rounds         int
-	Samples        int
-	P50, P95, P99  float64 // of all samples
-	CV             float64 // median over the rounds, because drift between rounds is not noise within one
-	GFLOPS, GBs    float64 // from the declared work and the median; 0 when not declared
-	Error          string  // why there is no data
-	Note           string  // the harness's note on how it measured
-	Unsteady       int     // rounds in which the kernel never settled
-	NoSamples      bool    // the source kept only a summary
+// Side describes the samples of one side of a case, over all rounds that count.
+type Side struct {
+	Implementation string  `json:"implementation"`
+	Rounds         int     `json:"rounds"`
+	Samples        int     `json:"samples"`
+	P50            float64 `json:"p50,omitempty"` // of all samples, like P95 and P99
+	P95            float64 `json:"p95,omitempty"`
+	P99            float64 `json:"p99,omitempty"`
+	CV             float64 `json:"cv,omitempty"`     // median over the rounds, because drift between rounds is not noise within one
+	GFLOPS         float64 `json:"gflops,omitempty"` // from the declared work and the median; 0 when not declared
+	GBs            float64 `json:"gbps,omitempty"`
 
 	// Ratio compares this side with the reference side: the geometric mean of the ratios of
 	// round medians, with the lowest and highest round. 0 without a reference side.
-	Ratio, RatioLow, RatioHigh float64
+	Ratio     float64 `json:"ratio,omitempty"`
+	RatioLow  float64 `json:"ratio_low,omitempty"`
+	RatioHigh float64 `json:"ratio_high,omitempty"`
+
+	NoSamples bool   `json:"no_samples,omitempty"` // the source kept only a summary
+	Error     string `json:"error,omitempty"`      // why there is no data
+	Note      string `json:"-"`                    // the harness's note on how it measured
+	Unsteady  int    `json:"-"`                    // rounds in which the kernel never settled
 }
 
-// Summarize describes every case of a run. Ratios are relative to the base if there is one,
+// Of describes every case of a run. Ratios are relative to the base if there is one,
 // else to the candidate.
-func Summarize(run *measure.Run) []Summary {
-	dropped := map[int]bool{}
-	for _, r := range run.Rounds {
-		dropped[r.Index] = r.Dropped != ""
-	}
-	against := referenceSide(run)
-	var list []Summary
+func Of(run *measure.Run) []Case {
+	dropped := Dropped(run)
+	against := ReferenceSide(run)
+	list := []Case{}
 	index := map[string]int{}
 	reference := map[string]map[int]float64{}
 	for _, c := range run.Cases {
@@ -58,24 +63,35 @@ func Summarize(run *measure.Run) []Summary {
 		if !ok {
 			i = len(list)
 			index[c.Name()] = i
-			list = append(list, Summary{Name: c.Name(), Metric: c.Metric, Unit: c.Unit, Better: c.Better, Timer: c.Timer})
+			list = append(list, Case{Name: c.Name(), Metric: c.Metric, Unit: c.Unit, Better: c.Better, Timer: c.Timer})
 		}
-		s := summariseSide(c, dropped)
+		s := newSide(c, dropped)
 		if c.Implementation != against {
 			s.compare(roundMedians(c, dropped), reference[c.Name()])
 		}
 		list[i].Sides = append(list[i].Sides, s)
 	}
 	for _, s := range list {
-		slices.SortStableFunc(s.Sides, func(a, b SideSummary) int {
+		slices.SortStableFunc(s.Sides, func(a, b Side) int {
 			return implementationIndex(run, a.Implementation) - implementationIndex(run, b.Implementation)
 		})
 	}
 	return list
 }
 
-// referenceSide returns the side that the others are compared with.
-func referenceSide(run *measure.Run) string {
+// Dropped returns the rounds that do not count.
+func Dropped(run *measure.Run) map[int]bool {
+	list := map[int]bool{}
+	for _, r := range run.Rounds {
+		if r.Dropped != "" {
+			list[r.Index] = true
+		}
+	}
+	return list
+}
+
+// ReferenceSide returns the side that the others are compared with; empty if there is none.
+func ReferenceSide(run *measure.Run) string {
 	for _, name := range []string{"base", "candidate"} {
 		if slices.ContainsFunc(run.Implementations, func(i measure.Implementation) bool { return i.Name == name }) {
 			return name
@@ -98,8 +114,8 @@ func roundMedians(c measure.Case, dropped map[int]bool) map[int]float64 {
 	return medians
 }
 
-func summariseSide(c measure.Case, dropped map[int]bool) SideSummary {
-	s := SideSummary{Implementation: c.Implementation, NoSamples: c.NoSamples}
+func newSide(c measure.Case, dropped map[int]bool) Side {
+	s := Side{Implementation: c.Implementation, NoSamples: c.NoSamples}
 	var all, cvs []float64
 	for _, r := range c.Rounds {
 		if dropped[r.Round] {
@@ -139,7 +155,7 @@ func summariseSide(c measure.Case, dropped map[int]bool) SideSummary {
 	return s
 }
 
-func (s *SideSummary) compare(own, reference map[int]float64) {
+func (s *Side) compare(own, reference map[int]float64) {
 	var logs []float64
 	for round, median := range own {
 		if ref := reference[round]; ref > 0 && median > 0 { // a count may be zero: then there is no ratio

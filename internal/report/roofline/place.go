@@ -1,8 +1,10 @@
-package report
+package roofline
 
 import (
 	"math"
 	"slices"
+
+	"github.com/goatnote-inc/pawl/internal/base/chart"
 )
 
 // rect is a box in a drawing.
@@ -21,10 +23,10 @@ func (r rect) wider(by float64) rect {
 }
 
 // crossedBy reports whether a line crosses the box.
-func (r rect) crossedBy(a, b point) bool {
+func (r rect) crossedBy(a, b chart.Point) bool {
 	low, high := 0.0, 1.0
 	for _, side := range []struct{ from, step, least, most float64 }{
-		{a.x, b.x - a.x, r.x, r.x + r.width}, {a.y, b.y - a.y, r.y, r.y + r.height},
+		{a.X, b.X - a.X, r.x, r.x + r.width}, {a.Y, b.Y - a.Y, r.y, r.y + r.height},
 	} {
 		if side.step == 0 {
 			if side.from < side.least || side.from > side.most {
@@ -48,7 +50,7 @@ type placer struct {
 
 // obstacle is a line that labels avoid.
 type obstacle struct {
-	from, to point
+	from, to chart.Point
 	cost     float64 // cost of crossing it, as pixels of extra distance from the dot
 }
 
@@ -57,7 +59,7 @@ const nearest = 5.0
 
 // put reserves the best position for a box beside a point. It returns false if there is
 // none.
-func (p *placer) put(at point, width, height float64) (rect, bool) {
+func (p *placer) put(at chart.Point, width, height float64) (rect, bool) {
 	best, cost := rect{}, math.Inf(1)
 	for ring := range 24 {
 		away := nearest + float64(ring*ring)*0.5 + float64(ring)*3
@@ -66,7 +68,7 @@ func (p *placer) put(at point, width, height float64) (rect, bool) {
 		}
 		for turn := range 24 {
 			sin, cos := math.Sincos(float64(turn) * math.Pi / 12)
-			box := rect{at.x + cos*(away+width/2) - width/2, at.y - sin*(away+height/2) - height/2, width, height}
+			box := rect{at.X + cos*(away+width/2) - width/2, at.Y - sin*(away+height/2) - height/2, width, height}
 			if price := away + p.cost(box, turn); price < cost {
 				best, cost = box, price
 			}
@@ -113,6 +115,6 @@ func (p *placer) free(boxes ...rect) bool {
 }
 
 // avoid adds a line that labels avoid.
-func (p *placer) avoid(from, to point, cost float64) {
+func (p *placer) avoid(from, to chart.Point, cost float64) {
 	p.lines = append(p.lines, obstacle{from, to, cost})
 }
