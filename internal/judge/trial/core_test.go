@@ -17,19 +17,28 @@ import (
 	"github.com/goatnote-inc/pawl/internal/kernel/harness"
 )
 
-// burn uses 20 ms of CPU time on each of several threads.
+// burn uses 20 ms of CPU time on each of several threads, the first of which is always the same.
 func burn(threads string) {
 	n, _ := strconv.Atoi(threads)
+	if n == 0 {
+		return
+	}
+	runtime.LockOSThread() // for good
 	var all sync.WaitGroup
-	for range n {
+	for range n - 1 {
 		all.Go(func() {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
-			for start := threadTime(); threadTime() < start+20*time.Millisecond; {
-			}
+			useCPU()
 		})
 	}
+	useCPU()
 	all.Wait()
+}
+
+func useCPU() {
+	for start := threadTime(); threadTime() < start+20*time.Millisecond; {
+	}
 }
 
 func threadTime() time.Duration {
