@@ -1,6 +1,9 @@
 package diagnose
 
-import "github.com/goatnote-inc/pawl/internal/explain/profile"
+import (
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
+	"github.com/goatnote-inc/pawl/internal/explain/profile"
+)
 
 // Rule is one piece of knowledge: when it applies, what it says and what to do. It is read from a
 // file; docs/reference/rules.md describes the format.
@@ -21,7 +24,7 @@ type Rule struct {
 	evidence []evidenceRule
 	tool     []toolRule
 	tests    []vector
-	at       place
+	at       strictyaml.Position
 }
 
 // FixRule is a fix as written in a rule.
@@ -87,7 +90,7 @@ type vector struct {
 	device string // name of a card or an architecture; empty for none
 	facts  map[string]float64
 	want   outcome
-	at     place
+	at     strictyaml.Position
 }
 
 // outcome is the result of a rule for a profile.

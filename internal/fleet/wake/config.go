@@ -10,9 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 )
 
 // Config is the content of wake.yaml.
@@ -95,33 +94,23 @@ func LoadConfig(path string) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the wake settings: %w", err)
 	}
-	c, err := ParseConfig(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	c.dir = filepath.Dir(path)
-	return c, nil
+	return ParseConfig(path, data)
 }
 
-// ParseConfig parses wake.yaml. An unknown key is an error.
-func ParseConfig(data []byte) (*Config, error) {
-	if len(data) > maxConfig {
-		return nil, fmt.Errorf("longer than %d bytes", maxConfig)
+// ParseConfig parses the wake.yaml at path. An unknown key is an error.
+func ParseConfig(path string, data []byte) (*Config, error) {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, fmt.Errorf(`%s: it is empty: start with "version: 1"`, path)
 	}
-	var c Config
-	d := yaml.NewDecoder(bytes.NewReader(data))
-	d.KnownFields(true)
-	if err := d.Decode(&c); err != nil {
-		if errors.Is(err, io.EOF) {
-			return nil, errors.New(`it is empty: start with "version: 1"`)
-		}
+	c := &Config{dir: filepath.Dir(path)}
+	if err := strictyaml.Decode(path, data, strictyaml.Format{Name: "wake.yaml", MaxBytes: maxConfig}, c); err != nil {
 		return nil, err
 	}
-	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, errors.New("contains a second YAML document: remove the ---")
-	}
 	c.setDefaults()
-	return &c, c.check()
+	if err := c.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
 }
 
 func (c *Config) setDefaults() {

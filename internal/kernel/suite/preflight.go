@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 )
 
 // Preflight holds what is known about a config's kernel before it runs, and what is required
@@ -138,13 +140,13 @@ func (r *resolver) checkPreflight(e *entry[benchmarkDoc], names []string) {
 	}
 	for _, t := range placeholders([]text{d.Kernel}) {
 		if !slices.Contains(names, t.param) {
-			r.addAt(t.at.inside(t.char), didYouMean(t.param, names), "${%s} is not a parameter of benchmark %q", t.param, e.name)
+			r.AddAt(t.at.Inside(t.char), strictyaml.DidYouMean(t.param, names), "${%s} is not a parameter of benchmark %q", t.param, e.name)
 		}
 	}
 }
 
 // tryPreflight reports expressions that do not work for a config.
-func (r *resolver) tryPreflight(e *entry[benchmarkDoc], c Config, seen map[*node]bool) {
+func (r *resolver) tryPreflight(e *entry[benchmarkDoc], c Config, seen map[*strictyaml.Node]bool) {
 	d := e.value.Preflight
 	for _, n := range d.numbers(&Preflight{}) {
 		_, bad := evalSizes([]formula{n.formula}, c.Params.Map(), n.min)

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 )
 
 // Variant is one build and one harness of an implementation, with placeholders filled in, and
@@ -64,7 +65,7 @@ func fill(s string, params Params) string {
 // template is a placeholder in a text of the file.
 type template struct {
 	param string
-	at    *node
+	at    *strictyaml.Node
 	char  int // offset in the text, in characters
 }
 
@@ -100,14 +101,14 @@ func (r *resolver) checkTemplates(b *Benchmark, s *side) {
 	benchmark, names := b.Name, b.allNames()
 	for _, t := range s.templates {
 		if !slices.Contains(names, t.param) {
-			r.addAt(t.at.inside(t.char), "for a shell variable, write $${"+t.param+"}",
+			r.AddAt(t.at.Inside(t.char), "for a shell variable, write $${"+t.param+"}",
 				"${%s} is not a parameter of benchmark %q, which has %s", t.param, benchmark, listOf(names))
 			continue
 		}
 		for _, v := range b.valuesOf(t.param) {
 			if !safe.MatchString(formatValue(v)) {
-				r.addAt(t.at.inside(t.char), "a value in a command may contain only letters, digits and _.,:=+@%/-",
-					"${%s} cannot be replaced with %q, a value in benchmark %q", t.param, shorten(formatValue(v)), benchmark)
+				r.AddAt(t.at.Inside(t.char), "a value in a command may contain only letters, digits and _.,:=+@%/-",
+					"${%s} cannot be replaced with %q, a value in benchmark %q", t.param, strictyaml.Shorten(formatValue(v)), benchmark)
 				break
 			}
 		}
