@@ -38,9 +38,6 @@ type FixRule struct {
 	gain formula
 }
 
-// When returns the condition under which the rule applies, as written.
-func (r *Rule) When() string { return r.when.String() }
-
 // Holds returns the first of its conditions that is true for the facts, which must come from Seen.All.
 func (r *Rule) Holds(facts profile.Facts) (condition string, ok bool) {
 	v := values{}
@@ -53,21 +50,6 @@ func (r *Rule) Holds(facts profile.Facts) (condition string, ok bool) {
 		}
 	}
 	return "", false
-}
-
-// Unless returns the condition that keeps the rule from applying.
-func (r *Rule) Unless() string { return r.unless.String() }
-
-// Intended returns the condition under which the finding is not a problem.
-func (r *Rule) Intended() string { return r.intended.String() }
-
-// Tool lists the IDs of the tool's own rules that correspond to this one.
-func (r *Rule) Tool() []string {
-	var ids []string
-	for _, t := range r.tool {
-		ids = append(ids, t.id)
-	}
-	return ids
 }
 
 // sentenceRule is a sentence with a condition. The first one counts whose condition holds and whose

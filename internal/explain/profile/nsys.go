@@ -20,22 +20,14 @@ func ReadTrace(r io.Reader) (*Profile, error) {
 	return nsysTrace.read(data)
 }
 
-// ReadKernelSum reads the total times of kernels over all their launches: nsys stats --report
-// cuda_gpu_kern_sum --format csv.
-func ReadKernelSum(r io.Reader) (*Profile, error) {
-	data, err := readAll(r)
-	if err != nil {
-		return nil, err
-	}
-	return readKernelSum(data)
-}
-
 func isNsysTrace(data []byte) bool { return hasHeader(data, "Name", "CorrId") }
 
 func isRocprof(data []byte) bool { return hasHeader(data, "Kernel_Name", "Start_Timestamp") }
 
 func isKernelSum(data []byte) bool { return hasHeader(data, "Name", "Instances") }
 
+// readKernelSum reads the total times of kernels over all their launches: nsys stats --report
+// cuda_gpu_kern_sum --format csv.
 func readKernelSum(data []byte) (*Profile, error) {
 	p, err := kernelSum(data)
 	if err != nil {

@@ -210,9 +210,6 @@ func (c *Config) checkHost(h HostConfig) error {
 // StateFile returns the path of the state file.
 func (c *Config) StateFile() string { return c.path(c.State) }
 
-// Dir returns the folder of wake.yaml, in which commands run.
-func (c *Config) Dir() string { return c.dir }
-
 func (c *Config) path(name string) string {
 	if filepath.IsAbs(name) {
 		return name

@@ -19,10 +19,6 @@ type Problem struct {
 	Message string // what is wrong, and how to fix it
 }
 
-func (p Problem) String() string {
-	return fmt.Sprintf("%s:%d: %s (%s)", p.Path, p.Line, p.Message, p.Rule)
-}
-
 // finding is a problem without its rule and path.
 type finding struct {
 	line int
