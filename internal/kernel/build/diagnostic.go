@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 )
 
 // Diagnostic is an error that a tool of a build printed.
@@ -230,7 +231,7 @@ func (d Diagnostic) source(dir string) (string, bool) {
 	if d.File == "" || d.Line == 0 {
 		return "", false
 	}
-	top := topOf(dir)
+	top := suite.Repository(dir)
 	root, err := os.OpenRoot(top)
 	if err != nil {
 		return "", false
@@ -253,22 +254,6 @@ func (d Diagnostic) source(dir string) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// topOf returns the top folder of the repository, or dir itself if there is none.
-func topOf(dir string) string {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return dir
-	}
-	for at := abs; ; at = filepath.Dir(at) {
-		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
-			return at
-		}
-		if at == filepath.Dir(at) {
-			return abs
-		}
-	}
 }
 
 const maxSourceBytes = 4 << 20

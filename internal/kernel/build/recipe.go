@@ -189,7 +189,7 @@ func (c *composer) launcher() string {
 	if lookTool(c.Recipe.Env, "ccache") == "" {
 		return ""
 	}
-	c.setEnv("CCACHE_BASEDIR", topOf(c.Dir))
+	c.setEnv("CCACHE_BASEDIR", suite.Repository(c.Dir))
 	return "ccache"
 }
 

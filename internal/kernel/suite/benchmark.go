@@ -42,7 +42,7 @@ func (r *resolver) refuseTemplates(templates []template, who string) {
 
 func (r *resolver) benchmark(e *entry[benchmarkDoc]) {
 	b := Benchmark{Name: e.name, Discover: len(e.value.Matrix) == 0 && len(e.value.Include) == 0, doc: &e.value}
-	b.gates = e.value.Preflight.over(r.doc.Preflight)
+	b.gates = overlay(e.value.Preflight.gatesDoc, r.doc.Preflight)
 	sides := r.sidesOf(e, &b)
 	switch {
 	case !b.Discover:
@@ -139,24 +139,7 @@ type settings struct {
 }
 
 func (s *settings) apply(o settingsDoc, w workDoc, gate *bool) {
-	if o.Samples != nil {
-		s.Samples = o.Samples
-	}
-	if o.Warmup != nil {
-		s.Warmup = o.Warmup
-	}
-	if o.Timer != "" {
-		s.Timer = o.Timer
-	}
-	if o.Cache != nil {
-		s.Cache = o.Cache
-	}
-	if w.Flops.set() {
-		s.Flops = w.Flops
-	}
-	if w.Bytes.set() {
-		s.Bytes = w.Bytes
-	}
+	s.settingsDoc, s.workDoc = overlay(o, s.settingsDoc), overlay(w, s.workDoc)
 	if gate != nil {
 		s.gate = *gate
 	}

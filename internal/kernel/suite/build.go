@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -137,23 +136,8 @@ func (b buildDoc) over(base buildDoc) buildDoc {
 		base.Command, base.Target, base.Flags, base.Link, base.Folder = text{}, text{}, text{}, text{}, text{}
 		base.Sources, base.Arch, base.Outputs = nil, nil, nil
 	}
-	if b.Arch == nil {
-		b.Arch = base.Arch
-	}
-	if b.Jobs == nil {
-		b.Jobs = base.Jobs
-	}
-	if b.Cache == nil {
-		b.Cache = base.Cache
-	}
-	return buildDoc{
-		Recipe: cmp.Or(b.Recipe, base.Recipe), Command: either(b.Command, base.Command),
-		Sources: eitherList(b.Sources, base.Sources), Target: either(b.Target, base.Target), Flags: either(b.Flags, base.Flags),
-		Link: either(b.Link, base.Link), Arch: b.Arch, Folder: either(b.Folder, base.Folder), Jobs: b.Jobs, Memory: cmp.Or(b.Memory, base.Memory),
-		Outputs: eitherList(b.Outputs, base.Outputs), Inputs: eitherList(b.Inputs, base.Inputs),
-		Env: mergeEnv(b.Env, base.Env), Timeout: cmp.Or(b.Timeout, base.Timeout), Cache: b.Cache,
-		Sandbox: cmp.Or(b.Sandbox, base.Sandbox),
-	}
+	b.Env = mergeEnv(b.Env, base.Env)
+	return overlay(b, base)
 }
 
 // texts returns the texts that may contain placeholders.

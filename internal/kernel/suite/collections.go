@@ -19,14 +19,15 @@ func (m *many[T]) ReadYAML(d *strictyaml.Decoder, n *strictyaml.Node, f strictya
 	if len(items) == 0 && !n.Incomplete {
 		d.Add(n, "", "%s: the list is empty", f.Key)
 	}
-	seen := map[scalarKey]bool{}
+	seen := map[any]bool{} // 1.0 and 1 are equal, "1" differs
 	for _, item := range items {
-		key := keyOf(item)
-		if item.Kind == strictyaml.Scalar && seen[key] {
-			d.Add(item, "", "%s: %s appears twice", f.Key, item.Describe())
-			continue
+		if item.Kind == strictyaml.Scalar {
+			if seen[item.Plain()] {
+				d.Add(item, "", "%s: %s appears twice", f.Key, item.Describe())
+				continue
+			}
+			seen[item.Plain()] = true
 		}
-		seen[key] = true
 		var x T
 		d.Decode(item, reflect.ValueOf(&x).Elem(), f)
 		*m = append(*m, x)
@@ -36,21 +37,6 @@ func (m *many[T]) ReadYAML(d *strictyaml.Decoder, n *strictyaml.Node, f strictya
 func (*many[T]) schema(s *schemaWriter, f strictyaml.Field) object {
 	one := s.value(reflect.TypeFor[T](), f)
 	return object{"anyOf": []object{one, {"type": "array", "items": one, "minItems": 1, "uniqueItems": true}}}
-}
-
-// scalarKey identifies a value: 1.0 and 1 are equal, "1" differs.
-type scalarKey struct {
-	number bool
-	num    float64
-	tag    string
-	text   string
-}
-
-func keyOf(n *strictyaml.Node) scalarKey {
-	if n.IsNumber() {
-		return scalarKey{number: true, num: n.Num}
-	}
-	return scalarKey{tag: n.Tag, text: n.Text}
 }
 
 // namer is a string type whose values must follow a rule.

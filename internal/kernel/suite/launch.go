@@ -32,9 +32,7 @@ func (b Benchmark) Launch(p Params) (*Launch, error) {
 }
 
 func (d *launchDoc) launch(p Params) (*Launch, *evalError) {
-	if p == nil {
-		p = Params{}
-	}
+	p = orNone(p)
 	l := &Launch{File: fill(d.File.string, p), Kernel: fill(d.Kernel.string, p), Options: fill(d.Options.string, p)}
 	variables := p.Map()
 	for _, side := range []struct {
@@ -83,14 +81,8 @@ func (r *resolver) checkLaunch(e *entry[benchmarkDoc], params []string) {
 	case !host && (d.Grid == nil || d.Block == nil):
 		r.Add(e.node.Get("launch"), "", "launch: grid and block are required")
 	}
-	for _, t := range placeholders([]text{d.File, d.Kernel, d.Options}) {
-		if !slices.Contains(params, t.param) {
-			r.AddAt(t.at.Inside(t.char), strictyaml.DidYouMean(t.param, params), "${%s} is not a parameter of benchmark %q", t.param, e.name)
-		}
-	}
+	r.checkPlaceholders(e, params, d.File, d.Kernel, d.Options)
 	for _, x := range slices.Concat(d.Grid, d.Block, []formula{d.Shared}) {
-		if x.set() {
-			r.checkVariables(x, params)
-		}
+		r.checkVariables(x, params)
 	}
 }

@@ -19,7 +19,7 @@ func Load(path string) (*Suite, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read suite %s: %w", path, err)
 	}
-	folder := repository(filepath.Dir(abs))
+	folder := Repository(filepath.Dir(abs))
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read suite %s: %w", path, err)
@@ -63,8 +63,11 @@ func load(fsys fs.FS, name, shown string, data []byte) (*Suite, error) {
 	return resolve(tree, doc, nil, nil, l.Problems)
 }
 
-// repository returns the innermost folder at or above dir that contains .git, or else dir.
-func repository(dir string) string {
+// Repository returns the innermost folder at or above dir that contains .git, or else dir.
+func Repository(dir string) string {
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
 	for at := dir; ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
 			return at

@@ -1,12 +1,10 @@
 package suite
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
-	"github.com/goatnote-inc/pawl/internal/kernel/suite/expr"
 )
 
 // configs expands the matrix of a benchmark, removes excluded configs and adds included ones.
@@ -64,15 +62,11 @@ func (r *resolver) checkAllVariables(b benchmarkDoc, params []string) {
 	}
 	for _, w := range work {
 		for _, x := range []formula{w.Flops, w.Bytes} {
-			if x.set() {
-				r.checkVariables(x, params)
-			}
+			r.checkVariables(x, params)
 		}
 	}
 	for _, f := range filters {
-		if f.when.set() {
-			r.checkVariables(f.when, params)
-		}
+		r.checkVariables(f.when, params)
 		for _, p := range f.params {
 			if !slices.Contains(params, p.name) {
 				r.Add(p.at, strictyaml.DidYouMean(p.name, params), "unknown parameter %q", p.name)
@@ -201,8 +195,4 @@ func (p Params) String() string {
 		list = append(list, param.Name+": "+formatValue(param.Value))
 	}
 	return strings.Join(list, ", ")
-}
-
-func unknownVariable(v expr.Variable, known []string) error {
-	return &expr.Error{Pos: v.Pos, Msg: fmt.Sprintf("unknown variable %q", v.Name), Hint: strictyaml.DidYouMean(v.Name, known)}
 }

@@ -119,28 +119,20 @@ func (g gatesDoc) plain() Preflight {
 	return Preflight{Shared: -1, Dynamic: -1, Spills: cmp.Or(string(g.Spills), auto), Occupancy: g.Occupancy.value}
 }
 
-// over overlays a benchmark's own gates on the suite's.
-func (g gatesDoc) over(base gatesDoc) gatesDoc {
-	if g.Spills == "" {
-		g.Spills = base.Spills
-	}
-	if g.Occupancy.at == nil {
-		g.Occupancy = base.Occupancy
-	}
-	return g
-}
-
 // checkPreflight checks the variables and placeholders in a benchmark's preflight and claims.
 func (r *resolver) checkPreflight(e *entry[benchmarkDoc], names []string) {
 	d := e.value.Preflight
 	for _, x := range []formula{d.Shared, d.Dynamic, d.Threads, e.value.Claims.GFLOPS, e.value.Claims.GBps, e.value.Claims.TimeUS} {
-		if x.set() {
-			r.checkVariables(x, names)
-		}
+		r.checkVariables(x, names)
 	}
-	for _, t := range placeholders([]text{d.Kernel}) {
-		if !slices.Contains(names, t.param) {
-			r.AddAt(t.at.Inside(t.char), strictyaml.DidYouMean(t.param, names), "${%s} is not a parameter of benchmark %q", t.param, e.name)
+	r.checkPlaceholders(e, names, d.Kernel)
+}
+
+// checkPlaceholders reports the placeholders of texts that are not parameters of a benchmark.
+func (r *resolver) checkPlaceholders(e *entry[benchmarkDoc], params []string, texts ...text) {
+	for _, t := range placeholders(texts) {
+		if !slices.Contains(params, t.param) {
+			r.AddAt(t.at.Inside(t.char), strictyaml.DidYouMean(t.param, params), "${%s} is not a parameter of benchmark %q", t.param, e.name)
 		}
 	}
 }

@@ -247,9 +247,7 @@ func (r *resolver) checkArguments(e *entry[benchmarkDoc], params []string) {
 				"%q is neither an element type nor a parameter", kind.string)
 		}
 		for _, x := range slices.Concat(d.Shape, d.Strides, []formula{d.Value, d.Fill.low, d.Fill.high}) {
-			if x.set() {
-				r.checkVariables(x, params)
-			}
+			r.checkVariables(x, params)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package suite
 
 import (
 	"regexp"
-	"slices"
 
 	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 )
@@ -25,11 +24,7 @@ func (b Benchmark) Profile(p Params) Profile {
 
 func (r *resolver) checkProfile(e *entry[benchmarkDoc], params []string) {
 	d := e.value.Profile
-	for _, t := range placeholders([]text{d.Kernel, d.NVTX}) {
-		if !slices.Contains(params, t.param) {
-			r.AddAt(t.at.Inside(t.char), strictyaml.DidYouMean(t.param, params), "${%s} is not a parameter of benchmark %q", t.param, e.name)
-		}
-	}
+	r.checkPlaceholders(e, params, d.Kernel, d.NVTX)
 }
 
 // tryProfile reports a kernel pattern that is not a valid regular expression once filled in.

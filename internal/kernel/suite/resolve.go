@@ -28,9 +28,8 @@ type resolver struct {
 	tuning   *tuning // nil for the defaults
 	suite    *Suite
 	warnings strictyaml.Problems
-	broken   bool // some benchmark was skipped
-	timeGate bool // whether the time of a case may fail a change
-	metrics  map[metricsKey][]Metric
+	broken   bool                // some benchmark was skipped
+	timeGate bool                // whether the time of a case may fail a change
 	reported map[*expr.Expr]bool // expressions already reported as failing
 }
 
@@ -38,7 +37,7 @@ func resolve(root *strictyaml.Node, doc *fileDoc, listed []Listed, t *tuning, p 
 	r := &resolver{
 		Problems: p, root: root, doc: doc, listed: listed, tuning: t,
 		suite:  &Suite{root: root, doc: doc, listed: listed, tuned: t.String(), Files: p.Files, Digest: digest(root, t)},
-		byName: map[string]*Listed{}, metrics: map[metricsKey][]Metric{}, reported: map[*expr.Expr]bool{},
+		byName: map[string]*Listed{}, reported: map[*expr.Expr]bool{},
 	}
 	for i, l := range listed {
 		r.byName[l.Name] = &listed[i]
@@ -169,19 +168,8 @@ func (r *resolver) declareMetrics() {
 	}
 }
 
-// metricsKey holds everything that decides which metrics a case has.
-type metricsKey struct {
-	gate, flops, bytes bool
-	params             string
-}
-
-// metricsOf returns the metrics that can be computed for a case. Cases with the same key share
-// the list.
+// metricsOf returns the metrics that can be computed for a case.
 func (r *resolver) metricsOf(c Case, gate bool) []Metric {
-	key := metricsKey{gate, c.Flops > 0, c.Bytes > 0, strings.Join(c.Params.names(), ",")}
-	if found, ok := r.metrics[key]; ok {
-		return found
-	}
 	known := c.variables()
 	var list []Metric
 	for _, m := range r.suite.Metrics {
@@ -198,7 +186,6 @@ func (r *resolver) metricsOf(c Case, gate bool) []Metric {
 			list = append(list, m)
 		}
 	}
-	r.metrics[key] = list
 	return list
 }
 
@@ -241,17 +228,18 @@ func (r *resolver) checkMetricVariables() {
 		}
 	}
 	for _, e := range r.doc.Metrics {
-		if e.value.Expr.set() {
-			r.checkVariables(e.value.Expr, known)
-		}
+		r.checkVariables(e.value.Expr, known)
 	}
 }
 
-// checkVariables reports the first variable of an expression that is not in known.
+// checkVariables reports the first variable of an expression, if it is set, that is not in known.
 func (r *resolver) checkVariables(x formula, known []string) {
+	if !x.set() {
+		return
+	}
 	for _, v := range x.Variables() {
 		if !slices.Contains(known, v.Name) {
-			addExpression(r.Problems, x, unknownVariable(v, known))
+			addExpression(r.Problems, x, &expr.Error{Pos: v.Pos, Msg: fmt.Sprintf("unknown variable %q", v.Name), Hint: strictyaml.DidYouMean(v.Name, known)})
 			return
 		}
 	}

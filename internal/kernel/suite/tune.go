@@ -218,9 +218,7 @@ func (r *resolver) tune(e *entry[benchmarkDoc], b *Benchmark) {
 	}
 	if o := d.Occupancy; o != nil {
 		for _, x := range []formula{o.Threads, o.Shared, o.Registers} {
-			if x.set() {
-				r.checkVariables(x, known)
-			}
+			r.checkVariables(x, known)
 		}
 		t.Occupancy = &Occupancy{o.Threads.Expr, o.Shared.Expr, o.Registers.Expr}
 	}
@@ -261,9 +259,7 @@ func (r *resolver) tunable(p entry[tunable], known []string) Tunable {
 			r.Add(at, "", "default: %s is not one of the values of %q", at.Describe(), p.name)
 		}
 	}
-	if p.value.When.set() {
-		r.checkVariables(p.value.When, known)
-	}
+	r.checkVariables(p.value.When, known)
 	if len(t.Values) == 1 {
 		r.warnings.Add(p.at, "", "%q has one value: there is nothing to tune", p.name)
 	}

@@ -125,9 +125,7 @@ func listOf(names []string) string {
 // assign adds a case to the variant that measures it. It returns false if there are too many
 // variants.
 func (s *side) assign(index int, params Params) bool {
-	if params == nil {
-		params = Params{}
-	}
+	params = orNone(params)
 	var key strings.Builder
 	for _, t := range s.templates {
 		v, _ := params.Get(t.param)
@@ -161,8 +159,6 @@ func (s *Suite) VariantFor(implementation string, p Params) (Variant, error) {
 			return Variant{}, fmt.Errorf("${%s} in a command of %s cannot be replaced for {%s}", t.param, implementation, p)
 		}
 	}
-	if p == nil {
-		p = Params{}
-	}
+	p = orNone(p)
 	return Variant{Implementation: implementation, Build: side.Build.plain(p), Harness: side.Harness.plain(p)}, nil
 }
