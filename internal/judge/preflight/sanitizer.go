@@ -66,10 +66,7 @@ func (l *checker) sanitizeWith(ctx context.Context, program, tool string, v suit
 	log := filepath.Join(dir, "log")
 	var printed bytes.Buffer
 	command := harness.Command{
-		Line: SanitizerCommand(program, tool, log, v.Harness.Command), Dir: l.Dir, Silence: 10 * v.Harness.Timeout, Log: &printed,
-	}
-	for _, name := range slices.Sorted(maps.Keys(v.Harness.Env)) {
-		command.Env = append(command.Env, name+"="+v.Harness.Env[name])
+		Line: SanitizerCommand(program, tool, log, v.Harness.Command), Dir: l.Dir, Silence: 10 * v.Harness.Timeout, Log: &printed, Env: suite.Variables(v.Harness.Env),
 	}
 	runErr := runOnce(ctx, command, l.UUID, smallest(v.Cases))
 	said, _ := os.ReadFile(log)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -240,7 +239,7 @@ func (r *run) variants(s side) []suite.Variant {
 func (s side) command(h suite.Harness, log io.Writer, extra ...string) harness.Command {
 	return harness.Command{
 		Line: h.Command, Dir: s.dir, Silence: h.Timeout, Log: log,
-		Env: append(environ(h.Env), extra...),
+		Env: append(suite.Variables(h.Env), extra...),
 	}
 }
 
@@ -316,12 +315,4 @@ func searchPath(name string, folders []string, env map[string]string) string {
 func isFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
-}
-
-func environ(env map[string]string) []string {
-	var list []string
-	for _, key := range slices.Sorted(maps.Keys(env)) {
-		list = append(list, key+"="+env[key])
-	}
-	return list
 }

@@ -44,7 +44,7 @@ func (b Build) String() string {
 
 // Key returns a text that is equal for equal builds. It leaves out Memory.
 func (b Build) Key() string {
-	key := fmt.Sprintf("%q %q %q %s %s", b.Command, b.Outputs, envList(b.Env), b.Timeout, b.Sandbox)
+	key := fmt.Sprintf("%q %q %q %s %s", b.Command, b.Outputs, Variables(b.Env), b.Timeout, b.Sandbox)
 	if b.Recipe != "" && b.Recipe != commandRecipe {
 		key += fmt.Sprintf(" %s %q %q %q %q %q %q %d", b.Recipe, b.Sources, b.Target, b.Flags, b.Link, b.Arch, b.Folder, b.Jobs)
 	}

@@ -117,10 +117,11 @@ func fillEnv(env named[envName, loose], params Params) map[string]string {
 
 // Key returns a text that is equal for harnesses that are equal in every field.
 func (h Harness) Key() string {
-	return fmt.Sprintf("%q %q %q %s %q %q", h.Command, h.Files, envList(h.Env), h.Timeout, h.Format, h.Output)
+	return fmt.Sprintf("%q %q %q %s %q %q", h.Command, h.Files, Variables(h.Env), h.Timeout, h.Format, h.Output)
 }
 
-func envList(env map[string]string) []string {
+// Variables returns an environment in the form that processes take, sorted.
+func Variables(env map[string]string) []string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		list = append(list, name+"="+env[name])
