@@ -20,7 +20,7 @@ type Config struct {
 	Listen  string        `yaml:"listen"`
 	State   string        `yaml:"state"` // file; relative to wake.yaml
 	Secret  Secret        `yaml:"secret"`
-	GitHub  GitHub        `yaml:"github"`
+	Forge   Forge         `yaml:"github"`
 	Poll    time.Duration `yaml:"poll"`
 	Hosts   []HostConfig  `yaml:"hosts"`
 	Budget  Budget        `yaml:"budget"`
@@ -28,15 +28,15 @@ type Config struct {
 	dir string // of wake.yaml
 }
 
-// GitHub says which repositories' jobs are watched, and how to query them.
-type GitHub struct {
+// Forge says which repositories' jobs are watched, and how to query them.
+type Forge struct {
 	API          string   `yaml:"api"` // empty means github.com
 	Token        Secret   `yaml:"token"`
 	App          App      `yaml:"app"` // instead of a token
 	Repositories []string `yaml:"repositories"`
 }
 
-// App is a GitHub App that may read the jobs of the repositories.
+// App is a registered application that may read the jobs of the repositories.
 type App struct {
 	ID           int64  `yaml:"id"`
 	Installation int64  `yaml:"installation"`
@@ -119,8 +119,8 @@ func (c *Config) setDefaults() {
 	set(&c.Poll, time.Minute)
 	set(&c.Budget.Least, 10*time.Minute)
 	set(&c.Budget.Margin, 2*time.Minute)
-	for i, r := range c.GitHub.Repositories {
-		c.GitHub.Repositories[i] = strings.ToLower(r)
+	for i, r := range c.Forge.Repositories {
+		c.Forge.Repositories[i] = strings.ToLower(r)
 	}
 	for i := range c.Hosts {
 		h := &c.Hosts[i]
@@ -157,10 +157,10 @@ func (c *Config) check() error {
 		return errors.New("hosts: list at least one machine to wake")
 	case len(c.Hosts) > maxHosts:
 		return fmt.Errorf("hosts: got %d, the limit is %d", len(c.Hosts), maxHosts)
-	case len(c.GitHub.Repositories) == 0:
+	case len(c.Forge.Repositories) == 0:
 		return errors.New("github.repositories: list at least one, as owner/name")
-	case len(c.GitHub.Repositories) > maxRepos:
-		return fmt.Errorf("github.repositories: got %d, the limit is %d", len(c.GitHub.Repositories), maxRepos)
+	case len(c.Forge.Repositories) > maxRepos:
+		return fmt.Errorf("github.repositories: got %d, the limit is %d", len(c.Forge.Repositories), maxRepos)
 	case c.Poll < time.Second:
 		return fmt.Errorf("poll: %v is too often: the minimum is 1s", c.Poll)
 	case c.Budget.Hours == 0 && c.Budget.Dollars == 0:
@@ -168,7 +168,7 @@ func (c *Config) check() error {
 	case c.Budget.Hours < 0 || c.Budget.Dollars < 0 || c.Budget.Least < 0 || c.Budget.Margin < 0 || c.Budget.Grace < 0:
 		return errors.New("budget: values must not be negative")
 	}
-	for _, r := range c.GitHub.Repositories {
+	for _, r := range c.Forge.Repositories {
 		if !repoName.MatchString(r) {
 			return fmt.Errorf("github.repositories: %q is not owner/name", r)
 		}
