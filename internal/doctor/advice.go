@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/ratchet"
 	"github.com/goatnote-inc/pawl/stats"
 )
@@ -43,9 +44,9 @@ func (n Noise) detectable() string {
 	first, last := n.Prospects[0], n.Prospects[len(n.Prospects)-1]
 	amount := func(p GateForecast) string {
 		if p.Slowdown >= maxSlowdown {
-			return "more than " + percent(maxSlowdown)
+			return "more than " + words.Percent(maxSlowdown)
 		}
-		return percent(p.Slowdown)
+		return words.Percent(p.Slowdown)
 	}
 	small := amount(first)
 	if first.Case != last.Case {
@@ -93,7 +94,7 @@ func (n Noise) anomalies() []string {
 			list = append(list, fmt.Sprintf("%s: %s", c.Case, c.Error))
 		case c.Biased:
 			list = append(list, fmt.Sprintf("%s: both sides run the same code, but one was %s slower, more than chance explains: something here favors the other",
-				c.Case, percent(math.Abs(c.Offset))))
+				c.Case, words.Percent(math.Abs(c.Offset))))
 		}
 	}
 	return list
@@ -123,7 +124,7 @@ func (n Noise) Advice(r Report) []string {
 	better := o != nil && o.Paired <= noisiest.Paired/2
 	if better {
 		list = append(list, fmt.Sprintf("use %s time (measure: {timer: %s}): for the same runs of %s it spreads by %s, not %s",
-			o.Timer, o.Timer, noisiest.Case, percent(o.Paired), percent(noisiest.Paired)))
+			o.Timer, o.Timer, noisiest.Case, words.Percent(o.Paired), words.Percent(noisiest.Paired)))
 	}
 	if noisiest.Unsteady > 0 {
 		list = append(list, fmt.Sprintf("warm up longer (measure: {warmup: N}): %s was still changing when its samples started, %d times out of %d",
@@ -154,5 +155,3 @@ func (f Finding) disturbs() bool {
 		return false
 	}
 }
-
-func percent(v float64) string { return fmt.Sprintf("%.1f %%", v*100) }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/kernel/device/host"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/measure"
@@ -20,7 +21,7 @@ func (e *exam) threads() int {
 // processor reports the host's CPU, and whether threads share its cores.
 func processor(_ context.Context, e *exam) []Finding {
 	cores, threads := e.cpu.id.Units, e.threads()
-	f := ok("cpu", "%s, %s", e.cpu.id.Name, plural(cores, "core"))
+	f := ok("cpu", "%s, %s", e.cpu.id.Name, words.Plural(cores, "core"))
 	if e.sys.Text("sys/devices/system/cpu/smt/active") != "1" {
 		return []Finding{f}
 	}
@@ -127,19 +128,12 @@ func cpuLimit(_ context.Context, e *exam) []Finding {
 func load(_ context.Context, e *exam) []Finding {
 	load, threads := e.cpu.state.Load1, e.threads()
 	if load <= float64(threads)/2 {
-		return []Finding{ok("load", "%.1f on %s", load, plural(threads, "CPU"))}
+		return []Finding{ok("load", "%.1f on %s", load, words.Plural(threads, "CPU"))}
 	}
-	f := warn("load", "the machine is busy: load %.1f on %s", load, plural(threads, "CPU")).
+	f := warn("load", "the machine is busy: load %.1f on %s", load, words.Plural(threads, "CPU")).
 		withFix("stop other work on this machine (top shows it), or measure elsewhere")
 	if e.onHost() && e.wallTimed() != "" {
 		f.Fix += "; CPU time is less affected: measure: {timer: cpu}"
 	}
 	return e.hostOnly(f)
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -27,7 +27,7 @@ const (
 	Toolchain Group = "toolchain"
 	Suite     Group = "suite"
 	Harness   Group = "harness"
-	GitHub    Group = "github"
+	CI        Group = "github"
 )
 
 // Finding is the answer to one question.

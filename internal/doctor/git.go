@@ -24,7 +24,7 @@ func git(ctx context.Context, e *exam) []Finding {
 	}
 	if _, err := os.Stat(filepath.Join(repo.Root, ".git", "shallow")); err == nil {
 		return []Finding{warn("git", "the repository is a shallow clone: the base may not be in it").
-			withFix("git fetch --unshallow; on GitHub: actions/checkout with fetch-depth: 0")}
+			withFix("git fetch --unshallow; in CI: check out with fetch-depth: 0")}
 	}
 	commit, dirty, err := repo.Head(ctx)
 	switch {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/base/shell"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/harness"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
@@ -124,7 +125,7 @@ func (e *exam) built(v suite.Variant) bool {
 func (e *exam) greet(ctx context.Context, v suite.Variant, m *harnessCheck) {
 	session, err := harness.Start(ctx, harness.Command{
 		Line: v.Harness.Command, Dir: e.dir(), Silence: v.Harness.Timeout,
-		Env: append(environ(v.Harness.Env), runner.DeviceEnv(e.chosen.id)...),
+		Env: append(suite.Variables(v.Harness.Env), runner.DeviceEnv(e.chosen.id)...),
 	}, harness.Hello{Pawl: e.Version, Device: harness.HelloDevice{Kind: e.chosen.id.Kind, UUID: e.chosen.id.UUID}})
 	if err != nil {
 		m.err = err
@@ -162,7 +163,7 @@ func (m harnessCheck) answered() Finding {
 	for _, t := range m.welcome.Timers {
 		timers = append(timers, string(t))
 	}
-	brings := fmt.Sprintf("brings %s", plural(len(m.listed), "benchmark"))
+	brings := fmt.Sprintf("brings %s", words.Plural(len(m.listed), "benchmark"))
 	if m.welcome.Device.Name != "" {
 		brings += " on " + m.welcome.Device.Name
 	}

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -88,7 +89,7 @@ func leftJournal(journal string) Finding {
 		// bench refuses to continue rather than lose measured data.
 		return missing("interrupted", "an interrupted run cannot be saved: %v", err).withFix("move it away: mv %s %s.damaged", journal, journal)
 	default:
-		return note("interrupted", "a run was interrupted after %s: the next %s saves it as %s", plural(len(run.Rounds), "round"), next,
+		return note("interrupted", "a run was interrupted after %s: the next %s saves it as %s", words.Plural(len(run.Rounds), "round"), next,
 			filepath.Join(filepath.Dir(journal), "interrupted-TIME.json"))
 	}
 }

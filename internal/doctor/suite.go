@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+
+	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
 // suiteFile reports whether the suite can be read, and what is wrong with it.
@@ -15,7 +17,7 @@ func suiteFile(_ context.Context, e *exam) []Finding {
 	if e.suiteErr != nil {
 		return []Finding{missing("suite", "%v", e.suiteErr).withFix("correct %s, then run `pawl suite check`", e.SuiteFile)}
 	}
-	cases := plural(len(e.suite.Cases()), "case")
+	cases := words.Plural(len(e.suite.Cases()), "case")
 	if e.suite.NeedsHarness() {
 		cases += ", plus those that the harness lists"
 	}

@@ -2,9 +2,6 @@ package doctor
 
 import (
 	"context"
-	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/goatnote-inc/pawl/internal/base/shell"
 	"github.com/goatnote-inc/pawl/internal/doctor/setup"
@@ -61,12 +58,3 @@ func (e *exam) search(env map[string]string) shell.Search {
 
 // variants returns what the suite builds and starts, each once.
 func (e *exam) variants() []suite.Variant { return setup.Variants(e.suite) }
-
-// environ formats variables for a process.
-func environ(env map[string]string) []string {
-	var list []string
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		list = append(list, fmt.Sprintf("%s=%s", name, env[name]))
-	}
-	return list
-}

@@ -8,9 +8,9 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
-// MarkdownLimit is the max output of Markdown in bytes. GitHub accepts comments of 65,536
-// characters; the difference is for what a forge adds, such as the marker that identifies
-// its comment.
+// MarkdownLimit is the max output of Markdown in bytes. Forges accept comments of 65,536
+// characters; the difference is for what they add, such as the marker that identifies
+// a comment.
 const MarkdownLimit = 64_000
 
 // Markdown writes the document for a pull request or a page. It escapes names, which come

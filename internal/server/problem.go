@@ -84,7 +84,6 @@ func explain(err error) *Problem {
 		{store.ErrNotFound, http.StatusNotFound, "not-found", 0},
 		{store.ErrConflict, http.StatusConflict, "conflict", 0},
 		{identity.ErrUnavailable, http.StatusServiceUnavailable, "issuer-unavailable", 5 * time.Second},
-		{identity.ErrFull, http.StatusServiceUnavailable, "busy", 5 * time.Second},
 		{context.DeadlineExceeded, http.StatusServiceUnavailable, "busy", 5 * time.Second},
 		{context.Canceled, statusGone, "hung-up", 0},
 	} {

@@ -110,7 +110,7 @@ func (f *wakeFlags) serve(ctx context.Context) error {
 
 // printConfig prints what is watched and what it may cost.
 func (f *wakeFlags) printConfig(c *wake.Config, address string) {
-	f.Say("watching " + strings.Join(c.GitHub.Repositories, ", ") + fmt.Sprintf(" every %v; webhooks at http://%s/webhook", c.Poll, address))
+	f.Say("watching " + strings.Join(c.Forge.Repositories, ", ") + fmt.Sprintf(" every %v; webhooks at http://%s/webhook", c.Poll, address))
 	dearest := 0.0
 	for _, h := range c.Hosts {
 		price := ""
@@ -144,10 +144,10 @@ func (f *wakeFlags) jobs(c *wake.Config) (func(context.Context, string) ([]wake.
 		return nil, err
 	}
 	clients := map[string]*github.Client{}
-	for _, r := range c.GitHub.Repositories {
+	for _, r := range c.Forge.Repositories {
 		owner, name, _ := strings.Cut(r, "/")
 		clients[r], err = github.New(github.Config{
-			BaseURL: c.GitHub.API, Repo: forge.Repo{Owner: owner, Name: name}, Token: token, Patience: 30 * time.Second,
+			BaseURL: c.Forge.API, Repo: forge.Repo{Owner: owner, Name: name}, Token: token, Patience: 30 * time.Second,
 		})
 		if err != nil {
 			return nil, err
@@ -175,7 +175,7 @@ func (f *wakeFlags) jobs(c *wake.Config) (func(context.Context, string) ([]wake.
 
 // token returns the source of tokens for GitHub: a fixed token, or those of an App.
 func (f *wakeFlags) token(c *wake.Config) (func(context.Context) (string, error), error) {
-	g := c.GitHub
+	g := c.Forge
 	if g.App.ID == 0 {
 		if _, err := c.ReadSecret(g.Token, f.Getenv); err != nil {
 			return nil, fmt.Errorf("token: %w", err)

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/goatnote-inc/pawl/internal/doctor"
+	"github.com/goatnote-inc/pawl/internal/forge/workflow"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
 )
 
@@ -20,9 +21,7 @@ func (f *doctorFlags) examineGitHub(ctx context.Context) error {
 		return fmt.Errorf("cannot open %s: %w", dir, err)
 	}
 	defer root.Close()
-	found := doctor.ExamineGitHub(ctx, doctor.GitHubOptions{
-		Workflows: workflowFiles(root), Getenv: f.Getenv, Root: os.DirFS("/"), Parent: os.Getppid(), Public: f.public,
-	})
+	found := doctor.ExamineCI(ctx, workflowFiles(root), workflow.Job{Getenv: f.Getenv, Root: os.DirFS("/"), Parent: os.Getppid(), Public: f.public})
 	if !f.JSON {
 		if err := writeFindings(f.Out, f.Style(), found); err != nil {
 			return err

@@ -52,7 +52,7 @@ func writeFinding(b *strings.Builder, style report.Style, f doctor.Finding, widt
 
 func conclusion(style report.Style, r doctor.Report) string {
 	good, bad, what := "usable: ", "not usable: ", "pawl bench can run here"
-	if len(r.Findings) > 0 && r.Findings[0].Group == doctor.GitHub {
+	if len(r.Findings) > 0 && r.Findings[0].Group == doctor.CI {
 		good, bad, what = "safe: ", "not safe: ", "kernels get no write access here"
 	}
 	if f := r.First(); f != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/cli/env"
@@ -99,7 +100,7 @@ func validateJSON(g *env.Env, s *suite.Suite, err error) error {
 		Errors     []fault `json:"errors,omitempty"`
 		Warnings   []fault `json:"warnings,omitempty"`
 	}{Valid: err == nil}
-	faults := func(errs []*suite.Error) (list []fault) {
+	faults := func(errs []*strictyaml.Error) (list []fault) {
 		for _, e := range errs {
 			list = append(list, fault{File: e.File, Line: e.Line, Column: e.Col, Message: e.Msg, Hint: e.Hint})
 		}

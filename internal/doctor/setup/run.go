@@ -14,7 +14,6 @@ import (
 // RunError is a failed command. The commands after it were not run.
 type RunError struct {
 	Command Command
-	Left    []Command // commands not run
 	Err     error
 }
 
@@ -38,10 +37,10 @@ type Streams struct {
 
 // Run runs commands one by one, calling tell before each, and stops at the first failure.
 func Run(ctx context.Context, commands []Command, s Streams, tell func(Command)) error {
-	for i, c := range commands {
+	for _, c := range commands {
 		tell(c)
 		if err := run(ctx, c, s); err != nil {
-			return &RunError{Command: c, Left: commands[i+1:], Err: err}
+			return &RunError{Command: c, Err: err}
 		}
 	}
 	return nil

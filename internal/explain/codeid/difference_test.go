@@ -106,5 +106,5 @@ func TestSpillsOfRealKernelsAreTold(t *testing.T) {
 	if len(d.Causes) == 0 || d.Causes[0].Name != "spills" || !strings.Contains(d.Sentence, "the compiler spills") || !strings.Contains(d.Sentence, "was 0 bytes") {
 		t.Errorf("%s\n%+v", d.Sentence, d.Causes)
 	}
-	t.Log(d.Sentence, "\n", d.Causes[0].Steps())
+	t.Log(d.Sentence, "\n", d.Causes[0].Chain)
 }

@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"bytes"
 	"cmp"
 	"embed"
 	"fmt"
@@ -11,8 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"go.yaml.in/yaml/v3"
-
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite/expr"
 )
@@ -86,34 +84,30 @@ var allCauses = sync.OnceValues(func() ([]*cause, error) {
 
 func readCause(data []byte) (*cause, error) {
 	c := &cause{says: map[direction][]template{}}
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&c.causeFile); err != nil {
+	if err := strictyaml.Decode("the cause", data, ruleFormat, &c.causeFile); err != nil {
 		return nil, err
 	}
 	if c.Name == "" || c.Title == "" || !slices.Contains(kinds, c.Kind) || len(c.When) == 0 || len(c.Slower) == 0 || len(c.Faster) == 0 || len(c.Chain) == 0 {
 		return nil, fmt.Errorf("%q must have a title, a kind (%s), when, slower, faster and chain", c.Name, strings.Join(kinds, ", "))
 	}
 	units := causeUnits()
-	for _, source := range c.When {
-		e, err := compileCause(source, units)
-		if err != nil {
-			return nil, err
+	for into, sources := range map[*formula][]string{&c.when: c.When, &c.explains: c.Explains} {
+		for _, source := range sources {
+			e, err := compileCause(source, units)
+			if err != nil {
+				return nil, err
+			}
+			*into = append(*into, e)
 		}
-		c.when = append(c.when, e)
-	}
-	for _, source := range c.Explains {
-		e, err := compileCause(source, units)
-		if err != nil {
-			return nil, err
-		}
-		c.explains = append(c.explains, e)
 	}
 	for way, texts := range map[direction][]string{slower: c.Slower, faster: c.Faster} {
 		for _, text := range texts {
-			t, err := causeTemplate(text, units)
+			t, err := parseTemplate(text, func(source string) (*expr.Expr, string, error) {
+				e, err := compileCause(source, units)
+				return e, units[source], err
+			})
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("%q: %w", text, err)
 			}
 			c.says[way] = append(c.says[way], t)
 		}
@@ -153,31 +147,6 @@ func compileCause(source string, units map[string]string) (*expr.Expr, error) {
 		}
 	}
 	return e, nil
-}
-
-func causeTemplate(text string, units map[string]string) (template, error) {
-	var t template
-	for {
-		before, after, found := strings.Cut(text, "{")
-		t = append(t, piece{text: before})
-		if !found {
-			return t, nil
-		}
-		inside, rest, closed := strings.Cut(after, "}")
-		if !closed {
-			return nil, fmt.Errorf("%q: { is not closed", after)
-		}
-		source, unit, given := strings.Cut(inside, "|")
-		source = strings.TrimSpace(source)
-		e, err := compileCause(source, units)
-		if err != nil {
-			return nil, err
-		}
-		if !given {
-			unit = units[source]
-		}
-		t, text = append(t, piece{value: e, unit: strings.TrimSpace(unit)}), rest
-	}
 }
 
 // explain returns the causes of a change from the faster to the slower side. change is its

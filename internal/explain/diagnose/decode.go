@@ -26,7 +26,7 @@ func (r *reader) rules(root *yaml.Node) []*Rule {
 	var rules []*Rule
 	r.list(root, func(n *yaml.Node) {
 		if len(rules) == maxRules {
-			r.fail(n, "", "more than %d rules in a file", maxRules)
+			r.Fail(n, "", "more than %d rules in a file", maxRules)
 		}
 		if len(rules) >= maxRules {
 			return
@@ -39,7 +39,7 @@ func (r *reader) rules(root *yaml.Node) []*Rule {
 }
 
 func (r *reader) rule(n *yaml.Node) *Rule {
-	x := &Rule{at: r.at(n)}
+	x := &Rule{at: r.At(n)}
 	ok := r.mapping(n, "a rule", map[string]func(*yaml.Node){
 		"id":       func(n *yaml.Node) { x.ID = r.id(n) },
 		"class":    func(n *yaml.Node) { x.Class = r.class(n) },
@@ -77,11 +77,11 @@ func (r *reader) complete(n *yaml.Node, x *Rule) {
 		{"tests", len(x.tests) > 0},
 	} {
 		if !part.there && !hasKey(n, part.key) {
-			r.fail(n, "", "the rule has no %q", part.key)
+			r.Fail(n, "", "the rule has no %q", part.key)
 		}
 	}
 	if len(x.Explains)+len(x.evidence)+len(x.Fixes)+len(x.tests)+len(x.tool)+len(x.says)+len(x.when) > maxEntries {
-		r.fail(n, "", "the rule has more than %d entries", maxEntries)
+		r.Fail(n, "", "the rule has more than %d entries", maxEntries)
 	}
 	fires, quiet := false, false
 	for _, v := range x.tests {
@@ -89,7 +89,7 @@ func (r *reader) complete(n *yaml.Node, x *Rule) {
 		quiet = quiet || v.want == silent
 	}
 	if len(x.tests) > 0 && (!fires || !quiet) {
-		r.fail(n, "", "the tests must include one in which the rule speaks and one in which it is silent")
+		r.Fail(n, "", "the tests must include one in which the rule speaks and one in which it is silent")
 	}
 }
 
@@ -105,7 +105,7 @@ func hasKey(n *yaml.Node, key string) bool {
 func (r *reader) short(n *yaml.Node, what string) string {
 	s := r.text(n, what)
 	if len(s) > maxText {
-		r.fail(n, "", "%s has %d bytes; the limit is %d", what, len(s), maxText)
+		r.Fail(n, "", "%s has %d bytes; the limit is %d", what, len(s), maxText)
 		return ""
 	}
 	return s
@@ -114,7 +114,7 @@ func (r *reader) short(n *yaml.Node, what string) string {
 func (r *reader) id(n *yaml.Node) string {
 	s := r.text(n, "id")
 	if s != "" && (len(s) > 60 || !ruleID.MatchString(s)) {
-		r.fail(n, "use lowercase letters, digits and dashes", "%.60q is not a valid rule id", s)
+		r.Fail(n, "use lowercase letters, digits and dashes", "%.60q is not a valid rule id", s)
 		return ""
 	}
 	return s
@@ -130,7 +130,7 @@ func (r *reader) class(n *yaml.Node) Bottleneck {
 		words[i] = string(w)
 	}
 	if s != "" {
-		r.fail(n, "known: "+strings.Join(words, ", "), "unknown class %.40q", s)
+		r.Fail(n, "known: "+strings.Join(words, ", "), "unknown class %.40q", s)
 	}
 	return ""
 }
@@ -162,7 +162,7 @@ func (r *reader) toolRule(n *yaml.Node) toolRule {
 		"says": func(n *yaml.Node) { t.says = r.short(n, "says") },
 	})
 	if t.id == "" {
-		r.fail(n, "", `tool: missing key "rule"`)
+		r.Fail(n, "", `tool: missing key "rule"`)
 	}
 	return t
 }
@@ -174,16 +174,16 @@ func (r *reader) clue(n *yaml.Node) evidenceRule {
 	text := r.text(n, "evidence")
 	m := clueForm.FindStringSubmatch(text)
 	if m == nil {
-		r.fail(n, "for example dram_pct >= 60", "evidence must be a quantity, optionally compared with a value")
+		r.Fail(n, "for example dram_pct >= 60", "evidence must be a quantity, optionally compared with a value")
 		return evidenceRule{}
 	}
 	if _, ok := quantity(m[1]); !ok {
-		r.fail(n, nearQuantity(m[1]), "evidence: unknown quantity %q", m[1])
+		r.Fail(n, nearQuantity(m[1]), "evidence: unknown quantity %q", m[1])
 		return evidenceRule{}
 	}
 	c := evidenceRule{quantity: m[1], compare: m[2]}
 	if m[3] != "" {
-		if e := r.expression(n, m[3], r.at(n), "evidence", amount, nil); e != nil {
+		if e := r.expression(n, m[3], r.At(n), "evidence", amount, nil); e != nil {
 			c.limit = formula{e}
 		}
 	}
@@ -200,13 +200,13 @@ func (r *reader) fix(n *yaml.Node) FixRule {
 		"gain":    func(n *yaml.Node) { f.gain = r.formula(n, "gain", amount, shareName) },
 	})
 	if f.Do == "" && !hasKey(n, "do") {
-		r.fail(n, "", `fix: missing key "do"`)
+		r.Fail(n, "", `fix: missing key "do"`)
 	}
 	return f
 }
 
 func (r *reader) vector(n *yaml.Node) vector {
-	v := vector{at: r.at(n)}
+	v := vector{at: r.At(n)}
 	r.mapping(n, "a test", map[string]func(*yaml.Node){
 		"name":   func(n *yaml.Node) { v.name = r.short(n, "name") },
 		"device": func(n *yaml.Node) { v.device = r.short(n, "device") },
@@ -214,7 +214,7 @@ func (r *reader) vector(n *yaml.Node) vector {
 		"want":   func(n *yaml.Node) { v.want = r.outcome(n) },
 	})
 	if v.want == "" && !hasKey(n, "want") {
-		r.fail(n, "", `test: missing key "want"`)
+		r.Fail(n, "", `test: missing key "want"`)
 	}
 	return v
 }
@@ -224,14 +224,14 @@ func (r *reader) outcome(n *yaml.Node) outcome {
 	case speaks, silent, intended:
 		return s
 	default:
-		r.fail(n, "known: speaks, silent, intended", "want: unknown outcome %.40q", string(s))
+		r.Fail(n, "known: speaks, silent, intended", "want: unknown outcome %.40q", string(s))
 		return ""
 	}
 }
 
 func (r *reader) facts(n *yaml.Node) map[string]float64 {
 	if n.Kind != yaml.MappingNode {
-		r.fail(n, "", "facts must be a mapping of quantities to numbers")
+		r.Fail(n, "", "facts must be a mapping of quantities to numbers")
 		return nil
 	}
 	facts := map[string]float64{}
@@ -240,9 +240,9 @@ func (r *reader) facts(n *yaml.Node) map[string]float64 {
 		var x float64
 		switch _, known := quantity(key.Value); {
 		case !known:
-			r.fail(key, nearQuantity(key.Value), "facts: unknown quantity %.60q", key.Value)
+			r.Fail(key, nearQuantity(key.Value), "facts: unknown quantity %.60q", key.Value)
 		case value.Kind != yaml.ScalarNode || value.Decode(&x) != nil || math.IsNaN(x) || math.IsInf(x, 0):
-			r.fail(value, "", "facts: %s must be a number", key.Value)
+			r.Fail(value, "", "facts: %s must be a number", key.Value)
 		default:
 			facts[key.Value] = x
 		}

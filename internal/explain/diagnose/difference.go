@@ -57,15 +57,6 @@ func (c Change) String() string {
 	return c.About + " " + inWords(*c.Before, c.Unit) + " to " + inWords(*c.After, c.Unit)
 }
 
-// Steps describes the chain of a cause, each step following from the one before.
-func (c Cause) Steps() string {
-	steps := make([]string, len(c.Chain))
-	for i, change := range c.Chain {
-		steps[i] = change.String()
-	}
-	return strings.Join(steps, ", so ")
-}
-
 // measured is the Timer of times taken without a profiler.
 const measured = "measured"
 

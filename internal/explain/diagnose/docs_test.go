@@ -24,7 +24,7 @@ func TestReferenceListsWhatThereIs(t *testing.T) {
 		classes = append(classes, fmt.Sprintf("| %s | %s |", b.class, alternatives(b.when)))
 	}
 	for _, r := range rs.All() {
-		rules = append(rules, fmt.Sprintf("| `%s` | %s | %s | %s | %s |", r.ID, r.Class, alternatives(r.when), strings.Join(r.Explains, ", "), strings.Join(unique(r.Tool()), ", ")))
+		rules = append(rules, fmt.Sprintf("| `%s` | %s | %s | %s | %s |", r.ID, r.Class, alternatives(r.when), strings.Join(r.Explains, ", "), strings.Join(unique(toolIDs(r)), ", ")))
 	}
 	for _, q := range Derived() {
 		names = append(names, fmt.Sprintf("| `%s` | %s | %s |", q.Name, q.Unit, q.About))
@@ -82,4 +82,13 @@ func TestHowToShowsARule(t *testing.T) {
 	if err := rs.Test(); err != nil {
 		t.Error(err)
 	}
+}
+
+// toolIDs lists the IDs of the tool's own rules that correspond to a rule.
+func toolIDs(r *Rule) []string {
+	var ids []string
+	for _, t := range r.tool {
+		ids = append(ids, t.id)
+	}
+	return ids
 }

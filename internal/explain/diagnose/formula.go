@@ -1,10 +1,6 @@
 package diagnose
 
-import (
-	"strings"
-
-	"github.com/goatnote-inc/pawl/internal/kernel/suite/expr"
-)
+import "github.com/goatnote-inc/pawl/internal/kernel/suite/expr"
 
 // values are the quantities of a launch, as input of expressions.
 type values map[string]any
@@ -12,14 +8,6 @@ type values map[string]any
 // formula is one or more expressions over quantities: one for each way in which a
 // tool may have measured the same thing.
 type formula []*expr.Expr
-
-func (f formula) String() string {
-	parts := make([]string, len(f))
-	for i, e := range f {
-		parts[i] = e.String()
-	}
-	return strings.Join(parts, " or else ")
-}
 
 // holds reports whether any of the expressions is true. An expression with an unmeasured quantity
 // is not true; decided is false if that applies to all of them.

@@ -1,6 +1,9 @@
 package diagnose
 
-import "github.com/goatnote-inc/pawl/internal/explain/profile"
+import (
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
+	"github.com/goatnote-inc/pawl/internal/explain/profile"
+)
 
 // Rule is one piece of knowledge: when it applies, what it says and what to do. It is read from a
 // file; docs/reference/rules.md describes the format.
@@ -21,7 +24,7 @@ type Rule struct {
 	evidence []evidenceRule
 	tool     []toolRule
 	tests    []vector
-	at       place
+	at       strictyaml.Position
 }
 
 // FixRule is a fix as written in a rule.
@@ -35,9 +38,6 @@ type FixRule struct {
 	gain formula
 }
 
-// When returns the condition under which the rule applies, as written.
-func (r *Rule) When() string { return r.when.String() }
-
 // Holds returns the first of its conditions that is true for the facts, which must come from Seen.All.
 func (r *Rule) Holds(facts profile.Facts) (condition string, ok bool) {
 	v := values{}
@@ -50,21 +50,6 @@ func (r *Rule) Holds(facts profile.Facts) (condition string, ok bool) {
 		}
 	}
 	return "", false
-}
-
-// Unless returns the condition that keeps the rule from applying.
-func (r *Rule) Unless() string { return r.unless.String() }
-
-// Intended returns the condition under which the finding is not a problem.
-func (r *Rule) Intended() string { return r.intended.String() }
-
-// Tool lists the IDs of the tool's own rules that correspond to this one.
-func (r *Rule) Tool() []string {
-	var ids []string
-	for _, t := range r.tool {
-		ids = append(ids, t.id)
-	}
-	return ids
 }
 
 // sentenceRule is a sentence with a condition. The first one counts whose condition holds and whose
@@ -87,7 +72,7 @@ type vector struct {
 	device string // name of a card or an architecture; empty for none
 	facts  map[string]float64
 	want   outcome
-	at     place
+	at     strictyaml.Position
 }
 
 // outcome is the result of a rule for a profile.

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
 )
 
@@ -74,20 +75,20 @@ func (rs *RuleSet) Find(id string) (*Rule, bool) {
 }
 
 // Add reads the rules of a file, such as a user's. A rule replaces another one with the same ID. If
-// anything is wrong, nothing is added; the error is a RuleErrors.
+// anything is wrong, nothing is added; the error is a strictyaml.Errors.
 func (rs *RuleSet) Add(file string, data []byte) error {
-	r := &reader{file: file}
+	r := newReader(file)
 	root := r.parse(data)
 	if root == nil {
-		return r.errs.err()
+		return r.Err()
 	}
 	added := r.rules(root)
 	for i, x := range added {
 		if j := slices.IndexFunc(added, func(y *Rule) bool { return y.ID == x.ID }); j < i && x.ID != "" {
-			r.errs.add(x.at, "", "the file has two rules with the id %q", x.ID)
+			r.AddAt(x.at, "", "the file has two rules with the id %q", x.ID)
 		}
 	}
-	if err := r.errs.err(); err != nil {
+	if err := r.Err(); err != nil {
 		return err
 	}
 	for _, x := range added {
@@ -103,7 +104,7 @@ func (rs *RuleSet) Add(file string, data []byte) error {
 // Test runs the test vectors of all rules, and checks for rules that explain findings which do not
 // exist or, in a cycle, themselves. It returns all mistakes.
 func (rs *RuleSet) Test() error {
-	var errs RuleErrors
+	var errs strictyaml.Problems
 	for _, x := range rs.rules {
 		for i, t := range x.tests {
 			got, err := x.try(t)
@@ -111,19 +112,19 @@ func (rs *RuleSet) Test() error {
 				err = fmt.Errorf("got %s, expected %s", got, t.want)
 			}
 			if err != nil {
-				errs.add(t.at, "", "rule %s, test %d (%s): %v", x.ID, i+1, t.name, err)
+				errs.AddAt(t.at, "", "rule %s, test %d (%s): %v", x.ID, i+1, t.name, err)
 			}
 		}
 		for _, id := range x.Explains {
 			if _, ok := rs.Find(id); !ok {
-				errs.add(x.at, "", "rule %s explains %s, which does not exist", x.ID, id)
+				errs.AddAt(x.at, "", "rule %s explains %s, which does not exist", x.ID, id)
 			}
 		}
 		if rs.reaches(x, x.ID, map[string]bool{}) {
-			errs.add(x.at, "", "rule %s explains itself", x.ID)
+			errs.AddAt(x.at, "", "rule %s explains itself", x.ID)
 		}
 	}
-	return errs.err()
+	return errs.Err()
 }
 
 // reaches reports whether a rule explains another, directly or through others.

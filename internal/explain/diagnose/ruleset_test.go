@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
 )
 
@@ -94,8 +95,8 @@ func TestAddSaysWhereAMistakeIs(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("got %v, want %s", err, tt.want)
 			}
-			if _, ok := errors.AsType[*RuleError](err); !ok {
-				t.Errorf("%T holds no *RuleError", err)
+			if _, ok := errors.AsType[*strictyaml.Error](err); !ok {
+				t.Errorf("%T holds no *strictyaml.Error", err)
 			}
 			if len(rs.All()) != 0 {
 				t.Error("a rule was added from a file with a mistake")
@@ -143,7 +144,7 @@ func FuzzAdd(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		rs := &RuleSet{tree: builtin().tree}
 		if err := rs.Add("fuzz.yaml", data); err != nil {
-			if _, ok := errors.AsType[*RuleError](err); !ok {
+			if _, ok := errors.AsType[*strictyaml.Error](err); !ok {
 				t.Fatalf("%T is not a mistake with a place: %v", err, err)
 			}
 			return

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"errors"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -20,39 +21,53 @@ type piece struct {
 	unit  string
 }
 
-// template reads a template from a node.
-func (r *reader) template(n *yaml.Node, what string) template {
+// parseTemplate splits a text. compile returns the expression of a value, and its unit if the text gives none.
+func parseTemplate(text string, compile func(source string) (*expr.Expr, string, error)) (template, error) {
 	var t template
-	rest := r.short(n, what)
 	for {
-		before, after, found := strings.Cut(rest, "{")
+		before, after, found := strings.Cut(text, "{")
 		if before != "" {
 			t = append(t, piece{text: before})
 		}
 		if !found {
-			return t
+			return t, nil
 		}
-		inside, behind, closed := strings.Cut(after, "}")
+		inside, rest, closed := strings.Cut(after, "}")
 		if !closed {
-			r.fail(n, "", "%s: { is not closed", what)
-			return t
+			return t, errors.New("{ is not closed")
 		}
-		rest = behind
-		source, unit, given := strings.Cut(inside, "|")
-		source, unit = strings.TrimSpace(source), strings.TrimSpace(unit)
-		if source == "" {
-			r.fail(n, "", "%s: the braces are empty", what)
-			return t
+		source, given, own := strings.Cut(inside, "|")
+		if source = strings.TrimSpace(source); source == "" {
+			return t, errors.New("the braces are empty")
 		}
-		e := r.expression(n, source, r.at(n), what, amount, nil)
-		if e == nil {
-			return t
+		e, unit, err := compile(source)
+		if err != nil {
+			return t, err
 		}
-		if q, ok := quantity(source); ok && !given {
-			unit = q.Unit
+		if own {
+			unit = strings.TrimSpace(given)
 		}
-		t = append(t, piece{value: e, unit: unit})
+		t, text = append(t, piece{value: e, unit: unit}), rest
 	}
+}
+
+// errReported means that the mistake is already recorded.
+var errReported = errors.New("already reported")
+
+// template reads a template from a node.
+func (r *reader) template(n *yaml.Node, what string) template {
+	t, err := parseTemplate(r.short(n, what), func(source string) (*expr.Expr, string, error) {
+		e := r.expression(n, source, r.At(n), what, amount, nil)
+		if e == nil {
+			return nil, "", errReported
+		}
+		q, _ := quantity(source)
+		return e, q.Unit, nil
+	})
+	if err != nil && !errors.Is(err, errReported) {
+		r.Fail(n, "", "%s: %v", what, err)
+	}
+	return t
 }
 
 // fill inserts the values; it returns false if one of them was not measured.

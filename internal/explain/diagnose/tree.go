@@ -28,10 +28,10 @@ type part struct {
 }
 
 func readTree(file string, data []byte) (*tree, error) {
-	r := &reader{file: file}
+	r := newReader(file)
 	root := r.parse(data)
 	if root == nil {
-		return nil, r.errs.err()
+		return nil, r.Err()
 	}
 	t := &tree{}
 	r.mapping(root, "the tree", map[string]func(*yaml.Node){
@@ -58,7 +58,7 @@ func readTree(file string, data []byte) (*tree, error) {
 			})
 		},
 	})
-	return t, r.errs.err()
+	return t, r.Err()
 }
 
 // classify returns what limits a kernel, and the sentence that explains it.

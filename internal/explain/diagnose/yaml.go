@@ -2,14 +2,11 @@ package diagnose
 
 import (
 	"errors"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
-	"github.com/goatnote-inc/pawl/internal/base/spell"
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite/expr"
 )
 
@@ -17,83 +14,33 @@ import (
 const MaxRuleFile = 1 << 20
 
 // reader walks the nodes of one file and records mistakes. It continues after a mistake, to find them all.
-type reader struct {
-	file string
-	errs RuleErrors
+type reader struct{ strictyaml.Walker }
+
+func newReader(file string) *reader {
+	return &reader{strictyaml.Walker{Problems: &strictyaml.Problems{}, File: file}}
 }
 
 // colonHint is the hint for an expression such as a ? b : c.
 const colonHint = "put text that contains a colon in quotes"
 
-var yamlLine = lazyregexp.New(`^yaml: (?:line (\d+): )?(?s:(.*))$`)
+var ruleFormat = strictyaml.Format{Name: "a rule file", MaxBytes: MaxRuleFile, Invalid: "not valid YAML", Colon: colonHint}
 
 // parse returns the root node of a file; nil if there is nothing to read.
 func (r *reader) parse(data []byte) *yaml.Node {
-	start := place{r.file, 1, 1}
-	switch {
-	case len(data) > MaxRuleFile:
-		r.errs.add(start, "", "the file has more than %d bytes", MaxRuleFile)
-		return nil
-	case !utf8.Valid(data):
-		r.errs.add(start, "", "the file is not UTF-8 text")
-		return nil
+	root, ok := r.Parse(data, ruleFormat)
+	if ok && root == nil {
+		r.AddAt(strictyaml.Position{File: r.File, Line: 1, Col: 1}, "a rule has id, class, title, when, says and tests", "the file is empty")
 	}
-	var doc yaml.Node
-	if err := yaml.Unmarshal(data, &doc); err != nil {
-		msg, hint := err.Error(), ""
-		if m := yamlLine.FindStringSubmatch(msg); m != nil {
-			msg = m[2]
-			if line, err := strconv.Atoi(m[1]); err == nil {
-				start.line = line
-			}
-		}
-		if strings.Contains(msg, "mapping values are not allowed") {
-			hint = colonHint
-		}
-		r.errs.add(start, hint, "not valid YAML: %s", msg)
-		return nil
-	}
-	if len(doc.Content) == 0 {
-		r.errs.add(start, "a rule has id, class, title, when, says and tests", "the file is empty")
-		return nil
-	}
-	return doc.Content[0]
-}
-
-func (r *reader) at(n *yaml.Node) place { return place{r.file, max(n.Line, 1), max(n.Column, 1)} }
-
-func (r *reader) fail(n *yaml.Node, hint, format string, args ...any) {
-	r.errs.add(r.at(n), hint, format, args...)
+	return root
 }
 
 // mapping calls a function for each key of a mapping, and rejects unknown keys.
 func (r *reader) mapping(n *yaml.Node, what string, keys map[string]func(*yaml.Node)) bool {
 	if n.Kind != yaml.MappingNode {
-		r.fail(n, "", "%s must be a mapping", what)
+		r.Fail(n, "", "%s must be a mapping", what)
 		return false
 	}
-	known := make([]string, 0, len(keys))
-	for k := range keys {
-		known = append(known, k)
-	}
-	seen := map[string]bool{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key := n.Content[i]
-		read, ok := keys[key.Value]
-		switch {
-		case !ok:
-			hint := ""
-			if near := spell.Nearest(key.Value, known); near != "" {
-				hint = "did you mean " + strconv.Quote(near) + "?"
-			}
-			r.fail(key, hint, "%s has no key %.40q", what, key.Value)
-		case seen[key.Value]:
-			r.fail(key, "", "%s has the key %q twice", what, key.Value)
-		default:
-			seen[key.Value] = true
-			read(n.Content[i+1])
-		}
-	}
+	r.Keys(n, what, keys)
 	return true
 }
 
@@ -115,7 +62,7 @@ func (r *reader) text(n *yaml.Node, what string) string {
 		if n.Kind == yaml.MappingNode {
 			hint = colonHint
 		}
-		r.fail(n, hint, "%s must be text", what)
+		r.Fail(n, hint, "%s must be text", what)
 		return ""
 	}
 	return strings.TrimRight(n.Value, "\n")
@@ -134,7 +81,7 @@ const (
 func (r *reader) formula(n *yaml.Node, what string, want result, extra ...string) formula {
 	var f formula
 	r.list(n, func(n *yaml.Node) {
-		if e := r.expression(n, r.text(n, what), r.at(n), what, want, extra); e != nil {
+		if e := r.expression(n, r.text(n, what), r.At(n), what, want, extra); e != nil {
 			f = append(f, e)
 		}
 	})
@@ -142,18 +89,18 @@ func (r *reader) formula(n *yaml.Node, what string, want result, extra ...string
 }
 
 // expression compiles an expression whose text starts at a position.
-func (r *reader) expression(n *yaml.Node, text string, at place, what string, want result, extra []string) *expr.Expr {
+func (r *reader) expression(n *yaml.Node, text string, at strictyaml.Position, what string, want result, extra []string) *expr.Expr {
 	if text == "" {
 		return nil
 	}
-	inside := func(pos int) place {
+	inside := func(pos int) strictyaml.Position {
 		moved := at
 		switch {
 		case strings.Contains(n.Value, "\n"), n.Style&(yaml.FoldedStyle|yaml.LiteralStyle) != 0:
 		case n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
-			moved.col += pos + 1
+			moved.Col += pos + 1
 		default:
-			moved.col += pos
+			moved.Col += pos
 		}
 		return moved
 	}
@@ -163,7 +110,7 @@ func (r *reader) expression(n *yaml.Node, text string, at place, what string, wa
 		if x, ok := errors.AsType[*expr.Error](err); ok {
 			pos, hint, msg = x.Pos, x.Hint, x.Msg
 		}
-		r.errs.add(inside(pos), hint, "%s: %s", what, msg)
+		r.AddAt(inside(pos), hint, "%s: %s", what, msg)
 		return nil
 	}
 	sample, ok := values{}, true
@@ -175,7 +122,7 @@ func (r *reader) expression(n *yaml.Node, text string, at place, what string, wa
 			continue
 		}
 		if _, known := quantity(v.Name); !known {
-			r.errs.add(inside(v.Pos), nearQuantity(v.Name), "%s: unknown quantity %q", what, v.Name)
+			r.AddAt(inside(v.Pos), nearQuantity(v.Name), "%s: unknown quantity %q", what, v.Name)
 			ok = false
 		}
 		sample[v.Name] = 1.0
@@ -189,11 +136,11 @@ func (r *reader) expression(n *yaml.Node, text string, at place, what string, wa
 	_, yes := got.(bool)
 	switch {
 	case err != nil:
-		r.errs.add(inside(0), "", "%s: %v", what, err)
+		r.AddAt(inside(0), "", "%s: %v", what, err)
 	case want == condition && !yes:
-		r.errs.add(inside(0), "compare it with a value", "%s: expected a condition, got a value", what)
+		r.AddAt(inside(0), "compare it with a value", "%s: expected a condition, got a value", what)
 	case want == amount && !number:
-		r.errs.add(inside(0), "", "%s: expected a number", what)
+		r.AddAt(inside(0), "", "%s: expected a number", what)
 	default:
 		return e
 	}

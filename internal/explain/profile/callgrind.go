@@ -15,13 +15,7 @@ import (
 // ReadCallgrind reads the output of valgrind --tool=callgrind. The record has one launch: the sum
 // over everything collected, named after the function with the most instructions of its own, which
 // is the kernel. Callgrind counts events; it has no times.
-func ReadCallgrind(r io.Reader) (*Profile, error) {
-	data, err := readAll(r)
-	if err != nil {
-		return nil, err
-	}
-	return readCallgrind(data)
-}
+func ReadCallgrind(r io.Reader) (*Profile, error) { return readAs(r, readCallgrind) }
 
 func isCallgrind(data []byte) bool {
 	return bytes.HasPrefix(data, []byte("# callgrind format")) || bytes.Contains(data[:min(len(data), 1024)], []byte("creator: callgrind-"))

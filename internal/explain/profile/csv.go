@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 	"unicode/utf8"
 )
@@ -144,6 +145,18 @@ func (s *sheet) next() ([]string, error) {
 		}
 	}
 	return row, nil
+}
+
+// rows iterates over the rows, up to the first error.
+func (s *sheet) rows() iter.Seq2[[]string, error] {
+	return func(yield func([]string, error) bool) {
+		for {
+			row, err := s.next()
+			if errors.Is(err, io.EOF) || !yield(row, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // at returns a row's cell in a column; empty if the row or the sheet has none.

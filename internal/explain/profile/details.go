@@ -2,7 +2,6 @@ package profile
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 )
@@ -10,23 +9,9 @@ import (
 // ReadDetails reads the output of ncu --csv --page details: a row for each metric of a section,
 // with its display label, and one for each rule result. With --print-summary, a row has the
 // minimum, the maximum and the mean of several launches.
-func ReadDetails(r io.Reader) (*Profile, error) {
-	data, err := readAll(r)
-	if err != nil {
-		return nil, err
-	}
-	return readDetails(data)
-}
+func ReadDetails(r io.Reader) (*Profile, error) { return readAs(r, readDetails) }
 
 func isDetails(data []byte) bool { return hasHeader(data, "Kernel Name", "Metric Name") }
-
-func readDetails(data []byte) (*Profile, error) {
-	p, err := detailsPage(data)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read ncu details page: %w", err)
-	}
-	return p, nil
-}
 
 func detailsPage(data []byte) (*Profile, error) {
 	s, err := openSheet(data, "Kernel Name", "Section Name", "Metric Name", "Metric Unit")
@@ -42,11 +27,7 @@ func detailsPage(data []byte) (*Profile, error) {
 	p := &Profile{Format: Format, Tool: Tool{Name: "ncu", Page: "details"}, Notes: s.notes}
 	launches := map[string]int{}
 	var total count
-	for {
-		row, err := s.next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for row, err := range s.rows() {
 		if err != nil {
 			return nil, err
 		}

@@ -22,21 +22,7 @@ func (p *Profile) Write(w io.Writer) error {
 
 // ReadJSON reads a record that Write wrote. It rejects unknown fields: they have a meaning that
 // this version does not know, and writing the record again would lose them.
-func ReadJSON(r io.Reader) (*Profile, error) {
-	data, err := readAll(r)
-	if err != nil {
-		return nil, err
-	}
-	return readJSON(data)
-}
-
-func readJSON(data []byte) (*Profile, error) {
-	p, err := decode(data)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read profile record: %w", err)
-	}
-	return p, nil
-}
+func ReadJSON(r io.Reader) (*Profile, error) { return readAs(r, readJSON) }
 
 func decode(data []byte) (*Profile, error) {
 	// Three bytes of JSON can become a metric in memory, so count before decoding.

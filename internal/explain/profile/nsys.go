@@ -1,8 +1,6 @@
 package profile
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"strings"
 )
@@ -10,24 +8,12 @@ import (
 // ReadTrace reads the start and end times of launches: nsys stats --report cuda_gpu_trace --format
 // csv, or the kernel_trace.csv of rocprofv3.
 func ReadTrace(r io.Reader) (*Profile, error) {
-	data, err := readAll(r)
-	if err != nil {
-		return nil, err
-	}
-	if isRocprof(data) {
-		return rocprofTrace.read(data)
-	}
-	return nsysTrace.read(data)
-}
-
-// ReadKernelSum reads the total times of kernels over all their launches: nsys stats --report
-// cuda_gpu_kern_sum --format csv.
-func ReadKernelSum(r io.Reader) (*Profile, error) {
-	data, err := readAll(r)
-	if err != nil {
-		return nil, err
-	}
-	return readKernelSum(data)
+	return readAs(r, func(data []byte) (*Profile, error) {
+		if isRocprof(data) {
+			return rocprofTrace.read(data)
+		}
+		return nsysTrace.read(data)
+	})
 }
 
 func isNsysTrace(data []byte) bool { return hasHeader(data, "Name", "CorrId") }
@@ -36,14 +22,8 @@ func isRocprof(data []byte) bool { return hasHeader(data, "Kernel_Name", "Start_
 
 func isKernelSum(data []byte) bool { return hasHeader(data, "Name", "Instances") }
 
-func readKernelSum(data []byte) (*Profile, error) {
-	p, err := kernelSum(data)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the cuda_gpu_kern_sum of nsys: %w", err)
-	}
-	return p, nil
-}
-
+// kernelSum reads the total times of kernels over all their launches: nsys stats --report
+// cuda_gpu_kern_sum --format csv.
 func kernelSum(data []byte) (*Profile, error) {
 	s, err := openSheet(data, "Name", "Instances", "Avg")
 	if err != nil {
@@ -51,11 +31,7 @@ func kernelSum(data []byte) (*Profile, error) {
 	}
 	p := &Profile{Format: Format, Tool: Tool{Name: "nsys", Page: "cuda_gpu_kern_sum"}, Notes: s.notes}
 	var total count
-	for {
-		row, err := s.next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for row, err := range s.rows() {
 		if err != nil {
 			return nil, err
 		}

@@ -12,13 +12,7 @@ import (
 
 // ReadPerf reads the counters of perf stat -x, (not per interval, core or thread). The record has
 // one launch: everything that was counted.
-func ReadPerf(r io.Reader) (*Profile, error) {
-	data, err := readAll(r)
-	if err != nil {
-		return nil, err
-	}
-	return readPerf(data)
-}
+func ReadPerf(r io.Reader) (*Profile, error) { return readAs(r, readPerf) }
 
 // ErrNoCounters means that the machine provided none of the counters.
 var ErrNoCounters = errors.New("perf counted nothing: the machine has no counters for these events, or does not allow reading them")

@@ -11,21 +11,7 @@ import (
 
 // ReadRaw reads the output of ncu --csv --page raw: a line of names, a line
 // of units, and a line for each launch.
-func ReadRaw(r io.Reader) (*Profile, error) {
-	data, err := readAll(r)
-	if err != nil {
-		return nil, err
-	}
-	return readRaw(data)
-}
-
-func readRaw(data []byte) (*Profile, error) {
-	p, err := rawPage(data)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read ncu raw page: %w", err)
-	}
-	return p, nil
-}
+func ReadRaw(r io.Reader) (*Profile, error) { return readAs(r, readRaw) }
 
 func rawPage(data []byte) (*Profile, error) {
 	s, err := openSheet(data, "ID", "Kernel Name")
@@ -49,11 +35,7 @@ func rawPage(data []byte) (*Profile, error) {
 	}
 	p := &Profile{Format: Format, Tool: Tool{Name: "ncu", Page: "raw"}, Notes: s.notes}
 	var total count
-	for {
-		row, err := s.next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for row, err := range s.rows() {
 		if err != nil {
 			return nil, err
 		}

@@ -3,25 +3,32 @@ package profile
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 )
 
 // Read reads a profile in any supported format; it recognizes the format by its first lines.
 func Read(r io.Reader) (*Profile, error) {
+	return readAs(r, func(data []byte) (*Profile, error) {
+		for _, form := range forms {
+			if form.is(data) {
+				return form.read(data)
+			}
+		}
+		if len(bytes.TrimSpace(data)) == 0 {
+			return nil, errors.New("cannot read profile: the file is empty; did the tool that should write it fail?")
+		}
+		return nil, errors.New("cannot read profile: it is none of: " + formNames() + ". To read a report (.ncu-rep), use ncu --import")
+	})
+}
+
+func readAs(r io.Reader, read func([]byte) (*Profile, error)) (*Profile, error) {
 	data, err := readAll(r)
 	if err != nil {
 		return nil, err
 	}
-	for _, form := range forms {
-		if form.is(data) {
-			return form.read(data)
-		}
-	}
-	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, errors.New("cannot read profile: the file is empty; did the tool that should write it fail?")
-	}
-	return nil, errors.New("cannot read profile: it is none of: " + formNames() + ". To read a report (.ncu-rep), use ncu --import")
+	return read(data)
 }
 
 // forms are tried in this order.
@@ -40,6 +47,24 @@ var forms = []struct {
 	{"a callgrind file", isCallgrind, readCallgrind},
 	{"the counters of perf stat -x,", isPerf, readPerf},
 }
+
+// titled returns a reader whose errors name what cannot be read.
+func titled(title string, page func([]byte) (*Profile, error)) func([]byte) (*Profile, error) {
+	return func(data []byte) (*Profile, error) {
+		p, err := page(data)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read %s: %w", title, err)
+		}
+		return p, nil
+	}
+}
+
+var (
+	readJSON      = titled("profile record", decode)
+	readRaw       = titled("ncu raw page", rawPage)
+	readDetails   = titled("ncu details page", detailsPage)
+	readKernelSum = titled("the cuda_gpu_kern_sum of nsys", kernelSum)
+)
 
 func formNames() string {
 	names := make([]string, len(forms))

@@ -4,21 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
 )
-
-// ReadText reads the display pages of ncu: details or raw, of every launch or as a summary, from
-// 2020 to 2025. Output of the program and messages of the tool in between become notes.
-func ReadText(r io.Reader) (*Profile, error) {
-	data, err := readAll(r)
-	if err != nil {
-		return nil, err
-	}
-	return readText(data)
-}
 
 // isText recognizes the page by a line of dashes in columns, which every table has.
 func isText(data []byte) bool {
@@ -30,6 +19,8 @@ func isText(data []byte) bool {
 	return false
 }
 
+// readText reads the display pages of ncu: details or raw, of every launch or as a summary, from
+// 2020 to 2025. Output of the program and messages of the tool in between become notes.
 func readText(data []byte) (*Profile, error) {
 	t := textPage{profile: &Profile{Format: Format, Tool: Tool{Name: "ncu", Page: "text"}}}
 	number := 0

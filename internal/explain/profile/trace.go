@@ -2,9 +2,7 @@ package profile
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,11 +46,7 @@ type event struct {
 }
 
 func (t trace) read(data []byte) (*Profile, error) {
-	p, err := t.profile(data)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the %s of %s: %w", t.page, t.tool, err)
-	}
-	return p, nil
+	return titled("the "+t.page+" of "+t.tool, t.profile)(data)
 }
 
 func (t trace) profile(data []byte) (*Profile, error) {
@@ -64,11 +58,7 @@ func (t trace) profile(data []byte) (*Profile, error) {
 	var events []event
 	var total count
 	copies := 0
-	for {
-		row, err := s.next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for row, err := range s.rows() {
 		if err != nil {
 			return nil, err
 		}

@@ -118,7 +118,7 @@ func (r runner) withoutSecrets(env []string) []string {
 	c := r.config
 	return slices.DeleteFunc(env, func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return name != "" && slices.Contains([]string{c.Secret.Env, c.GitHub.Token.Env, c.GitHub.App.Key.Env}, name)
+		return name != "" && slices.Contains([]string{c.Secret.Env, c.Forge.Token.Env, c.Forge.App.Key.Env}, name)
 	})
 }
 

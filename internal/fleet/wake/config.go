@@ -10,9 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 )
 
 // Config is the content of wake.yaml.
@@ -21,7 +20,7 @@ type Config struct {
 	Listen  string        `yaml:"listen"`
 	State   string        `yaml:"state"` // file; relative to wake.yaml
 	Secret  Secret        `yaml:"secret"`
-	GitHub  GitHub        `yaml:"github"`
+	Forge   Forge         `yaml:"github"`
 	Poll    time.Duration `yaml:"poll"`
 	Hosts   []HostConfig  `yaml:"hosts"`
 	Budget  Budget        `yaml:"budget"`
@@ -29,15 +28,15 @@ type Config struct {
 	dir string // of wake.yaml
 }
 
-// GitHub says which repositories' jobs are watched, and how to query them.
-type GitHub struct {
+// Forge says which repositories' jobs are watched, and how to query them.
+type Forge struct {
 	API          string   `yaml:"api"` // empty means github.com
 	Token        Secret   `yaml:"token"`
 	App          App      `yaml:"app"` // instead of a token
 	Repositories []string `yaml:"repositories"`
 }
 
-// App is a GitHub App that may read the jobs of the repositories.
+// App is a registered application that may read the jobs of the repositories.
 type App struct {
 	ID           int64  `yaml:"id"`
 	Installation int64  `yaml:"installation"`
@@ -95,33 +94,23 @@ func LoadConfig(path string) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the wake settings: %w", err)
 	}
-	c, err := ParseConfig(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	c.dir = filepath.Dir(path)
-	return c, nil
+	return ParseConfig(path, data)
 }
 
-// ParseConfig parses wake.yaml. An unknown key is an error.
-func ParseConfig(data []byte) (*Config, error) {
-	if len(data) > maxConfig {
-		return nil, fmt.Errorf("longer than %d bytes", maxConfig)
+// ParseConfig parses the wake.yaml at path. An unknown key is an error.
+func ParseConfig(path string, data []byte) (*Config, error) {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, fmt.Errorf(`%s: it is empty: start with "version: 1"`, path)
 	}
-	var c Config
-	d := yaml.NewDecoder(bytes.NewReader(data))
-	d.KnownFields(true)
-	if err := d.Decode(&c); err != nil {
-		if errors.Is(err, io.EOF) {
-			return nil, errors.New(`it is empty: start with "version: 1"`)
-		}
+	c := &Config{dir: filepath.Dir(path)}
+	if err := strictyaml.Decode(path, data, strictyaml.Format{Name: "wake.yaml", MaxBytes: maxConfig}, c); err != nil {
 		return nil, err
 	}
-	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, errors.New("contains a second YAML document: remove the ---")
-	}
 	c.setDefaults()
-	return &c, c.check()
+	if err := c.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
 }
 
 func (c *Config) setDefaults() {
@@ -130,8 +119,8 @@ func (c *Config) setDefaults() {
 	set(&c.Poll, time.Minute)
 	set(&c.Budget.Least, 10*time.Minute)
 	set(&c.Budget.Margin, 2*time.Minute)
-	for i, r := range c.GitHub.Repositories {
-		c.GitHub.Repositories[i] = strings.ToLower(r)
+	for i, r := range c.Forge.Repositories {
+		c.Forge.Repositories[i] = strings.ToLower(r)
 	}
 	for i := range c.Hosts {
 		h := &c.Hosts[i]
@@ -168,10 +157,10 @@ func (c *Config) check() error {
 		return errors.New("hosts: list at least one machine to wake")
 	case len(c.Hosts) > maxHosts:
 		return fmt.Errorf("hosts: got %d, the limit is %d", len(c.Hosts), maxHosts)
-	case len(c.GitHub.Repositories) == 0:
+	case len(c.Forge.Repositories) == 0:
 		return errors.New("github.repositories: list at least one, as owner/name")
-	case len(c.GitHub.Repositories) > maxRepos:
-		return fmt.Errorf("github.repositories: got %d, the limit is %d", len(c.GitHub.Repositories), maxRepos)
+	case len(c.Forge.Repositories) > maxRepos:
+		return fmt.Errorf("github.repositories: got %d, the limit is %d", len(c.Forge.Repositories), maxRepos)
 	case c.Poll < time.Second:
 		return fmt.Errorf("poll: %v is too often: the minimum is 1s", c.Poll)
 	case c.Budget.Hours == 0 && c.Budget.Dollars == 0:
@@ -179,7 +168,7 @@ func (c *Config) check() error {
 	case c.Budget.Hours < 0 || c.Budget.Dollars < 0 || c.Budget.Least < 0 || c.Budget.Margin < 0 || c.Budget.Grace < 0:
 		return errors.New("budget: values must not be negative")
 	}
-	for _, r := range c.GitHub.Repositories {
+	for _, r := range c.Forge.Repositories {
 		if !repoName.MatchString(r) {
 			return fmt.Errorf("github.repositories: %q is not owner/name", r)
 		}
@@ -220,9 +209,6 @@ func (c *Config) checkHost(h HostConfig) error {
 
 // StateFile returns the path of the state file.
 func (c *Config) StateFile() string { return c.path(c.State) }
-
-// Dir returns the folder of wake.yaml, in which commands run.
-func (c *Config) Dir() string { return c.dir }
 
 func (c *Config) path(name string) string {
 	if filepath.IsAbs(name) {

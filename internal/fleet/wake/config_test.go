@@ -9,11 +9,11 @@ import (
 )
 
 func TestConfig(t *testing.T) {
-	c, err := ParseConfig([]byte(twoHosts))
+	c, err := ParseConfig("wake.yaml", []byte(twoHosts))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h := c.host("cheap"); h.Jobs != 1 || h.Retry != time.Hour || h.Labels[1] != "gpu" || c.Poll != time.Minute || c.Listen != "127.0.0.1:8787" || c.GitHub.Repositories[0] != "o/kernels" {
+	if h := c.host("cheap"); h.Jobs != 1 || h.Retry != time.Hour || h.Labels[1] != "gpu" || c.Poll != time.Minute || c.Listen != "127.0.0.1:8787" || c.Forge.Repositories[0] != "o/kernels" {
 		t.Errorf("%+v", c)
 	}
 	for name, change := range map[string]struct{ old, new, want string }{
@@ -33,7 +33,7 @@ func TestConfig(t *testing.T) {
 		"polls too often":   {"version: 1", "version: 1\npoll: 1ms", "too often"},
 		"two documents":     {"version: 1", "version: 1\n---\na: b", ""},
 	} {
-		_, err := ParseConfig([]byte(strings.Replace(twoHosts, change.old, change.new, 1)))
+		_, err := ParseConfig("wake.yaml", []byte(strings.Replace(twoHosts, change.old, change.new, 1)))
 		switch {
 		case change.want == "" && name != "two documents" && err != nil:
 			t.Errorf("%s: %v", name, err)
@@ -42,10 +42,10 @@ func TestConfig(t *testing.T) {
 		}
 	}
 	dollars := strings.Replace(strings.Replace(twoHosts, "hours_per_day", "dollars_per_day", 1), "price_per_hour: 1, ", "", 1)
-	if _, err := ParseConfig([]byte(dollars)); err == nil || !strings.Contains(err.Error(), "needs the price of every host") {
+	if _, err := ParseConfig("wake.yaml", []byte(dollars)); err == nil || !strings.Contains(err.Error(), "needs the price of every host") {
 		t.Errorf("dollars without a price: %v", err)
 	}
-	if _, err := ParseConfig(nil); err == nil || !strings.Contains(err.Error(), "it is empty") {
+	if _, err := ParseConfig("wake.yaml", nil); err == nil || !strings.Contains(err.Error(), "it is empty") {
 		t.Errorf("an empty file: %v", err)
 	}
 }
@@ -71,7 +71,7 @@ func TestSecrets(t *testing.T) {
 func FuzzConfig(f *testing.F) {
 	f.Add([]byte(twoHosts))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := ParseConfig(data)
+		c, err := ParseConfig("wake.yaml", data)
 		if err != nil {
 			return
 		}

@@ -87,7 +87,7 @@ func (s *State) mustStop(c *Config, hc *HostConfig, h *Host, l *load, over bool,
 // recentlyPolled reports whether the forge was polled recently. A host counts as idle only if it is known that
 // no job runs.
 func (s *State) recentlyPolled(c *Config, now time.Time) bool {
-	for _, r := range c.GitHub.Repositories {
+	for _, r := range c.Forge.Repositories {
 		if now.Sub(s.Polled[r]) > max(5*time.Minute, 3*c.Poll) {
 			return false
 		}

@@ -93,7 +93,7 @@ const (
 
 // observe processes what a delivery or a poll reports about a job.
 func (s *State) observe(c *Config, told Job, polled bool, now time.Time) {
-	if !slices.Contains(c.GitHub.Repositories, told.Repo) {
+	if !slices.Contains(c.Forge.Repositories, told.Repo) {
 		return
 	}
 	j := s.Jobs[told.key()]

@@ -47,7 +47,7 @@ func TestSchedules(t *testing.T) {
 
 func newWorld(seed uint64) *world {
 	w := &world{rng: rand.New(rand.NewPCG(seed, 7)), machines: map[string]*machine{}, now: time.Date(2026, 11, 15, 21, 0, 0, 0, time.UTC)}
-	c := &Config{Version: 1, GitHub: GitHub{Repositories: []string{repo}}, Poll: w.between(time.Minute, 3*time.Minute)}
+	c := &Config{Version: 1, Forge: Forge{Repositories: []string{repo}}, Poll: w.between(time.Minute, 3*time.Minute)}
 	for i := range 1 + w.rng.IntN(3) {
 		c.Hosts = append(c.Hosts, HostConfig{
 			Name: fmt.Sprintf("h%d", i), Labels: []string{"self-hosted", "gpu", fmt.Sprintf("kind%d", i%2)},

@@ -60,7 +60,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	go s.poll(inner)
 	err = s.loop(inner, failed)
 	cancel()
-	_ = web.Close() // waiting deliveries fail, and GitHub or the next poll repeats them
+	_ = web.Close() // waiting deliveries fail, and the forge or the next poll repeats them
 	return err
 }
 
@@ -197,7 +197,7 @@ func (s *Server) poll(ctx context.Context) {
 	said := map[string]string{}
 	for {
 		began := time.Now()
-		for _, repo := range s.Config.GitHub.Repositories {
+		for _, repo := range s.Config.Forge.Repositories {
 			p := Poll{Repo: repo, Began: s.Now()}
 			one, cancel := context.WithTimeout(ctx, time.Minute)
 			jobs, err := s.Jobs(one, repo)

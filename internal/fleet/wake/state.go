@@ -104,7 +104,7 @@ func (s *State) Recover(c *Config, now time.Time) {
 		}
 	}
 	for key, j := range s.Jobs {
-		if !slices.Contains(c.GitHub.Repositories, j.Repo) {
+		if !slices.Contains(c.Forge.Repositories, j.Repo) {
 			delete(s.Jobs, key)
 		}
 	}

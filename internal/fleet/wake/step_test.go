@@ -34,7 +34,7 @@ budget: {hours_per_day: 8}
 
 func begin(t *testing.T, text string) *play {
 	t.Helper()
-	c, err := ParseConfig([]byte(text))
+	c, err := ParseConfig("wake.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,7 @@ func TestBrokenStates(t *testing.T) {
 
 func FuzzState(f *testing.F) {
 	f.Add([]byte(`{"schema":"pawl.wake/v1","jobs":{"o/kernels#1":{"repo":"o/kernels","id":1,"labels":["l4"],"stage":"queued","seen":"2026-11-15T08:00:00Z"}},"hosts":{"cheap":{"flight":{"kind":"start","since":"2026-11-15T08:00:00Z"},"paid":"2026-11-15T08:00:00Z"}},"polled":{},"day":{"date":"2026-11-15","on":{"cheap":3600000000000}}}`))
-	c, err := ParseConfig([]byte(twoHosts))
+	c, err := ParseConfig("wake.yaml", []byte(twoHosts))
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -136,7 +136,7 @@ func FuzzDelivery(f *testing.F) {
 	for _, s := range []string{`{}`, `null`, `{"action":"completed","workflow_job":{"id":1,"labels":[]},"repository":{"full_name":"o/r"}}`, `{"action":"in_progress","workflow_job":{"id":9,"labels":["GPU"],"runner_name":"a"},"repository":{"full_name":"o/r"}}`} {
 		f.Add([]byte(s))
 	}
-	c, err := ParseConfig([]byte(twoHosts))
+	c, err := ParseConfig("wake.yaml", []byte(twoHosts))
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -381,7 +381,7 @@ func FuzzToken(f *testing.F) {
 	f.Add([]byte(`{"alg":"RS256","kid":"k"}`), []byte(`{"exp":1e999,"aud":["`+strings.Repeat("[", 99)+`"]}`), []byte{0})
 	now := func() time.Time { return noon }
 	v, err := identity.NewVerifier(identity.Config{
-		Server: server, Issuers: []string{"https://a.example"}, Now: now, HTTP: &http.Client{Transport: nobody{}}, Seen: identity.NewMemory(now, 1),
+		Server: server, Issuers: []string{"https://a.example"}, Now: now, HTTP: &http.Client{Transport: nobody{}}, Seen: newMemory(now, 1),
 	})
 	if err != nil {
 		f.Fatal(err)

@@ -18,9 +18,6 @@ const (
 	ForkReport Kind = "fork-report" // from an untrusted job: labeled as such, compared, never a baseline
 )
 
-// MovesBaseline reports whether this grant allows writing a baseline.
-func (g Grant) MovesBaseline() bool { return g.Kind == Baseline }
-
 // Rule selects the jobs that may upload. Every field that is set must match. A project has
 // one rule for each workflow that uploads.
 type Rule struct {

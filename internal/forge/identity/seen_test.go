@@ -13,14 +13,14 @@ import (
 )
 
 func TestMemory(t *testing.T) {
-	identitytest.TestTokenStore(t, func(_ *testing.T, now func() time.Time) identity.TokenStore { return identity.NewMemory(now, 100) })
+	identitytest.TestTokenStore(t, func(_ *testing.T, now func() time.Time) identity.TokenStore { return newMemory(now, 100) })
 }
 
 // What is full refuses new tokens and keeps the old ones, and has room again when their
 // time is over.
 func TestMemoryIsBounded(t *testing.T) {
 	now := noon
-	m := identity.NewMemory(func() time.Time { return now }, 2)
+	m := newMemory(func() time.Time { return now }, 2)
 	use := func(id string, d identity.Digest) error {
 		_, _, err := m.Use(t.Context(), identity.Use{Issuer: "i", ID: id, Digest: d, Until: now.Add(time.Minute)})
 		return err
@@ -30,8 +30,8 @@ func TestMemoryIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := use("c", identity.Digest{1}); !errors.Is(err, identity.ErrFull) {
-		t.Errorf("a third: %v, want ErrFull", err)
+	if err := use("c", identity.Digest{1}); !errors.Is(err, errFull) {
+		t.Errorf("a third: %v, want errFull", err)
 	}
 	if err := use("a", identity.Digest{2}); !errors.Is(err, identity.ErrReplayed) {
 		t.Errorf("a replay while full: %v, want ErrReplayed", err)
@@ -46,7 +46,7 @@ func TestMemoryIsBounded(t *testing.T) {
 func TestMemoryHoldsOneDigestPerToken(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := noon
-		m := identity.NewMemory(func() time.Time { return now }, rapid.IntRange(1, 6).Draw(t, "most"))
+		m := newMemory(func() time.Time { return now }, rapid.IntRange(1, 6).Draw(t, "most"))
 		type held struct {
 			digest  identity.Digest
 			receipt string
@@ -74,7 +74,7 @@ func TestMemoryHoldsOneDigestPerToken(t *testing.T) {
 					t.Fatalf("%s for the first time: %q %v", id, receipt, fresh)
 				}
 				model[id] = held{u.Digest, u.Receipt, u.Until}
-			case !errors.Is(err, identity.ErrFull):
+			case !errors.Is(err, errFull):
 				t.Fatal(err)
 			}
 		}

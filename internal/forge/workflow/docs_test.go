@@ -26,7 +26,7 @@ func TestRulesStandInTheDocs(t *testing.T) {
 		t.Errorf("%s does not have the rules as they are:\n%s", path, table.String())
 	}
 	for _, name := range names {
-		d, err := parse(rendered(t, sample())[indexOf(name)].Text)
+		d, err := parse("pawl.yml", rendered(t, sample())[indexOf(name)].Text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
 )
@@ -56,11 +55,4 @@ func ReadStamp(text []byte) (Stamp, bool) {
 		}
 	}
 	return st, true
-}
-
-func (s Stamp) String() string {
-	if s.Edited {
-		return fmt.Sprintf("written by pawl %s and edited since", s.Version)
-	}
-	return "written by pawl " + s.Version
 }

@@ -3,7 +3,6 @@ package workflow
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -27,23 +26,23 @@ func blocks(branch string, today time.Time) []block {
 // AddKeys appends the missing keys for pull requests to a suite and keeps its existing
 // text. Branch is the default branch. It returns the names of the added keys.
 func AddKeys(suite []byte, branch string, today time.Time) (text []byte, added []string, err error) {
-	var root yaml.Node
-	if err := yaml.Unmarshal(suite, &root); err != nil {
-		return nil, nil, fmt.Errorf("not valid YAML: %w", err)
+	top, wrong := read("pawl.yaml", suite)
+	if len(wrong) > 0 {
+		return nil, nil, wrong
 	}
-	if len(root.Content) != 1 || root.Content[0].Kind != yaml.MappingNode || root.Content[0].Style&yaml.FlowStyle != 0 {
+	if top == nil || top.Kind != yaml.MappingNode || top.Style&yaml.FlowStyle != 0 {
 		return nil, nil, errors.New("it is not a mapping with one key per line, so nothing can be appended")
 	}
 	if bytes.Contains(suite, []byte("\n...")) || bytes.Contains(suite, []byte("\n---")) {
 		return nil, nil, errors.New("it has a document marker (--- or ...), so nothing can be appended")
 	}
-	if get(root.Content[0], "extends") != nil && (get(root.Content[0], "gate") == nil || get(root.Content[0], "baseline") == nil) {
+	if get(top, "extends") != nil && (get(top, "gate") == nil || get(top, "baseline") == nil) {
 		return nil, nil, errors.New("it extends another file, which may configure the gate")
 	}
 	text = bytes.TrimRight(suite, "\r\n")
 	text = append(bytes.Clone(text), '\n')
 	for _, b := range blocks(branch, today) {
-		if get(root.Content[0], b.key) == nil {
+		if get(top, b.key) == nil {
 			text = append(append(text, '\n'), b.text...)
 			added = append(added, b.key)
 		}
@@ -52,8 +51,8 @@ func AddKeys(suite []byte, branch string, today time.Time) (text []byte, added [
 		return suite, nil, nil
 	}
 	// An indented or unfinished suite cannot be extended at its end.
-	var longer yaml.Node
-	if yaml.Unmarshal(text, &longer) != nil || len(longer.Content) != 1 || len(longer.Content[0].Content) != len(root.Content[0].Content)+2*len(added) {
+	longer, wrong := read("pawl.yaml", text)
+	if len(wrong) > 0 || longer == nil || len(longer.Content) != len(top.Content)+2*len(added) {
 		return nil, nil, errors.New("it is indented or incomplete, so nothing can be appended")
 	}
 	return text, added, nil

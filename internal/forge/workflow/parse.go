@@ -1,14 +1,12 @@
 package workflow
 
 import (
-	"errors"
-	"fmt"
-	"io"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 )
 
 // maxBytes limits the input. GitHub accepts no workflow of this size.
@@ -37,27 +35,26 @@ type step struct {
 	with      *yaml.Node
 }
 
+// read returns the root of a file, which is nil if the file is empty, and what is wrong with it.
+func read(path string, text []byte) (*yaml.Node, strictyaml.Errors) {
+	w := strictyaml.Walker{Problems: &strictyaml.Problems{}, File: path}
+	top, _ := w.Parse(text, strictyaml.Format{Name: "the file", MaxBytes: maxBytes, Invalid: "not valid YAML"})
+	return top, w.All()
+}
+
 // parse reads one workflow. It rejects anchors, because a rule that reads the text could
 // see something other than GitHub does.
-func parse(text []byte) (document, error) {
-	if len(text) > maxBytes {
-		return document{}, fmt.Errorf("it has %d bytes, the max is %d", len(text), maxBytes)
+func parse(path string, text []byte) (document, strictyaml.Errors) {
+	top, wrong := read(path, text)
+	if len(wrong) > 0 {
+		return document{}, wrong
 	}
-	dec := yaml.NewDecoder(strings.NewReader(string(text)))
-	var root yaml.Node
-	if err := dec.Decode(&root); err != nil {
-		return document{}, fmt.Errorf("not valid YAML: %w", err)
+	if top == nil || top.Kind != yaml.MappingNode {
+		return document{}, strictyaml.Errors{{File: path, Line: 1, Col: 1, Msg: "not a mapping"}}
 	}
-	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return document{}, errors.New("it has more than one document")
+	if n := aliased(top); n != nil {
+		return document{}, strictyaml.Errors{{File: path, Line: n.Line, Col: n.Column, Msg: "aliases are not supported by these rules"}}
 	}
-	if len(root.Content) != 1 || root.Content[0].Kind != yaml.MappingNode {
-		return document{}, errors.New("not a mapping")
-	}
-	if n := aliased(&root); n != nil {
-		return document{}, fmt.Errorf("line %d: aliases are not supported by these rules", n.Line)
-	}
-	top := root.Content[0]
 	d := document{triggers: triggersOf(get(top, "on")), permissions: get(top, "permissions"), env: get(top, "env"), concurrency: get(top, "concurrency")}
 	for id, node := range pairs(get(top, "jobs")) {
 		if node.Kind == yaml.MappingNode {

@@ -19,10 +19,6 @@ type Problem struct {
 	Message string // what is wrong, and how to fix it
 }
 
-func (p Problem) String() string {
-	return fmt.Sprintf("%s:%d: %s (%s)", p.Path, p.Line, p.Message, p.Rule)
-}
-
 // finding is a problem without its rule and path.
 type finding struct {
 	line int
@@ -53,11 +49,11 @@ var mention = lazyregexp.New(`(?i)\bpawl\b`)
 
 // Check checks a workflow against every rule. An unreadable file is a problem too.
 func Check(path string, text []byte) []Problem {
-	d, err := parse(text)
-	if err != nil {
-		return []Problem{{Rule: "readable", Path: path, Line: 1, Grave: true, Message: err.Error()}}
-	}
 	var list []Problem
+	d, wrong := parse(path, text)
+	if len(wrong) > 0 {
+		return []Problem{{Rule: "readable", Path: path, Line: wrong[0].Line, Grave: true, Message: wrong[0].Msg}}
+	}
 	for _, r := range rules {
 		for _, f := range r.find(d) {
 			list = append(list, Problem{Rule: r.name, Path: path, Line: f.line, Grave: r.grave, Message: f.text})

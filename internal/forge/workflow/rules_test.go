@@ -140,7 +140,7 @@ func TestPermissionsOfEveryJob(t *testing.T) {
 	}
 	for _, f := range rendered(t, sample()) {
 		name := strings.TrimSuffix(strings.TrimPrefix(f.Path, Folder+"/"), ".yml")
-		d, err := parse(f.Text)
+		d, err := parse("pawl.yml", f.Text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ func measureScript(t *testing.T, pawl string) (cmd *exec.Cmd, dir string) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("needs bash")
 	}
-	d, err := parse(rendered(t, sample())[0].Text)
+	d, err := parse("pawl.yml", rendered(t, sample())[0].Text)
 	if err != nil {
 		t.Fatal(err)
 	}

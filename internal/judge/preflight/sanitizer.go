@@ -13,7 +13,6 @@ import (
 
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
-	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/kernel/build/cuda"
 	"github.com/goatnote-inc/pawl/internal/kernel/harness"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
@@ -60,8 +59,7 @@ func (l *checker) sanitizeWith(ctx context.Context, program, tool string, v suit
 	log := filepath.Join(dir, "log")
 	var printed bytes.Buffer
 	command := harness.Command{
-		Line: SanitizerCommand(program, tool, log, v.Harness.Command), Dir: l.Dir, Silence: 10 * v.Harness.Timeout, Log: &printed,
-		Env: build.Environ(v.Harness.Env),
+		Line: SanitizerCommand(program, tool, log, v.Harness.Command), Dir: l.Dir, Silence: 10 * v.Harness.Timeout, Log: &printed, Env: suite.Variables(v.Harness.Env),
 	}
 	runErr := runOnce(ctx, command, l.UUID, smallest(v.Cases))
 	said, _ := os.ReadFile(log)

@@ -74,7 +74,7 @@ func (r *Setup) build(ctx context.Context, s *side) error {
 	var recipes []build.Recipe
 	done := map[string]bool{}
 	for _, v := range r.toBuild(*s) {
-		starts = append(starts, fmt.Sprintf("%q %q", v.Harness.Command, build.Environ(v.Harness.Env)))
+		starts = append(starts, fmt.Sprintf("%q %q", v.Harness.Command, suite.Variables(v.Harness.Env)))
 		recipe, err := r.recipe(ctx, *s, v.Build)
 		if err != nil {
 			return err

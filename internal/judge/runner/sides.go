@@ -223,7 +223,7 @@ func (r *Setup) variants(s side) []suite.Variant {
 func (s side) command(h suite.Harness, log io.Writer, extra ...string) harness.Command {
 	return harness.Command{
 		Line: h.Command, Dir: s.dir, Silence: h.Timeout, Log: log,
-		Env: append(build.Environ(h.Env), extra...),
+		Env: append(suite.Variables(h.Env), extra...),
 	}
 }
 

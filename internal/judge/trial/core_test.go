@@ -17,7 +17,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/kernel/harness"
 )
 
-// burn uses 20 ms of CPU time on each of several threads, the first of which is always the same.
+// burn uses 100 ms of CPU time on each of several threads, the first of which is always the same.
 func burn(threads string) {
 	n, _ := strconv.Atoi(threads)
 	if n == 0 {
@@ -37,7 +37,7 @@ func burn(threads string) {
 }
 
 func useCPU() {
-	for start := threadTime(); threadTime() < start+20*time.Millisecond; {
+	for start := threadTime(); threadTime() < start+100*time.Millisecond; {
 	}
 }
 

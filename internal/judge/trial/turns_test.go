@@ -67,8 +67,9 @@ func playHarness(side string) int {
 		case q.Op == "measure" && !q.Warmup && slices.Contains(strings.Fields(os.Getenv("PAWL_TEST_CRASH")), prepared):
 			return 7
 		case q.Op == "measure":
-			burn(os.Getenv("PAWL_TEST_THREADS"))
-			if !q.Warmup {
+			if q.Warmup {
+				burn(os.Getenv("PAWL_TEST_THREADS"))
+			} else {
 				wake(os.Getenv("PAWL_TEST_WAKES"))
 				logCores(os.Getenv("PAWL_TEST_CORES"))
 			}

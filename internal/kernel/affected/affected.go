@@ -133,6 +133,9 @@ func (m Mention) reads(name string) bool {
 	}
 }
 
+// workflowFile matches the workflows that pawl writes, in the folder of any forge.
+var workflowFile = lazyregexp.New(`^\.[a-z]+/workflows/pawl-`)
+
 // Why returns why a file affects the suite, judged by its name; empty if it does not.
 func (r Rules) Why(file string) string {
 	inside := r.folder == "." || strings.HasPrefix(file, r.folder+"/")
@@ -141,7 +144,7 @@ func (r Rules) Why(file string) string {
 		return "the suite"
 	case slices.ContainsFunc(r.globs, func(glob string) bool { return Match(glob, file) }):
 		return "named by the suite"
-	case strings.HasPrefix(file, ".github/workflows/pawl-"):
+	case workflowFile.MatchString(file):
 		return "a pawl workflow"
 	case r.ignored(file):
 		return ""

@@ -157,7 +157,7 @@ func (c *Cache) store(e entry, root *os.Root, log []byte) error {
 	}
 	defer os.RemoveAll(tmp)
 	for i, o := range e.Outputs {
-		digest, size, err := copyOut(root, o.Path, filepath.Join(tmp, strconv.Itoa(i)))
+		digest, size, err := copyOut(root, filepath.FromSlash(o.Path), filepath.Join(tmp, strconv.Itoa(i)))
 		if err != nil {
 			return fmt.Errorf("cannot copy %s to the build cache: %w", o.Path, err)
 		}
@@ -185,18 +185,14 @@ func (c *Cache) store(e entry, root *os.Root, log []byte) error {
 	return c.evict(time.Now())
 }
 
+// copyOut copies a file and returns the digest and size of its content.
 func copyOut(root *os.Root, name, to string) (digest string, size int64, err error) {
-	in, err := root.Open(filepath.FromSlash(name))
+	in, err := root.Open(name)
 	if err != nil {
 		return "", 0, err
 	}
 	defer in.Close()
-	return copyTo(in, to, 0o600)
-}
-
-// copyTo writes a file and returns the digest and size of its content.
-func copyTo(in io.Reader, to string, mode fs.FileMode) (digest string, size int64, err error) {
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", 0, err
 	}

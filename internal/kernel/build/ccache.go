@@ -12,14 +12,6 @@ type Ccache struct {
 	Uncached int `json:"uncached,omitempty"` // calls it does not cache: linking, or flags it does not know
 }
 
-// Rate returns the share of compilations served from the cache; 0 if there were none.
-func (c Ccache) Rate() float64 {
-	if c.Hits+c.Misses == 0 {
-		return 0
-	}
-	return float64(c.Hits) / float64(c.Hits+c.Misses)
-}
-
 // statsLog is a file to which ccache writes the result of each call. Unlike ccache's own totals,
 // it excludes other builds that run at the same time.
 type statsLog struct{ path string }

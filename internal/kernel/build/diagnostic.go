@@ -72,14 +72,8 @@ const (
 	maxMessage         = 500
 )
 
-// FirstError returns the first error in the output of a build. Later errors are often its
-// consequences.
-func FirstError(log string) (Diagnostic, bool) {
-	d, _, ok := firstError(log)
-	return d, ok
-}
-
-// firstError is FirstError. vague is true if the error only reports that something failed; the
+// firstError returns the first error in the output of a build. Later errors are often its
+// consequences. vague is true if the error only reports that something failed; the
 // cause is then earlier in the output.
 func firstError(log string) (d Diagnostic, vague, ok bool) {
 	var weak *Diagnostic

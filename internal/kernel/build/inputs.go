@@ -13,10 +13,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/goatnote-inc/pawl/internal/base/parallel"
 )
 
 // Limits on the inputs of a build: beyond these, hashing takes longer than building.
@@ -252,32 +252,12 @@ func (s *snapshot) hash(ctx context.Context, names []string) error {
 	if len(names) > maxInputFiles || total > maxInputBytes {
 		return errTooLarge
 	}
-	var (
-		mu   sync.Mutex
-		wg   sync.WaitGroup
-		errs []error
-		next = make(chan string)
-	)
-	for range runtime.NumCPU() {
-		wg.Go(func() {
-			for n := range next {
-				id, err := identify(s.at(n))
-				mu.Lock()
-				s.inputs[n] = id
-				errs = append(errs, err)
-				mu.Unlock()
-			}
-		})
+	ids, errs := make([]string, len(names)), make([]error, len(names))
+	stopped := parallel.Each(ctx, len(names), func(i int) { ids[i], errs[i] = identify(s.at(names[i])) })
+	for i, name := range names {
+		s.inputs[name] = ids[i]
 	}
-	for _, n := range names {
-		if ctx.Err() != nil {
-			break
-		}
-		next <- n
-	}
-	close(next)
-	wg.Wait()
-	return cmp.Or(ctx.Err(), errors.Join(errs...))
+	return cmp.Or(stopped, errors.Join(errs...))
 }
 
 func (s *snapshot) at(name string) string {

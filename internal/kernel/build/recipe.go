@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/shell"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 )
 
@@ -68,7 +68,7 @@ func (e *MissingError) Error() string {
 func Compose(b suite.Build, p Location) (Recipe, error) {
 	c := &composer{Build: b, Location: p}
 	c.Recipe = Recipe{
-		Command: b.Command, Dir: p.Dir, Env: Environ(b.Env), Outputs: b.Outputs, Timeout: b.Timeout,
+		Command: b.Command, Dir: p.Dir, Env: suite.Variables(b.Env), Outputs: b.Outputs, Timeout: b.Timeout,
 		Jobs: b.Jobs, Memory: b.Memory, Inputs: b.Inputs,
 	}
 	if p.Arch != "" {
@@ -89,15 +89,6 @@ type composer struct {
 	suite.Build
 	Location
 	Recipe Recipe
-}
-
-// Environ returns variables as NAME=VALUE, sorted by name.
-func Environ(env map[string]string) []string {
-	var list []string
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		list = append(list, name+"="+env[name])
-	}
-	return list
 }
 
 // plain leaves the command unchanged, so that it works as it does without pawl.
@@ -230,16 +221,10 @@ func words(parts ...string) string {
 
 // quote returns a file name as one word of a command line.
 func quote(name string) string {
-	plain := func(r rune) bool {
-		return r < 128 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_./+,:@%=-", r))
-	}
-	if name != "" && !strings.ContainsFunc(name, func(r rune) bool { return !plain(r) }) && name[0] != '-' {
-		return name
-	}
-	if name != "" && name[0] == '-' {
+	if strings.HasPrefix(name, "-") {
 		name = "./" + name // so that it is not read as an option
 	}
-	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+	return shell.Quote(name)
 }
 
 // environ returns the variables that the command gets in addition to pawl's own environment.

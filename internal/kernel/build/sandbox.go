@@ -126,7 +126,7 @@ func (s *Sandbox) Run(ctx context.Context, cmd *exec.Cmd, r Recipe) error {
 			Fix:    "list what the build makes in build.outputs",
 		}
 	}
-	room, err := s.newWorkspace(ctx, r)
+	room, err := s.newWorkspace(ctx, r, nil)
 	if err != nil {
 		return setupError(ctx, err)
 	}

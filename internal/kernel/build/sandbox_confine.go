@@ -66,13 +66,13 @@ func UntrustedReason(trust measure.Trust, getenv func(string) string) string {
 	return untrustedInEvent(event, io.LimitReader(f, 32<<20))
 }
 
-// foreignEvents lists the GitHub events for which code of a fork may be checked out.
+// foreignEvents lists the events of CI jobs for which code of a fork may be checked out.
 var foreignEvents = map[string]bool{
 	"pull_request": true, "pull_request_target": true, "pull_request_review": true, "pull_request_review_comment": true,
 	"workflow_run": true, "issue_comment": true,
 }
 
-// untrustedInEvent reads GitHub's description of an event. Code whose origin is missing or unclear
+// untrustedInEvent reads the description of an event that CI leaves in a file. Code whose origin is missing or unclear
 // counts as untrusted.
 func untrustedInEvent(event string, from io.Reader) string {
 	type repository struct {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,7 +30,7 @@ type View struct {
 // that match the globs in outputs. The copy hides git's own files and everything else in the folder,
 // and later writes to the tree do not reach it.
 func (s *Sandbox) Enclose(ctx context.Context, dir string, outputs []string) (*Enclosure, error) {
-	room, err := s.newWorkspaceWith(ctx, Recipe{Dir: dir}, outputs)
+	room, err := s.newWorkspace(ctx, Recipe{Dir: dir}, outputs)
 	if err != nil {
 		return nil, setupError(ctx, err)
 	}
@@ -117,19 +116,6 @@ func (e *Enclosure) view(env []string, v View) []string {
 func reachableInside(folder string) bool {
 	_, err := os.Stat(folder)
 	return err == nil && (os.Geteuid() != 0 || worldAccessible(folder))
-}
-
-// built returns the files that match the output globs of a build in the folder inside of root.
-func built(root, inside string, globs []string) ([]string, error) {
-	var files []string
-	for _, glob := range globs {
-		found, err := declared(os.DirFS(root), path.Join(filepath.ToSlash(inside), filepath.ToSlash(glob)))
-		if err != nil {
-			return nil, fmt.Errorf("cannot find the outputs %q: %w", glob, err)
-		}
-		files = append(files, found...)
-	}
-	return files, nil
 }
 
 // SharedFolder creates a folder for files that programs in a sandbox read, where their user can reach it.

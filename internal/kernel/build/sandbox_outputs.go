@@ -27,13 +27,9 @@ func (r *workspace) exportOutputs(globs []string, most int64) error {
 		return err
 	}
 	defer to.Close()
-	var outputs []string
-	for _, glob := range globs {
-		found, err := declared(from.FS(), path.Join(filepath.ToSlash(inside), filepath.ToSlash(glob)))
-		if err != nil {
-			return fmt.Errorf("cannot copy the outputs %q out of the sandbox: %w", glob, err)
-		}
-		outputs = append(outputs, found...)
+	outputs, err := allDeclared(from.FS(), inside, globs)
+	if err != nil {
+		return fmt.Errorf("cannot copy out of the sandbox: %w", err)
 	}
 	for _, name := range outputs {
 		n, err := r.exportOutput(from, to, name, most)
@@ -49,6 +45,19 @@ func (r *workspace) exportOutputs(globs []string, most int64) error {
 
 // maxOutputs is the maximum number of output files of a glob.
 const maxOutputs = 100_000
+
+// allDeclared returns the files that match the output globs of a build in the folder inside of a tree.
+func allDeclared(tree fs.FS, inside string, globs []string) ([]string, error) {
+	var files []string
+	for _, glob := range globs {
+		found, err := declared(tree, path.Join(filepath.ToSlash(inside), filepath.ToSlash(glob)))
+		if err != nil {
+			return nil, fmt.Errorf("cannot find the outputs %q: %w", glob, err)
+		}
+		files = append(files, found...)
+	}
+	return files, nil
+}
 
 // declared returns the files that a glob matches, including those in matched folders.
 func declared(tree fs.FS, glob string) ([]string, error) {

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
@@ -42,7 +43,7 @@ func find(name string, env []string) string {
 	}
 	path := ""
 	for _, kv := range env {
-		if value, ok := cutVariable(kv, "PATH"); ok {
+		if value, ok := strings.CutPrefix(kv, "PATH="); ok {
 			path = value
 		}
 	}
@@ -52,13 +53,6 @@ func find(name string, env []string) string {
 		}
 	}
 	return ""
-}
-
-func cutVariable(kv, name string) (string, bool) {
-	if len(kv) > len(name) && kv[:len(name)] == name && kv[len(name)] == '=' {
-		return kv[len(name)+1:], true
-	}
-	return "", false
 }
 
 const askPython = `import json, site, sys

@@ -62,14 +62,9 @@ func worldAccessible(dir string) bool {
 func (r *workspace) at(name string) string { return filepath.Join(r.path, name) }
 
 // newWorkspace creates a room with a copy of the sources: the files of the repository that git does not
-// ignore, or all files of the folder if there is no repository.
-func (s *Sandbox) newWorkspace(ctx context.Context, recipe Recipe) (*workspace, error) {
-	return s.newWorkspaceWith(ctx, recipe, nil)
-}
-
-// newWorkspaceWith creates a room with the sources and with the outputs of an earlier build in the recipe's
-// folder that match the globs in keep.
-func (s *Sandbox) newWorkspaceWith(ctx context.Context, recipe Recipe, keep []string) (_ *workspace, err error) {
+// ignore, or all files of the folder if there is no repository. It adds the outputs of an earlier build in
+// the recipe's folder that match the globs in keep.
+func (s *Sandbox) newWorkspace(ctx context.Context, recipe Recipe, keep []string) (_ *workspace, err error) {
 	failed := func(what string, err error) error {
 		return &SandboxError{Reason: what, Err: err}
 	}
@@ -88,7 +83,7 @@ func (s *Sandbox) newWorkspaceWith(ctx context.Context, recipe Recipe, keep []st
 	if err != nil {
 		return nil, failed("cannot list the sources", err)
 	}
-	made, err := built(root, inside, keep)
+	made, err := allDeclared(os.DirFS(root), inside, keep)
 	if err != nil {
 		return nil, failed("cannot list the existing outputs", err)
 	}

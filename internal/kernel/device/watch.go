@@ -78,6 +78,3 @@ func (w *Watcher) Stop() (gpu.State, error) {
 	<-w.done
 	return w.seen, w.err
 }
-
-// Reads returns the number of readings. It must not be called before Stop.
-func (w *Watcher) Reads() int { return w.reads }

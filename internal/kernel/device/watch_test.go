@@ -43,8 +43,8 @@ func TestWatchSeesWhatHappensBetween(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if w.Reads() != 12 { // at 0.0, 0.1, ... 1.0 s, and the last
-			t.Errorf("%d readings in one second, want 12", w.Reads())
+		if w.reads != 12 { // at 0.0, 0.1, ... 1.0 s, and the last
+			t.Errorf("%d readings in one second, want 12", w.reads)
 		}
 		want := gpu.State{
 			At: time.Unix(12, 0), SMClockMHz: 1012, TemperatureC: 91, Reasons: gpu.HWThermal, Processes: []gpu.Process{stranger},
@@ -52,7 +52,7 @@ func TestWatchSeesWhatHappensBetween(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("state (-want +got):\n%s", diff)
 		}
-		if again, _ := w.Stop(); !cmp.Equal(again, got) || w.Reads() != 12 {
+		if again, _ := w.Stop(); !cmp.Equal(again, got) || w.reads != 12 {
 			t.Errorf("a second Stop reads again: %+v", again)
 		}
 	})
@@ -70,8 +70,8 @@ func TestWatchRestsAfterSlowReadings(t *testing.T) {
 		if _, err := w.Stop(); err != nil {
 			t.Fatal(err)
 		}
-		if busy := time.Duration(w.Reads()-1) * 50 * time.Millisecond; busy > 650*time.Millisecond || w.Reads() < 10 {
-			t.Errorf("%d readings, %v of a minute", w.Reads(), busy)
+		if busy := time.Duration(w.reads-1) * 50 * time.Millisecond; busy > 650*time.Millisecond || w.reads < 10 {
+			t.Errorf("%d readings, %v of a minute", w.reads, busy)
 		}
 	})
 }

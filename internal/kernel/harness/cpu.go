@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // CPU is the CPU time used so far by the harness and all processes in its process group.
@@ -38,10 +36,8 @@ func (s *Session) CPU() (CPU, error) {
 		if p.group != group {
 			continue
 		}
-		var ts unix.Timespec
-		// The ID of another process's clock: the inverted PID and the bits for "all threads, scheduler time".
-		if unix.ClockGettime(int32(^pid<<3|2), &ts) == nil {
-			total.Time += time.Duration(ts.Nano())
+		if used, ok := cpuTime(pid); ok {
+			total.Time += used
 			total.Ended += p.ended
 			found = true
 		}

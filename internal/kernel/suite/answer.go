@@ -2,28 +2,29 @@ package suite
 
 import (
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 )
 
 // WithAnswerOf returns the suite with the answer of own, another commit's suite: its recipe, its
 // tunables and, if started is set, its harness. Everything else is the question and does not
 // change. A benchmark that own does not have keeps its tunables.
 func (s *Suite) WithAnswerOf(own *Suite, started bool) (*Suite, error) {
-	root := s.root.with("build", own.root.get("build"))
+	root := s.root.With("build", own.root.Get("build"))
 	if started {
-		root = root.with("harness", own.root.get("harness"))
+		root = root.With("harness", own.root.Get("harness"))
 	}
-	if list := root.get("benchmarks"); list != nil && list.kind == mapNode {
-		for _, k := range list.keys {
-			is, was := list.get(k.text), benchmarkNode(own.root, k.text)
-			if is.kind == mapNode && was != nil && was.kind == mapNode {
-				list = list.with(k.text, is.with("tune", was.get("tune")))
+	if list := root.Get("benchmarks"); list != nil && list.Kind == strictyaml.Map {
+		for _, k := range list.Keys {
+			is, was := list.Get(k.Text), benchmarkNode(own.root, k.Text)
+			if is.Kind == strictyaml.Map && was != nil && was.Kind == strictyaml.Map {
+				list = list.With(k.Text, is.With("tune", was.Get("tune")))
 			}
 		}
-		root = root.with("benchmarks", list)
+		root = root.With("benchmarks", list)
 	}
-	p := &problems{files: s.Files}
+	p := &strictyaml.Problems{Files: s.Files}
 	return resolve(root, decodeFile(root, p), s.listed, nil, p)
 }
 
@@ -37,38 +38,20 @@ func (s *Suite) Recipe(implementation string, started *Suite) string {
 		text = append(append(text, "implementation\n"...), written(s.implementationsNode(), implementation)...)
 	}
 	for _, name := range s.doc.Benchmarks.names() {
-		if b := benchmarkNode(s.root, name); b != nil && b.kind == mapNode && b.get("tune") != nil {
+		if b := benchmarkNode(s.root, name); b != nil && b.Kind == strictyaml.Map && b.Get("tune") != nil {
 			text = append(append(text, "tune "+name+"\n"...), written(b, "tune")...)
 		}
 	}
 	return string(text) + s.tuned
 }
 
-// with returns a copy of a mapping with key set to value, or without key if value is nil.
-func (n *node) with(key string, value *node) *node {
-	out := *n
-	out.keys, out.items = slices.Clone(n.keys), slices.Clone(n.items)
-	i := slices.IndexFunc(out.keys, func(k *node) bool { return k.text == key })
-	switch {
-	case i >= 0 && value == nil:
-		out.keys, out.items = slices.Delete(out.keys, i, i+1), slices.Delete(out.items, i, i+1)
-	case i >= 0:
-		out.items[i] = value
-	case value != nil:
-		name := *value
-		name.kind, name.tag, name.text, name.keys, name.items = scalarNode, "str", key, nil, nil
-		out.keys, out.items = append(out.keys, &name), append(out.items, value)
-	}
-	return &out
-}
-
 // RecipeChanges describes how the recipe differs from the one in was, one phrase per key: "flags: -O3
 // became -O1".
 func (s *Suite) RecipeChanges(was *Suite) []string {
 	var list []string
-	before, now := was.root.get("build"), s.root.get("build")
+	before, now := was.root.Get("build"), s.root.Get("build")
 	for _, key := range otherKeys(before, now, "", nil) {
-		list = append(list, describeChange(key, plainText(before.get(key)), plainText(now.get(key))))
+		list = append(list, describeChange(key, plainText(before.Get(key)), plainText(now.Get(key))))
 	}
 	return list
 }
@@ -96,17 +79,17 @@ func describeChange(key, was, is string) string {
 }
 
 // plainText returns a value on one line, without YAML's punctuation.
-func plainText(n *node) string {
-	if n == nil || n.isNull() {
+func plainText(n *strictyaml.Node) string {
+	if n == nil || n.IsNull() {
 		return ""
 	}
-	if n.kind == scalarNode {
-		return n.text
+	if n.Kind == strictyaml.Scalar {
+		return n.Text
 	}
-	parts := make([]string, len(n.items))
-	for i, item := range n.items {
-		if parts[i] = plainText(item); n.kind == mapNode {
-			parts[i] = n.keys[i].text + "=" + parts[i]
+	parts := make([]string, len(n.Items))
+	for i, item := range n.Items {
+		if parts[i] = plainText(item); n.Kind == strictyaml.Map {
+			parts[i] = n.Keys[i].Text + "=" + parts[i]
 		}
 	}
 	return strings.Join(parts, " ")

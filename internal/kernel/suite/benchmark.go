@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -35,13 +36,13 @@ func (r *resolver) benchmarks() {
 // built and started before any config exists to fill them in.
 func (r *resolver) refuseTemplates(templates []template, who string) {
 	for _, t := range templates {
-		r.addAt(t.at.inside(t.char), "define a matrix", "${%s} has no value: %s from the harness", t.param, who)
+		r.AddAt(t.at.Inside(t.char), "define a matrix", "${%s} has no value: %s from the harness", t.param, who)
 	}
 }
 
 func (r *resolver) benchmark(e *entry[benchmarkDoc]) {
 	b := Benchmark{Name: e.name, Discover: len(e.value.Matrix) == 0 && len(e.value.Include) == 0, doc: &e.value}
-	b.gates = e.value.Preflight.over(r.doc.Preflight)
+	b.gates = overlay(e.value.Preflight.gatesDoc, r.doc.Preflight)
 	sides := r.sidesOf(e, &b)
 	switch {
 	case !b.Discover:
@@ -77,7 +78,7 @@ func (r *resolver) benchmark(e *entry[benchmarkDoc]) {
 	}
 	for i, n := range p.hits {
 		if n == 0 {
-			r.warnings.add(e.value.Overrides[i].When.at, "", "overrides: no config matches")
+			r.warnings.Add(e.value.Overrides[i].When.at, "", "overrides: no config matches")
 		}
 	}
 }
@@ -102,9 +103,9 @@ func (r *resolver) sidesOf(e *entry[benchmarkDoc], b *Benchmark) []*side {
 			switch {
 			case r.suite.side(name.string) == nil:
 				known := append([]string{Candidate}, r.doc.Implementations.names()...)
-				r.add(name.at, didYouMean(name.string, known), "unknown implementation %q", name.string)
+				r.Add(name.at, strictyaml.DidYouMean(name.string, known), "unknown implementation %q", name.string)
 			case seen[name.string]:
-				r.add(name.at, "", "implementation %q appears twice", name.string)
+				r.Add(name.at, "", "implementation %q appears twice", name.string)
 			case name.string != Candidate:
 				b.Implementations = append(b.Implementations, name.string)
 			}
@@ -138,24 +139,7 @@ type settings struct {
 }
 
 func (s *settings) apply(o settingsDoc, w workDoc, gate *bool) {
-	if o.Samples != nil {
-		s.Samples = o.Samples
-	}
-	if o.Warmup != nil {
-		s.Warmup = o.Warmup
-	}
-	if o.Timer != "" {
-		s.Timer = o.Timer
-	}
-	if o.Cache != nil {
-		s.Cache = o.Cache
-	}
-	if w.Flops.set() {
-		s.Flops = w.Flops
-	}
-	if w.Bytes.set() {
-		s.Bytes = w.Bytes
-	}
+	s.settingsDoc, s.workDoc = overlay(o, s.settingsDoc), overlay(w, s.workDoc)
 	if gate != nil {
 		s.gate = *gate
 	}
@@ -181,7 +165,7 @@ func (r *resolver) cases(p *plan, config Config) bool {
 	for _, cache := range s.Cache {
 		for i, side := range p.sides {
 			if len(r.suite.cases) == maxCases {
-				r.add(p.at, "use a smaller matrix", "the suite has more than %d cases", maxCases)
+				r.Add(p.at, "use a smaller matrix", "the suite has more than %d cases", maxCases)
 				return false
 			}
 			gate := s.gate && side.name == Candidate
@@ -194,7 +178,7 @@ func (r *resolver) cases(p *plan, config Config) bool {
 				r.tryMetrics(c)
 			}
 			if !side.assign(len(r.suite.cases), complete) {
-				r.add(p.at, "use fewer values for the parameters in commands", "implementation %q has more than %d variants", side.name, maxVariants)
+				r.Add(p.at, "use fewer values for the parameters in commands", "implementation %q has more than %d variants", side.name, maxVariants)
 				return false
 			}
 			r.suite.cases = append(r.suite.cases, c)

@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 )
 
 // Build describes how to build an implementation. Without a command or a recipe nothing is built.
@@ -44,7 +44,7 @@ func (b Build) String() string {
 
 // Key returns a text that is equal for equal builds. It leaves out Memory.
 func (b Build) Key() string {
-	key := fmt.Sprintf("%q %q %q %s %s", b.Command, b.Outputs, envList(b.Env), b.Timeout, b.Sandbox)
+	key := fmt.Sprintf("%q %q %q %s %s", b.Command, b.Outputs, Variables(b.Env), b.Timeout, b.Sandbox)
 	if b.Recipe != "" && b.Recipe != commandRecipe {
 		key += fmt.Sprintf(" %s %q %q %q %q %q %q %d", b.Recipe, b.Sources, b.Target, b.Flags, b.Link, b.Arch, b.Folder, b.Jobs)
 	}
@@ -59,7 +59,7 @@ type recipe string
 
 const commandRecipe = "command"
 
-func (recipe) words() []string { return []string{commandRecipe, "nvcc", "cmake", "torch", "make"} }
+func (recipe) Words() []string { return []string{commandRecipe, "nvcc", "cmake", "torch", "make"} }
 
 // recipeKeys lists the keys that a recipe reads in addition to those of every build.
 var recipeKeys = map[recipe][]string{
@@ -74,8 +74,8 @@ var recipeKeys = map[recipe][]string{
 var recipeNeeds = map[recipe][]string{"nvcc": {"sources", "target"}, "torch": {"sources", "target"}}
 
 // written returns the keys set in b that only some recipes read, with their positions.
-func (b buildDoc) written() map[string]*node {
-	places := map[string]*node{"command": b.Command.at, "target": b.Target.at, "flags": b.Flags.at, "link": b.Link.at, "folder": b.Folder.at}
+func (b buildDoc) written() map[string]*strictyaml.Node {
+	places := map[string]*strictyaml.Node{"command": b.Command.at, "target": b.Target.at, "flags": b.Flags.at, "link": b.Link.at, "folder": b.Folder.at}
 	if len(b.Sources) > 0 {
 		places["sources"] = b.Sources[0].at
 	}
@@ -92,23 +92,23 @@ func (b buildDoc) written() map[string]*node {
 
 // checkBuild reports keys that the recipe does not read, and required keys that are missing.
 // It reports a missing key at node at.
-func (r *resolver) checkBuild(b buildDoc, at *node) {
+func (r *resolver) checkBuild(b buildDoc, at *strictyaml.Node) {
 	if b.Recipe == "" { // an unknown recipe: the keys it reads are unknown too
 		return
 	}
 	written := b.written()
 	for _, key := range []string{"command", "sources", "target", "flags", "link", "arch", "folder"} {
 		if n := written[key]; n != nil && !slices.Contains(recipeKeys[b.Recipe], key) {
-			r.add(n, b.hint(key), "recipe %s does not use %q", b.Recipe, key)
+			r.Add(n, b.hint(key), "recipe %s does not use %q", b.Recipe, key)
 		}
 	}
 	for _, key := range recipeNeeds[b.Recipe] {
 		if written[key] == nil {
-			r.add(at, "", "recipe %s requires %q", b.Recipe, key)
+			r.Add(at, "", "recipe %s requires %q", b.Recipe, key)
 		}
 	}
 	if t := b.Target; b.Recipe == "torch" && t.at != nil && !strings.HasSuffix(t.string, ".so") {
-		r.add(t.at, "write "+strconv.Quote(t.string+".so"), "target: recipe torch builds a library, its name must end in .so")
+		r.Add(t.at, "write "+strconv.Quote(t.string+".so"), "target: recipe torch builds a library, its name must end in .so")
 	}
 }
 
@@ -118,7 +118,7 @@ func (b buildDoc) hint(key string) string {
 		return "set recipe: command, or remove the command"
 	}
 	var names []string
-	for _, name := range b.Recipe.words() {
+	for _, name := range b.Recipe.Words() {
 		if slices.Contains(recipeKeys[recipe(name)], key) {
 			names = append(names, name)
 		}
@@ -136,23 +136,8 @@ func (b buildDoc) over(base buildDoc) buildDoc {
 		base.Command, base.Target, base.Flags, base.Link, base.Folder = text{}, text{}, text{}, text{}, text{}
 		base.Sources, base.Arch, base.Outputs = nil, nil, nil
 	}
-	if b.Arch == nil {
-		b.Arch = base.Arch
-	}
-	if b.Jobs == nil {
-		b.Jobs = base.Jobs
-	}
-	if b.Cache == nil {
-		b.Cache = base.Cache
-	}
-	return buildDoc{
-		Recipe: cmp.Or(b.Recipe, base.Recipe), Command: either(b.Command, base.Command),
-		Sources: eitherList(b.Sources, base.Sources), Target: either(b.Target, base.Target), Flags: either(b.Flags, base.Flags),
-		Link: either(b.Link, base.Link), Arch: b.Arch, Folder: either(b.Folder, base.Folder), Jobs: b.Jobs, Memory: cmp.Or(b.Memory, base.Memory),
-		Outputs: eitherList(b.Outputs, base.Outputs), Inputs: eitherList(b.Inputs, base.Inputs),
-		Env: mergeEnv(b.Env, base.Env), Timeout: cmp.Or(b.Timeout, base.Timeout), Cache: b.Cache,
-		Sandbox: cmp.Or(b.Sandbox, base.Sandbox),
-	}
+	b.Env = mergeEnv(b.Env, base.Env)
+	return overlay(b, base)
 }
 
 // texts returns the texts that may contain placeholders.
@@ -184,60 +169,55 @@ const archPattern = `^(auto|sm_[0-9]{2,3}[af]?)$`
 
 var archSpelling = lazyregexp.New(archPattern)
 
-func (a *archName) read(d *decoder, n *node, f field) {
-	if !n.isText() || !archSpelling.MatchString(n.text) {
+func (a *archName) ReadYAML(d *strictyaml.Decoder, n *strictyaml.Node, f strictyaml.Field) {
+	if !n.IsText() || !archSpelling.MatchString(n.Text) {
 		hint := ""
-		if n.isNumber() {
-			hint = "write sm_" + strings.ReplaceAll(n.text, ".", "")
+		if n.IsNumber() {
+			hint = "write sm_" + strings.ReplaceAll(n.Text, ".", "")
 		}
-		d.add(n, hint, "%s: expected auto or an architecture such as sm_89, got %s", f.key, n.describe())
+		d.Add(n, hint, "%s: expected auto or an architecture such as sm_89, got %s", f.Key, n.Describe())
 		return
 	}
-	*a = archName{n.text, n}
+	*a = archName{n.Text, n}
 }
 
-func (*archName) schema(*schemaWriter, field) object {
+func (*archName) schema(*schemaWriter, strictyaml.Field) object {
 	return object{"type": "string", "pattern": archPattern}
 }
 
 // size is an amount of memory, written with its unit.
 type size struct {
 	bytes int64
-	at    *node
+	at    *strictyaml.Node
 }
 
 const sizePattern = `^[0-9]+(\.[0-9]+)?\s?(MB|GB|MiB|GiB)$`
 
 var sizeSpelling = lazyregexp.New(sizePattern)
 
-func (s *size) read(d *decoder, n *node, f field) {
-	if n.isNumber() {
-		d.add(n, fmt.Sprintf("write %sGB", n.text), "%s: %s has no unit", f.key, n.text)
+func (s *size) ReadYAML(d *strictyaml.Decoder, n *strictyaml.Node, f strictyaml.Field) {
+	if n.IsNumber() {
+		d.Add(n, fmt.Sprintf("write %sGB", n.Text), "%s: %s has no unit", f.Key, n.Text)
 		return
 	}
-	if !n.isText() || !sizeSpelling.MatchString(n.text) {
-		d.want(n, f, "a size such as 500MB or 2GB")
+	if !n.IsText() || !sizeSpelling.MatchString(n.Text) {
+		d.Want(n, f, "a size such as 500MB or 2GB")
 		return
 	}
 	unit := map[string]float64{"MB": 1e6, "GB": 1e9, "MiB": 1 << 20, "GiB": 1 << 30}
-	number := strings.TrimRight(n.text, "MGiB ")
+	number := strings.TrimRight(n.Text, "MGiB ")
 	x, err := strconv.ParseFloat(number, 64)
-	bytes := x * unit[strings.TrimSpace(n.text[len(number):])]
+	bytes := x * unit[strings.TrimSpace(n.Text[len(number):])]
 	if err != nil || bytes < 1e6 || bytes > 1e15 {
-		d.add(n, "", "%s: expected 1MB to 1000000GB, got %s", f.key, n.text)
+		d.Add(n, "", "%s: expected 1MB to 1000000GB, got %s", f.Key, n.Text)
 		return
 	}
 	*s = size{int64(bytes), n}
 }
 
-func (*size) schema(*schemaWriter, field) object {
+func (*size) schema(*schemaWriter, strictyaml.Field) object {
 	return object{"type": "string", "pattern": sizePattern}
 }
-
-var (
-	_ customSyntax = (*archName)(nil)
-	_ customSyntax = (*size)(nil)
-)
 
 // checkOutputs reports builds of one implementation that write the same file. Otherwise the
 // last of them would be measured for all.
@@ -253,8 +233,8 @@ func (r *resolver) checkOutputs() {
 			name, at := s.Build.collision(v.Build, owner)
 			if at != nil && len(places) > 0 {
 				p := places[0].param
-				r.add(at, fmt.Sprintf("give each build its own file, such as %s", withPlaceholder(name, p)),
-					"%q is written by a separate build for each ${%s}, so only the last build would be measured", shorten(name), p)
+				r.Add(at, fmt.Sprintf("give each build its own file, such as %s", withPlaceholder(name, p)),
+					"%q is written by a separate build for each ${%s}, so only the last build would be measured", strictyaml.Shorten(name), p)
 				break
 			}
 		}
@@ -272,7 +252,7 @@ func withPlaceholder(name, param string) string {
 
 // collision returns the first output that another build writes too, and where the suite names
 // it. It ignores globs with wildcards, which may match different files.
-func (b buildDoc) collision(built Build, owner map[string]string) (string, *node) {
+func (b buildDoc) collision(built Build, owner map[string]string) (string, *strictyaml.Node) {
 	outputs, texts := built.Outputs, b.Outputs
 	if len(outputs) == 0 && built.Target != "" && slices.Contains(recipeNeeds[b.Recipe], "target") {
 		outputs, texts = []string{built.Target}, []text{b.Target}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite/expr"
 	"github.com/goatnote-inc/pawl/internal/kernel/tensor"
 )
@@ -41,8 +42,8 @@ type Tolerance struct {
 }
 
 func (r *resolver) check(e *entry[benchmarkDoc], b *Benchmark, params []string) *Check {
-	at := e.node.get("check")
-	if at == nil || at.isNull() || at.kind == mapNode && len(at.keys) == 0 {
+	at := e.node.Get("check")
+	if at == nil || at.IsNull() || at.Kind == strictyaml.Map && len(at.Keys) == 0 {
 		return nil
 	}
 	d := e.value.Check
@@ -68,11 +69,11 @@ func (r *resolver) check(e *entry[benchmarkDoc], b *Benchmark, params []string) 
 	}
 	switch known := append([]string{Candidate}, r.doc.Implementations.names()...); {
 	case sources != 1:
-		r.add(at, "set exactly one of oracle, implementation and expression", "check: expected one source of correct results, got %d", sources)
+		r.Add(at, "set exactly one of oracle, implementation and expression", "check: expected one source of correct results, got %d", sources)
 	case len(e.value.Arguments) == 0:
-		r.add(at, "describe the kernel's arguments under arguments", "benchmark %q has check but no arguments", e.name)
+		r.Add(at, "describe the kernel's arguments under arguments", "benchmark %q has check but no arguments", e.name)
 	case c.Implementation == Candidate || c.Implementation != "" && r.suite.side(c.Implementation) == nil:
-		r.add(d.Implementation.at, didYouMean(c.Implementation, known[1:]), "implementation %q cannot be the source of correct results", c.Implementation)
+		r.Add(d.Implementation.at, strictyaml.DidYouMean(c.Implementation, known[1:]), "implementation %q cannot be the source of correct results", c.Implementation)
 	}
 	c.Expression = r.checkExpression(e, params)
 	c.Fuzz = r.checkFuzz(e, b, params)
@@ -95,7 +96,7 @@ func (r *resolver) checkExpression(e *entry[benchmarkDoc], params []string) []Fo
 		}
 		if role == tensor.In || role == tensor.InOut {
 			if slices.Contains(params, a.name) {
-				r.add(a.at, "rename one of them", "%q is both an input and a parameter, which is ambiguous in an expression", a.name)
+				r.Add(a.at, "rename one of them", "%q is both an input and a parameter, which is ambiguous in an expression", a.name)
 			}
 			known = append(known, a.name)
 			for _, f := range expr.Aggregates() {
@@ -106,7 +107,7 @@ func (r *resolver) checkExpression(e *entry[benchmarkDoc], params []string) []Fo
 	var list []Formula
 	for _, x := range written {
 		if !slices.Contains(outputs, x.name) {
-			r.add(x.at, didYouMean(x.name, outputs), "expression: %q is not an output", x.name)
+			r.Add(x.at, strictyaml.DidYouMean(x.name, outputs), "expression: %q is not an output", x.name)
 			continue
 		}
 		r.checkVariables(x.value.formula, known)
@@ -114,7 +115,7 @@ func (r *resolver) checkExpression(e *entry[benchmarkDoc], params []string) []Fo
 	}
 	for _, name := range outputs {
 		if written.get(name) == nil {
-			r.add(e.node.get("check").get("expression"), "", "expression: output %q is missing", name)
+			r.Add(e.node.Get("check").Get("expression"), "", "expression: output %q is missing", name)
 		}
 	}
 	return list
@@ -137,7 +138,7 @@ func (r *resolver) fuzzConfigs(e *entry[benchmarkDoc], b *Benchmark, params []st
 	}
 	for _, p := range written {
 		if !slices.Contains(params, p.name) {
-			r.add(p.at, didYouMean(p.name, params), "unknown parameter %q", p.name)
+			r.Add(p.at, strictyaml.DidYouMean(p.name, params), "unknown parameter %q", p.name)
 			return nil
 		}
 	}
@@ -150,7 +151,7 @@ func (r *resolver) fuzzConfigs(e *entry[benchmarkDoc], b *Benchmark, params []st
 			matrix[i] = entry[many[scalar]]{name: name, value: valuesOf(b.Configs, name)}
 		}
 		if size *= len(matrix[i].value); size > maxCases {
-			r.add(written[0].at, "", "the fuzz matrix of benchmark %q has more than %d configs", e.name, maxCases)
+			r.Add(written[0].at, "", "the fuzz matrix of benchmark %q has more than %d configs", e.name, maxCases)
 			return nil
 		}
 	}
@@ -180,15 +181,15 @@ func (r *resolver) fuzzedParams(e *entry[benchmarkDoc], key string, list named[p
 	out := map[string]int{}
 	for _, p := range list {
 		if !slices.Contains(params, p.name) {
-			r.add(p.at, didYouMean(p.name, params), "unknown parameter %q", p.name)
+			r.Add(p.at, strictyaml.DidYouMean(p.name, params), "unknown parameter %q", p.name)
 			continue
 		}
 		if slices.ContainsFunc(r.suite.sides[0].templates, func(t template) bool { return t.param == p.name }) {
-			r.add(p.at, "list its values in the fuzz matrix", "%s: %q is used in a command, so every value needs its own build", key, p.name)
+			r.Add(p.at, "list its values in the fuzz matrix", "%s: %q is used in a command, so every value needs its own build", key, p.name)
 		}
 		for _, v := range valuesOf(configs, p.name) {
 			if x, ok := v.value.(float64); !ok || x != math.Trunc(x) {
-				r.add(p.at, "", "%s: %q of benchmark %q is not a whole number", key, p.name, e.name)
+				r.Add(p.at, "", "%s: %q of benchmark %q is not a whole number", key, p.name, e.name)
 				break
 			}
 		}

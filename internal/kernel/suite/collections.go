@@ -4,52 +4,39 @@ import (
 	"errors"
 	"reflect"
 
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite/expr"
 )
 
 // many is one value, or a list of distinct values.
 type many[T any] []T
 
-func (m *many[T]) read(d *decoder, n *node, f field) {
-	items := []*node{n}
-	if n.kind == listNode {
-		items = n.items
+func (m *many[T]) ReadYAML(d *strictyaml.Decoder, n *strictyaml.Node, f strictyaml.Field) {
+	items := []*strictyaml.Node{n}
+	if n.Kind == strictyaml.List {
+		items = n.Items
 	}
-	if len(items) == 0 && !n.incomplete {
-		d.add(n, "", "%s: the list is empty", f.key)
+	if len(items) == 0 && !n.Incomplete {
+		d.Add(n, "", "%s: the list is empty", f.Key)
 	}
-	seen := map[scalarKey]bool{}
+	seen := map[any]bool{} // 1.0 and 1 are equal, "1" differs
 	for _, item := range items {
-		key := keyOf(item)
-		if item.kind == scalarNode && seen[key] {
-			d.add(item, "", "%s: %s appears twice", f.key, item.describe())
-			continue
+		if item.Kind == strictyaml.Scalar {
+			if seen[item.Plain()] {
+				d.Add(item, "", "%s: %s appears twice", f.Key, item.Describe())
+				continue
+			}
+			seen[item.Plain()] = true
 		}
-		seen[key] = true
 		var x T
-		d.decode(item, reflect.ValueOf(&x).Elem(), f)
+		d.Decode(item, reflect.ValueOf(&x).Elem(), f)
 		*m = append(*m, x)
 	}
 }
 
-func (*many[T]) schema(s *schemaWriter, f field) object {
+func (*many[T]) schema(s *schemaWriter, f strictyaml.Field) object {
 	one := s.value(reflect.TypeFor[T](), f)
 	return object{"anyOf": []object{one, {"type": "array", "items": one, "minItems": 1, "uniqueItems": true}}}
-}
-
-// scalarKey identifies a value: 1.0 and 1 are equal, "1" differs.
-type scalarKey struct {
-	number bool
-	num    float64
-	tag    string
-	text   string
-}
-
-func keyOf(n *node) scalarKey {
-	if n.isNumber() {
-		return scalarKey{number: true, num: n.num}
-	}
-	return scalarKey{tag: n.tag, text: n.text}
 }
 
 // namer is a string type whose values must follow a rule.
@@ -61,9 +48,9 @@ type namer interface {
 // entry is one key and value of a mapping.
 type entry[T any] struct {
 	name  string
-	at    *node // position of the name
+	at    *strictyaml.Node // position of the name
 	value T
-	node  *node // of the value
+	node  *strictyaml.Node // of the value
 	// broken reports that a part of the value could not be read. This was already reported,
 	// so checks of the rest are skipped to avoid repeating it.
 	broken bool
@@ -73,30 +60,30 @@ type entry[T any] struct {
 // named and measured.
 type named[K namer, T any] []entry[T]
 
-func (m *named[K, T]) read(d *decoder, n *node, f field) {
-	if n.isNull() && f.minEntries == 0 {
+func (m *named[K, T]) ReadYAML(d *strictyaml.Decoder, n *strictyaml.Node, f strictyaml.Field) {
+	if n.IsNull() && f.MinEntries == 0 {
 		return
 	}
-	if n.kind != mapNode {
-		d.want(n, f, "a mapping")
+	if n.Kind != strictyaml.Map {
+		d.Want(n, f, "a mapping")
 		return
 	}
-	d.size(n, f)
+	d.Size(n, f)
 	rule := K("").rule()
-	*m = make(named[K, T], 0, len(n.keys))
-	for i, key := range n.keys {
-		before := d.found
-		if problem, hint := rule.check(key.text); problem != "" {
-			d.add(key, hint, "%s", problem)
+	*m = make(named[K, T], 0, len(n.Keys))
+	for i, key := range n.Keys {
+		before := d.Found
+		if problem, hint := rule.check(key.Text); problem != "" {
+			d.Add(key, hint, "%s", problem)
 		}
-		e := entry[T]{name: key.text, at: key, node: n.items[i]}
-		d.decode(n.items[i], reflect.ValueOf(&e.value).Elem(), field{key: key.text, min: f.min, max: f.max})
-		e.broken = d.found > before || !n.items[i].complete()
+		e := entry[T]{name: key.Text, at: key, node: n.Items[i]}
+		d.Decode(n.Items[i], reflect.ValueOf(&e.value).Elem(), strictyaml.Field{Key: key.Text, Min: f.Min, Max: f.Max})
+		e.broken = d.Found > before || !n.Items[i].Complete()
 		*m = append(*m, e)
 	}
 }
 
-func (*named[K, T]) schema(s *schemaWriter, f field) object {
+func (*named[K, T]) schema(s *schemaWriter, f strictyaml.Field) object {
 	rule := K("").rule()
 	names := object{"pattern": rule.pattern.String()}
 	if len(rule.reserved) > 0 {
@@ -104,13 +91,13 @@ func (*named[K, T]) schema(s *schemaWriter, f field) object {
 	}
 	out := object{
 		"type": []string{"object", "null"}, "propertyNames": names,
-		"additionalProperties": s.value(reflect.TypeFor[T](), field{min: f.min, max: f.max}),
+		"additionalProperties": s.value(reflect.TypeFor[T](), strictyaml.Field{Min: f.Min, Max: f.Max}),
 	}
-	if f.minEntries > 0 {
-		out["type"], out["minProperties"] = "object", f.minEntries
+	if f.MinEntries > 0 {
+		out["type"], out["minProperties"] = "object", f.MinEntries
 	}
-	if f.maxEntries > 0 {
-		out["maxProperties"] = f.maxEntries
+	if f.MaxEntries > 0 {
+		out["maxProperties"] = f.MaxEntries
 	}
 	return out
 }
@@ -137,41 +124,41 @@ func (m named[K, T]) names() []string {
 type filter struct {
 	params named[paramName, scalar]
 	when   formula
-	at     *node
+	at     *strictyaml.Node
 }
 
-func (x *filter) read(d *decoder, n *node, f field) {
+func (x *filter) ReadYAML(d *strictyaml.Decoder, n *strictyaml.Node, f strictyaml.Field) {
 	x.at = n
 	switch {
-	case n.kind == mapNode:
-		f.minEntries = 1 // an empty filter would match every config
-		x.params.read(d, n, f)
-	case n.isText():
-		x.when.read(d, n, f)
+	case n.Kind == strictyaml.Map:
+		f.MinEntries = 1 // an empty filter would match every config
+		x.params.ReadYAML(d, n, f)
+	case n.IsText():
+		x.when.ReadYAML(d, n, f)
 	default:
-		d.want(n, f, "a mapping of parameters or an expression")
+		d.Want(n, f, "a mapping of parameters or an expression")
 	}
 }
 
-func (*filter) schema(s *schemaWriter, f field) object {
-	f.minEntries, f.maxEntries = 1, 0
+func (*filter) schema(s *schemaWriter, f strictyaml.Field) object {
+	f.MinEntries, f.MaxEntries = 1, 0
 	params := (*named[paramName, scalar])(nil).schema(s, f)
 	return object{"anyOf": []object{params, {"type": "string", "minLength": 1}}}
 }
 
-// expression reports an error in an expression, at the exact character if the expression is
+// addExpression reports an error in an expression, at the exact character if the expression is
 // in the file.
-func (p *problems) expression(x formula, err error) {
-	at, msg, hint := x.at.pos(), err.Error(), ""
+func addExpression(p *strictyaml.Problems, x formula, err error) {
+	at, msg, hint := x.at.Pos(), err.Error(), ""
 	if e, ok := errors.AsType[*expr.Error](err); ok {
 		msg, hint = e.Msg, e.Hint
 		if x.listed == "" {
-			at = x.at.inside(e.Pos)
+			at = x.at.Inside(e.Pos)
 		}
 	}
 	if x.listed != "" {
-		p.addAt(at, hint, "benchmark %q, as listed by the harness: %s: %s", x.listed, x.key, msg)
+		p.AddAt(at, hint, "benchmark %q, as listed by the harness: %s: %s", x.listed, x.key, msg)
 		return
 	}
-	p.addAt(at, hint, "%s: %s", x.key, msg)
+	p.AddAt(at, hint, "%s: %s", x.key, msg)
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite/expr"
 )
 
@@ -24,25 +25,25 @@ func (s *Suite) Fill(listed []Listed) (*Suite, error) {
 	if listed == nil {
 		listed = []Listed{}
 	}
-	p := &problems{files: s.Files}
+	p := &strictyaml.Problems{Files: s.Files}
 	at := (&resolver{root: s.root}).section("harness")
 	seen := map[string]bool{}
 	for _, l := range listed {
 		if problem, hint := benchmarkRule.check(l.Name); problem != "" {
-			p.add(at, hint, "the harness lists a benchmark with an invalid name: %s", problem)
+			p.Add(at, hint, "the harness lists a benchmark with an invalid name: %s", problem)
 		}
 		if seen[l.Name] {
-			p.add(at, "", "the harness lists benchmark %q twice", shorten(l.Name))
+			p.Add(at, "", "the harness lists benchmark %q twice", strictyaml.Shorten(l.Name))
 		}
 		seen[l.Name] = true
 	}
 	if len(listed) > maxCases {
-		p.add(at, "", "the harness lists %d benchmarks, the limit is %d", len(listed), maxCases)
+		p.Add(at, "", "the harness lists %d benchmarks, the limit is %d", len(listed), maxCases)
 	}
 	if s.Discover && len(listed) == 0 {
-		p.add(at, "list benchmarks in the suite", "the harness lists no benchmarks")
+		p.Add(at, "list benchmarks in the suite", "the harness lists no benchmarks")
 	}
-	if err := p.err(); err != nil {
+	if err := failure(p); err != nil {
 		return nil, err
 	}
 	return resolve(s.root, s.doc, listed, nil, p)
@@ -54,11 +55,11 @@ func (r *resolver) declareListed(e *entry[benchmarkDoc], name string) {
 		return
 	}
 	if problem, hint := implementationRule.check(name); problem != "" {
-		r.add(e.at, hint, "benchmark %q, as listed by the harness: %s", e.name, problem)
+		r.Add(e.at, hint, "benchmark %q, as listed by the harness: %s", e.name, problem)
 		return
 	}
 	if len(r.suite.sides) > maxSides {
-		r.add(e.at, "list them in the suite", "the harness lists more than %d implementations", maxSides)
+		r.Add(e.at, "list them in the suite", "the harness lists more than %d implementations", maxSides)
 		return
 	}
 	s := newSide(name, r.suite.sides[0].variantDoc)
@@ -74,19 +75,19 @@ func (r *resolver) listedConfigs(e *entry[benchmarkDoc]) []Config {
 		for _, other := range r.listed {
 			known = append(known, other.Name)
 		}
-		r.add(e.at, didYouMean(e.name, known), "the harness does not list benchmark %q", e.name)
+		r.Add(e.at, strictyaml.DidYouMean(e.name, known), "the harness does not list benchmark %q", e.name)
 		return nil
 	}
 	if len(l.Configs) > maxCases {
-		r.add(e.at, "", "the harness lists %d configs for benchmark %q, the limit is %d", len(l.Configs), e.name, maxCases)
+		r.Add(e.at, "", "the harness lists %d configs for benchmark %q, the limit is %d", len(l.Configs), e.name, maxCases)
 		return nil
 	}
 	if len(l.Configs) == 0 {
 		return []Config{{}}
 	}
-	before := r.found
+	before := r.Found
 	order := r.order(e, l.Configs)
-	if r.found > before {
+	if r.Found > before {
 		return nil
 	}
 	configs := make([]Config, len(l.Configs))
@@ -96,11 +97,11 @@ func (r *resolver) listedConfigs(e *entry[benchmarkDoc]) []Config {
 		case c.Name == "":
 			configs[i].Name = ConfigName(configs[i].Params)
 		case problem != "":
-			r.add(e.at, hint, "benchmark %q, as listed by the harness, has a config with the invalid name %q", e.name, shorten(c.Name))
+			r.Add(e.at, hint, "benchmark %q, as listed by the harness, has a config with the invalid name %q", e.name, strictyaml.Shorten(c.Name))
 		}
 	}
 	r.checkAllVariables(e.value, order)
-	if r.found > before {
+	if r.Found > before {
 		return nil
 	}
 	return r.distinct(e, r.exclude(e.value.Exclude, configs))
@@ -115,10 +116,10 @@ func (r *resolver) order(e *entry[benchmarkDoc], configs []Config) []string {
 				continue
 			}
 			if problem, hint := paramRule.check(p.Name); problem != "" {
-				r.add(e.at, hint, "benchmark %q, as listed by the harness: %s", e.name, problem)
+				r.Add(e.at, hint, "benchmark %q, as listed by the harness: %s", e.name, problem)
 			}
 			if order = append(order, p.Name); len(order) > maxParams {
-				r.add(e.at, "", "benchmark %q, as listed by the harness, has more than %d parameters", e.name, maxParams)
+				r.Add(e.at, "", "benchmark %q, as listed by the harness, has more than %d parameters", e.name, maxParams)
 				return order
 			}
 		}
@@ -135,7 +136,7 @@ func (r *resolver) inOrder(e *entry[benchmarkDoc], params Params, order []string
 		}
 		plain, ok := plainValue(v)
 		if !ok {
-			r.add(e.at, "", "benchmark %q, as listed by the harness: parameter %q must be a finite number, short text, true or false", e.name, name)
+			r.Add(e.at, "", "benchmark %q, as listed by the harness: parameter %q must be a finite number, short text, true or false", e.name, name)
 		}
 		out = append(out, Param{name, plain})
 	}
@@ -178,7 +179,7 @@ func (r *resolver) listedFormula(e *entry[benchmarkDoc], key, source string) for
 	x := formula{key: key, at: e.at, listed: e.name}
 	compiled, err := expr.Compile(source)
 	if err != nil {
-		r.expression(x, err)
+		addExpression(r.Problems, x, err)
 		return formula{}
 	}
 	x.Expr = compiled

@@ -114,7 +114,7 @@ func TestFillErrors(t *testing.T) {
 		{"version: 1\nharness: {command: ./h}\n", `[]`, `pawl.yaml:2:10: the harness lists no benchmarks (list benchmarks in the suite)`},
 		{"version: 1\nharness: {command: ./h}\n", `[{"name": "a"}, {"name": "a"}]`, `pawl.yaml:2:10: the harness lists benchmark "a" twice`},
 		{"version: 1\nharness: {command: ./h}\n", `[{"name": ""}]`, `pawl.yaml:2:10: the harness lists a benchmark with an invalid name: "" cannot be the name of a benchmark (printable characters, at most 200, no space at either end)`},
-		{"version: 1\nharness: {command: ./h}\n", `[{"name": "a", "flops": "2*", "bytes": "M", "configs": [{"N": 1}]}]`, `pawl.yaml:2:10: benchmark "a", as listed by the harness: bytes of config N1: unknown variable "M"`},
+		{"version: 1\nharness: {command: ./h}\n", `[{"name": "a", "flops": "2*", "bytes": "M", "configs": [{"N": 1}]}]`, `pawl.yaml:2:10: benchmark "a", as listed by the harness: flops: the expression ends too early`},
 		{"version: 1\nharness: {command: ./h}\n", `[{"name": "a", "implementations": ["base"]}]`, `pawl.yaml:2:10: benchmark "a", as listed by the harness: "base" cannot be the name of an implementation (it is always measured, with the build and harness of the suite)`},
 		{"version: 1\nharness: {command: ./h}\n", `[{"name": "a", "configs": [{"N": 1}, {"N": 1}]}]`, `pawl.yaml:2:10: config N1 of benchmark "a" appears twice`},
 		{"version: 1\nharness: {command: ./h}\n", `[{"name": "a", "configs": [{"time": 1}]}]`, `pawl.yaml:2:10: benchmark "a", as listed by the harness: "time" cannot be the name of a parameter (it means something else in expressions)`},

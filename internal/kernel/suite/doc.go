@@ -2,8 +2,8 @@
 // measure and how. It decodes strictly, reports every mistake with its line and column,
 // follows extends, expands the parameter matrix and returns cases that are ready to measure.
 //
-// A file passes through the package in this order: node.go reads YAML into a tree that keeps
-// the position of each value; extends.go merges the trees of several files; decode.go fills
+// A file passes through the package in this order: base/strictyaml reads it into a tree that keeps
+// the position of each value; extends.go merges the trees of several files; base/strictyaml fills
 // the structs of file.go and rejects everything else; resolve.go and benchmark.go turn them
 // into a Suite with its cases. schema.go prints the JSON Schema of the same structs, so the
 // two cannot disagree. Every suite implicitly extends defaults.yaml.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite/expr"
 )
 
@@ -95,9 +96,9 @@ func TestReferenceTables(t *testing.T) {
 		}
 		delete(docs, at.Name())
 		head, _, _ := bytes.Cut(m, []byte("\n"))
-		var preset *node
+		var preset *strictyaml.Node
 		if len(parts[2]) > 0 {
-			preset = defaults().get(string(parts[2]))
+			preset = defaults().Get(string(parts[2]))
 		}
 		return fmt.Appendf(nil, "%s\n%s<!-- end -->", head, keyTable(at, preset))
 	})
@@ -115,28 +116,28 @@ func TestReferenceTables(t *testing.T) {
 	}
 }
 
-func keyTable(at reflect.Type, preset *node) string {
+func keyTable(at reflect.Type, preset *strictyaml.Node) string {
 	var b strings.Builder
 	b.WriteString("| key | value | meaning |\n| --- | --- | --- |\n")
-	for _, f := range fieldsOf(at) {
-		meaning := f.doc
-		if preset != nil && preset.get(f.key) != nil && !strings.Contains(meaning, "Default: ") {
-			value := fmt.Sprint(preset.get(f.key).plain())
+	for _, f := range strictyaml.FieldsOf(at) {
+		meaning := f.Doc
+		if preset != nil && preset.Get(f.Key) != nil && !strings.Contains(meaning, "Default: ") {
+			value := fmt.Sprint(preset.Get(f.Key).Plain())
 			meaning += " Default: `" + strings.ReplaceAll(value, " ", ", ") + "`."
 		}
-		key := "`" + f.key + "`"
-		if f.required {
+		key := "`" + f.Key + "`"
+		if f.Required {
 			key += " (required)"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", key, valueWords(f.kind, f), strings.ReplaceAll(meaning, "|", `\|`))
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", key, valueWords(f.Type, f), strings.ReplaceAll(meaning, "|", `\|`))
 	}
 	return b.String()
 }
 
 // valueWords says what a key takes.
-func valueWords(at reflect.Type, f field) string {
-	if at.Implements(enumerationType) {
-		return "`" + strings.Join(reflect.Zero(at).Interface().(enumeration).words(), "`, `") + "`"
+func valueWords(at reflect.Type, f strictyaml.Field) string {
+	if at.Implements(reflect.TypeFor[strictyaml.Enumeration]()) {
+		return "`" + strings.Join(reflect.Zero(at).Interface().(strictyaml.Enumeration).Words(), "`, `") + "`"
 	}
 	if at.Kind() == reflect.Pointer {
 		return valueWords(at.Elem(), f)
@@ -151,7 +152,7 @@ func valueWords(at reflect.Type, f field) string {
 	case *date:
 		return "a day: `2026-12-31`"
 	case *many[failingKind]:
-		return "one or a list of `" + strings.Join(failingKind("").words(), "`, `") + "`"
+		return "one or a list of `" + strings.Join(failingKind("").Words(), "`, `") + "`"
 	case *size:
 		return "a size: `2GB`"
 	case *many[archName]:
@@ -173,7 +174,7 @@ func valueWords(at reflect.Type, f field) string {
 	case *fillDoc:
 		return "`normal`, `uniform` or `{uniform: [low, high]}`"
 	case *many[inputKind]:
-		return "one or a list of `" + strings.Join(inputKind("").words(), "`, `") + "`"
+		return "one or a list of `" + strings.Join(inputKind("").Words(), "`, `") + "`"
 	case *scalar:
 		return "a number, text, `true` or `false`"
 	case *many[scalar]:
@@ -183,7 +184,7 @@ func valueWords(at reflect.Type, f field) string {
 	case *[]text:
 		return "a list of text"
 	case *[]int:
-		return fmt.Sprintf("a list of numbers, %s", f.bounds())
+		return fmt.Sprintf("a list of numbers, %s", f.Bounds())
 	case *[]filter:
 		return "a list of expressions and mappings"
 	}
@@ -195,6 +196,6 @@ func valueWords(at reflect.Type, f field) string {
 	case at.Kind() == reflect.Bool:
 		return "`true` or `false`"
 	default:
-		return "a number, " + f.bounds()
+		return "a number, " + f.Bounds()
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite/expr"
 	"github.com/goatnote-inc/pawl/internal/kernel/tensor"
 )
@@ -33,22 +34,22 @@ func integer(t tensor.DType) bool {
 // type.
 type elementType struct {
 	string
-	at *node
+	at *strictyaml.Node
 }
 
 const elementPattern = `^[A-Za-z_][A-Za-z0-9_]{0,63}$`
 
 var elementSpelling = lazyregexp.New(elementPattern)
 
-func (t *elementType) read(d *decoder, n *node, f field) {
-	if !n.isText() || !elementSpelling.MatchString(n.text) {
-		d.want(n, f, "an element type such as f16, or the name of a parameter")
+func (t *elementType) ReadYAML(d *strictyaml.Decoder, n *strictyaml.Node, f strictyaml.Field) {
+	if !n.IsText() || !elementSpelling.MatchString(n.Text) {
+		d.Want(n, f, "an element type such as f16, or the name of a parameter")
 		return
 	}
-	*t = elementType{n.text, n}
+	*t = elementType{n.Text, n}
 }
 
-func (*elementType) schema(*schemaWriter, field) object {
+func (*elementType) schema(*schemaWriter, strictyaml.Field) object {
 	return object{"type": "string", "pattern": elementPattern}
 }
 
@@ -67,25 +68,25 @@ func (t elementType) of(p Params) (tensor.DType, bool) {
 type fillDoc struct {
 	kind      tensor.FillKind
 	low, high formula
-	at        *node
+	at        *strictyaml.Node
 }
 
-func (x *fillDoc) read(d *decoder, n *node, f field) {
-	limits := n.get(string(tensor.Uniform))
+func (x *fillDoc) ReadYAML(d *strictyaml.Decoder, n *strictyaml.Node, f strictyaml.Field) {
+	limits := n.Get(string(tensor.Uniform))
 	switch {
-	case n.isText() && (n.text == string(tensor.Normal) || n.text == string(tensor.Uniform)):
-		*x = fillDoc{kind: tensor.FillKind(n.text), at: n}
-	case n.kind == mapNode && len(n.keys) == 1 && limits != nil && limits.kind == listNode && len(limits.items) == 2:
+	case n.IsText() && (n.Text == string(tensor.Normal) || n.Text == string(tensor.Uniform)):
+		*x = fillDoc{kind: tensor.FillKind(n.Text), at: n}
+	case n.Kind == strictyaml.Map && len(n.Keys) == 1 && limits != nil && limits.Kind == strictyaml.List && len(limits.Items) == 2:
 		*x = fillDoc{kind: tensor.Uniform, at: n}
-		x.low.read(d, limits.items[0], field{key: f.key})
-		x.high.read(d, limits.items[1], field{key: f.key})
+		x.low.ReadYAML(d, limits.Items[0], strictyaml.Field{Key: f.Key})
+		x.high.ReadYAML(d, limits.Items[1], strictyaml.Field{Key: f.Key})
 	default:
-		d.want(n, f, "normal, uniform or {uniform: [low, high]}")
+		d.Want(n, f, "normal, uniform or {uniform: [low, high]}")
 	}
 }
 
-func (*fillDoc) schema(s *schemaWriter, _ field) object {
-	limit := (*formula)(nil).schema(s, field{})
+func (*fillDoc) schema(s *schemaWriter, _ strictyaml.Field) object {
+	limit := (*formula)(nil).schema(s, strictyaml.Field{})
 	return object{"anyOf": []object{
 		{"enum": []tensor.FillKind{tensor.Normal, tensor.Uniform}},
 		{
@@ -98,10 +99,6 @@ func (*fillDoc) schema(s *schemaWriter, _ field) object {
 // pointDoc is an expression over the elements of tensors.
 type pointDoc struct{ formula }
 
-func (x *pointDoc) read(d *decoder, n *node, f field) { x.compile(d, n, f, expr.CompileElementwise) }
-
-var (
-	_ customSyntax = (*elementType)(nil)
-	_ customSyntax = (*fillDoc)(nil)
-	_ customSyntax = (*pointDoc)(nil)
-)
+func (x *pointDoc) ReadYAML(d *strictyaml.Decoder, n *strictyaml.Node, f strictyaml.Field) {
+	x.compile(d, n, f, expr.CompileElementwise)
+}

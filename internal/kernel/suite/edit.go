@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 )
 
 // ErrEditByHand is wrapped if a file is written in a form that must be edited by hand.
@@ -55,11 +56,8 @@ func SetDefaults(text []byte, benchmark string, values map[string]any) ([]byte, 
 
 // readPlainly parses a file and returns its syntax tree and its value.
 func readPlainly(text []byte) (*yaml.Node, any, error) {
-	if len(text) > maxFileSize || !utf8.Valid(text) {
-		return nil, nil, fmt.Errorf("the file is not UTF-8 text, or is longer than %d bytes", maxFileSize)
-	}
-	if p := new(problems); readYAML("pawl.yaml", text, p) == nil { // enforces the limits on depth and aliases
-		return nil, nil, p.err()
+	if p := new(strictyaml.Problems); readYAML("pawl.yaml", text, p) == nil { // enforces the limits on depth and aliases
+		return nil, nil, failure(p)
 	}
 	var doc yaml.Node
 	var value any

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 )
 
 const (
@@ -20,10 +22,10 @@ const (
 var defaultsYAML []byte
 
 // defaults returns the tree that every suite extends. It is read once and never changed.
-var defaults = sync.OnceValue(func() *node {
-	p := &problems{}
+var defaults = sync.OnceValue(func() *strictyaml.Node {
+	p := &strictyaml.Problems{}
 	root := readYAML("defaults.yaml", defaultsYAML, p)
-	if err := p.err(); err != nil {
+	if err := p.Err(); err != nil {
 		panic("suite: " + err.Error()) // the file is embedded and tested
 	}
 	return root
@@ -32,90 +34,90 @@ var defaults = sync.OnceValue(func() *node {
 // loader reads a suite file and the files it extends.
 type loader struct {
 	fsys fs.FS
-	*problems
+	*strictyaml.Problems
 }
 
 // load reads the file name, which messages call shown, and returns its tree merged over the
 // trees it extends. It returns nil if a file cannot be read.
-func (l *loader) load(name, shown string, chain []string, data []byte) *node {
-	l.files = append(l.files, shown)
-	root := readYAML(shown, data, l.problems)
+func (l *loader) load(name, shown string, chain []string, data []byte) *strictyaml.Node {
+	l.Files = append(l.Files, shown)
+	root := readYAML(shown, data, l.Problems)
 	if root == nil || !l.version(root) {
 		return nil
 	}
 	if len(chain) > 0 {
-		decodeFile(root, l.problems) // also checks values that another file replaces
+		decodeFile(root, l.Problems) // also checks values that another file replaces
 	}
-	merged, complete := (*node)(nil), true
+	merged, complete := (*strictyaml.Node)(nil), true
 	for _, ref := range extended(root) {
 		base := l.follow(ref, name, shown, append(slices.Clone(chain), name))
 		complete = complete && base != nil
-		merged = merge(merged, base)
+		merged = strictyaml.Merge(merged, base)
 	}
 	if !complete {
 		return nil
 	}
-	return merge(merged, root)
+	return strictyaml.Merge(merged, root)
 }
 
 // version rejects a file of another version as a whole: nothing else in it can be trusted.
-func (l *loader) version(root *node) bool {
-	if root.kind != mapNode {
-		l.add(root, `start with "version: 1"`, "expected a mapping, got %s", root.describe())
+func (l *loader) version(root *strictyaml.Node) bool {
+	if root.Kind != strictyaml.Map {
+		l.Add(root, `start with "version: 1"`, "expected a mapping, got %s", root.Describe())
 		return false
 	}
-	v := root.get("version")
+	v := root.Get("version")
 	switch {
 	case v == nil:
-		l.add(root, `start with "version: 1"`, "missing key %q", "version")
+		l.Add(root, `start with "version: 1"`, "missing key %q", "version")
 		return false
-	case !v.isNumber() || v.num != 1:
-		l.add(v, "", "version: expected 1, the only version that this pawl supports, got %s", v.describe())
+	case !v.IsNumber() || v.Num != 1:
+		l.Add(v, "", "version: expected 1, the only version that this pawl supports, got %s", v.Describe())
 		return false
 	}
 	return true
 }
 
 // extended returns the files that a file extends. The decoder reports wrong types.
-func extended(root *node) []*node {
-	n := root.get("extends")
+func extended(root *strictyaml.Node) []*strictyaml.Node {
+	n := root.Get("extends")
 	switch {
 	case n == nil:
 		return nil
-	case n.kind == listNode:
-		return slices.DeleteFunc(slices.Clone(n.items), func(i *node) bool { return !i.isText() })
-	case n.isText():
-		return []*node{n}
+	case n.Kind == strictyaml.List:
+		return slices.DeleteFunc(slices.Clone(n.Items), func(i *strictyaml.Node) bool { return !i.IsText() })
+	case n.IsText():
+		return []*strictyaml.Node{n}
 	}
 	return nil
 }
 
-func (l *loader) follow(ref *node, from, shown string, chain []string) *node {
-	name := path.Join(path.Dir(from), ref.text)
+func (l *loader) follow(ref *strictyaml.Node, from, shown string, chain []string) *strictyaml.Node {
+	name := path.Join(path.Dir(from), ref.Text)
 	hint := "extend a file in the same repository, by a path relative to this file"
 	switch {
-	case ref.text == "" || path.IsAbs(ref.text) || strings.ContainsAny(ref.text, ":\\"):
-		l.add(ref, hint, "extends: %q is not a relative path", shorten(ref.text))
+	case ref.Text == "" || path.IsAbs(ref.Text) || strings.ContainsAny(ref.Text, ":\\"):
+		l.Add(ref, hint, "extends: %q is not a relative path", strictyaml.Shorten(ref.Text))
 		return nil
 	case !fs.ValidPath(name):
-		l.add(ref, hint, "extends: %q is outside the repository", shorten(ref.text))
+		l.Add(ref, hint, "extends: %q is outside the repository", strictyaml.Shorten(ref.Text))
 		return nil
 	case slices.Contains(chain, name):
-		l.add(ref, "", "extends: %q forms a cycle", ref.text)
+		l.Add(ref, "", "extends: %q forms a cycle", ref.Text)
 		return nil
 	case len(chain) >= maxExtends:
-		l.add(ref, "", "extends: the chain has more than %d files", maxExtends)
+		l.Add(ref, "", "extends: the chain has more than %d files", maxExtends)
 		return nil
-	case len(l.files) >= maxFiles:
-		l.add(ref, "", "extends: the suite has more than %d files", maxFiles)
+	case len(l.Files) >= maxFiles:
+		l.Add(ref, "", "extends: the suite has more than %d files", maxFiles)
 		return nil
 	}
 	data, err := readFile(l.fsys, name)
 	if err != nil {
-		l.add(ref, "", "extends: cannot read %q: %v", ref.text, cause(err))
+		l.Add(ref, "", "extends: cannot read %q: %v", ref.Text, cause(err))
 		return nil
 	}
-	return l.load(name, path.Join(path.Dir(shown), ref.text), chain, data)
+	return l.load(name, path.Join(path.Dir(shown), ref.Text), chain, data)
 }
 
 // readFile reads a regular file of bounded size. Opening any other kind can block.
@@ -142,33 +144,4 @@ func cause(err error) error {
 		return e.Err
 	}
 	return err
-}
-
-// merge overlays one tree on another: mappings merge key by key, everything else is replaced.
-// A mapping is not replaced by null.
-func merge(base, over *node) *node {
-	switch {
-	case base == nil:
-		return over
-	case over == nil, base.kind == mapNode && over.isNull():
-		return base
-	case base.kind != mapNode || over.kind != mapNode:
-		return over
-	}
-	out := *over
-	out.keys, out.items = slices.Clone(base.keys), slices.Clone(base.items)
-	out.incomplete = base.incomplete || over.incomplete
-	index := make(map[string]int, len(base.keys))
-	for i, key := range base.keys {
-		index[key.text] = i
-	}
-	for i, key := range over.keys {
-		at, ok := index[key.text]
-		if !ok {
-			out.keys, out.items = append(out.keys, key), append(out.items, over.items[i])
-			continue
-		}
-		out.keys[at], out.items[at] = key, merge(out.items[at], over.items[i])
-	}
-	return &out
 }

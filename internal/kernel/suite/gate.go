@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -97,7 +98,7 @@ func (r *resolver) gate() {
 			key string
 		}{{q.Owner, "owner"}, {q.Reason, "reason"}} {
 			if t.at != nil && strings.TrimSpace(t.string) == "" {
-				r.add(t.at, "a quarantine requires an owner and a reason", "%s is empty", t.key)
+				r.Add(t.at, "a quarantine requires an owner and a reason", "%s is empty", t.key)
 			}
 		}
 		r.suite.Quarantine = append(r.suite.Quarantine, Quarantine{q.Case.string, q.Owner.string, q.Until.Time, q.Reason.string})
@@ -106,7 +107,7 @@ func (r *resolver) gate() {
 
 func (r *resolver) glob(t text, key string) {
 	if _, err := path.Match(t.string, ""); err != nil {
-		r.add(t.at, "use *, ? and [...] as in a shell", "%s: %q is not a glob", key, t.string)
+		r.Add(t.at, "use *, ? and [...] as in a shell", "%s: %q is not a glob", key, t.string)
 	}
 }
 
@@ -118,7 +119,7 @@ func (r *resolver) checkQuarantine() {
 	for i, q := range r.suite.Quarantine {
 		matches := func(c Case) bool { return measure.MatchCase(q.Case, c.Name(), c.Benchmark) }
 		if at := r.doc.Quarantine[i].Case.at; at != nil && !slices.ContainsFunc(r.suite.cases, matches) {
-			r.warnings.add(at, "", "quarantine: %q matches no case", q.Case)
+			r.warnings.Add(at, "", "quarantine: %q matches no case", q.Case)
 		}
 	}
 }
@@ -126,24 +127,22 @@ func (r *resolver) checkQuarantine() {
 // date is a calendar day.
 type date struct {
 	time.Time
-	at *node
+	at *strictyaml.Node
 }
 
 const datePattern = `^[0-9]{4}-[0-9]{2}-[0-9]{2}$`
 
 var dateSpelling = lazyregexp.New(datePattern)
 
-func (t *date) read(d *decoder, n *node, f field) {
-	day, err := time.Parse(time.DateOnly, n.text)
-	if !n.isText() || err != nil || !dateSpelling.MatchString(n.text) {
-		d.add(n, "write YYYY-MM-DD", "%s: expected a date such as 2026-12-31, got %s", f.key, n.describe())
+func (t *date) ReadYAML(d *strictyaml.Decoder, n *strictyaml.Node, f strictyaml.Field) {
+	day, err := time.Parse(time.DateOnly, n.Text)
+	if !n.IsText() || err != nil || !dateSpelling.MatchString(n.Text) {
+		d.Add(n, "write YYYY-MM-DD", "%s: expected a date such as 2026-12-31, got %s", f.Key, n.Describe())
 		return
 	}
 	*t = date{day, n}
 }
 
-func (*date) schema(*schemaWriter, field) object {
+func (*date) schema(*schemaWriter, strictyaml.Field) object {
 	return object{"type": "string", "pattern": datePattern}
 }
-
-var _ customSyntax = (*date)(nil)

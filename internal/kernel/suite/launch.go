@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 )
 
 // Launch describes how pawl's own launcher starts the kernel for a config.
@@ -30,9 +32,7 @@ func (b Benchmark) Launch(p Params) (*Launch, error) {
 }
 
 func (d *launchDoc) launch(p Params) (*Launch, *evalError) {
-	if p == nil {
-		p = Params{}
-	}
+	p = orNone(p)
 	l := &Launch{File: fill(d.File.string, p), Kernel: fill(d.Kernel.string, p), Options: fill(d.Options.string, p)}
 	variables := p.Map()
 	for _, side := range []struct {
@@ -68,27 +68,21 @@ func (r *resolver) checkLaunch(e *entry[benchmarkDoc], params []string) {
 		return
 	}
 	if len(e.value.Arguments) == 0 {
-		r.add(e.node.get("launch"), "describe the kernel's arguments under arguments", "benchmark %q has launch but no arguments", e.name)
+		r.Add(e.node.Get("launch"), "describe the kernel's arguments under arguments", "benchmark %q has launch but no arguments", e.name)
 	}
 	ending := path.Ext(d.File.string)
 	switch host := ending == ".so"; {
 	case !slices.Contains(launchFiles, ending):
-		r.add(d.File.at, "known: "+strings.Join(launchFiles, ", "), "file: pawl's launcher cannot load %q", shorten(d.File.string))
+		r.Add(d.File.at, "known: "+strings.Join(launchFiles, ", "), "file: pawl's launcher cannot load %q", strictyaml.Shorten(d.File.string))
 	case path.IsAbs(d.File.string) || slices.Contains(strings.Split(d.File.string, "/"), ".."):
-		r.add(d.File.at, "", "file: %q is outside the suite's folder", shorten(d.File.string))
+		r.Add(d.File.at, "", "file: %q is outside the suite's folder", strictyaml.Shorten(d.File.string))
 	case host && (d.Grid != nil || d.Block != nil || d.Shared.set()):
-		r.add(d.File.at, "", "a host kernel cannot have grid, block or shared")
+		r.Add(d.File.at, "", "a host kernel cannot have grid, block or shared")
 	case !host && (d.Grid == nil || d.Block == nil):
-		r.add(e.node.get("launch"), "", "launch: grid and block are required")
+		r.Add(e.node.Get("launch"), "", "launch: grid and block are required")
 	}
-	for _, t := range placeholders([]text{d.File, d.Kernel, d.Options}) {
-		if !slices.Contains(params, t.param) {
-			r.addAt(t.at.inside(t.char), didYouMean(t.param, params), "${%s} is not a parameter of benchmark %q", t.param, e.name)
-		}
-	}
+	r.checkPlaceholders(e, params, d.File, d.Kernel, d.Options)
 	for _, x := range slices.Concat(d.Grid, d.Block, []formula{d.Shared}) {
-		if x.set() {
-			r.checkVariables(x, params)
-		}
+		r.checkVariables(x, params)
 	}
 }

@@ -6,6 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
+
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 )
 
 // Load reads a suite file and everything it extends. Extended files must be in the same
@@ -50,28 +53,70 @@ func (emptyFS) Open(string) (fs.File, error) {
 }
 
 func load(fsys fs.FS, name, shown string, data []byte) (*Suite, error) {
-	l := &loader{fsys: fsys, problems: &problems{}}
+	l := &loader{fsys: fsys, Problems: &strictyaml.Problems{}}
 	tree := l.load(name, shown, nil, data)
 	if tree == nil {
-		return nil, l.err()
+		return nil, failure(l.Problems)
 	}
-	tree = merge(defaults(), tree)
-	doc := decodeFile(tree, l.problems)
-	return resolve(tree, doc, nil, nil, l.problems)
+	tree = strictyaml.Merge(defaults(), tree)
+	doc := decodeFile(tree, l.Problems)
+	return resolve(tree, doc, nil, nil, l.Problems)
 }
 
-// Repository returns the innermost folder at or above dir that contains .git, or else dir; in either case its absolute path.
+// Repository returns the innermost folder at or above dir that contains .git, or else dir.
 func Repository(dir string) string {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return dir
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
 	}
-	for at := abs; ; at = filepath.Dir(at) {
+	for at := dir; ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
 			return at
 		}
 		if at == filepath.Dir(at) {
-			return abs
+			return dir
 		}
 	}
+}
+
+// maxFileSize is the maximum size of a suite file in bytes.
+const maxFileSize = 4 << 20
+
+var fileFormat = strictyaml.Format{Name: "a suite", MaxBytes: maxFileSize, NoMerge: "repeat the keys, or put them in a file and extend it"}
+
+// readYAML parses one file. It reports mistakes to p, and returns nil if there is nothing to decode.
+func readYAML(name string, data []byte, p *strictyaml.Problems) *strictyaml.Node {
+	before := p.Found
+	root := strictyaml.Read(name, data, fileFormat, p)
+	if root == nil && p.Found == before {
+		p.AddAt(strictyaml.Position{File: name, Line: 1, Col: 1}, `start with "version: 1"`, "the file is empty")
+	}
+	return root
+}
+
+// decodeFile decodes a tree into a fileDoc.
+func decodeFile(root *strictyaml.Node, p *strictyaml.Problems) *fileDoc {
+	doc := &fileDoc{}
+	d := &strictyaml.Decoder{Problems: p}
+	if root.IsNull() {
+		d.Add(root, `start with "version: 1"`, "the file is empty")
+		return doc
+	}
+	d.Decode(root, reflect.ValueOf(doc).Elem(), strictyaml.Field{Key: "suite"})
+	return doc
+}
+
+// Errors holds all mistakes in a suite, sorted by file and position.
+type Errors strictyaml.Errors
+
+func (e Errors) Error() string { return strictyaml.Errors(e).Error() }
+
+// Unwrap returns the individual mistakes, for errors.As.
+func (e Errors) Unwrap() []error { return strictyaml.Errors(e).Unwrap() }
+
+// failure returns the mistakes as Errors; nil if there are none.
+func failure(p *strictyaml.Problems) error {
+	if list := p.All(); len(list) > 0 {
+		return Errors(list)
+	}
+	return nil
 }

@@ -1,11 +1,10 @@
 package suite
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/kernel/suite/expr"
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 )
 
 // configs expands the matrix of a benchmark, removes excluded configs and adds included ones.
@@ -18,22 +17,22 @@ func (r *resolver) configs(e *entry[benchmarkDoc]) []Config {
 		names = b.Include[0].names()
 	}
 	if len(names) > maxParams {
-		r.add(e.at, "", "benchmark %q has %d parameters, the limit is %d", e.name, len(names), maxParams)
+		r.Add(e.at, "", "benchmark %q has %d parameters, the limit is %d", e.name, len(names), maxParams)
 		return nil
 	}
-	before := r.found
+	before := r.Found
 	r.checkAllVariables(b, names)
 	if len(b.Matrix) == 0 && len(b.Exclude) > 0 {
-		r.add(b.Exclude[0].at, "", "exclude: there is no matrix to exclude configs from")
+		r.Add(b.Exclude[0].at, "", "exclude: there is no matrix to exclude configs from")
 	}
 	size := 1
 	for _, p := range b.Matrix {
 		if size *= len(p.value); size > maxCases {
-			r.add(e.at, "", "the matrix of benchmark %q has more than %d configs", e.name, maxCases)
+			r.Add(e.at, "", "the matrix of benchmark %q has more than %d configs", e.name, maxCases)
 			return nil
 		}
 	}
-	if r.found > before {
+	if r.Found > before {
 		return nil
 	}
 	var configs []Config
@@ -41,11 +40,11 @@ func (r *resolver) configs(e *entry[benchmarkDoc]) []Config {
 		configs = r.exclude(b.Exclude, product(b.Matrix, size))
 	}
 	for i, include := range b.Include {
-		if params := r.included(include, names, e.node.get("include").items[i]); params != nil {
+		if params := r.included(include, names, e.node.Get("include").Items[i]); params != nil {
 			configs = append(configs, Config{Params: params})
 		}
 	}
-	if r.found > before {
+	if r.Found > before {
 		return nil
 	}
 	for i := range configs {
@@ -63,18 +62,14 @@ func (r *resolver) checkAllVariables(b benchmarkDoc, params []string) {
 	}
 	for _, w := range work {
 		for _, x := range []formula{w.Flops, w.Bytes} {
-			if x.set() {
-				r.checkVariables(x, params)
-			}
+			r.checkVariables(x, params)
 		}
 	}
 	for _, f := range filters {
-		if f.when.set() {
-			r.checkVariables(f.when, params)
-		}
+		r.checkVariables(f.when, params)
 		for _, p := range f.params {
 			if !slices.Contains(params, p.name) {
-				r.add(p.at, didYouMean(p.name, params), "unknown parameter %q", p.name)
+				r.Add(p.at, strictyaml.DidYouMean(p.name, params), "unknown parameter %q", p.name)
 			}
 		}
 	}
@@ -114,7 +109,7 @@ func (r *resolver) exclude(filters []filter, configs []Config) []Config {
 	})
 	for i, n := range hits {
 		if n == 0 {
-			r.warnings.add(filters[i].at, "", "exclude: no config matches")
+			r.warnings.Add(filters[i].at, "", "exclude: no config matches")
 		}
 	}
 	return kept
@@ -139,13 +134,13 @@ func (r *resolver) matches(f filter, variables map[string]any, config string) bo
 
 // included returns the parameters of an included config in the order of the benchmark. The
 // config must have exactly the parameters of the others.
-func (r *resolver) included(config named[paramName, scalar], names []string, at *node) Params {
+func (r *resolver) included(config named[paramName, scalar], names []string, at *strictyaml.Node) Params {
 	params := make(Params, len(names))
 	complete := true
 	for i, name := range names {
 		e := config.get(name)
 		if e == nil {
-			r.add(at, "all configs of a benchmark must have the same parameters", "include: parameter %q is missing", name)
+			r.Add(at, "all configs of a benchmark must have the same parameters", "include: parameter %q is missing", name)
 			complete = false
 			continue
 		}
@@ -153,7 +148,7 @@ func (r *resolver) included(config named[paramName, scalar], names []string, at 
 	}
 	for _, e := range config {
 		if !slices.Contains(names, e.name) {
-			r.add(e.at, didYouMean(e.name, names), "unknown parameter %q", e.name)
+			r.Add(e.at, strictyaml.DidYouMean(e.name, names), "unknown parameter %q", e.name)
 			complete = false
 		}
 	}
@@ -166,28 +161,28 @@ func (r *resolver) included(config named[paramName, scalar], names []string, at 
 // distinct rejects two configs with the same name, whose numbers would end up in one series,
 // and an empty list.
 func (r *resolver) distinct(e *entry[benchmarkDoc], configs []Config) []Config {
-	before := r.found
+	before := r.Found
 	if len(configs) == 0 {
-		r.add(e.at, "", "benchmark %q has no configs left", e.name)
+		r.Add(e.at, "", "benchmark %q has no configs left", e.name)
 	}
 	first := map[string]Params{}
 	for i, c := range configs {
 		at := e.at
 		if included := i - (len(configs) - len(e.value.Include)); included >= 0 && len(e.value.Include) > 0 {
-			at = e.node.get("include").items[included]
+			at = e.node.Get("include").Items[included]
 		}
 		other, twice := first[c.Name]
 		switch {
 		case len(c.Name) > maxConfigName:
-			r.add(at, "", "the name of config %s has %d characters, the limit is %d", shorten(c.Name), len(c.Name), maxConfigName)
+			r.Add(at, "", "the name of config %s has %d characters, the limit is %d", strictyaml.Shorten(c.Name), len(c.Name), maxConfigName)
 		case twice && slices.Equal(other, c.Params):
-			r.add(at, "", "config %s of benchmark %q appears twice", c.Name, e.name)
+			r.Add(at, "", "config %s of benchmark %q appears twice", c.Name, e.name)
 		case twice:
-			r.add(at, "", "two configs of benchmark %q are named %s: {%s} and {%s}", e.name, c.Name, other, c.Params)
+			r.Add(at, "", "two configs of benchmark %q are named %s: {%s} and {%s}", e.name, c.Name, other, c.Params)
 		}
 		first[c.Name] = c.Params
 	}
-	if r.found > before {
+	if r.Found > before {
 		return nil
 	}
 	return configs
@@ -200,8 +195,4 @@ func (p Params) String() string {
 		list = append(list, param.Name+": "+formatValue(param.Value))
 	}
 	return strings.Join(list, ", ")
-}
-
-func unknownVariable(v expr.Variable, known []string) error {
-	return &expr.Error{Pos: v.Pos, Msg: fmt.Sprintf("unknown variable %q", v.Name), Hint: didYouMean(v.Name, known)}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 )
 
 // Preflight holds what is known about a config's kernel before it runs, and what is required
@@ -117,34 +119,26 @@ func (g gatesDoc) plain() Preflight {
 	return Preflight{Shared: -1, Dynamic: -1, Spills: cmp.Or(string(g.Spills), auto), Occupancy: g.Occupancy.value}
 }
 
-// over overlays a benchmark's own gates on the suite's.
-func (g gatesDoc) over(base gatesDoc) gatesDoc {
-	if g.Spills == "" {
-		g.Spills = base.Spills
-	}
-	if g.Occupancy.at == nil {
-		g.Occupancy = base.Occupancy
-	}
-	return g
-}
-
 // checkPreflight checks the variables and placeholders in a benchmark's preflight and claims.
 func (r *resolver) checkPreflight(e *entry[benchmarkDoc], names []string) {
 	d := e.value.Preflight
 	for _, x := range []formula{d.Shared, d.Dynamic, d.Threads, e.value.Claims.GFLOPS, e.value.Claims.GBps, e.value.Claims.TimeUS} {
-		if x.set() {
-			r.checkVariables(x, names)
-		}
+		r.checkVariables(x, names)
 	}
-	for _, t := range placeholders([]text{d.Kernel}) {
-		if !slices.Contains(names, t.param) {
-			r.addAt(t.at.inside(t.char), didYouMean(t.param, names), "${%s} is not a parameter of benchmark %q", t.param, e.name)
+	r.checkPlaceholders(e, names, d.Kernel)
+}
+
+// checkPlaceholders reports the placeholders of texts that are not parameters of a benchmark.
+func (r *resolver) checkPlaceholders(e *entry[benchmarkDoc], params []string, texts ...text) {
+	for _, t := range placeholders(texts) {
+		if !slices.Contains(params, t.param) {
+			r.AddAt(t.at.Inside(t.char), strictyaml.DidYouMean(t.param, params), "${%s} is not a parameter of benchmark %q", t.param, e.name)
 		}
 	}
 }
 
 // tryPreflight reports expressions that do not work for a config.
-func (r *resolver) tryPreflight(e *entry[benchmarkDoc], c Config, seen map[*node]bool) {
+func (r *resolver) tryPreflight(e *entry[benchmarkDoc], c Config, seen map[*strictyaml.Node]bool) {
 	d := e.value.Preflight
 	for _, n := range d.numbers(&Preflight{}) {
 		_, bad := evalSizes([]formula{n.formula}, c.Params.Map(), n.min)

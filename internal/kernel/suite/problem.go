@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 	"github.com/goatnote-inc/pawl/internal/kernel/tensor"
 )
 
@@ -175,14 +176,14 @@ func (r *resolver) checkKernel(e *entry[benchmarkDoc], b *Benchmark) {
 	if e.node == nil { // only the harness lists it
 		return
 	}
-	before := r.found
+	before := r.Found
 	names := b.allNames()
 	r.checkArguments(e, names)
 	r.checkLaunch(e, names)
 	r.checkPreflight(e, names)
 	r.checkProfile(e, names)
 	check := r.check(e, b, b.Configs[0].Params.names()) // the correct result does not depend on tunables
-	if r.found > before {
+	if r.Found > before {
 		return
 	}
 	b.Check = check
@@ -190,7 +191,7 @@ func (r *resolver) checkKernel(e *entry[benchmarkDoc], b *Benchmark) {
 	if check != nil {
 		configs = slices.Concat(configs, check.Fuzz.Configs)
 	}
-	seen := map[*node]bool{} // report a mistake for one config only
+	seen := map[*strictyaml.Node]bool{} // report a mistake for one config only
 	for _, c := range configs {
 		c.Params = b.Complete(c.Params)
 		for _, a := range e.value.Arguments {
@@ -207,13 +208,13 @@ func (r *resolver) checkKernel(e *entry[benchmarkDoc], b *Benchmark) {
 }
 
 // misfit reports an expression that does not work for a config.
-func (r *resolver) misfit(bad *evalError, config string, seen map[*node]bool) {
+func (r *resolver) misfit(bad *evalError, config string, seen map[*strictyaml.Node]bool) {
 	if bad == nil || seen[bad.at] {
 		return
 	}
 	seen[bad.at] = true
 	bad.key = fmt.Sprintf("%s of config %s", bad.key, config)
-	r.expression(bad.formula, bad.err)
+	addExpression(r.Problems, bad.formula, bad.err)
 }
 
 func (r *resolver) checkArguments(e *entry[benchmarkDoc], params []string) {
@@ -228,27 +229,25 @@ func (r *resolver) checkArguments(e *entry[benchmarkDoc], params []string) {
 		role, kind := d.role()
 		switch {
 		case roles != 1:
-			r.add(a.at, "set exactly one of in, out, inout and value", "argument %q has %d roles", a.name, roles)
+			r.Add(a.at, "set exactly one of in, out, inout and value", "argument %q has %d roles", a.name, roles)
 			continue
 		case role == tensor.Value && (d.Shape != nil || d.Strides != nil || d.Fill.at != nil):
-			r.add(a.at, "", "argument %q is a value and cannot have shape, strides or fill", a.name)
+			r.Add(a.at, "", "argument %q is a value and cannot have shape, strides or fill", a.name)
 		case role != tensor.Value && d.Type != "":
-			r.add(a.at, "its type is the value of "+string(role), "argument %q is a tensor and cannot have type", a.name)
+			r.Add(a.at, "its type is the value of "+string(role), "argument %q is a tensor and cannot have type", a.name)
 		case role != tensor.Value && len(d.Shape) == 0:
-			r.add(a.at, "write shape: [N]", "argument %q has no shape", a.name)
+			r.Add(a.at, "write shape: [N]", "argument %q has no shape", a.name)
 		case d.Strides != nil && len(d.Strides) != len(d.Shape):
-			r.add(a.at, "", "argument %q has %d sizes and %d strides", a.name, len(d.Shape), len(d.Strides))
+			r.Add(a.at, "", "argument %q has %d sizes and %d strides", a.name, len(d.Shape), len(d.Strides))
 		case role == tensor.Out && d.Fill.at != nil:
-			r.add(a.at, "", "argument %q is only written and cannot have fill", a.name)
+			r.Add(a.at, "", "argument %q is only written and cannot have fill", a.name)
 		}
 		if _, known := dtypes[kind.string]; role != tensor.Value && !known && !slices.Contains(params, kind.string) {
-			r.add(kind.at, didYouMean(kind.string, append(slices.Clone(dtypeNames), params...)),
+			r.Add(kind.at, strictyaml.DidYouMean(kind.string, append(slices.Clone(dtypeNames), params...)),
 				"%q is neither an element type nor a parameter", kind.string)
 		}
 		for _, x := range slices.Concat(d.Shape, d.Strides, []formula{d.Value, d.Fill.low, d.Fill.high}) {
-			if x.set() {
-				r.checkVariables(x, params)
-			}
+			r.checkVariables(x, params)
 		}
 	}
 }

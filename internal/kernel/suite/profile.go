@@ -2,7 +2,8 @@ package suite
 
 import (
 	"regexp"
-	"slices"
+
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 )
 
 // Profile defines what to profile. Unset fields are empty.
@@ -23,21 +24,17 @@ func (b Benchmark) Profile(p Params) Profile {
 
 func (r *resolver) checkProfile(e *entry[benchmarkDoc], params []string) {
 	d := e.value.Profile
-	for _, t := range placeholders([]text{d.Kernel, d.NVTX}) {
-		if !slices.Contains(params, t.param) {
-			r.addAt(t.at.inside(t.char), didYouMean(t.param, params), "${%s} is not a parameter of benchmark %q", t.param, e.name)
-		}
-	}
+	r.checkPlaceholders(e, params, d.Kernel, d.NVTX)
 }
 
 // tryProfile reports a kernel pattern that is not a valid regular expression once filled in.
-func (r *resolver) tryProfile(e *entry[benchmarkDoc], c Config, seen map[*node]bool) {
+func (r *resolver) tryProfile(e *entry[benchmarkDoc], c Config, seen map[*strictyaml.Node]bool) {
 	d := e.value.Profile.Kernel
 	if d.string == "" || seen[d.at] {
 		return
 	}
 	if _, err := regexp.Compile(fill(d.string, orNone(c.Params))); err != nil {
 		seen[d.at] = true
-		r.add(d.at, "a plain name matches itself; put a \\ before special characters", "kernel of config %s: %v", c.Name, err)
+		r.Add(d.at, "a plain name matches itself; put a \\ before special characters", "kernel of config %s: %v", c.Name, err)
 	}
 }

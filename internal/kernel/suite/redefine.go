@@ -3,6 +3,8 @@ package suite
 import (
 	"bytes"
 	"slices"
+
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 )
 
 // The keys of its own suite that a change may edit without changing how it is measured: how it
@@ -68,27 +70,27 @@ func (s *Suite) changedReferences(base *Suite) []string {
 	return list
 }
 
-func (s *Suite) implementationsNode() *node {
-	if n := s.root.get("implementations"); n != nil {
+func (s *Suite) implementationsNode() *strictyaml.Node {
+	if n := s.root.Get("implementations"); n != nil {
 		return n
 	}
-	return &node{kind: mapNode}
+	return &strictyaml.Node{Kind: strictyaml.Map}
 }
 
-func benchmarkNode(root *node, name string) *node {
-	if list := root.get("benchmarks"); list != nil && list.kind == mapNode {
-		return list.get(name)
+func benchmarkNode(root *strictyaml.Node, name string) *strictyaml.Node {
+	if list := root.Get("benchmarks"); list != nil && list.Kind == strictyaml.Map {
+		return list.Get(name)
 	}
 	return nil
 }
 
 // otherKeys returns the keys of two mappings whose values differ, except those in free.
-func otherKeys(was, is *node, prefix string, free []string) []string {
+func otherKeys(was, is *strictyaml.Node, prefix string, free []string) []string {
 	var keys, list []string
-	for _, n := range []*node{is, was} {
-		for _, k := range n.keys {
-			if !slices.Contains(keys, k.text) {
-				keys = append(keys, k.text)
+	for _, n := range []*strictyaml.Node{is, was} {
+		for _, k := range n.Keys {
+			if !slices.Contains(keys, k.Text) {
+				keys = append(keys, k.Text)
 			}
 		}
 	}
@@ -100,12 +102,12 @@ func otherKeys(was, is *node, prefix string, free []string) []string {
 	return list
 }
 
-func written(n *node, key string) []byte {
-	v := n.get(key)
+func written(n *strictyaml.Node, key string) []byte {
+	v := n.Get(key)
 	if v == nil {
 		return nil
 	}
-	return v.appendTo(nil)
+	return v.Append(nil)
 }
 
 func (s *Suite) caseNames(benchmark string) []string {
@@ -147,11 +149,11 @@ func (s *Suite) Question(benchmark string) string {
 // terms formats the root without the keys in free, and one benchmark or all of them.
 func (s *Suite) terms(benchmark string, free []string) string {
 	var text []byte
-	add := func(n *node, free []string) {
-		keys := make([]string, 0, len(n.keys))
-		for _, k := range n.keys {
-			if !slices.Contains(free, k.text) {
-				keys = append(keys, k.text)
+	add := func(n *strictyaml.Node, free []string) {
+		keys := make([]string, 0, len(n.Keys))
+		for _, k := range n.Keys {
+			if !slices.Contains(free, k.Text) {
+				keys = append(keys, k.Text)
 			}
 		}
 		slices.Sort(keys)
@@ -162,7 +164,7 @@ func (s *Suite) terms(benchmark string, free []string) string {
 	}
 	add(s.root, free)
 	for _, name := range s.doc.Benchmarks.names() {
-		if b := benchmarkNode(s.root, name); b != nil && b.kind == mapNode && (benchmark == "" || benchmark == name) {
+		if b := benchmarkNode(s.root, name); b != nil && b.Kind == strictyaml.Map && (benchmark == "" || benchmark == name) {
 			text = append(text, "benchmark "+name+"\n"...)
 			add(b, freeBenchmarkKeys)
 		}

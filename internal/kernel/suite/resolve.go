@@ -2,11 +2,14 @@ package suite
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite/expr"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -17,25 +20,24 @@ const maxCases = 100_000
 // resolver turns a decoded file into a Suite and checks what spans several keys. It skips a
 // benchmark with a part that could not be read, so that one mistake is reported once.
 type resolver struct {
-	*problems
-	root     *node
+	*strictyaml.Problems
+	root     *strictyaml.Node
 	doc      *fileDoc
 	listed   []Listed // by the harness; nil if it has not listed anything
 	byName   map[string]*Listed
 	tuning   *tuning // nil for the defaults
 	suite    *Suite
-	warnings problems
-	broken   bool // some benchmark was skipped
-	timeGate bool // whether the time of a case may fail a change
-	metrics  map[metricsKey][]Metric
+	warnings strictyaml.Problems
+	broken   bool                // some benchmark was skipped
+	timeGate bool                // whether the time of a case may fail a change
 	reported map[*expr.Expr]bool // expressions already reported as failing
 }
 
-func resolve(root *node, doc *fileDoc, listed []Listed, t *tuning, p *problems) (*Suite, error) {
+func resolve(root *strictyaml.Node, doc *fileDoc, listed []Listed, t *tuning, p *strictyaml.Problems) (*Suite, error) {
 	r := &resolver{
-		problems: p, root: root, doc: doc, listed: listed, tuning: t,
-		suite:  &Suite{root: root, doc: doc, listed: listed, tuned: t.String(), Files: p.files, Digest: digest(root, t)},
-		byName: map[string]*Listed{}, metrics: map[metricsKey][]Metric{}, reported: map[*expr.Expr]bool{},
+		Problems: p, root: root, doc: doc, listed: listed, tuning: t,
+		suite:  &Suite{root: root, doc: doc, listed: listed, tuned: t.String(), Files: p.Files, Digest: digest(root, t)},
+		byName: map[string]*Listed{}, reported: map[*expr.Expr]bool{},
 	}
 	for i, l := range listed {
 		r.byName[l.Name] = &listed[i]
@@ -47,10 +49,11 @@ func resolve(root *node, doc *fileDoc, listed []Listed, t *tuning, p *problems) 
 	r.checkOutputs()
 	r.checkMetricVariables()
 	r.checkQuarantine()
-	if err := r.err(); err != nil {
+	if err := failure(p); err != nil {
 		return nil, err
 	}
-	r.suite.Warnings = r.sorted(r.warnings.list)
+	r.warnings.Files = p.Files
+	r.suite.Warnings = r.warnings.All()
 	return r.suite, nil
 }
 
@@ -93,8 +96,8 @@ func (r *resolver) policy() {
 }
 
 func (r *resolver) checkRounds() {
-	n := r.section("measure").get("rounds")
-	if n == nil || n.kind != listNode {
+	n := r.section("measure").Get("rounds")
+	if n == nil || n.Kind != strictyaml.List {
 		return
 	}
 	for i, rounds := range r.doc.Measure.Rounds {
@@ -102,35 +105,33 @@ func (r *resolver) checkRounds() {
 			continue
 		}
 		if before := r.doc.Measure.Rounds[i-1]; rounds <= before {
-			r.add(n.items[i], "", "rounds: %d is not greater than %d", rounds, before)
+			r.Add(n.Items[i], "", "rounds: %d is not greater than %d", rounds, before)
 		}
 	}
 }
 
 func (r *resolver) checkHarness() {
 	n := r.section("harness")
-	if n.kind != mapNode || n.incomplete || r.suite.Trust == measure.Checked { // pawl's own launcher needs no harness
+	if n.Kind != strictyaml.Map || n.Incomplete || r.suite.Trust == measure.Checked { // pawl's own launcher needs no harness
 		return
 	}
-	command := n.get("command")
+	command := n.Get("command")
 	switch {
 	case command == nil:
-		r.add(n, "set it to the command that starts the program that runs the kernel", "missing key %q in harness", "command")
-	case command.isText() && strings.TrimSpace(command.text) == "":
-		r.add(command, "", "harness.command is empty")
+		r.Add(n, "set it to the command that starts the program that runs the kernel", "missing key %q in harness", "command")
+	case command.IsText() && strings.TrimSpace(command.Text) == "":
+		r.Add(command, "", "harness.command is empty")
 	}
 }
 
 // section returns the node of a section. If only the defaults have it, its position is that of
 // the file as a whole.
-func (r *resolver) section(key string) *node {
-	n := r.root.get(key)
-	if n.file != defaults().file {
-		return n
+func (r *resolver) section(key string) *strictyaml.Node {
+	n := r.root.Get(key)
+	if n.SameFile(defaults()) {
+		return n.At(r.root)
 	}
-	in := *n
-	in.file, in.line, in.col = r.root.file, r.root.line, r.root.col
-	return &in
+	return n
 }
 
 // value returns what a pointer points to, or the zero value for nil.
@@ -151,15 +152,15 @@ func (r *resolver) declareMetrics() {
 		if e.name == measure.MetricTime {
 			r.timeGate = value(m.Gate)
 			if m.Expr.set() || m.Unit.at != nil || m.Better != "" {
-				r.add(e.at, "only its gate can be set", "the metric time is measured and cannot be computed")
+				r.Add(e.at, "only its gate can be set", "the metric time is measured and cannot be computed")
 			}
 			continue
 		}
 		switch {
 		case !m.Expr.set():
-			r.add(e.at, "", "metric %q has no expr", e.name)
+			r.Add(e.at, "", "metric %q has no expr", e.name)
 		case m.Better == "":
-			r.add(e.at, "set better: lower or better: higher", "metric %q does not say which direction is better", e.name)
+			r.Add(e.at, "set better: lower or better: higher", "metric %q does not say which direction is better", e.name)
 		}
 		r.suite.Metrics = append(r.suite.Metrics, Metric{
 			Name: e.name, Unit: m.Unit.string, Better: measure.Better(m.Better), Gate: value(m.Gate), Expr: m.Expr.Expr,
@@ -167,19 +168,8 @@ func (r *resolver) declareMetrics() {
 	}
 }
 
-// metricsKey holds everything that decides which metrics a case has.
-type metricsKey struct {
-	gate, flops, bytes bool
-	params             string
-}
-
-// metricsOf returns the metrics that can be computed for a case. Cases with the same key share
-// the list.
+// metricsOf returns the metrics that can be computed for a case.
 func (r *resolver) metricsOf(c Case, gate bool) []Metric {
-	key := metricsKey{gate, c.Flops > 0, c.Bytes > 0, strings.Join(c.Params.names(), ",")}
-	if found, ok := r.metrics[key]; ok {
-		return found
-	}
 	known := c.variables()
 	var list []Metric
 	for _, m := range r.suite.Metrics {
@@ -196,7 +186,6 @@ func (r *resolver) metricsOf(c Case, gate bool) []Metric {
 			list = append(list, m)
 		}
 	}
-	r.metrics[key] = list
 	return list
 }
 
@@ -219,7 +208,7 @@ func (r *resolver) failed(x formula, config string, err error) {
 	if config != "" {
 		x.key = fmt.Sprintf("%s of config %s", x.key, config)
 	}
-	r.expression(x, err)
+	addExpression(r.Problems, x, err)
 }
 
 // checkMetricVariables reports variables that no benchmark has. It must run after all
@@ -239,18 +228,36 @@ func (r *resolver) checkMetricVariables() {
 		}
 	}
 	for _, e := range r.doc.Metrics {
-		if e.value.Expr.set() {
-			r.checkVariables(e.value.Expr, known)
+		r.checkVariables(e.value.Expr, known)
+	}
+}
+
+// checkVariables reports the first variable of an expression, if it is set, that is not in known.
+func (r *resolver) checkVariables(x formula, known []string) {
+	if !x.set() {
+		return
+	}
+	for _, v := range x.Variables() {
+		if !slices.Contains(known, v.Name) {
+			addExpression(r.Problems, x, &expr.Error{Pos: v.Pos, Msg: fmt.Sprintf("unknown variable %q", v.Name), Hint: strictyaml.DidYouMean(v.Name, known)})
+			return
 		}
 	}
 }
 
-// checkVariables reports the first variable of an expression that is not in known.
-func (r *resolver) checkVariables(x formula, known []string) {
-	for _, v := range x.Variables() {
-		if !slices.Contains(known, v.Name) {
-			r.expression(x, unknownVariable(v, known))
-			return
+// digest identifies the resolved suite. It covers the merged values, their order and, for
+// scalars, their spelling. It ignores file names, comments, and the keys that only decide
+// what happens after a verdict, because these do not affect the measurement.
+func digest(root *strictyaml.Node, t *tuning) string {
+	text := []byte("pawl.suite/v1\n")
+	for i, key := range root.Keys {
+		switch key.Text {
+		case "extends", "gate", "quarantine": // the tree already contains the extended files
+		default:
+			text = root.Items[i].Append(key.Append(text))
 		}
 	}
+	text = append(text, t.String()...)
+	sum := sha256.Sum256(text)
+	return "sha256:" + hex.EncodeToString(sum[:])
 }

@@ -6,6 +6,8 @@ import (
 	"reflect"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 )
 
 // object is a JSON object under construction.
@@ -27,31 +29,40 @@ func Schema() []byte {
 	return append(out, '\n')
 }
 
+// customSyntax is a value with its own syntax, beyond its Go type. Its reader and its schema are
+// side by side, so that they agree.
+type customSyntax interface {
+	strictyaml.Reader
+	schema(s *schemaWriter, f strictyaml.Field) object
+}
+
+var spelledType = reflect.TypeFor[customSyntax]()
+
 // schemaWriter describes the structs of file.go in the same way as decoder reads them.
 type schemaWriter struct{}
 
 // structure describes a mapping; defaults holds the values of keys that a file leaves out.
-func (s *schemaWriter) structure(t reflect.Type, defaults *node) object {
+func (s *schemaWriter) structure(t reflect.Type, defaults *strictyaml.Node) object {
 	properties := object{}
 	var required []string
-	fields := fieldsOf(t)
+	fields := strictyaml.FieldsOf(t)
 	for _, f := range fields {
-		var preset *node
+		var preset *strictyaml.Node
 		if defaults != nil {
-			preset = defaults.get(f.key)
+			preset = defaults.Get(f.Key)
 		}
 		p := s.field(f, preset)
-		p["description"] = f.doc
-		if f.example != "" {
+		p["description"] = f.Doc
+		if f.Example != "" {
 			p["examples"] = []any{exampleOf(f)}
 		}
-		properties[f.key] = p
-		if f.required {
-			required = append(required, f.key)
+		properties[f.Key] = p
+		if f.Required {
+			required = append(required, f.Key)
 		}
 	}
 	out := object{"type": "object", "properties": properties, "additionalProperties": false}
-	if anyRequired(fields) {
+	if strictyaml.AnyRequired(fields) {
 		out["required"] = required
 	} else {
 		out["type"] = []string{"object", "null"}
@@ -59,24 +70,24 @@ func (s *schemaWriter) structure(t reflect.Type, defaults *node) object {
 	return out
 }
 
-func (s *schemaWriter) field(f field, preset *node) object {
-	if f.kind.Kind() == reflect.Struct && !reflect.PointerTo(f.kind).Implements(spelledType) {
-		return s.structure(f.kind, preset)
+func (s *schemaWriter) field(f strictyaml.Field, preset *strictyaml.Node) object {
+	if f.Type.Kind() == reflect.Struct && !reflect.PointerTo(f.Type).Implements(spelledType) {
+		return s.structure(f.Type, preset)
 	}
-	p := s.value(f.kind, f)
-	if preset != nil && preset.kind != mapNode {
-		p["default"] = preset.plain()
+	p := s.value(f.Type, f)
+	if preset != nil && preset.Kind != strictyaml.Map {
+		p["default"] = preset.Plain()
 	}
 	return p
 }
 
 // value describes one value of a type. The cases are in the same order as in the decoder.
-func (s *schemaWriter) value(t reflect.Type, f field) object {
+func (s *schemaWriter) value(t reflect.Type, f strictyaml.Field) object {
 	if v, ok := reflect.TypeAssert[customSyntax](reflect.New(t)); ok {
 		return v.schema(s, f)
 	}
-	if v, ok := reflect.TypeAssert[enumeration](reflect.Zero(t)); ok {
-		return object{"enum": v.words()}
+	if v, ok := reflect.TypeAssert[strictyaml.Enumeration](reflect.Zero(t)); ok {
+		return object{"enum": v.Words()}
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -88,65 +99,39 @@ func (s *schemaWriter) value(t reflect.Type, f field) object {
 	case reflect.Bool:
 		return object{"type": "boolean"}
 	case reflect.Int:
-		return f.limit(object{"type": "integer"})
+		return limited(object{"type": "integer"}, f)
 	default:
-		return f.limit(object{"type": "number"})
+		return limited(object{"type": "number"}, f)
 	}
 }
 
-func (s *schemaWriter) list(t reflect.Type, f field) object {
+func (s *schemaWriter) list(t reflect.Type, f strictyaml.Field) object {
 	out := object{"type": "array"}
-	if f.minEntries > 0 {
-		out["minItems"] = f.minEntries
+	if f.MinEntries > 0 {
+		out["minItems"] = f.MinEntries
 	}
-	if f.maxEntries > 0 {
-		out["maxItems"] = f.maxEntries
+	if f.MaxEntries > 0 {
+		out["maxItems"] = f.MaxEntries
 	}
-	f.minEntries, f.maxEntries = 0, 0 // they apply to the list, not to its items
+	f.MinEntries, f.MaxEntries = 0, 0 // they apply to the list, not to its items
 	out["items"] = s.value(t.Elem(), f)
 	return out
 }
 
-func (f field) limit(p object) object {
-	if f.min != nil {
-		p["minimum"] = *f.min
+func limited(p object, f strictyaml.Field) object {
+	if f.Min != nil {
+		p["minimum"] = *f.Min
 	}
-	if f.max != nil {
-		p["maximum"] = *f.max
+	if f.Max != nil {
+		p["maximum"] = *f.Max
 	}
 	return p
 }
 
-func exampleOf(f field) any {
+func exampleOf(f strictyaml.Field) any {
 	var x any
-	if err := yaml.Unmarshal([]byte(f.example), &x); err != nil {
-		panic(fmt.Sprintf("suite: the example of %s in file.go is not YAML: %v", f.key, err))
+	if err := yaml.Unmarshal([]byte(f.Example), &x); err != nil {
+		panic(fmt.Sprintf("suite: the example of %s in file.go is not YAML: %v", f.Key, err))
 	}
 	return x
-}
-
-// plain returns a value without its position.
-func (n *node) plain() any {
-	switch {
-	case n.kind == listNode:
-		list := make([]any, len(n.items))
-		for i, item := range n.items {
-			list[i] = item.plain()
-		}
-		return list
-	case n.kind == mapNode:
-		m := object{}
-		for i, key := range n.keys {
-			m[key.text] = n.items[i].plain()
-		}
-		return m
-	case n.isNumber():
-		return n.num
-	case n.isBool():
-		return n.text == "true"
-	case n.isNull():
-		return nil
-	default:
-		return n.text
-	}
 }

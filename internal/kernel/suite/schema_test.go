@@ -11,6 +11,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 )
 
 func compileSchema(t testing.TB) *jsonschema.Schema {
@@ -95,10 +97,10 @@ func TestSchemaAgreesWithDecoder(t *testing.T) {
 // keyPaths lists every key of the format; "*" stands for a name the user chose.
 func keyPaths(t reflect.Type) [][]string {
 	var paths [][]string
-	for _, f := range fieldsOf(t) {
-		paths = append(paths, []string{f.key})
-		inner := f.kind
-		prefix := []string{f.key}
+	for _, f := range strictyaml.FieldsOf(t) {
+		paths = append(paths, []string{f.Key})
+		inner := f.Type
+		prefix := []string{f.Key}
 		if inner.Kind() == reflect.Slice && inner.Elem().Kind() == reflect.Struct {
 			if v, ok := inner.Elem().FieldByName("value"); ok { // named
 				inner, prefix = v.Type, append(prefix, "x")
@@ -130,13 +132,13 @@ var beyondSchema = regexp.MustCompile(`unknown variable|unexpected|bad number sy
 // decodes tells whether the decoder finds nothing wrong with keys, types, ranges and words.
 func decodes(t *testing.T, text string) bool {
 	t.Helper()
-	p := &problems{}
+	p := &strictyaml.Problems{}
 	root := readYAML("pawl.yaml", []byte(text), p)
 	if root == nil {
-		t.Fatalf("%v\n%s", p.err(), text)
+		t.Fatalf("%v\n%s", p.Err(), text)
 	}
 	decodeFile(root, p)
-	for _, e := range p.list {
+	for _, e := range p.All() {
 		if !beyondSchema.MatchString(e.Msg) {
 			return false
 		}
@@ -148,20 +150,20 @@ func decodes(t *testing.T, text string) bool {
 func TestEveryKeyIsDocumented(t *testing.T) {
 	var walk func(at reflect.Type)
 	walk = func(at reflect.Type) {
-		for _, f := range fieldsOf(at) {
-			if !strings.HasSuffix(f.doc, ".") || len(f.doc) < 20 {
-				t.Errorf("%s.%s: doc %q", at.Name(), f.key, f.doc)
+		for _, f := range strictyaml.FieldsOf(at) {
+			if !strings.HasSuffix(f.Doc, ".") || len(f.Doc) < 20 {
+				t.Errorf("%s.%s: doc %q", at.Name(), f.Key, f.Doc)
 			}
-			if f.example != "" {
-				p := &problems{}
-				n := readYAML("example", []byte(f.example), p)
-				(&decoder{p}).decode(n, reflect.New(f.kind).Elem(), f)
-				if err := p.err(); err != nil {
-					t.Errorf("%s.%s: the example is wrong: %v", at.Name(), f.key, err)
+			if f.Example != "" {
+				p := &strictyaml.Problems{}
+				n := readYAML("example", []byte(f.Example), p)
+				(&strictyaml.Decoder{Problems: p}).Decode(n, reflect.New(f.Type).Elem(), f)
+				if err := p.Err(); err != nil {
+					t.Errorf("%s.%s: the example is wrong: %v", at.Name(), f.Key, err)
 				}
 			}
-			if f.kind.Kind() == reflect.Struct && !reflect.PointerTo(f.kind).Implements(spelledType) {
-				walk(f.kind)
+			if f.Type.Kind() == reflect.Struct && !reflect.PointerTo(f.Type).Implements(spelledType) {
+				walk(f.Type)
 			}
 		}
 	}

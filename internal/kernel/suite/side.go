@@ -1,9 +1,9 @@
 package suite
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 )
 
@@ -63,29 +63,19 @@ func (s *Suite) side(name string) *side {
 // over overlays a reference's settings on the candidate's, with the rule of extends: mappings
 // merge, lists and values replace.
 func (v variantDoc) over(base variantDoc) variantDoc {
-	b, h := v.Build, v.Harness
-	return variantDoc{
-		Build: b.over(base.Build),
-		Harness: harnessDoc{
-			Command: either(h.Command, base.Harness.Command), Files: eitherList(h.Files, base.Harness.Files),
-			Env: mergeEnv(h.Env, base.Harness.Env), Timeout: cmp.Or(h.Timeout, base.Harness.Timeout),
-			Format: cmp.Or(h.Format, base.Harness.Format), Output: either(h.Output, base.Harness.Output),
-		},
-	}
+	v.Harness.Env = mergeEnv(v.Harness.Env, base.Harness.Env)
+	return variantDoc{v.Build.over(base.Build), overlay(v.Harness, base.Harness)}
 }
 
-func either(a, b text) text {
-	if a.at != nil {
-		return a
+// overlay returns over with every unset field taken from base.
+func overlay[T any](over, base T) T {
+	to, from := reflect.ValueOf(&over).Elem(), reflect.ValueOf(base)
+	for i := range to.NumField() {
+		if f := to.Field(i); f.IsZero() {
+			f.Set(from.Field(i))
+		}
 	}
-	return b
-}
-
-func eitherList(a, b []text) []text {
-	if a != nil {
-		return a
-	}
-	return b
+	return over
 }
 
 func mergeEnv(over, base named[envName, loose]) named[envName, loose] {
@@ -127,10 +117,11 @@ func fillEnv(env named[envName, loose], params Params) map[string]string {
 
 // Key returns a text that is equal for harnesses that are equal in every field.
 func (h Harness) Key() string {
-	return fmt.Sprintf("%q %q %q %s %q %q", h.Command, h.Files, envList(h.Env), h.Timeout, h.Format, h.Output)
+	return fmt.Sprintf("%q %q %q %s %q %q", h.Command, h.Files, Variables(h.Env), h.Timeout, h.Format, h.Output)
 }
 
-func envList(env map[string]string) []string {
+// Variables returns an environment in the form that processes take, sorted.
+func Variables(env map[string]string) []string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		list = append(list, name+"="+env[name])

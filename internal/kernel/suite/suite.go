@@ -1,10 +1,12 @@
 package suite
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite/expr"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -36,9 +38,9 @@ type Suite struct {
 	Discover bool
 
 	// Warnings lists what is valid but probably not intended.
-	Warnings []*Error
+	Warnings []*strictyaml.Error
 
-	root   *node
+	root   *strictyaml.Node
 	doc    *fileDoc
 	listed []Listed // by the harness
 	tuned  string   // values chosen by a search, as text; empty for the defaults
@@ -201,4 +203,13 @@ func (s *Suite) Benchmark(name string) Benchmark {
 // See Fill.
 func (s *Suite) NeedsHarness() bool {
 	return s.Discover || slices.ContainsFunc(s.Benchmarks, func(b Benchmark) bool { return b.Discover })
+}
+
+// YAML returns the suite as one file: the files that it extends are merged, and every default is filled in.
+func (s *Suite) YAML() ([]byte, error) {
+	text, err := s.root.With("extends", nil).Marshal() // the tree already contains the extended files
+	if err != nil {
+		return nil, fmt.Errorf("cannot show the suite: %w", err)
+	}
+	return text, nil
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite/expr"
 )
 
@@ -119,7 +120,7 @@ func (s *Suite) Tuned(benchmark string, values map[string]any) (*Suite, error) {
 	}) {
 		return nil, fmt.Errorf("the constraints of benchmark %q reject these values for every config: %s", benchmark, why)
 	}
-	return resolve(s.root, s.doc, s.listed, &tuning{benchmark, map[string]map[string]any{benchmark: plain}}, &problems{files: s.Files})
+	return resolve(s.root, s.doc, s.listed, &tuning{benchmark, map[string]map[string]any{benchmark: plain}}, &strictyaml.Problems{Files: s.Files})
 }
 
 // TunesBuild reports whether the tunables of a benchmark change how an implementation is built,
@@ -201,7 +202,7 @@ func (r *resolver) tune(e *entry[benchmarkDoc], b *Benchmark) {
 	if d == nil || len(b.Configs) == 0 {
 		return
 	}
-	before := r.found
+	before := r.Found
 	known := b.Configs[0].Params.names()
 	t := &Tune{}
 	for _, p := range d.Parameters {
@@ -209,7 +210,7 @@ func (r *resolver) tune(e *entry[benchmarkDoc], b *Benchmark) {
 		known = append(known, p.name)
 	}
 	if len(known) > maxParams {
-		r.add(e.at, "", "benchmark %q has %d parameters with its tunables, the limit is %d", e.name, len(known), maxParams)
+		r.Add(e.at, "", "benchmark %q has %d parameters with its tunables, the limit is %d", e.name, len(known), maxParams)
 	}
 	for _, c := range d.Constraints {
 		r.checkVariables(c, known)
@@ -217,17 +218,15 @@ func (r *resolver) tune(e *entry[benchmarkDoc], b *Benchmark) {
 	}
 	if o := d.Occupancy; o != nil {
 		for _, x := range []formula{o.Threads, o.Shared, o.Registers} {
-			if x.set() {
-				r.checkVariables(x, known)
-			}
+			r.checkVariables(x, known)
 		}
 		t.Occupancy = &Occupancy{o.Threads.Expr, o.Shared.Expr, o.Registers.Expr}
 	}
-	if r.found > before {
+	if r.Found > before {
 		return
 	}
 	r.tryDefaults(d, t, b)
-	if r.found > before {
+	if r.Found > before {
 		return
 	}
 	b.Tune = t
@@ -246,25 +245,23 @@ func (r *resolver) tune(e *entry[benchmarkDoc], b *Benchmark) {
 func (r *resolver) tunable(p entry[tunable], known []string) Tunable {
 	t := Tunable{Name: p.name, When: p.value.When.Expr}
 	if slices.Contains(known, p.name) {
-		r.add(p.at, "a parameter of the matrix defines what is computed, a tunable defines how", "%q is already a parameter", p.name)
+		r.Add(p.at, "a parameter of the matrix defines what is computed, a tunable defines how", "%q is already a parameter", p.name)
 	}
 	for _, v := range p.value.Values {
 		t.Values = append(t.Values, v.value)
 	}
 	if len(t.Values) > maxTunableValues {
-		r.add(p.at, "", "%q has %d values, the limit is %d", p.name, len(t.Values), maxTunableValues)
+		r.Add(p.at, "", "%q has %d values, the limit is %d", p.name, len(t.Values), maxTunableValues)
 	}
 	t.Default = t.Values[0]
 	if at := p.value.Default.at; at != nil {
 		if t.Default = p.value.Default.value; !slices.Contains(t.Values, t.Default) {
-			r.add(at, "", "default: %s is not one of the values of %q", at.describe(), p.name)
+			r.Add(at, "", "default: %s is not one of the values of %q", at.Describe(), p.name)
 		}
 	}
-	if p.value.When.set() {
-		r.checkVariables(p.value.When, known)
-	}
+	r.checkVariables(p.value.When, known)
 	if len(t.Values) == 1 {
-		r.warnings.add(p.at, "", "%q has one value: there is nothing to tune", p.name)
+		r.warnings.Add(p.at, "", "%q has one value: there is nothing to tune", p.name)
 	}
 	return t
 }
@@ -272,7 +269,7 @@ func (r *resolver) tunable(p entry[tunable], known []string) Tunable {
 // tryDefaults checks that everything works with the default values: the space must contain the
 // point in use today, or there is nothing to compare with.
 func (r *resolver) tryDefaults(d *tuneDoc, t *Tune, b *Benchmark) {
-	seen := map[*node]bool{}
+	seen := map[*strictyaml.Node]bool{}
 	for _, c := range b.Configs {
 		p, bad := t.settle(c.Params, t.Defaults())
 		if bad != nil {
@@ -337,19 +334,17 @@ func (b *Benchmark) valuesOf(name string) []any {
 // tunable is a tunable as written: its values, or a mapping with more keys.
 type tunable struct{ tunableDoc }
 
-func (t *tunable) read(d *decoder, n *node, f field) {
-	if n.kind == mapNode {
-		d.mapping(n, reflect.ValueOf(&t.tunableDoc).Elem(), f)
+func (t *tunable) ReadYAML(d *strictyaml.Decoder, n *strictyaml.Node, f strictyaml.Field) {
+	if n.Kind == strictyaml.Map {
+		d.Mapping(n, reflect.ValueOf(&t.tunableDoc).Elem(), f)
 		return
 	}
-	t.Values.read(d, n, f)
+	t.Values.ReadYAML(d, n, f)
 }
 
-func (*tunable) schema(s *schemaWriter, f field) object {
+func (*tunable) schema(s *schemaWriter, f strictyaml.Field) object {
 	return object{"anyOf": []object{(*many[scalar])(nil).schema(s, f), s.structure(reflect.TypeFor[tunableDoc](), nil)}}
 }
 
 // maxTunableValues is the maximum number of values of one tunable.
 const maxTunableValues = 1000
-
-var _ customSyntax = (*tunable)(nil)

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 )
 
 // Variant is one build and one harness of an implementation, with placeholders filled in, and
@@ -75,7 +76,7 @@ func fill(s string, params Params) string {
 // template is a placeholder in a text of the file.
 type template struct {
 	param string
-	at    *node
+	at    *strictyaml.Node
 	char  int // offset in the text, in characters
 }
 
@@ -111,14 +112,14 @@ func (r *resolver) checkTemplates(b *Benchmark, s *side) {
 	benchmark, names := b.Name, b.allNames()
 	for _, t := range s.templates {
 		if !slices.Contains(names, t.param) {
-			r.addAt(t.at.inside(t.char), "for a shell variable, write $${"+t.param+"}",
+			r.AddAt(t.at.Inside(t.char), "for a shell variable, write $${"+t.param+"}",
 				"${%s} is not a parameter of benchmark %q, which has %s", t.param, benchmark, listOf(names))
 			continue
 		}
 		for _, v := range b.valuesOf(t.param) {
 			if !safe.MatchString(formatValue(v)) {
-				r.addAt(t.at.inside(t.char), "a value in a command may contain only letters, digits and _.,:=+@%/-",
-					"${%s} cannot be replaced with %q, a value in benchmark %q", t.param, shorten(formatValue(v)), benchmark)
+				r.AddAt(t.at.Inside(t.char), "a value in a command may contain only letters, digits and _.,:=+@%/-",
+					"${%s} cannot be replaced with %q, a value in benchmark %q", t.param, strictyaml.Shorten(formatValue(v)), benchmark)
 				break
 			}
 		}
@@ -135,9 +136,7 @@ func listOf(names []string) string {
 // assign adds a case to the variant that measures it. It returns false if there are too many
 // variants.
 func (s *side) assign(index int, params Params) bool {
-	if params == nil {
-		params = Params{}
-	}
+	params = orNone(params)
 	var key strings.Builder
 	for _, t := range s.templates {
 		v, _ := params.Get(t.param)
@@ -171,8 +170,6 @@ func (s *Suite) VariantFor(implementation string, p Params) (Variant, error) {
 			return Variant{}, fmt.Errorf("${%s} in a command of %s cannot be replaced for {%s}", t.param, implementation, p)
 		}
 	}
-	if p == nil {
-		p = Params{}
-	}
+	p = orNone(p)
 	return Variant{Implementation: implementation, Build: side.Build.plain(p), Harness: side.Harness.plain(p)}, nil
 }

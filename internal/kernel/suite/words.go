@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite/expr"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -35,31 +36,31 @@ type (
 
 const auto = "auto"
 
-func (deviceKind) words() []string  { return []string{auto, "nvidia", "cpu"} }
-func (format) words() []string      { return Formats() }
-func (timer) words() []string       { return []string{auto, "device", "wall", "cpu"} }
-func (turns) words() []string       { return []string{auto, "always", "never"} }
-func (cacheMode) words() []string   { return []string{"hot", "cold"} }
-func (better) words() []string      { return []string{"lower", "higher"} }
-func (policyRule) words() []string  { return []string{"paired", "classic"} }
-func (keeping) words() []string     { return []string{"none", "file", "branch"} }
-func (confinement) words() []string { return []string{auto, "always", "never"} }
+func (deviceKind) Words() []string  { return []string{auto, "nvidia", "cpu"} }
+func (format) Words() []string      { return Formats() }
+func (timer) Words() []string       { return []string{auto, "device", "wall", "cpu"} }
+func (turns) Words() []string       { return []string{auto, "always", "never"} }
+func (cacheMode) Words() []string   { return []string{"hot", "cold"} }
+func (better) Words() []string      { return []string{"lower", "higher"} }
+func (policyRule) Words() []string  { return []string{"paired", "classic"} }
+func (keeping) Words() []string     { return []string{"none", "file", "branch"} }
+func (confinement) Words() []string { return []string{auto, "always", "never"} }
 
-func (trust) words() []string      { return []string{"trusted", "checked", "self-timed"} }
-func (cover) words() []string      { return []string{"full", "pairwise"} }
-func (repeats) words() []string    { return []string{"bitwise", "bounded", "no"} }
-func (profileSet) words() []string { return []string{"full", "cheap"} }
-func (spills) words() []string     { return []string{auto, "allow", "warn", "stop"} }
-func (gateMode) words() []string   { return []string{Enforce, Advise} }
-func (failingKind) words() []string {
+func (trust) Words() []string      { return []string{"trusted", "checked", "self-timed"} }
+func (cover) Words() []string      { return []string{"full", "pairwise"} }
+func (repeats) Words() []string    { return []string{"bitwise", "bounded", "no"} }
+func (profileSet) Words() []string { return []string{"full", "cheap"} }
+func (spills) Words() []string     { return []string{auto, "allow", "warn", "stop"} }
+func (gateMode) Words() []string   { return []string{Enforce, Advise} }
+func (failingKind) Words() []string {
 	return []string{"regression", "broken", "missing", "inconclusive", FailOnError}
 }
-func (acceptor) words() []string { return []string{"write", "maintain", "admin"} }
-func (valueType) words() []string {
+func (acceptor) Words() []string { return []string{"write", "maintain", "admin"} }
+func (valueType) Words() []string {
 	return []string{"i32", "i64", "i16", "i8", "u8", "bool", "f32", "f64"}
 }
 
-func (inputKind) words() []string {
+func (inputKind) Words() []string {
 	return []string{"normal", "uniform", "large", "denormal", "equal_rows", "constant", "zeros", "infinities", "ones_and_zeros"}
 }
 
@@ -145,7 +146,7 @@ func (argumentName) rule() rule       { return argumentRule }
 func (r rule) check(name string) (problem, hint string) {
 	switch {
 	case !r.pattern.MatchString(name):
-		return fmt.Sprintf("%q cannot be the name of %s", shorten(name), article(r.what)), r.description
+		return fmt.Sprintf("%q cannot be the name of %s", strictyaml.Shorten(name), article(r.what)), r.description
 	case slices.Contains(r.reserved, name):
 		return fmt.Sprintf("%q cannot be the name of %s", name, article(r.what)), r.reservedReason
 	}

@@ -302,7 +302,7 @@ func TestThresholds(t *testing.T) {
 		"attempts: .nan":                        "want a number",
 		"attempts: [1]":                         "want a number",
 		"- attempts":                            "want lines such as",
-		"a: [":                                  "f: yaml",
+		"a: [":                                  "f:1:1: invalid YAML",
 		"attempts: 2\nattempts: 3":              "attempts stands there twice",
 		strings.Repeat("#", maxThresholdFile+1): "more than",
 	} {

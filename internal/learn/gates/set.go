@@ -1,15 +1,13 @@
 package gates
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"math"
 	"slices"
 	"sync"
 
-	"go.yaml.in/yaml/v3"
-
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite/expr"
 )
 
@@ -43,10 +41,8 @@ var builtIn = sync.OnceValues(func() (*Set, error) { return read(gatesYAML) })
 // read takes a set from its text and compiles the conditions.
 func read(data []byte) (*Set, error) {
 	s := &Set{conditions: map[string]condition{}}
-	d := yaml.NewDecoder(bytes.NewReader(data))
-	d.KnownFields(true)
-	if err := d.Decode(s); err != nil {
-		return nil, fmt.Errorf("gates.yaml: %w", err)
+	if err := strictyaml.Decode("gates.yaml", data, strictyaml.Format{Name: "gates.yaml", MaxBytes: len(data)}, s); err != nil {
+		return nil, err
 	}
 	for i := range s.Thresholds {
 		s.Thresholds[i].Default = s.Thresholds[i].Value

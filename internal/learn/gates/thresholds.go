@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/goatnote-inc/pawl/internal/base/spell"
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 )
 
 // Threshold is a number of the method. A repository may have another, within bounds, so
@@ -33,14 +34,11 @@ func (s *Set) With(data []byte, file string) error {
 	if len(data) > maxThresholdFile {
 		return fmt.Errorf("%s has more than %d bytes: it holds one number a threshold", file, maxThresholdFile)
 	}
-	var doc yaml.Node
-	if err := yaml.Unmarshal(data, &doc); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+	w := strictyaml.Walker{Problems: &strictyaml.Problems{}, File: file}
+	top, _ := w.Parse(data, strictyaml.Format{Name: "the file", MaxBytes: maxThresholdFile})
+	if top == nil || w.Found > 0 {
+		return w.Err()
 	}
-	if len(doc.Content) == 0 {
-		return nil
-	}
-	top := doc.Content[0]
 	if top.Kind != yaml.MappingNode {
 		return fmt.Errorf("%s:%d:%d: want lines such as %q", file, top.Line, top.Column, "half_speed: 0.4")
 	}

@@ -2,7 +2,6 @@ package lesson
 
 import (
 	"bytes"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 )
 
@@ -50,18 +50,18 @@ var (
 
 // Parse reads the text of a lesson; file is what mistakes are told by. Texts of the front
 // matter are one paragraph each: any white space between two words is one space. The name is
-// not in the text. An error is a MistakesError.
+// not in the text. An error is a strictyaml.Errors.
 func Parse(file string, data []byte) (*Lesson, error) {
-	r := &reader{file: file}
+	r := &reader{Walker: strictyaml.Walker{Problems: &strictyaml.Problems{}, File: file}}
 	front, body, ok := r.split(data)
 	if !ok {
-		return nil, r.errs.err()
+		return nil, r.Err()
 	}
 	l := &Lesson{State: Proposed, Body: body}
 	if root := r.parse(front); root != nil {
 		r.lesson(root, l)
 	}
-	if err := r.errs.err(); err != nil {
+	if err := r.Err(); err != nil {
 		return nil, err
 	}
 	return l, nil
@@ -143,10 +143,10 @@ func (r *reader) lesson(root *yaml.Node, l *Lesson) {
 	})
 	for _, key := range []string{"title", "symptom", "class", "cause", "fix", "source"} {
 		if seen != nil && !seen[key] {
-			r.fail(root, "", "a lesson needs %s", key)
+			r.Fail(root, "", "a lesson needs %s", key)
 		}
 	}
-	if len(r.errs) == 0 {
+	if r.Found == 0 {
 		r.hold(l)
 	}
 }
@@ -165,22 +165,22 @@ func (r *reader) symptom(n *yaml.Node, l *Lesson) {
 		return
 	}
 	pos, msg, hint := position(err)
-	line, col := r.at(n)
+	at := r.At(n)
 	switch {
 	case strings.Contains(n.Value, "\n"), n.Style&(yaml.FoldedStyle|yaml.LiteralStyle) != 0, n.Value != l.Symptom:
 	case n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
-		col += pos + 1
+		at.Col += pos + 1
 	default:
-		col += pos
+		at.Col += pos
 	}
-	r.note(line, col, hint, "symptom: %s", msg)
+	r.AddAt(at, hint, "symptom: %s", msg)
 }
 
 // claim reads a share of the time.
 func (r *reader) claim(n *yaml.Node) *float64 {
 	x, ok := r.number(n, "claim")
 	if ok && (x <= 0 || x >= 1) {
-		r.fail(n, "0.2 is a fifth of the time", "claim: want a share of the time that is saved, above 0 and below 1")
+		r.Fail(n, "0.2 is a fifth of the time", "claim: want a share of the time that is saved, above 0 and below 1")
 		ok = false
 	}
 	if !ok {
@@ -198,7 +198,7 @@ func (r *reader) time(n *yaml.Node) time.Time {
 		}
 	}
 	if s != "" {
-		r.fail(n, "2026-01-31, or 2026-01-31T12:00:00Z", "written: %.40q is no time", s)
+		r.Fail(n, "2026-01-31, or 2026-01-31T12:00:00Z", "written: %.40q is no time", s)
 	}
 	return time.Time{}
 }
@@ -206,7 +206,7 @@ func (r *reader) time(n *yaml.Node) time.Time {
 // tests reads the examples.
 func (r *reader) tests(n *yaml.Node, l *Lesson) {
 	if n.Kind != yaml.SequenceNode || len(n.Content) > maxTests {
-		r.fail(n, "", "tests: want a list of at most %d", maxTests)
+		r.Fail(n, "", "tests: want a list of at most %d", maxTests)
 		return
 	}
 	for _, item := range n.Content {
@@ -219,7 +219,7 @@ func (r *reader) tests(n *yaml.Node, l *Lesson) {
 			"facts":  func(n *yaml.Node) { t.Facts = r.facts(n) },
 		})
 		if seen != nil && (!seen["want"] || !seen["facts"]) {
-			r.fail(item, "", "a test needs want (speaks or silent) and facts")
+			r.Fail(item, "", "a test needs want (speaks or silent) and facts")
 		}
 		l.Tests = append(l.Tests, t)
 		r.places = append(r.places, item)
@@ -230,16 +230,16 @@ func (r *reader) tests(n *yaml.Node, l *Lesson) {
 func (r *reader) facts(n *yaml.Node) map[string]float64 {
 	facts := map[string]float64{}
 	if n.Kind != yaml.MappingNode || len(n.Content) > 2*maxFacts {
-		r.fail(n, "", "facts: want a mapping of at most %d", maxFacts)
+		r.Fail(n, "", "facts: want a mapping of at most %d", maxFacts)
 		return facts
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		_, twice := facts[key.Value]
 		if _, ok := known().slots[key.Value]; !ok {
-			r.fail(key, near(key.Value), "facts: there is no fact %.40q", key.Value)
+			r.Fail(key, near(key.Value), "facts: there is no fact %.40q", key.Value)
 		} else if twice {
-			r.fail(key, "", "facts: %s is there twice", key.Value)
+			r.Fail(key, "", "facts: %s is there twice", key.Value)
 		} else if x, ok := r.number(n.Content[i+1], key.Value); ok {
 			facts[key.Value] = x
 		}
@@ -252,7 +252,7 @@ func (r *reader) hold(l *Lesson) {
 	for i, t := range l.Tests {
 		if got := l.Speaks(Facts{Numbers: t.Facts, GPU: t.GPU, Kernel: t.Kernel}); got != t.Speaks {
 			word := map[bool]string{true: "speaks", false: "is silent"}
-			r.fail(r.places[i], "", "the lesson %s here, and the test says that it %s", word[got], word[t.Speaks])
+			r.Fail(r.places[i], "", "the lesson %s here, and the test says that it %s", word[got], word[t.Speaks])
 		}
 	}
 }
@@ -261,7 +261,7 @@ func (r *reader) hold(l *Lesson) {
 func (r *reader) number(n *yaml.Node, what string) (float64, bool) {
 	x, err := strconv.ParseFloat(n.Value, 64)
 	if n.Kind != yaml.ScalarNode || n.Style != 0 || err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
-		r.fail(n, "", "%s: want a number", what)
+		r.Fail(n, "", "%s: want a number", what)
 		return 0, false
 	}
 	return x, true
@@ -271,7 +271,7 @@ func (r *reader) number(n *yaml.Node, what string) (float64, bool) {
 func (r *reader) word(n *yaml.Node, what string, words []string) string {
 	s := r.text(n, what, maxName)
 	if s != "" && !slices.Contains(words, s) {
-		r.fail(n, "one of "+strings.Join(words, ", "), "%s: %.40q is none", what, s)
+		r.Fail(n, "one of "+strings.Join(words, ", "), "%s: %.40q is none", what, s)
 		return ""
 	}
 	return s
@@ -281,12 +281,12 @@ func (r *reader) word(n *yaml.Node, what string, words []string) string {
 func (r *reader) formed(n *yaml.Node, what string, form *lazyregexp.Regexp, example string) string {
 	s := r.text(n, what, maxName)
 	if s != "" && !form.MatchString(s) {
-		r.fail(n, example, "%s: not %.60q", what, s)
+		r.Fail(n, example, "%s: not %.60q", what, s)
 		return ""
 	}
 	return s
 }
 
 func (r *reader) note(line, col int, hint, format string, args ...any) {
-	r.errs = append(r.errs, &MistakeError{r.file, line, col, fmt.Sprintf(format, args...), hint})
+	r.AddAt(strictyaml.Position{File: r.File, Line: line, Col: col}, hint, format, args...)
 }

@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +9,8 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-	"go.yaml.in/yaml/v3"
 
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 )
@@ -62,14 +61,9 @@ type applyFile struct {
 
 // readApply parses the file strictly: a misspelled key must not pass for an omitted one.
 func readApply(path string, text []byte) (*applyFile, error) {
-	d := yaml.NewDecoder(bytes.NewReader(text))
-	d.KnownFields(true)
 	var w applyFile
-	if err := d.Decode(&w); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: contains a second YAML document: remove the ---", path)
+	if err := strictyaml.Decode(path, text, strictyaml.Format{Name: "a file to apply", MaxBytes: maxApply}, &w); err != nil {
+		return nil, err
 	}
 	if len(w.Projects) == 0 {
 		return nil, fmt.Errorf("%s: lists no projects", path)

@@ -60,7 +60,7 @@ func TestApply(t *testing.T) {
 	}
 
 	for bad, words := range map[string]string{
-		"projects: {a: {titel: x}}": "titel", "projects: {}": "lists no projects", "projects: {a: {}}\n---\nx: 1": "second YAML document",
+		"projects: {a: {titel: x}}": "titel", "projects: {}": "lists no projects", "projects: {a: {}}\n---\nx: 1": "must be one YAML document",
 		"projects: {A B: {}}": "must be up to 64", "projects: {a: {members: [{subject: x, role: king, issuer: 'https://x'}]}}": "king",
 		"projects: {a: {rules: [{repository_id: 1}]}}": "a:", "projects: {a: {hooks: [{kind: slack, url: 'https://10.0.0.1/'}]}}": "private address",
 		"projects: {a: {quotas: {series: -1}}}": "must not be negative",

@@ -106,7 +106,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"a list for a value", "listen: [a]\n", nil, []string{"pawld.yaml:1:9: listen: expected a single value"}},
 		{"a value for a group", "log: info\n", nil, []string{"pawld.yaml:1:6: log: expected keys and values"}},
 		{"no mapping", "- a\n", nil, []string{"pawld.yaml:1:1: expected keys and values"}},
-		{"two documents", "listen: 127.0.0.1:1\n---\nlisten: 127.0.0.1:1\n", nil, []string{"second YAML document"}},
+		{"two documents", "listen: 127.0.0.1:1\n---\nlisten: 127.0.0.1:1\n", nil, []string{"must be one YAML document"}},
 		{"no YAML", "listen: [\n", nil, []string{"pawld.yaml:"}},
 		{"a duration", "shutdown: {delay: 5}\n", nil, []string{`pawld.yaml:1:19: shutdown.delay: "5" is not a duration`}},
 		{"a number", "database: {connections: many}\n", nil, []string{`"many" is not a whole number`}},

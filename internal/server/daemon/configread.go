@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/goatnote-inc/pawl/internal/base/spell"
+	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 	"github.com/goatnote-inc/pawl/internal/forge/identity"
 )
 
@@ -62,39 +62,24 @@ func readBounded(path string, most int64) ([]byte, error) {
 
 // readFile applies a YAML file. Unknown and duplicate keys are errors.
 func (c *config) readFile(path string, text []byte) error {
-	d := yaml.NewDecoder(bytes.NewReader(text))
-	var doc yaml.Node
-	err := d.Decode(&doc)
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s: contains a second YAML document: remove the ---", path)
-	}
-	r := fileReader{path: path, c: c, known: map[string]setting{}, seen: map[string]bool{}}
+	r := fileReader{Walker: strictyaml.Walker{Problems: &strictyaml.Problems{}, File: path}, c: c, known: map[string]setting{}, seen: map[string]bool{}}
 	for _, s := range c.settings() {
 		r.known[s.key] = s
 	}
-	r.walk("", doc.Content[0])
-	return errors.Join(r.wrong...)
+	if root, _ := r.Parse(text, strictyaml.Format{Name: "a settings file", MaxBytes: maxConfig}); root != nil {
+		r.walk("", root)
+	}
+	return r.Err()
 }
 
 type fileReader struct {
-	path  string
+	strictyaml.Walker
 	c     *config
 	known map[string]setting
 	seen  map[string]bool
-	wrong []error
 }
 
-func (r *fileReader) bad(n *yaml.Node, format string, args ...any) {
-	if len(r.wrong) < 20 {
-		r.wrong = append(r.wrong, fmt.Errorf("%s:%d:%d: %s", r.path, n.Line, n.Column, fmt.Sprintf(format, args...)))
-	}
-}
+func (r *fileReader) bad(n *yaml.Node, format string, args ...any) { r.Fail(n, "", format, args...) }
 
 func (r *fileReader) walk(prefix string, n *yaml.Node) {
 	if n.Kind != yaml.MappingNode {
@@ -162,7 +147,7 @@ func (r *fileReader) set(name string, key, value *yaml.Node) {
 			}
 			*list = append(*list, item.Value)
 		}
-		r.c.from[s.key] = fmt.Sprintf("%s:%d", r.path, key.Line)
+		r.c.from[s.key] = fmt.Sprintf("%s:%d", r.File, key.Line)
 		return
 	case value.Kind != yaml.ScalarNode:
 		r.bad(value, "%s: expected a single value", name)
@@ -175,7 +160,7 @@ func (r *fileReader) set(name string, key, value *yaml.Node) {
 	var err error
 	if secretFile {
 		if !filepath.IsAbs(text) {
-			text = filepath.Join(filepath.Dir(r.path), text)
+			text = filepath.Join(filepath.Dir(r.File), text)
 		}
 		text, err = readSecret(text)
 	}
@@ -186,7 +171,7 @@ func (r *fileReader) set(name string, key, value *yaml.Node) {
 		r.bad(value, "%s: %v", name, err)
 		return
 	}
-	r.c.from[s.key] = fmt.Sprintf("%s:%d", r.path, key.Line)
+	r.c.from[s.key] = fmt.Sprintf("%s:%d", r.File, key.Line)
 }
 
 // readEnvironment applies PAWLD_* variables, which override the file. An unknown one is an error: a typo

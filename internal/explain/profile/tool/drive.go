@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/shell"
 	"github.com/goatnote-inc/pawl/internal/kernel/harness"
 )
 
@@ -44,7 +45,7 @@ func drive(ctx context.Context, t Target, wrap []string, how driveOptions) error
 	}
 	return &Error{
 		Tool: how.tool, What: t.what(), Why: err.Error(),
-		Fix: "run it by hand, without the tool: cd " + quote(t.Command.Dir) + " && " + t.Command.Line, Err: err,
+		Fix: "run it by hand, without the tool: cd " + shell.Quote(t.Command.Dir) + " && " + t.Command.Line, Err: err,
 	}
 }
 
@@ -98,9 +99,9 @@ func wrapped(c harness.Command, wrap []string, how driveOptions) harness.Command
 	if len(wrap) > 0 {
 		words := make([]string, len(wrap))
 		for i, w := range wrap {
-			words[i] = quote(w)
+			words[i] = shell.Quote(w)
 		}
-		c.Line = strings.Join(words, " ") + " sh -c " + quote(c.Line)
+		c.Line = strings.Join(words, " ") + " sh -c " + shell.Quote(c.Line)
 	}
 	if c.Silence <= 0 {
 		c.Silence = time.Minute
@@ -124,12 +125,4 @@ func (t Target) what() string {
 		return fmt.Sprintf("profiling %q", t.Command.Line)
 	}
 	return fmt.Sprintf("profiling %s (%s)", t.Prepare.Benchmark, t.Prepare.Implementation)
-}
-
-// quote quotes a word for sh.
-func quote(word string) string {
-	if word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:%@") == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

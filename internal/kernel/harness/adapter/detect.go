@@ -26,13 +26,8 @@ func (o outline) has(paths ...string) bool {
 	return true
 }
 
-// Detect returns the format of a source from its head: the first 64 KiB, or all of
+// recognise returns the format of a source from its head: the first 64 KiB, or all of
 // it. It reports ok only if exactly one format matches.
-func Detect(head []byte) (name string, ok bool) {
-	f, ok := recognise(head)
-	return f.Name, ok
-}
-
 func recognise(head []byte) (found format, ok bool) {
 	o := sketch(head)
 	for _, f := range formats {

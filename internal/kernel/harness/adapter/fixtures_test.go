@@ -228,8 +228,8 @@ func TestDetect(t *testing.T) {
 		if diff := cmp.Diff(want, hits); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", f.path, diff)
 		}
-		if name, ok := Detect(head); ok != (want != nil) || (ok && name != f.format) {
-			t.Errorf("%s: Detect = %q, %v", f.path, name, ok)
+		if found, ok := recognise(head); ok != (want != nil) || (ok && found.Name != f.format) {
+			t.Errorf("%s: recognise = %q, %v", f.path, found.Name, ok)
 		}
 	}
 }
@@ -242,8 +242,8 @@ func TestDetectAnyCut(t *testing.T) {
 			continue // a folder
 		}
 		for cut := 0; cut < len(data); cut += 293 {
-			if name, ok := Detect(data[:cut]); ok && name != f.format {
-				t.Errorf("the first %d bytes of %s are taken for %s", cut, f.path, name)
+			if found, ok := recognise(data[:cut]); ok && found.Name != f.format {
+				t.Errorf("the first %d bytes of %s are taken for %s", cut, f.path, found.Name)
 			}
 		}
 	}

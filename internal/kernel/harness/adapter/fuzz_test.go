@@ -60,7 +60,8 @@ func FuzzDetect(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, doc []byte) {
-		name, ok := Detect(doc)
+		found, ok := recognise(doc)
+		name := found.Name
 		run, err := Read(t.Context(), Source{Data: bytes.NewReader(doc)}, Options{})
 		if err == nil && (!ok || run.Format != name) {
 			t.Errorf("Detect says %q, %v, and Read took it for %s", name, ok, run.Format)

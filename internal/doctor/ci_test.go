@@ -9,6 +9,7 @@ import (
 	"testing/fstest"
 
 	"github.com/goatnote-inc/pawl/internal/doctor"
+	"github.com/goatnote-inc/pawl/internal/forge/workflow"
 )
 
 // Which runners may run untrusted kernels, and which are refused.
@@ -49,7 +50,7 @@ func TestRunnerThatMayRunStrangersCode(t *testing.T) {
 		if c.runner != "" {
 			files["home/r/.runner"] = &fstest.MapFile{Data: []byte(c.runner)}
 		}
-		r := doctor.ExamineGitHub(t.Context(), doctor.GitHubOptions{
+		r := doctor.ExamineCI(t.Context(), nil, workflow.Job{
 			Getenv: func(k string) string { return env[k] }, Root: files,
 			Public: func(context.Context) (bool, error) {
 				if c.api == "" {
@@ -78,7 +79,7 @@ func TestRunnerIsFoundAboveThisProcess(t *testing.T) {
 		"srv/runner/.runner": {Data: []byte(`{"ephemeral": true}`)},
 	}
 	env := map[string]string{"GITHUB_ACTIONS": "true", "RUNNER_TEMP": "/mnt/work/_temp"}
-	r := doctor.ExamineGitHub(t.Context(), doctor.GitHubOptions{
+	r := doctor.ExamineCI(t.Context(), nil, workflow.Job{
 		Getenv: func(k string) string { return env[k] }, Root: files, Parent: 30,
 		Public: func(context.Context) (bool, error) { return true, nil },
 	})
@@ -89,7 +90,7 @@ func TestRunnerIsFoundAboveThisProcess(t *testing.T) {
 
 func TestWorkflowsOfARepository(t *testing.T) {
 	examine := func(files map[string][]byte) doctor.Report {
-		return doctor.ExamineGitHub(t.Context(), doctor.GitHubOptions{Workflows: files, Getenv: func(string) string { return "" }})
+		return doctor.ExamineCI(t.Context(), files, workflow.Job{Getenv: func(string) string { return "" }})
 	}
 	target := []byte("on: pull_request_target\npermissions: {}\njobs: {}\n")
 	if r := examine(map[string][]byte{".github/workflows/bench.yml": target}); r.Usable() || !strings.Contains(r.First().Message, "bench.yml:1: pull_request_target") {
