@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/chart"
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
@@ -44,8 +45,8 @@ type pageView struct {
 	Rows                                         []rowView
 	Forms                                        []Form
 	Dispatch                                     *Form
-	Progress, Strips                             []figureView
-	Bars, Parallel                               *figureView
+	Progress, Strips                             []chart.Figure
+	Bars, Parallel                               *chart.Figure
 	Rounds                                       int
 	Proofs                                       []proofView
 	Choices                                      []choiceView
@@ -56,12 +57,8 @@ type pageView struct {
 }
 
 type (
-	factView   struct{ Label, Text string }
-	figureView struct {
-		Drawing template.HTML
-		Caption string
-	}
-	rowView struct {
+	factView struct{ Label, Text string }
+	rowView  struct {
 		Name, Default, Value, Matters string
 		Changed                       bool
 	}
