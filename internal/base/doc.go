@@ -1,3 +1,3 @@
-// Package base groups what every wing may use: files, shell commands, words, versions, failpoints. Nothing in it knows about
+// Package base groups what every wing may use: files, shell commands, words, charts, versions, failpoints. Nothing in it knows about
 // kernels, measurements or servers.
 package base

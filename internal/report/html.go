@@ -87,14 +87,14 @@ type caseView struct {
 	Watched bool
 	Open    bool // initially expanded: the first case
 	Mini    template.HTML
-	Figures []figureView
+	Figures []chart.Figure
 	Why     *whyView
 }
 
 // whyView holds what profiles show about a case, with its figures.
 type whyView struct {
 	Reason
-	Figures []figureView
+	Figures []chart.Figure
 }
 
 func newWhyView(r *Reason) *whyView {
@@ -103,17 +103,12 @@ func newWhyView(r *Reason) *whyView {
 	}
 	v := &whyView{Reason: *r}
 	if r.Stalls != nil {
-		v.Figures = append(v.Figures, figureView{r.Stalls.Draw(chart.PhoneWidth).HTML(), r.Stalls.Describe()})
+		v.Figures = append(v.Figures, chart.Figure{Drawing: r.Stalls.Draw(chart.PhoneWidth).HTML(), Caption: r.Stalls.Describe()})
 	}
 	if r.Roofline != nil {
-		v.Figures = append(v.Figures, figureView{r.Roofline.Draw(chart.PhoneWidth, 250).HTML(), r.Roofline.Describe()})
+		v.Figures = append(v.Figures, chart.Figure{Drawing: r.Roofline.Draw(chart.PhoneWidth, 250).HTML(), Caption: r.Roofline.Describe()})
 	}
 	return v
-}
-
-type figureView struct {
-	Drawing template.HTML
-	Caption string
 }
 
 func newPageView(d *Document) pageView {
@@ -155,9 +150,9 @@ func newCaseView(c Case, f *Figure, class Class, axis effectAxis, brief bool) ca
 		v.Mini = axis.effect(*c.Effect)
 	}
 	if f != nil {
-		v.Figures = append(v.Figures, figureView{drawSamples(f), f.DescribeSamples()})
+		v.Figures = append(v.Figures, chart.Figure{Drawing: drawSamples(f), Caption: f.DescribeSamples()})
 		if len(f.Rounds) > 1 {
-			v.Figures = append(v.Figures, figureView{drawRounds(f), f.DescribeRounds()})
+			v.Figures = append(v.Figures, chart.Figure{Drawing: drawRounds(f), Caption: f.DescribeRounds()})
 		}
 	}
 	return v

@@ -2,12 +2,16 @@ package report
 
 import "github.com/goatnote-inc/pawl/internal/base/chart"
 
-// The names under which package learn uses chart.
+// Package learn uses chart under these names until it imports it.
 type (
+	// Sketch is a figure.
 	Sketch = chart.Drawing
-	Place  = chart.Point
-	Tone   = chart.Tone
-	Label  = chart.Label
+	// Place is a position in a figure.
+	Place = chart.Point
+	// Tone is the meaning of a color.
+	Tone = chart.Tone
+	// Label is a text and its layout.
+	Label = chart.Label
 )
 
 // The tones of chart.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/chart"
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
@@ -45,19 +46,13 @@ type pageView struct {
 	Style            template.CSS
 	Badge, Title     string
 	Facts            []factView
-	Progress, Strips []figureView
-	Bars, Parallel   *figureView
+	Progress, Strips []chart.Figure
+	Bars, Parallel   *chart.Figure
 	Choices          []Choice
 	About, Method    string
 }
 
-type (
-	factView   struct{ Label, Text string }
-	figureView struct {
-		Drawing template.HTML
-		Caption string
-	}
-)
+type factView struct{ Label, Text string }
 
 func newPageView(s *Suggestions) pageView {
 	style := report.PageStyle() + pageOwn

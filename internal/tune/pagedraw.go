@@ -24,7 +24,7 @@ func (v *pageView) draw(s *Suggestions) {
 		return
 	}
 	f := newFrame(s, ranked)
-	v.Progress = []figureView{f.progress(false), f.progress(true)}
+	v.Progress = []chart.Figure{f.progress(false), f.progress(true)}
 	if len(s.Importance.Effects) > 0 {
 		bars := drawImportance(s.Importance)
 		v.Bars = &bars
@@ -129,7 +129,7 @@ func (f *frame) elapsed() []float64 {
 }
 
 // progress draws every evaluation and the best so far, over their number or over time.
-func (f *frame) progress(overTime bool) figureView {
+func (f *frame) progress(overTime bool) chart.Figure {
 	const height, left, right, top, bottom = 220.0, 40.0, chart.PhoneWidth - 10, 22.0, 186.0
 	s := chart.New(chart.PhoneWidth, height)
 	f.timeAxis(s, left, right, bottom, top, 5)
@@ -180,7 +180,7 @@ func (f *frame) progress(overTime bool) figureView {
 	if len(f.Failures) > 0 {
 		caption += "; red marks above are failures"
 	}
-	return figureView{s.HTML(), caption + "."}
+	return chart.Figure{Drawing: s.HTML(), Caption: caption + "."}
 }
 
 // bestSoFar returns the stepped line of the best time and the final best time. Half is the

@@ -13,7 +13,7 @@ import (
 )
 
 // drawImportance draws one bar per parameter: its own effect, and its interactions.
-func drawImportance(m Importance) figureView {
+func drawImportance(m Importance) chart.Figure {
 	const row, room = 27.0, chart.PhoneWidth - 40
 	effects := m.Effects[:min(len(m.Effects), maxAxes)]
 	s := chart.New(chart.PhoneWidth, row*float64(len(effects))+20)
@@ -48,11 +48,11 @@ func drawImportance(m Importance) figureView {
 		s.Write(chart.Soft, chart.At(at+13, y+7.5), label)
 		at += 13 + label.Width() + 16
 	}
-	return figureView{s.HTML(), "Share of the differences in time that each parameter explains, over the whole space. The list has the same in words."}
+	return chart.Figure{Drawing: s.HTML(), Caption: "Share of the differences in time that each parameter explains, over the whole space. The list has the same in words."}
 }
 
 // parallel draws every point as a line through its values, with the best 10 % in color.
-func (f *frame) parallel() *figureView {
+func (f *frame) parallel() *chart.Figure {
 	const height, left, right, top, bottom = 290.0, 16.0, 708.0, 26.0, 280.0
 	s := chart.New(760, height)
 	axes := len(f.drawn) + 1
@@ -92,7 +92,7 @@ func (f *frame) parallel() *figureView {
 	for _, e := range []Evaluation{f.ranked[0], f.ranked[len(f.ranked)-1]} {
 		s.Write(chart.Soft, chart.At(right+4, f.scale(bottom, top).Within(e.Value)+3), chart.Label{Text: words.Quantity(e.Value, "ns"), Align: chart.Start, Most: 48})
 	}
-	return &figureView{s.HTML(), f.tenthWords(tenth)}
+	return &chart.Figure{Drawing: s.HTML(), Caption: f.tenthWords(tenth)}
 }
 
 // axis draws the axis of a parameter with its values.
@@ -147,7 +147,7 @@ func (f *frame) tenthWords(tenth int) string {
 }
 
 // strip draws the evaluations grouped by the values of one parameter.
-func (f *frame) strip(p space.Parameter) figureView {
+func (f *frame) strip(p space.Parameter) chart.Figure {
 	const width, height, left, right, top, bottom = 260.0, 152.0, 36.0, 254.0, 18.0, 134.0
 	s := chart.New(width, height)
 	f.timeAxis(s, left, right, bottom, top, 3)
@@ -182,7 +182,7 @@ func (f *frame) strip(p space.Parameter) figureView {
 	if best != "" && best != worst {
 		caption += fmt.Sprintf(": medians from %s with %s to %s with %s", words.Quantity(fastest, "ns"), best, words.Quantity(slowest, "ns"), worst)
 	}
-	return figureView{s.HTML(), words.Sanitize(caption) + "."}
+	return chart.Figure{Drawing: s.HTML(), Caption: words.Sanitize(caption) + "."}
 }
 
 // timesWith returns the times of points with a value, and how many such points failed.

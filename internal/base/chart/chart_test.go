@@ -35,8 +35,13 @@ func TestScale_Ticks(t *testing.T) {
 func TestScale_Positions(t *testing.T) {
 	linear, logarithmic := Scale{Low: 0, High: 10, From: 100, To: 0}, Scale{Low: 1, High: 100, From: 0, To: 10, Log: true}
 	for _, tt := range []struct{ got, want float64 }{
-		{linear.At(2.5), 75}, {linear.At(20), -100}, {linear.Within(20), 0}, {linear.Within(-1), 100},
-		{logarithmic.At(10), 5}, {logarithmic.Within(0), 0}, {logarithmic.Within(1e9), 10},
+		{linear.At(2.5), 75},
+		{linear.At(20), -100},
+		{linear.Within(20), 0},
+		{linear.Within(-1), 100},
+		{logarithmic.At(10), 5},
+		{logarithmic.Within(0), 0},
+		{logarithmic.Within(1e9), 10},
 	} {
 		if math.Abs(tt.got-tt.want) > 1e-9 {
 			t.Errorf("at %v, want %v", tt.got, tt.want)

@@ -15,6 +15,12 @@ var Style string
 // toneNames are the CSS classes of the tones.
 var toneNames = [...]string{"ink", "soft", "line", "faint", "base", "now", "ref", "bad", "good", "open"}
 
+// Figure is a drawing of a page with a description in words, for readers who cannot see it.
+type Figure struct {
+	Drawing template.HTML
+	Caption string
+}
+
 // HTML renders the figure as part of a page, in the colors of the page's style. The page
 // must describe it in words next to it.
 func (d *Drawing) HTML() template.HTML {
@@ -63,16 +69,16 @@ func (d *Drawing) render(s *SVG) {
 
 // layout returns the classes of a text, because the page's policy allows no inline styles.
 func (m mark) layout() string {
-	class := ""
+	var b strings.Builder
 	for _, c := range []struct {
 		is   bool
 		name string
 	}{{m.label.size() == SmallText, " small"}, {m.label.Bold, " b"}, {m.label.Mono, " mono"}, {m.halo, " halo"}, {m.label.Align == Middle, " c"}, {m.label.Align > 0, " e"}} {
 		if c.is {
-			class += c.name
+			b.WriteString(c.name)
 		}
 	}
-	return class
+	return b.String()
 }
 
 func pathOf(points []Point) string {

@@ -90,8 +90,8 @@ func MarkdownCode(name string) string {
 	return b.String() + "</code>"
 }
 
-// WebAddress sanitizes a caller's address for a Markdown link; empty if it is not a web address.
-func WebAddress(url string) string {
+// webAddress sanitizes a caller's address for a Markdown link; empty if it is not a web address.
+func webAddress(url string) string {
 	if !strings.HasPrefix(url, "https://") && !strings.HasPrefix(url, "http://") {
 		return ""
 	}
@@ -111,15 +111,15 @@ func WebAddress(url string) string {
 // MarkdownLink returns a link with text shown literally; only the text if url is not a web
 // address.
 func MarkdownLink(text, url string) string {
-	to := WebAddress(url)
-	if to == "" || len(to) > MaxAddress {
+	to := webAddress(url)
+	if to == "" || len(to) > maxAddress {
 		return MarkdownText(text)
 	}
 	return fmt.Sprintf("[%s](%s)", MarkdownText(text), to)
 }
 
-// MaxAddress is the length of the longest address that becomes a link.
-const MaxAddress = 300
+// maxAddress is the length of the longest address that becomes a link.
+const maxAddress = 300
 
 // PlainLetters are the characters that have no special meaning in a shell or in Markdown code.
 const PlainLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@=+,-~^"

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"html/template"
 	"math"
 	"time"
 
@@ -83,10 +82,4 @@ func days(from, to time.Time, n int) []dayMark {
 		}
 	}
 	return marks
-}
-
-// Figure is a drawing with a description in words.
-type Figure struct {
-	Drawing template.HTML
-	Caption string
 }

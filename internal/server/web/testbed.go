@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/base/chart"
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/stats"
 )
@@ -139,8 +140,8 @@ func (t Testbed) Title() string { return TestbedName(t.Bed.Facts) }
 func (Testbed) tab() string     { return "overview" }
 
 // Charts returns the readings of the machine over time.
-func (t Testbed) Charts() []Figure {
-	var list []Figure
+func (t Testbed) Charts() []chart.Figure {
+	var list []chart.Figure
 	for _, c := range []struct {
 		title, unit string
 		of          func(Reading) float64
@@ -159,7 +160,7 @@ func (t Testbed) Charts() []Figure {
 	return list
 }
 
-func (b TestbedHealth) chart(title, unit string, of func(Reading) float64) (Figure, bool) {
+func (b TestbedHealth) chart(title, unit string, of func(Reading) float64) (chart.Figure, bool) {
 	low, high := math.Inf(1), math.Inf(-1)
 	var points []client.StoredPoint
 	for _, r := range b.Readings {
@@ -169,15 +170,15 @@ func (b TestbedHealth) chart(title, unit string, of func(Reading) float64) (Figu
 		}
 	}
 	if len(points) < 2 {
-		return Figure{}, false
+		return chart.Figure{}, false
 	}
 	p := newPlot("chart small", 380, 160, points[0].At, points[len(points)-1].At, low, high, unit)
 	p.values(Thin(points, 110))
 	last := points[len(points)-1]
 	if low == high {
-		return Figure{p.HTML(), fmt.Sprintf("%s: always %s.", title, reading(low, unit))}, true
+		return chart.Figure{Drawing: p.HTML(), Caption: fmt.Sprintf("%s: always %s.", title, reading(low, unit))}, true
 	}
-	return Figure{p.HTML(), fmt.Sprintf("%s: latest %s, between %s and %s.", title,
+	return chart.Figure{Drawing: p.HTML(), Caption: fmt.Sprintf("%s: latest %s, between %s and %s.", title,
 		reading(float64(last.Value), unit), reading(low, unit), reading(high, unit))}, true
 }
 
