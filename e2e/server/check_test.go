@@ -12,6 +12,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/eventstore"
 	"github.com/goatnote-inc/pawl/internal/server/trend"
 )
 
@@ -149,7 +150,7 @@ func (y *try) checkEvents(s *store.Store) {
 	if y.errand.steps && len(want) == 0 {
 		y.problem("the story has no events: nothing is tried")
 	}
-	list, err := s.Events(y.t.Context(), y.id, store.EventQuery{Limit: 1000})
+	list, err := s.Events(y.t.Context(), y.id, eventstore.Query{Limit: 1000})
 	if err != nil {
 		y.t.Fatal(err)
 	}

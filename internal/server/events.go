@@ -9,6 +9,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/eventstore"
 )
 
 var states = []string{string(client.New), string(client.Acknowledged), string(client.Fixed), string(client.FalseAlarm)}
@@ -16,7 +17,7 @@ var states = []string{string(client.New), string(client.Acknowledged), string(cl
 func (s *Server) listEvents(w http.ResponseWriter, r *http.Request, p store.Project) error {
 	q := ask(r, "state", "series", "group", "worse", "since", "cursor", "limit")
 	limit := q.limit()
-	want := store.EventQuery{
+	want := eventstore.Query{
 		State: client.EventState(q.oneOf("state", states...)), Series: q.id("series"), Group: q.id("group"), Worse: q.oneOf("worse", "true", "false") == "true",
 		Since: q.time("since"), Before: q.cursor("events"), Limit: limit + 1,
 	}
@@ -94,7 +95,7 @@ func (s *Server) changeEvent(r *http.Request, p store.Project, e client.Event, c
 		told := map[string]string{"event": strconv.FormatInt(e.ID, 10), "from": string(e.State), "to": string(state)}
 		return told, in.ChangeEvent(r.Context(), p.ID, e, state, note)
 	})
-	if errors.Is(err, store.ErrChanged) {
+	if errors.Is(err, eventstore.ErrChanged) {
 		return e, problem(http.StatusPreconditionFailed, "changed", "the event was changed meanwhile: read it again")
 	}
 	if err != nil {

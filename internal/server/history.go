@@ -5,6 +5,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
 var lanes = []string{string(client.Main), string(client.Branch), string(client.Fork)}
@@ -26,18 +27,6 @@ func (s *Server) listSeries(w http.ResponseWriter, r *http.Request, p store.Proj
 	return show(w, r, pageOf("series", list, limit, func(e client.Series) int64 { return e.ID }))
 }
 
-func (s *Server) getSeries(w http.ResponseWriter, r *http.Request, p store.Project) error {
-	id, err := idOf(r, "id")
-	if err != nil {
-		return err
-	}
-	series, err := s.store.SeriesByID(r.Context(), p.ID, id)
-	if err != nil {
-		return err
-	}
-	return show(w, r, series)
-}
-
 // Limits on points: as many as a chart can draw or a program wants at once.
 const (
 	pointsDefault = 1_000
@@ -52,7 +41,7 @@ func (s *Server) getPoints(w http.ResponseWriter, r *http.Request, p store.Proje
 		return err
 	}
 	q := ask(r, "from", "to", "last", "buckets")
-	want := store.Range{From: q.time("from"), To: q.time("to"), Last: q.number("last", 1, store.MaxPoints, 0), Buckets: q.number("buckets", 1, bucketsMost, 0)}
+	want := pointstore.Range{From: q.time("from"), To: q.time("to"), Last: q.number("last", 1, pointstore.MaxPoints, 0), Buckets: q.number("buckets", 1, bucketsMost, 0)}
 	if want.From.IsZero() && want.To.IsZero() && want.Last == 0 && want.Buckets == 0 {
 		want.Last = pointsDefault
 	}
@@ -86,14 +75,6 @@ func (s *Server) listRuns(w http.ResponseWriter, r *http.Request, p store.Projec
 	return show(w, r, pageOf("runs", list, limit, func(e client.Run) int64 { return e.ID }))
 }
 
-func (s *Server) getRun(w http.ResponseWriter, r *http.Request, p store.Project) error {
-	run, err := s.runOf(r, p)
-	if err != nil {
-		return err
-	}
-	return show(w, r, run)
-}
-
 // runOf returns the run of a request.
 func (s *Server) runOf(r *http.Request, p store.Project) (client.Run, error) {
 	id, err := idOf(r, "id")
@@ -113,26 +94,6 @@ func (s *Server) getRunPoints(w http.ResponseWriter, r *http.Request, p store.Pr
 		return err
 	}
 	return show(w, r, onePage(points))
-}
-
-func (s *Server) listTestbeds(w http.ResponseWriter, r *http.Request, p store.Project) error {
-	list, err := s.store.Testbeds(r.Context(), p.ID)
-	if err != nil {
-		return err
-	}
-	return show(w, r, onePage(list))
-}
-
-func (s *Server) getTestbed(w http.ResponseWriter, r *http.Request, p store.Project) error {
-	id, err := idOf(r, "id")
-	if err != nil {
-		return err
-	}
-	testbed, err := s.store.Testbed(r.Context(), p.ID, id)
-	if err != nil {
-		return err
-	}
-	return show(w, r, testbed)
 }
 
 func (s *Server) getTestbedHistory(w http.ResponseWriter, r *http.Request, p store.Project) error {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/eventstore"
 	"github.com/goatnote-inc/pawl/internal/server/web"
 )
 
@@ -22,7 +23,7 @@ func (s *Server) eventsPage(r *http.Request, p store.Project) (web.View, error) 
 	case "all":
 		state = ""
 	}
-	want := store.EventQuery{State: client.EventState(state), Before: q.cursor("events"), Limit: eventsShown + 1}
+	want := eventstore.Query{State: client.EventState(state), Before: q.cursor("events"), Limit: eventsShown + 1}
 	if q.err != nil {
 		return nil, q.err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/eventstore"
 	"github.com/goatnote-inc/pawl/internal/server/web"
 )
 
@@ -30,7 +31,7 @@ func (s *Server) testbedPage(r *http.Request, p store.Project) (web.View, error)
 	if v.Bed, err = s.bed(ctx, p, facts, time.Time{}, testbedReadings); err != nil {
 		return nil, err
 	}
-	groups, err := s.store.Groups(ctx, p.ID, store.GroupQuery{Limit: listMost})
+	groups, err := s.store.Groups(ctx, p.ID, eventstore.GroupQuery{Limit: listMost})
 	if err != nil {
 		return nil, err
 	}

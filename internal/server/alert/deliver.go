@@ -21,10 +21,11 @@ import (
 
 // Hook is a destination for a project's notifications.
 type Hook struct {
-	ID     int64
-	Kind   string // slack, json or mail
-	URL    string // https://, or mailto: for mail
-	Secret string // signs the messages
+	ID      int64     `json:"id"`
+	Kind    string    `json:"kind"` // slack, json or mail
+	URL     string    `json:"url"`  // https://, or mailto: for mail
+	Secret  string    `json:"-"`    // signs the messages
+	Created time.Time `json:"created"`
 }
 
 // DigestSource provides the data of a digest.

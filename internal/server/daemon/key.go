@@ -12,14 +12,11 @@ import (
 )
 
 func newKey(g *globals) *cobra.Command {
-	c := &cobra.Command{
+	return group(&cobra.Command{
 		Use:     "key",
 		Short:   "Create, list and revoke API keys",
 		Example: `  pawld key create kernels --name laptop --scope report --for 720h`,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	c.AddCommand(keyCreate(g), keyList(g), keyRevoke(g))
-	return c
+	}, keyCreate(g), keyList(g), keyRevoke(g))
 }
 
 func keyCreate(g *globals) *cobra.Command {
@@ -114,13 +111,9 @@ func keyState(k store.Key, now time.Time) string {
 }
 
 func keyRevoke(g *globals) *cobra.Command {
-	return &cobra.Command{
+	return g.removes(&cobra.Command{
 		Use:     "revoke PROJECT NUMBER",
 		Short:   "Revoke a key immediately",
 		Example: `  pawld key revoke kernels 3`,
-		Args:    cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.removePart(cmd.Context(), "key", "revoke", "is revoked", args, (*store.Store).RevokeKey)
-		},
-	}
+	}, "key", "revoke", "is revoked", (*store.Store).RevokeKey)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/server/parquet"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
 func newCompact(g *globals) *cobra.Command {
@@ -23,7 +24,7 @@ meanwhile.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			return g.withStore(ctx, func(_ *config, s *store.Store) error {
-				o := store.CompactOptions{}
+				o := pointstore.CompactOptions{}
 				if slug != "" {
 					p, err := project(ctx, s, slug)
 					if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 func newMember(g *globals) *cobra.Command {
-	c := &cobra.Command{
+	return group(&cobra.Command{
 		Use:   "member",
 		Short: "Manage who may see or change a project",
 		Long: `The server knows people once they have logged in. A viewer sees a project that is not
@@ -19,10 +19,7 @@ settings.`,
 		Example: `  pawld member people                      # who has logged in
   pawld member add kernels ada@example.com --role writer
   pawld member list kernels`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	c.AddCommand(memberAdd(g), memberList(g), memberRemove(g), memberPeople(g))
-	return c
+	}, memberAdd(g), memberList(g), memberRemove(g), memberPeople(g))
 }
 
 func memberAdd(g *globals) *cobra.Command {

@@ -14,6 +14,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/demo"
 	"github.com/goatnote-inc/pawl/internal/server/parquet"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/fsck"
 	"github.com/goatnote-inc/pawl/internal/server/store/storetest"
 )
 
@@ -181,7 +182,7 @@ func TestFsckFinds(t *testing.T) {
 		}
 	}
 	o.want(1, []string{"audit", "The log was changed outside pawld"}, "fsck", "--project", "kernels")
-	var problems []store.Problem
+	var problems []fsck.Problem
 	decode(t, o.want(1, nil, "fsck", "--json"), &problems)
 	if len(problems) == 0 {
 		t.Error("no problem in the JSON")

@@ -27,6 +27,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/pgtemp"
 	"github.com/goatnote-inc/pawl/internal/server/queue"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/migrations"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -81,7 +82,7 @@ func newLag(t *testing.T) *lag {
 	}
 	t.Cleanup(func() { _ = pg.Stop(context.WithoutCancel(ctx), true) })
 	url := pg.URL("postgres")
-	_, err = store.Migrate(ctx, url)
+	_, err = migrations.Migrate(ctx, url)
 	l := &lag{t: t, waiting: map[int64]time.Time{}}
 	must := func(err error) {
 		t.Helper()

@@ -10,6 +10,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/server/pointcodec"
+	"github.com/goatnote-inc/pawl/internal/server/store/eventstore"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
 // Line is one line of an export: its kind, and the object in the format of the API.
@@ -18,9 +22,6 @@ type Line struct {
 	Series int64  `json:"series,omitempty"`
 	Data   any    `json:"data"`
 }
-
-// exportPage is the number of rows read per page.
-const exportPage = 1000
 
 // ExportEnd is the last line of a complete export. The caller of Export appends it.
 const ExportEnd = `{"kind":"end","data":{}}` + "\n"
@@ -82,8 +83,8 @@ func (e exporter) testbeds(ctx context.Context) error {
 		if last != nil {
 			after = last.ID
 		}
-		return listOf(ctx, e.s, e.project, scanTestbed, `select `+testbedSelect+`
-			where project_id = $1 and id > $2 order by id limit $3`, e.project, after, exportPage)
+		return pg.List(ctx, e.s.db, e.project, scanTestbed, `select `+testbedSelect+`
+			where project_id = $1 and id > $2 order by id limit $3`, e.project, after, pg.MaxListed)
 	})
 }
 
@@ -93,11 +94,11 @@ func (e exporter) commits(ctx context.Context) error {
 		if last != nil {
 			after = last.SHA
 		}
-		return listOf(ctx, e.s, e.project, func(row pgx.CollectableRow) (client.Commit, error) {
+		return pg.List(ctx, e.s.db, e.project, func(row pgx.CollectableRow) (client.Commit, error) {
 			var c client.Commit
 			err := row.Scan(&c.SHA, &c.Parent, &c.At, &c.Author, &c.Title)
 			return c, err
-		}, `select sha, parent, at, author, title from pawl.revision where project_id = $1 and sha > $2 order by sha limit $3`, e.project, after, exportPage)
+		}, `select sha, parent, at, author, title from pawl.revision where project_id = $1 and sha > $2 order by sha limit $3`, e.project, after, pg.MaxListed)
 	})
 }
 
@@ -117,8 +118,8 @@ func (e exporter) runs(ctx context.Context) error {
 		if last != nil {
 			after = last.ID
 		}
-		runs, err := listOf(ctx, e.s, e.project, scanRun, `select `+runColumns+` from pawl.report
-			where project_id = $1 and id > $2 order by id limit $3`, e.project, after, exportPage)
+		runs, err := pg.List(ctx, e.s.db, e.project, scanRun, `select `+runColumns+` from pawl.report
+			where project_id = $1 and id > $2 order by id limit $3`, e.project, after, pg.MaxListed)
 		if err != nil || len(runs) == 0 {
 			return nil, err
 		}
@@ -132,7 +133,7 @@ func (e exporter) blobsOf(ctx context.Context, runs []client.Run) error {
 	for i, r := range runs {
 		at[r.ID] = i
 	}
-	return e.s.readBatch(ctx, e.project, func(b *pgx.Batch) {
+	return e.s.db.ReadBatch(ctx, e.project, func(b *pgx.Batch) {
 		b.Queue(`select rb.report_id, encode(rb.digest, 'hex'), coalesce(b.size, 0), rb.kind, rb.name
 			from pawl.report_blob rb left join pawl.blob b on b.project_id = rb.project_id and b.digest = rb.digest
 			where rb.project_id = $1 and rb.report_id between $2 and $3 order by rb.report_id, rb.ordinal`,
@@ -150,9 +151,23 @@ func (e exporter) blobsOf(ctx context.Context, runs []client.Run) error {
 	})
 }
 
+func (e exporter) points(ctx context.Context) error {
+	for after := int64(0); ; {
+		ids, err := pg.List(ctx, e.s.db, e.project, pgx.RowTo[int64], `select id from pawl.series where project_id = $1 and id > $2 order by id limit $3`, e.project, after, pg.MaxListed)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		err = e.s.Walk(ctx, e.project, ids, func(series int64, p pointcodec.Point) error { return e.line("point", series, pointstore.Stored(p)) })
+		if err != nil {
+			return err
+		}
+		after = ids[len(ids)-1]
+	}
+}
+
 func (e exporter) groups(ctx context.Context) error {
 	return pages(e, "group", func(last *client.Group) ([]client.Group, error) {
-		q := GroupQuery{}
+		q := eventstore.GroupQuery{}
 		if last != nil {
 			q.Before = last.ID
 		}
@@ -162,7 +177,7 @@ func (e exporter) groups(ctx context.Context) error {
 
 func (e exporter) events(ctx context.Context) error {
 	return pages(e, "event", func(last *client.Event) ([]client.Event, error) {
-		q := EventQuery{}
+		q := eventstore.Query{}
 		if last != nil {
 			q.Before = last.ID
 		}
@@ -179,6 +194,6 @@ func (e exporter) audit(ctx context.Context) error {
 		if last != nil {
 			before = last.N
 		}
-		return e.s.AuditLog(ctx, e.project, before, exportPage)
+		return e.s.AuditLog(ctx, e.project, before, pg.MaxListed)
 	})
 }

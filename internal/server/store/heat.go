@@ -10,6 +10,8 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/pointcodec"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
 // Limits of a heat map.
@@ -60,11 +62,11 @@ func (s *Store) Heat(ctx context.Context, project int64, q HeatQuery) (Heat, err
 		q.Implementation = "candidate"
 	}
 	h := Heat{Suite: q.Suite, Testbed: q.Testbed}
-	err := s.inProject(ctx, project, func(tx pgx.Tx) error {
+	err := s.db.InProject(ctx, project, func(tx pgx.Tx) error {
 		if h.Testbed == 0 {
 			err := tx.QueryRow(ctx, `select testbed_id from pawl.report where project_id = $1 and suite = $2 and lane = 0 order by at desc, id desc limit 1`, project, q.Suite).Scan(&h.Testbed)
 			if err != nil {
-				return found(err)
+				return pg.Found(err)
 			}
 		}
 		reports, err := h.readColumns(ctx, tx, project, q)
@@ -147,21 +149,5 @@ func (h *Heat) fill(ctx context.Context, tx pgx.Tx, project int64, reports map[i
 			last[cell], h.Rows[cell[0]].Values[column] = p.Report, p.Value
 		}
 	}
-	rows, err := tx.Query(ctx, `select `+pointColumns+` from pawl.point where project_id = $1 and series_id = any($2) and at >= $3 and at <= $4`, project, ids, from, to)
-	if err == nil {
-		err = eachPoint(rows, put)
-	}
-	if err != nil {
-		return err
-	}
-	rows, err = tx.Query(ctx, `select `+tileColumns+` from pawl.tile where project_id = $1 and series_id = any($2) and first_at <= $4 and last_at >= $3`, project, ids, from, to)
-	if err != nil {
-		return err
-	}
-	return eachTile(rows, func(r tileRecord, points []pointcodec.Point) error {
-		for _, p := range points {
-			put(r.Series, p)
-		}
-		return nil
-	})
+	return pointstore.Between(ctx, tx, project, ids, from, to, put)
 }

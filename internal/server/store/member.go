@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/goatnote-inc/pawl/internal/server/store/db"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
 
 // Role is the set of permissions of a member in a project.
@@ -25,21 +26,19 @@ type Member struct {
 
 // Members lists the members of a project by name.
 func (s *Store) Members(ctx context.Context, project int64) ([]Member, error) {
-	rows, err := db.New(s.of(project)).Members(ctx, project)
+	rows, err := db.New(s.db.Of(project)).Members(ctx, project)
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the members of project %d: %w", project, err)
 	}
-	list := make([]Member, len(rows))
-	for n, r := range rows {
-		list[n] = Member{accountOf(db.PawlAccount{ID: r.ID, Issuer: r.Issuer, Subject: r.Subject, Name: r.Name, Created: r.Created}), Role(r.Role)}
-	}
-	return list, nil
+	return each(rows, func(r db.MembersRow) Member {
+		return Member{accountOf(db.PawlAccount{ID: r.ID, Issuer: r.Issuer, Subject: r.Subject, Name: r.Name, Created: r.Created}), Role(r.Role)}
+	}), nil
 }
 
 // SetMember gives an account a role in a project. An empty role removes the member, or returns
 // [ErrNotFound] if the account is not a member.
 func (s *Store) SetMember(ctx context.Context, project, account int64, role Role) error {
-	q := db.New(s.of(project))
+	q := db.New(s.db.Of(project))
 	var err error
 	if role == "" {
 		var n int64
@@ -50,20 +49,20 @@ func (s *Store) SetMember(ctx context.Context, project, account int64, role Role
 		err = q.SetMember(ctx, db.SetMemberParams{ProjectID: project, AccountID: account, Role: string(role)})
 	}
 	switch {
-	case violates(err, "23503"):
+	case pg.Violates(err, "23503"):
 		return fmt.Errorf("cannot make account %d a member: %w", account, ErrNotFound)
-	case violates(err, "23514"):
-		return &InvalidError{fmt.Sprintf("unknown role %q (known: viewer, writer, admin)", role)}
+	case pg.Violates(err, "23514"):
+		return &pg.InvalidError{What: fmt.Sprintf("unknown role %q (known: viewer, writer, admin)", role)}
 	case err != nil:
-		return fmt.Errorf("cannot change the role of account %d: %w", account, input(err))
+		return fmt.Errorf("cannot change the role of account %d: %w", account, pg.Input(err))
 	}
 	return nil
 }
 
 // RoleOf returns an account's role in a project, empty for none.
 func (s *Store) RoleOf(ctx context.Context, project, account int64) (Role, error) {
-	role, err := db.New(s.of(project)).RoleOf(ctx, db.RoleOfParams{ProjectID: project, AccountID: account})
-	if none(err) {
+	role, err := db.New(s.db.Of(project)).RoleOf(ctx, db.RoleOfParams{ProjectID: project, AccountID: account})
+	if pg.None(err) {
 		return "", nil
 	}
 	if err != nil {

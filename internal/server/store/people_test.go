@@ -12,6 +12,7 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/forge/identity"
 	"github.com/goatnote-inc/pawl/internal/forge/identity/identitytest"
+	"github.com/goatnote-inc/pawl/internal/server/alert"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
@@ -220,7 +221,7 @@ func TestRulesAndHooks(t *testing.T) {
 	if _, err := s.AddRule(t.Context(), p, identity.Rule{}); err == nil {
 		t.Error("a rule that lets everybody in was taken")
 	}
-	hook, err := s.AddHook(t.Context(), p, store.Hook{Kind: "slack", URL: "https://example.com", Secret: "s"})
+	hook, err := s.AddHook(t.Context(), p, alert.Hook{Kind: "slack", URL: "https://example.com", Secret: "s"})
 	if err != nil {
 		t.Fatal(err)
 	}

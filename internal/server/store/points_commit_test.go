@@ -6,6 +6,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
 // Whoever has not seen a report yet learns its commit: of a series that every run
@@ -42,7 +43,7 @@ func TestCommitsOfPoints(t *testing.T) {
 				continue
 			}
 			seen++
-			points, err := fresh.Points(t.Context(), project, series.ID, store.Range{})
+			points, err := fresh.Points(t.Context(), project, series.ID, pointstore.Range{})
 			if err != nil || len(points) != want {
 				t.Fatalf("%s: %d points: %v", config, len(points), err)
 			}

@@ -9,11 +9,12 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
 
 // Testbeds returns all testbeds of a project, in the order they were added.
 func (s *Store) Testbeds(ctx context.Context, project int64) ([]client.Testbed, error) {
-	list, err := listOf(ctx, s, project, scanTestbed, `select `+testbedSelect+` where project_id = $1 order by id limit `+limit(0), project)
+	list, err := pg.List(ctx, s.db, project, scanTestbed, `select `+testbedSelect+` where project_id = $1 order by id limit `+pg.Limit(0), project)
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the testbeds of project %d: %w", project, err)
 	}
@@ -22,7 +23,7 @@ func (s *Store) Testbeds(ctx context.Context, project int64) ([]client.Testbed, 
 
 // Testbed returns one testbed of a project, or ErrNotFound.
 func (s *Store) Testbed(ctx context.Context, project, id int64) (client.Testbed, error) {
-	list, err := listOf(ctx, s, project, scanTestbed, `select `+testbedSelect+` where project_id = $1 and id = $2`, project, id)
+	list, err := pg.List(ctx, s.db, project, scanTestbed, `select `+testbedSelect+` where project_id = $1 and id = $2`, project, id)
 	if err == nil && len(list) == 0 {
 		err = ErrNotFound
 	}
@@ -57,8 +58,8 @@ type HealthRecord struct {
 // TestbedHistory returns the health of a testbed during its newest runs since a time, oldest first. It
 // uses the time of measurement, because a device's state is independent of commits.
 func (s *Store) TestbedHistory(ctx context.Context, project, id int64, since time.Time, most int) ([]HealthRecord, error) {
-	list, err := listOf(ctx, s, project, scanCheckup, `select id, measured, sha, suite, lane, health from pawl.report
-		where project_id = $1 and testbed_id = $2 and measured >= $3 order by measured desc, id desc limit `+limit(most), project, id, endOr(since, pastEnd))
+	list, err := pg.List(ctx, s.db, project, scanCheckup, `select id, measured, sha, suite, lane, health from pawl.report
+		where project_id = $1 and testbed_id = $2 and measured >= $3 order by measured desc, id desc limit `+pg.Limit(most), project, id, since)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the history of testbed %d of project %d: %w", id, project, err)
 	}

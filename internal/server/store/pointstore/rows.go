@@ -1,8 +1,7 @@
-package store
+package pointstore
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -81,9 +80,6 @@ func eachTileRecord(rows pgx.Rows, do func(r tileRecord) error) error {
 	}
 	return rows.Err()
 }
-
-// ErrDamaged means that a tile differs from what was written.
-var ErrDamaged = errors.New("it is damaged: restore it from a backup (pawld fsck lists all damaged tiles)")
 
 // open checks a tile against its row and unpacks it.
 func (r tileRecord) open() ([]pointcodec.Point, error) {

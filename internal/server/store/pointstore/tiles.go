@@ -1,4 +1,4 @@
-package store
+package pointstore
 
 import (
 	"context"
@@ -10,15 +10,6 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/server/pointcodec"
 )
-
-// place is the position of a tile in its series.
-type place struct {
-	at, report int64 // of its first point
-}
-
-func (p place) before(q pointcodec.Point) bool {
-	return pointcodec.Compare(pointcodec.Point{At: p.at, Report: p.report}, q) <= 0
-}
 
 // storePoints writes points into the tiles that cover them: the last tile that starts before
 // them, or new tiles. Tiles of a series never overlap. The caller holds lockTiles.
@@ -42,7 +33,7 @@ func storePoints(ctx context.Context, tx pgx.Tx, project int64, batch []seriesPo
 	for _, j := range jobs {
 		points := j.points
 		if j.into != nil {
-			points = pointcodec.Merge(old[tileKey{j.series, *j.into}], points)
+			points = pointcodec.Merge(old[tileKey{j.series, j.into.At, j.into.Report}], points)
 		}
 		for _, part := range pointcodec.Split(points, j.open) {
 			r, err := packTile(j.series, part)
@@ -58,28 +49,26 @@ func storePoints(ctx context.Context, tx pgx.Tx, project int64, batch []seriesPo
 // tileUpdate is a set of points to add to one tile, or to a series without tiles.
 type tileUpdate struct {
 	series int64
-	into   *place // nil if the series has no tile yet
-	open   bool   // it is the last tile, so it may be filled completely
+	into   *pointcodec.Point // position of the tile; nil if the series has none yet
+	open   bool              // it is the last tile, so it may be filled completely
 	points []pointcodec.Point
 }
 
 // assign distributes the points of a series over its tiles. Points before the first tile go
-// into it.
-func assign(b seriesPoints, places []place) []tileUpdate {
+// into it. Of a place only time and report are set: those of the first point of its tile.
+func assign(b seriesPoints, places []pointcodec.Point) []tileUpdate {
 	if len(places) == 0 {
 		return []tileUpdate{{series: b.series, open: true, points: b.points}}
 	}
 	var list []tileUpdate
 	for rest := b.points; len(rest) > 0; {
-		i := max(0, lastBefore(places, rest[0]))
+		i, found := slices.BinarySearchFunc(places, rest[0], pointcodec.Compare)
+		if !found {
+			i = max(0, i-1)
+		}
 		n := len(rest)
 		if i+1 < len(places) {
-			n, _ = slices.BinarySearchFunc(rest, places[i+1], func(p pointcodec.Point, next place) int {
-				if next.before(p) {
-					return 1
-				}
-				return -1
-			})
+			n, _ = slices.BinarySearchFunc(rest, places[i+1], pointcodec.Compare)
 		}
 		list = append(list, tileUpdate{series: b.series, into: &places[i], open: i+1 == len(places), points: rest[:n]})
 		rest = rest[n:]
@@ -87,19 +76,8 @@ func assign(b seriesPoints, places []place) []tileUpdate {
 	return list
 }
 
-// lastBefore returns the index of the last tile that starts at or before p, or -1.
-func lastBefore(places []place, p pointcodec.Point) int {
-	i, _ := slices.BinarySearchFunc(places, p, func(t place, p pointcodec.Point) int {
-		if t.before(p) {
-			return -1
-		}
-		return 1
-	})
-	return i - 1
-}
-
 // readPlaces returns the tiles of each series, starting with the tile of its first point.
-func readPlaces(ctx context.Context, tx pgx.Tx, project int64, batch []seriesPoints) (map[int64][]place, error) {
+func readPlaces(ctx context.Context, tx pgx.Tx, project int64, batch []seriesPoints) (map[int64][]pointcodec.Point, error) {
 	var ids, reports []int64
 	var ats []time.Time
 	for _, b := range batch {
@@ -116,20 +94,17 @@ func readPlaces(ctx context.Context, tx pgx.Tx, project int64, batch []seriesPoi
 	if err != nil {
 		return nil, err
 	}
-	places := map[int64][]place{}
+	places := map[int64][]pointcodec.Point{}
 	var series, report int64
 	var at time.Time
 	_, err = pgx.ForEachRow(rows, []any{&series, &at, &report}, func() error {
-		places[series] = append(places[series], place{at.UnixMicro(), report})
+		places[series] = append(places[series], pointcodec.Point{At: at.UnixMicro(), Report: report})
 		return nil
 	})
 	return places, err
 }
 
-type tileKey struct {
-	series int64
-	place
-}
+type tileKey struct{ series, at, report int64 }
 
 // takeTiles deletes the tiles to be rewritten and returns their points.
 func takeTiles(ctx context.Context, tx pgx.Tx, project int64, jobs []tileUpdate) (map[tileKey][]pointcodec.Point, error) {
@@ -137,7 +112,7 @@ func takeTiles(ctx context.Context, tx pgx.Tx, project int64, jobs []tileUpdate)
 	var ats []time.Time
 	for _, j := range jobs {
 		if j.into != nil {
-			ids, ats, reports = append(ids, j.series), append(ats, time.UnixMicro(j.into.at)), append(reports, j.into.report)
+			ids, ats, reports = append(ids, j.series), append(ats, j.into.Time()), append(reports, j.into.Report)
 		}
 	}
 	old := map[tileKey][]pointcodec.Point{}
@@ -151,7 +126,7 @@ func takeTiles(ctx context.Context, tx pgx.Tx, project int64, jobs []tileUpdate)
 		return nil, err
 	}
 	err = eachTile(rows, func(r tileRecord, points []pointcodec.Point) error {
-		old[tileKey{r.Series, place{r.FirstAt.UnixMicro(), r.FirstReport}}] = points
+		old[tileKey{r.Series, r.FirstAt.UnixMicro(), r.FirstReport}] = points
 		return nil
 	})
 	if err == nil && len(old) != len(ids) {

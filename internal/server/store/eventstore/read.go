@@ -1,4 +1,4 @@
-package store
+package eventstore
 
 import (
 	"context"
@@ -8,10 +8,11 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
 
-// EventQuery filters a list of events. The zero value matches all.
-type EventQuery struct {
+// Query filters a list of events. The zero value matches all.
+type Query struct {
 	State  client.EventState
 	Series int64
 	Group  int64
@@ -27,38 +28,26 @@ const eventSelect = `e.id, e.series_id, s.name, e.kind, e.worse, e.from_sha, e.t
 	left join pawl.event_group g on g.project_id = e.project_id and g.id = e.group_id`
 
 // Events lists events, most recently found first.
-func (s *Store) Events(ctx context.Context, project int64, q EventQuery) ([]client.Event, error) {
-	c := conditions{args: []any{project}}
-	if q.State != "" {
-		c.add("e.state = $%d", string(q.State))
-	}
-	if q.Series != 0 {
-		c.add("e.series_id = $%d", q.Series)
-	}
-	if q.Group != 0 {
-		c.add("e.group_id = $%d", q.Group)
-	}
-	if q.Worse {
-		c.add("e.worse = $%d", true)
-	}
-	if !q.Since.IsZero() {
-		c.add("e.at >= $%d", q.Since)
-	}
-	if q.Before != 0 {
-		c.add("e.id < $%d", q.Before)
-	}
-	list, err := listOf(ctx, s, project, scanEvent, `select `+eventSelect+` where e.project_id = $1`+c.String()+` order by e.id desc limit `+limit(q.Limit), c.args...)
+func (s *Store) Events(ctx context.Context, project int64, q Query) ([]client.Event, error) {
+	c := pg.Conditions{Args: []any{project}}
+	pg.Where(&c, "e.state = $%d", q.State)
+	pg.Where(&c, "e.series_id = $%d", q.Series)
+	pg.Where(&c, "e.group_id = $%d", q.Group)
+	pg.Where(&c, "e.worse = $%d", q.Worse)
+	pg.Where(&c, "e.at >= $%d", q.Since)
+	pg.Where(&c, "e.id < $%d", q.Before)
+	list, err := pg.List(ctx, s.db, project, scanEvent, `select `+eventSelect+` where e.project_id = $1`+c.String()+` order by e.id desc limit `+pg.Limit(q.Limit), c.Args...)
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the events of project %d: %w", project, err)
 	}
 	return list, nil
 }
 
-// Event returns one event, or ErrNotFound.
+// Event returns one event, or [pg.ErrNotFound].
 func (s *Store) Event(ctx context.Context, project, id int64) (client.Event, error) {
-	list, err := listOf(ctx, s, project, scanEvent, `select `+eventSelect+` where e.project_id = $1 and e.id = $2`, project, id)
+	list, err := pg.List(ctx, s.db, project, scanEvent, `select `+eventSelect+` where e.project_id = $1 and e.id = $2`, project, id)
 	if err == nil && len(list) == 0 {
-		err = ErrNotFound
+		err = pg.ErrNotFound
 	}
 	if err != nil {
 		return client.Event{}, fmt.Errorf("cannot read event %d of project %d: %w", id, project, err)
@@ -84,21 +73,18 @@ type GroupQuery struct {
 	Limit  int
 }
 
-const groupSelect = `g.id, g.from_sha, g.to_sha, g.at, g.worst, g.series, g.worse, g.machine from pawl.event_group g`
+const (
+	groupColumns = `g.id, g.from_sha, g.to_sha, g.at, g.worst, g.series, g.worse, g.machine`
+	groupSelect  = groupColumns + ` from pawl.event_group g`
+)
 
 // Groups lists groups without their events, most recently found first.
 func (s *Store) Groups(ctx context.Context, project int64, q GroupQuery) ([]client.Group, error) {
-	c := conditions{args: []any{project}}
-	if !q.Since.IsZero() {
-		c.add("g.at >= $%d", q.Since)
-	}
-	if q.Worse {
-		c.add("g.worse > $%d", 0)
-	}
-	if q.Before != 0 {
-		c.add("g.id < $%d", q.Before)
-	}
-	list, err := listOf(ctx, s, project, scanGroup, `select `+groupSelect+` where g.project_id = $1`+c.String()+` order by g.id desc limit `+limit(q.Limit), c.args...)
+	c := pg.Conditions{Args: []any{project}}
+	pg.Where(&c, "g.at >= $%d", q.Since)
+	pg.Where(&c, "(g.worse > 0) = $%d", q.Worse)
+	pg.Where(&c, "g.id < $%d", q.Before)
+	list, err := pg.List(ctx, s.db, project, scanGroup, `select `+groupSelect+` where g.project_id = $1`+c.String()+` order by g.id desc limit `+pg.Limit(q.Limit), c.Args...)
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the event groups of project %d: %w", project, err)
 	}
@@ -109,13 +95,13 @@ func (s *Store) Groups(ctx context.Context, project int64, q GroupQuery) ([]clie
 func (s *Store) Group(ctx context.Context, project, id int64) (client.Group, error) {
 	var groups []client.Group
 	var events []client.Event
-	err := s.readBatch(ctx, project, func(b *pgx.Batch) {
-		queueList(b, scanGroup, &groups, `select `+groupSelect+` where g.project_id = $1 and g.id = $2`, project, id)
-		queueList(b, scanEvent, &events, `select `+eventSelect+` where e.project_id = $1 and e.group_id = $2
-			order by abs(ln(e.after / e.before)) desc, e.id limit `+limit(0), project, id)
+	err := s.db.ReadBatch(ctx, project, func(b *pgx.Batch) {
+		pg.Queue(b, scanGroup, &groups, `select `+groupSelect+` where g.project_id = $1 and g.id = $2`, project, id)
+		pg.Queue(b, scanEvent, &events, `select `+eventSelect+` where e.project_id = $1 and e.group_id = $2
+			order by abs(ln(e.after / e.before)) desc, e.id limit `+pg.Limit(0), project, id)
 	})
 	if err == nil && len(groups) == 0 {
-		err = ErrNotFound
+		err = pg.ErrNotFound
 	}
 	if err != nil {
 		return client.Group{}, fmt.Errorf("cannot read group %d of project %d: %w", id, project, err)

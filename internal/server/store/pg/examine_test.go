@@ -1,6 +1,8 @@
-package store
+package pg
 
-import "testing"
+import (
+	"testing"
+)
 
 func TestCheckVersion(t *testing.T) {
 	for number, ok := range map[string]bool{
@@ -28,34 +30,6 @@ func TestCheckDurable(t *testing.T) {
 	} {
 		if err := checkDurable(test.fsync, test.pages, test.commit); (err == nil) != test.ok {
 			t.Errorf("%+v: %v", test, err)
-		}
-	}
-}
-
-func FuzzReadKey(f *testing.F) {
-	f.Add(writeKey(7, [keyBytes]byte{1}))
-	f.Add("pawl_1_")
-	f.Fuzz(func(t *testing.T, text string) {
-		if project, ok := readKey(text); ok && (project < 1 || prefixOf(text) == "" || len(text) > 80) {
-			t.Errorf("%q is a key of project %d", text, project)
-		}
-	})
-}
-
-func TestKeyText(t *testing.T) {
-	secret := [keyBytes]byte{255, 254, 3}
-	text := writeKey(123456, secret)
-	if got, want := len(text), len("pawl_2n9c_")+secretLength+sumLength; got != want {
-		t.Errorf("%q has %d characters, want %d", text, got, want)
-	}
-	if project, ok := readKey(text); !ok || project != 123456 {
-		t.Errorf("%q is of project %d, %v", text, project, ok)
-	}
-	for n := range text {
-		changed := []byte(text)
-		changed[n] ^= 1
-		if _, ok := readKey(string(changed)); ok {
-			t.Errorf("%q passes, with one bit changed at %d", changed, n)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package store
+package pointstore
 
 import (
 	"context"
@@ -9,14 +9,6 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 )
-
-// Commits returns the commit of each report. Reports that do not exist are omitted.
-func (s *Store) Commits(ctx context.Context, project int64, reports []int64) (map[int64]string, error) {
-	commits := make(map[int64]string, len(reports))
-	unknown := s.rememberCommits(project, reports, commits)
-	err := s.readCommits(ctx, project, unknown, commits)
-	return commits, err
-}
 
 // nameCommits sets the commits of points of one series. With sideBySide, it reads many unknown
 // commits as neighbors in the index.
@@ -46,7 +38,7 @@ func (s *Store) nameCommits(ctx context.Context, project, series int64, points [
 // safe because a report never changes its commit, and useful because the series of a suite share
 // their reports.
 func (s *Store) rememberCommits(project int64, reports []int64, into map[int64]string) (unknown []int64) {
-	s.known.reports.get(len(reports), func(i int) reportKey { return reportKey{project, reports[i]} },
+	s.reports.Get(len(reports), func(i int) reportKey { return reportKey{project, reports[i]} },
 		func(i int, sha string) { into[reports[i]] = sha })
 	for _, id := range reports {
 		if _, ok := into[id]; !ok {
@@ -69,7 +61,7 @@ const (
 // thousand. A rarely measured series has many other reports between its own. It is then read only
 // in part, and readCommits reads the rest.
 func (s *Store) readNeighbours(ctx context.Context, project, series int64, wanted []int64, into map[int64]string) error {
-	err := s.readBatch(ctx, project, func(b *pgx.Batch) {
+	err := s.db.ReadBatch(ctx, project, func(b *pgx.Batch) {
 		const sql = `select id, sha from pawl.report
 			where project_id = $1 and suite = (select suite from pawl.series where project_id = $1 and id = $2) and id between $3 and $4
 			order by id desc limit $5`
@@ -85,7 +77,7 @@ func (s *Store) readCommits(ctx context.Context, project int64, wanted []int64, 
 	if len(wanted) == 0 {
 		return nil
 	}
-	err := s.readBatch(ctx, project, func(b *pgx.Batch) {
+	err := s.db.ReadBatch(ctx, project, func(b *pgx.Batch) {
 		b.Queue(`select id, sha from pawl.report where project_id = $1 and id = any($2)`, project, wanted).Query(s.keepCommits(project, into))
 	})
 	if err != nil {
@@ -101,7 +93,7 @@ func (s *Store) keepCommits(project int64, into map[int64]string) func(pgx.Rows)
 		var sha string
 		_, err := pgx.ForEachRow(rows, []any{&id, &sha}, func() error {
 			into[id] = sha
-			s.known.reports.add(reportKey{project, id}, sha)
+			s.reports.Add(reportKey{project, id}, sha)
 			return nil
 		})
 		return err

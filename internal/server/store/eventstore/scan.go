@@ -1,4 +1,4 @@
-package store
+package eventstore
 
 import (
 	"context"
@@ -12,14 +12,13 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/failpoint"
 	"github.com/goatnote-inc/pawl/internal/server/alert"
 	"github.com/goatnote-inc/pawl/internal/server/pointcodec"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
-var _ alert.Store = (*Store)(nil)
-
-// WithScanLock implements watch.Store. The lock is a database lock that ends with the transaction,
+// WithScanLock implements alert.Store. The lock is a database lock that ends with the transaction,
 // even after a crash.
 func (s *Store) WithScanLock(ctx context.Context, project int64, f func(alert.ScanTx) error) error {
-	err := s.inProject(ctx, project, func(tx pgx.Tx) error {
+	err := s.db.InProject(ctx, project, func(tx pgx.Tx) error {
 		var free bool
 		err := tx.QueryRow(ctx, `select pg_try_advisory_xact_lock(hashtextextended('pawl.look', $1))`, project).Scan(&free)
 		if err != nil {
@@ -46,7 +45,7 @@ type scanTx struct {
 	project int64
 }
 
-// TakeReports implements watch.Desk.
+// TakeReports implements alert.ScanTx.
 func (d scanTx) TakeReports(ctx context.Context, reports, points int) (alert.Taken, error) {
 	var t alert.Taken
 	rows, err := d.tx.Query(ctx, `with waiting as (
@@ -73,7 +72,7 @@ func (d scanTx) TakeReports(ctx context.Context, reports, points int) (alert.Tak
 		if lane == nil || *lane != 0 { // deleted meanwhile, or in a lane that is not scanned
 			return nil
 		}
-		ids, err := unpackIDs(packed)
+		ids, err := pointcodec.UnpackIDs(packed)
 		t.Series = append(t.Series, ids...)
 		return err
 	})
@@ -86,7 +85,7 @@ func (d scanTx) TakeReports(ctx context.Context, reports, points int) (alert.Tak
 	return t, nil
 }
 
-// Histories implements watch.Desk. It returns only series of the main lane, whatever a report
+// Histories implements alert.ScanTx. It returns only series of the main lane, whatever a report
 // claims.
 func (d scanTx) Histories(ctx context.Context, series []int64) ([]alert.History, error) {
 	list, err := d.known(ctx, series)
@@ -97,9 +96,9 @@ func (d scanTx) Histories(ctx context.Context, series []int64) ([]alert.History,
 	for i := range list {
 		ids[i] = list[i].Series
 	}
-	points, err := pointsOf(ctx, d.tx, d.project, ids)
+	all, err := pointstore.Of(ctx, d.tx, d.project, ids)
 	if err != nil {
-		if points, err = d.oneByOne(ctx, list, err); err != nil {
+		if all, err = d.oneByOne(ctx, list, err); err != nil {
 			return nil, err
 		}
 	}
@@ -114,8 +113,8 @@ func (d scanTx) Histories(ctx context.Context, series []int64) ([]alert.History,
 	for i := range list {
 		h := &list[i]
 		h.Events = of[h.Series]
-		h.Points = make([]alert.Point, len(points[h.Series]))
-		for k, p := range points[h.Series] {
+		h.Points = make([]alert.Point, len(all[h.Series]))
+		for k, p := range all[h.Series] {
 			h.Points[k] = alert.Point{At: p.Time(), Report: p.Report, Value: float64(p.Value)}
 		}
 	}
@@ -131,9 +130,9 @@ func (d scanTx) oneByOne(ctx context.Context, list []alert.History, why error) (
 		if ctx.Err() != nil || d.tx.Conn().PgConn().TxStatus() != alive {
 			return nil, why
 		}
-		points, err := pointsOf(ctx, d.tx, d.project, []int64{list[i].Series})
+		one, err := pointstore.Of(ctx, d.tx, d.project, []int64{list[i].Series})
 		list[i].Damaged = err
-		maps.Copy(all, points)
+		maps.Copy(all, one)
 	}
 	return all, nil
 }
@@ -158,7 +157,7 @@ func (d scanTx) known(ctx context.Context, series []int64) ([]alert.History, err
 	return list, nil
 }
 
-// Commits implements watch.Desk.
+// Commits implements alert.ScanTx.
 func (d scanTx) Commits(ctx context.Context, reports []int64) (map[int64]string, error) {
 	commits := make(map[int64]string, len(reports))
 	rows, err := d.tx.Query(ctx, `select id, sha from pawl.report where project_id = $1 and id = any($2)`, d.project, reports)
@@ -173,12 +172,12 @@ func (d scanTx) Commits(ctx context.Context, reports []int64) (map[int64]string,
 	return commits, nil
 }
 
-// EventsBetween implements watch.Desk. An empty commit range is represented as watch.Event defines.
+// EventsBetween implements alert.ScanTx. An empty commit range is represented as alert.Event defines.
 func (d scanTx) EventsBetween(ctx context.Context, from, to time.Time) ([]alert.Event, error) {
 	return d.events(ctx, `e.at > $2 and least(e.since, e.at - interval '1 microsecond') < $3`, from, to)
 }
 
-// EventsOf implements watch.Desk.
+// EventsOf implements alert.ScanTx.
 func (d scanTx) EventsOf(ctx context.Context, groups []int64) ([]alert.Event, error) {
 	return d.events(ctx, `e.group_id = any($2)`, groups)
 }
@@ -203,7 +202,7 @@ func (d scanTx) events(ctx context.Context, condition string, args ...any) ([]al
 	return list, nil
 }
 
-// Measured implements watch.Desk.
+// Measured implements alert.ScanTx.
 func (d scanTx) Measured(ctx context.Context, before, after time.Time) (map[int64]int, error) {
 	counts := map[int64]int{}
 	rows, err := d.tx.Query(ctx, `select s.testbed_id, count(*) from pawl.trend_state t

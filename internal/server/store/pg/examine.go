@@ -1,9 +1,11 @@
-package store
+package pg
 
 import (
 	"context"
 	"fmt"
 	"strconv"
+
+	"github.com/goatnote-inc/pawl/internal/server/store/migrations"
 )
 
 // RefusedError is a reason not to trust a database, and how to fix it.
@@ -15,11 +17,11 @@ func (r *RefusedError) Error() string {
 
 // examine refuses a database that could lose acknowledged reports or show a project's rows to
 // another project.
-func (s *Store) examine(ctx context.Context, allowUnsafe bool) error {
+func (d *DB) examine(ctx context.Context, allowUnsafe bool) error {
 	var version, fsync, fullPages, commit string
 	var user, as string
 	var super, bypass, owns bool
-	err := s.pool.QueryRow(ctx, `
+	err := d.Pool.QueryRow(ctx, `
 		select current_setting('server_version_num'), current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit'),
 		  session_user, current_user, r.rolsuper, r.rolbypassrls,
 		  exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'pawl' and c.relkind in ('r', 'p') and pg_has_role(current_user, c.relowner, 'usage'))
@@ -42,7 +44,7 @@ func (s *Store) examine(ctx context.Context, allowUnsafe bool) error {
 			return err
 		}
 	}
-	return s.migrated(ctx)
+	return d.Ready(ctx)
 }
 
 // checkDurable refuses settings that can lose an acknowledged report.
@@ -79,26 +81,17 @@ func checkVersion(number string) error {
 	return nil
 }
 
-// migrated returns an error if the schema is not the one of this binary.
-func (s *Store) migrated(ctx context.Context) error {
-	done, err := appliedMigrations(ctx, s.pool)
-	if violates(err, "42P01") || violates(err, "3F000") || violates(err, "42501") {
+// Ready returns nil if requests can be served now: the database answers, and its schema is the one
+// that this binary needs.
+func (d *DB) Ready(ctx context.Context) error {
+	missing, err := migrations.Missing(ctx, d.Pool)
+	switch {
+	case Violates(err, "42P01") || Violates(err, "3F000") || Violates(err, "42501"):
 		return &RefusedError{"it was not migrated", "run pawld migrate"}
-	}
-	if err != nil {
+	case err != nil:
 		return err
-	}
-	steps, err := steps()
-	if err != nil {
-		return err
-	}
-	if err := checkHistory(done, steps); err != nil {
-		return err
-	}
-	for _, step := range steps {
-		if _, ok := done[step.name]; !ok {
-			return &RefusedError{"migration " + step.name + " was not applied", "run pawld migrate"}
-		}
+	case missing != "":
+		return &RefusedError{"migration " + missing + " was not applied", "run pawld migrate"}
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package store
+package eventstore
 
 import (
 	"context"
@@ -14,7 +14,7 @@ var ErrChanged = errors.New("it was changed meanwhile")
 // ChangeEvent sets the state and note of an event, unless they changed since the caller read
 // them. Two people working on one event must not overwrite each other.
 func (s *Store) ChangeEvent(ctx context.Context, project int64, was client.Event, state client.EventState, note string) error {
-	tag, err := s.of(project).Exec(ctx, `update pawl.event set state = $3, note = $4
+	tag, err := s.db.Of(project).Exec(ctx, `update pawl.event set state = $3, note = $4
 		where project_id = $1 and id = $2 and state = $5 and note = $6`, project, was.ID, string(state), note, string(was.State), was.Note)
 	if err == nil && tag.RowsAffected() == 0 {
 		err = ErrChanged
@@ -34,7 +34,7 @@ type GroupChange struct {
 
 // ChangeGroup applies c to the events of a group, all or none. It returns how many changed.
 func (s *Store) ChangeGroup(ctx context.Context, project, group int64, c GroupChange) (int, error) {
-	tag, err := s.of(project).Exec(ctx, `update pawl.event set state = $3, note = coalesce($4, note)
+	tag, err := s.db.Of(project).Exec(ctx, `update pawl.event set state = $3, note = coalesce($4, note)
 		where project_id = $1 and group_id = $2 and ($5 = '' or state = $5)`, project, group, string(c.State), c.Note, string(c.From))
 	if err != nil {
 		return 0, fmt.Errorf("cannot change group %d of project %d: %w", group, project, err)

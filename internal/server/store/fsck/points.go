@@ -1,4 +1,4 @@
-package store
+package fsck
 
 import (
 	"context"
@@ -11,6 +11,9 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/pointcodec"
+	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
 // expected holds what a report states about its points.
@@ -66,7 +69,7 @@ type misplacedPoint struct {
 func (f *fsck) reports(ctx context.Context) (map[int64]expected, error) {
 	all := map[int64]expected{}
 	for after := int64(0); ; {
-		rows, err := listOf(ctx, f.s, f.project, pgx.RowToStructByPos[struct {
+		rows, err := pg.List(ctx, f.s.DB(), f.project, pgx.RowToStructByPos[struct {
 			ID     int64
 			At     time.Time
 			Points int32
@@ -84,19 +87,25 @@ func (f *fsck) reports(ctx context.Context) (map[int64]expected, error) {
 // seriesAfter returns the next ids of series that have a row, hot points or tiles. It includes
 // points and tiles whose series row is missing.
 func (f *fsck) seriesAfter(ctx context.Context, after int64) ([]int64, error) {
-	return listOf(ctx, f.s, f.project, pgx.RowTo[int64], `select id from (
+	return pg.List(ctx, f.s.DB(), f.project, pgx.RowTo[int64], `select id from (
 		(select id from pawl.series where project_id = $1 and id > $2 order by id limit $3)
 		union (select series_id from pawl.point where project_id = $1 and series_id > $2 group by series_id order by series_id limit $3)
 		union (select series_id from pawl.tile where project_id = $1 and series_id > $2 group by series_id order by series_id limit $3)) s
-		order by id limit $3`, f.project, after, walkSeries)
+		order by id limit $3`, f.project, after, pointstore.SeriesAtOnce)
 }
 
 func (f *fsck) seriesPoints(ctx context.Context, ids []int64, reports map[int64]expected, strange map[int64]misplacedPoint) error {
-	sound, err := f.tiles(ctx, ids)
+	sound, err := f.s.CheckTiles(ctx, f.project, ids, func(err error) {
+		do := doReport
+		if errors.Is(err, pointstore.ErrDamaged) {
+			do = doRestore
+		}
+		f.tell("tile", do, "%v", err)
+	})
 	if err != nil {
 		return err
 	}
-	known, err := listOf(ctx, f.s, f.project, pgx.RowTo[int64], `select id from pawl.series where project_id = $1 and id = any($2)`, f.project, ids)
+	known, err := pg.List(ctx, f.s.DB(), f.project, pgx.RowTo[int64], `select id from pawl.series where project_id = $1 and id = any($2)`, f.project, ids)
 	if err != nil {
 		return err
 	}
@@ -105,7 +114,7 @@ func (f *fsck) seriesPoints(ctx context.Context, ids []int64, reports map[int64]
 			f.tell("point", doReport, "there are points of series %d, which does not exist", id)
 		}
 	}
-	return f.s.walk(ctx, f.project, sound, func(series int64, p pointcodec.Point) error {
+	return f.s.Walk(ctx, f.project, sound, func(series int64, p pointcodec.Point) error {
 		r, there := reports[p.Report]
 		if !there || r.at != p.At {
 			strange[p.Report] = misplacedPoint{series, p.Time()}
@@ -117,71 +126,17 @@ func (f *fsck) seriesPoints(ctx context.Context, ids []int64, reports map[int64]
 	})
 }
 
-// tileRow is the state of checking a series tile by tile.
-type tileRow struct {
-	series    int64
-	last, end pointcodec.Point // first and last point of the latest tile
-	whole     bool             // all tiles so far are readable
-	n         int              // tiles in the latest portion
-}
-
-// tiles checks each tile, and that it does not overlap the previous one. It returns the series
-// whose tiles are all readable.
-func (f *fsck) tiles(ctx context.Context, ids []int64) (sound []int64, err error) {
-	var rows []*tileRow
-	for _, id := range ids {
-		rows = append(rows, &tileRow{series: id, last: pointcodec.Point{At: pastEnd.UnixMicro(), Report: -1}, whole: true})
-	}
-	for more := rows; len(more) > 0; {
-		err := f.s.readBatch(ctx, f.project, func(b *pgx.Batch) {
-			for _, row := range more {
-				row.n = 0
-				b.Queue(`select `+tileColumns+` from pawl.tile where project_id = $1 and series_id = $2 and (first_at, first_report) > ($3, $4)
-					order by first_at, first_report limit $5`, f.project, row.series, row.last.Time(), row.last.Report, walkTiles).Query(func(rows pgx.Rows) error {
-					return eachTileRecord(rows, func(r tileRecord) error { f.tile(row, r); return nil })
-				})
-			}
-		})
-		if err != nil {
-			return nil, err
-		}
-		more = slices.DeleteFunc(slices.Clone(more), func(row *tileRow) bool { return row.n < walkTiles })
-	}
-	for _, row := range rows {
-		if row.whole {
-			sound = append(sound, row.series)
-		}
-	}
-	return sound, nil
-}
-
-func (f *fsck) tile(row *tileRow, r tileRecord) {
-	row.n++
-	row.last = pointcodec.Point{At: r.FirstAt.UnixMicro(), Report: r.FirstReport}
-	points, err := r.open()
-	if err != nil {
-		f.tell("tile", doRestore, "%v", err)
-		row.whole = false
-		return
-	}
-	// A tile may have been split between two portions, so compare only within a portion.
-	if row.n > 1 && row.whole && pointcodec.Compare(row.end, row.last) >= 0 {
-		f.tell("tile", doReport, "the tile of series %d from %s starts before the previous one ends", row.series, r.FirstAt.UTC().Format(time.RFC3339))
-	}
-	row.end = points[len(points)-1]
-}
-
 // recount checks one report again: it may have arrived, moved or been deleted during the check.
 func (f *fsck) recount(ctx context.Context, id int64, odd misplacedPoint) error {
 	if odd.series != 0 {
-		points, err := f.s.Points(ctx, f.project, odd.series, Range{From: odd.at, To: odd.at})
+		stored, err := f.s.Points(ctx, f.project, odd.series, pointstore.Range{From: odd.at, To: odd.at})
 		if err != nil {
 			return err
 		}
-		still := slices.ContainsFunc(points, func(p client.StoredPoint) bool { return p.Report == id })
+		still := slices.ContainsFunc(stored, func(p client.StoredPoint) bool { return p.Report == id })
 		run, err := f.s.Run(ctx, f.project, id)
 		switch {
-		case still && errors.Is(err, ErrNotFound):
+		case still && errors.Is(err, store.ErrNotFound):
 			f.tell("point", doReport, "series %d has a point at %s of report %d, which does not exist", odd.series, odd.at.Format(time.RFC3339), id)
 			return nil
 		case still && err == nil && !run.At.Equal(odd.at):
@@ -189,18 +144,18 @@ func (f *fsck) recount(ctx context.Context, id int64, odd misplacedPoint) error 
 		}
 	}
 	run, err := f.s.Run(ctx, f.project, id)
-	if errors.Is(err, ErrNotFound) {
+	if errors.Is(err, store.ErrNotFound) {
 		return nil // the report was deleted with its points
 	}
 	if err != nil {
 		return err
 	}
-	points, err := f.s.RunSeries(ctx, f.project, id)
-	if errors.Is(err, ErrDamaged) {
+	list, err := f.s.RunSeries(ctx, f.project, id)
+	if errors.Is(err, pointstore.ErrDamaged) {
 		return nil // already reported
 	}
-	if err == nil && len(points) != run.Points {
-		f.tell("report", doRestore, "report %d (run %s) should have %d points but has %d", id, run.Run, run.Points, len(points))
+	if err == nil && len(list) != run.Points {
+		f.tell("report", doRestore, "report %d (run %s) should have %d points but has %d", id, run.Run, run.Points, len(list))
 	}
 	return err
 }

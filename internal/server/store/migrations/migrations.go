@@ -1,4 +1,7 @@
-package store
+// Package migrations holds the schema of the database as a list of steps, and upgrades a database to it.
+//
+// The package must not know what the tables are for.
+package migrations
 
 import (
 	"context"
@@ -15,8 +18,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/failpoint"
 )
 
-//go:embed migrations/*.sql
-var migrations embed.FS
+//go:embed *.sql
+var files embed.FS
 
 // ErrNewer means that the database was migrated by a later pawld.
 var ErrNewer = errors.New("the database was migrated by a newer pawld")
@@ -24,7 +27,7 @@ var ErrNewer = errors.New("the database was migrated by a newer pawld")
 // Migrate upgrades the schema to the version of this binary, never down, and returns the steps it
 // applied. Servers that start together take turns through a database lock. Each step is one
 // transaction.
-func Migrate(ctx context.Context, url string) (applied []string, err error) {
+func Migrate(ctx context.Context, url string) (names []string, err error) {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		return nil, fmt.Errorf("cannot connect to migrate the database: %w", err)
@@ -38,28 +41,18 @@ func Migrate(ctx context.Context, url string) (applied []string, err error) {
 		create table if not exists pawl.migration (name text primary key, digest text not null, at timestamptz not null default now())`); err != nil {
 		return nil, fmt.Errorf("cannot prepare the list of migrations: %w", err)
 	}
-	done, err := appliedMigrations(ctx, conn)
+	missing, err := pending(ctx, conn)
 	if err != nil {
 		return nil, err
 	}
-	steps, err := steps()
-	if err != nil {
-		return nil, err
-	}
-	if err := checkHistory(done, steps); err != nil {
-		return nil, err
-	}
-	for _, s := range steps {
-		if _, known := done[s.name]; known {
-			continue
-		}
+	for _, s := range missing {
 		if err := s.apply(ctx, conn); err != nil {
-			return applied, err
+			return names, err
 		}
 		failpoint.At("migrate.applied")
-		applied = append(applied, s.name)
+		names = append(names, s.name)
 	}
-	return applied, nil
+	return names, nil
 }
 
 type step struct{ name, text, digest string }
@@ -80,27 +73,55 @@ func (s step) apply(ctx context.Context, conn *pgx.Conn) error {
 }
 
 func steps() ([]step, error) {
-	names, err := fs.Glob(migrations, "migrations/*.sql")
+	names, err := fs.Glob(files, "*.sql")
 	if err != nil {
 		return nil, err
 	}
 	slices.Sort(names)
 	var list []step
 	for _, n := range names {
-		b, err := migrations.ReadFile(n)
+		b, err := files.ReadFile(n)
 		if err != nil {
 			return nil, err
 		}
 		sum := sha256.Sum256(b)
-		list = append(list, step{name: n[len("migrations/"):], text: string(b), digest: hex.EncodeToString(sum[:])})
+		list = append(list, step{name: n, text: string(b), digest: hex.EncodeToString(sum[:])})
 	}
 	return list, nil
 }
 
-func appliedMigrations(ctx context.Context, q interface {
-	Query(context.Context, string, ...any) (pgx.Rows, error)
-},
-) (map[string]string, error) {
+// querier is a connection or a pool.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// Missing returns the first migration of this binary that was not applied, or an empty string. It returns
+// an error if the database has another history.
+func Missing(ctx context.Context, q querier) (name string, err error) {
+	missing, err := pending(ctx, q)
+	if err != nil || len(missing) == 0 {
+		return "", err
+	}
+	return missing[0].name, nil
+}
+
+// pending returns the steps that were not applied.
+func pending(ctx context.Context, q querier) ([]step, error) {
+	done, err := applied(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	all, err := steps()
+	if err != nil {
+		return nil, err
+	}
+	if err := checkHistory(done, all); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(s step) bool { _, ok := done[s.name]; return ok }), nil
+}
+
+func applied(ctx context.Context, q querier) (map[string]string, error) {
 	rows, err := q.Query(ctx, `select name, digest from pawl.migration`)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read which migrations were applied: %w", err)

@@ -1,6 +1,7 @@
-package store
+package pointstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -39,7 +40,7 @@ func (s *Store) Points(ctx context.Context, project, series int64, r Range) ([]c
 	}
 	kept := make([]client.StoredPoint, len(points))
 	for i, p := range points {
-		kept[i] = keptOf(p)
+		kept[i] = Stored(p)
 	}
 	return kept, s.nameCommits(ctx, project, series, kept, len(points) == all)
 }
@@ -51,13 +52,10 @@ func (s *Store) pointsIn(ctx context.Context, project, series int64, r Range) ([
 	if r.Buckets > 0 {
 		most = MaxThinned
 	}
-	last := min(r.Last, most)
-	if last <= 0 {
-		last = most
-	}
-	q := rangeQuery{project: project, series: series, from: r.From, to: r.To, last: last}
+	last := min(cmp.Or(r.Last, most), most)
+	q := rangeQuery{project: project, series: series, from: r.From, to: cmp.Or(r.To, Future), last: last}
 	var cold, hot []pointcodec.Point
-	err := s.readBatch(ctx, project, func(b *pgx.Batch) {
+	err := s.db.ReadBatch(ctx, project, func(b *pgx.Batch) {
 		q.queueHot(b, &hot)
 		q.queueTiles(b, &cold)
 	})
@@ -68,12 +66,37 @@ func (s *Store) pointsIn(ctx context.Context, project, series int64, r Range) ([
 	return points[max(0, len(points)-last):], nil
 }
 
+// NewestPoints returns the newest points of many series in one round trip, without commits. series must
+// not contain duplicates.
+func (s *Store) NewestPoints(ctx context.Context, project int64, series []int64, last int) (map[int64][]client.StoredPoint, error) {
+	type ends struct{ cold, hot []pointcodec.Point }
+	found := make([]ends, len(series))
+	err := s.db.ReadBatch(ctx, project, func(b *pgx.Batch) {
+		for i, id := range series {
+			q := rangeQuery{project: project, series: id, to: Future, last: last}
+			q.queueHot(b, &found[i].hot)
+			q.queueTiles(b, &found[i].cold)
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the last points of %d series of project %d: %w", len(series), project, err)
+	}
+	tails := make(map[int64][]client.StoredPoint, len(series))
+	for i, id := range series {
+		points := pointcodec.Merge(found[i].cold, found[i].hot)
+		for _, p := range points[max(0, len(points)-last):] {
+			tails[id] = append(tails[id], Stored(p))
+		}
+	}
+	return tails, nil
+}
+
 // AllPoints returns all points of many series as stored, without commits. A series without points
 // is not in the result.
 func (s *Store) AllPoints(ctx context.Context, project int64, series []int64) (map[int64][]pointcodec.Point, error) {
 	var all map[int64][]pointcodec.Point
-	err := s.inProject(ctx, project, func(tx pgx.Tx) (err error) {
-		all, err = pointsOf(ctx, tx, project, series)
+	err := s.db.InProject(ctx, project, func(tx pgx.Tx) (err error) {
+		all, err = Of(ctx, tx, project, series)
 		return err
 	})
 	return all, err
@@ -84,8 +107,8 @@ type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// pointsOf is AllPoints within an existing transaction. It reads hot points first, like pointsIn.
-func pointsOf(ctx context.Context, q querier, project int64, series []int64) (map[int64][]pointcodec.Point, error) {
+// Of is AllPoints within an existing transaction. It reads hot points first, like pointsIn.
+func Of(ctx context.Context, q querier, project int64, series []int64) (map[int64][]pointcodec.Point, error) {
 	cold, hot := map[int64][]pointcodec.Point{}, map[int64][]pointcodec.Point{}
 	rows, err := q.Query(ctx, `select `+pointColumns+` from pawl.point where project_id = $1 and series_id = any($2) order by series_id, at, report_id`, project, series)
 	if err == nil {
@@ -109,8 +132,51 @@ func pointsOf(ctx context.Context, q querier, project int64, series []int64) (ma
 	return cold, nil
 }
 
-// keptOf converts a point to the API's type.
-func keptOf(p pointcodec.Point) client.StoredPoint {
+// OfReport returns the points of one report by series. All of them have the same time, that of its commit.
+func OfReport(ctx context.Context, q querier, project, report int64, series []int64, at time.Time) (map[int64]pointcodec.Point, error) {
+	points := make(map[int64]pointcodec.Point, len(series))
+	rows, err := q.Query(ctx, `select `+pointColumns+` from pawl.point where project_id = $1 and series_id = any($2) and at = $3 and report_id = $4`, project, series, at, report)
+	if err == nil {
+		err = eachPoint(rows, func(series int64, p pointcodec.Point) { points[series] = p })
+	}
+	if err != nil || len(points) == len(series) {
+		return points, err
+	}
+	rows, err = q.Query(ctx, `select `+tileColumns+` from pawl.tile where project_id = $1 and series_id = any($2) and first_at <= $3 and last_at >= $3`, project, series, at)
+	if err != nil {
+		return nil, err
+	}
+	return points, eachTile(rows, func(r tileRecord, list []pointcodec.Point) error {
+		if i, ok := slices.BinarySearchFunc(list, pointcodec.Point{At: at.UnixMicro(), Report: report}, pointcodec.Compare); ok {
+			points[r.Series] = list[i]
+		}
+		return nil
+	})
+}
+
+// Between calls do with the points of series between two times, both inclusive, hot ones first. A point
+// that is compacted meanwhile may come twice, and others of the same tile too.
+func Between(ctx context.Context, q querier, project int64, series []int64, from, to time.Time, do func(series int64, p pointcodec.Point)) error {
+	rows, err := q.Query(ctx, `select `+pointColumns+` from pawl.point where project_id = $1 and series_id = any($2) and at >= $3 and at <= $4`, project, series, from, to)
+	if err == nil {
+		err = eachPoint(rows, do)
+	}
+	if err == nil {
+		rows, err = q.Query(ctx, `select `+tileColumns+` from pawl.tile where project_id = $1 and series_id = any($2) and first_at <= $4 and last_at >= $3`, project, series, from, to)
+	}
+	if err != nil {
+		return err
+	}
+	return eachTile(rows, func(r tileRecord, points []pointcodec.Point) error {
+		for _, p := range points {
+			do(r.Series, p)
+		}
+		return nil
+	})
+}
+
+// Stored converts a point to the API's type.
+func Stored(p pointcodec.Point) client.StoredPoint {
 	return client.StoredPoint{
 		At: p.Time(), Report: p.Report, Value: p.Value, Low: p.Low, High: p.High, Spread: p.Spread, Rounds: int(p.Rounds),
 		Baseline: p.Baseline, Moved: p.Flags.Moved(), Trust: p.Flags.Trust(), Verdict: string(p.Flags.Verdict()),
@@ -125,30 +191,10 @@ type rangeQuery struct {
 }
 
 func (q rangeQuery) cut(points []pointcodec.Point) []pointcodec.Point {
-	if !q.from.IsZero() {
-		i, _ := slices.BinarySearchFunc(points, q.from.UnixMicro(), func(p pointcodec.Point, at int64) int { return sign(p.At - at) })
-		points = points[i:]
-	}
-	if !q.to.IsZero() {
-		i, _ := slices.BinarySearchFunc(points, q.to.UnixMicro(), func(p pointcodec.Point, at int64) int {
-			if p.At <= at {
-				return -1
-			}
-			return 1
-		})
-		points = points[:i]
-	}
-	return points
-}
-
-func sign(n int64) int {
-	switch {
-	case n < 0:
-		return -1
-	case n > 0:
-		return 1
-	}
-	return 0
+	order := func(p pointcodec.Point, at int64) int { return cmp.Compare(p.At, at) }
+	from, _ := slices.BinarySearchFunc(points, q.from.UnixMicro(), order)
+	to, _ := slices.BinarySearchFunc(points, q.to.UnixMicro()+1, order)
+	return points[from:max(from, to)]
 }
 
 // queueTiles queries tiles, newest first, until they hold enough points. Each tile holds at least
@@ -159,7 +205,7 @@ func (q rangeQuery) queueTiles(b *pgx.Batch, into *[]pointcodec.Point) {
 		where project_id = $1 and series_id = $2 and first_at <= $4 and last_at >= $3
 		order by first_at desc, first_report desc limit $5) t
 		where newer < $5 order by first_at, first_report`
-	b.Queue(sql, q.project, q.series, endOr(q.from, pastEnd), endOr(q.to, futureEnd), q.last).Query(func(rows pgx.Rows) error {
+	b.Queue(sql, q.project, q.series, q.from, q.to, q.last).Query(func(rows pgx.Rows) error {
 		return eachTile(rows, func(_ tileRecord, points []pointcodec.Point) error {
 			*into = append(*into, points...)
 			return nil
@@ -170,19 +216,12 @@ func (q rangeQuery) queueTiles(b *pgx.Batch, into *[]pointcodec.Point) {
 func (q rangeQuery) queueHot(b *pgx.Batch, into *[]pointcodec.Point) {
 	const sql = `select ` + pointColumns + ` from pawl.point
 		where project_id = $1 and series_id = $2 and at >= $3 and at <= $4 order by at desc, report_id desc limit $5`
-	b.Queue(sql, q.project, q.series, endOr(q.from, pastEnd), endOr(q.to, futureEnd), q.last).Query(func(rows pgx.Rows) error {
+	b.Queue(sql, q.project, q.series, q.from, q.to, q.last).Query(func(rows pgx.Rows) error {
 		err := eachPoint(rows, func(_ int64, p pointcodec.Point) { *into = append(*into, p) })
 		slices.Reverse(*into)
 		return err
 	})
 }
 
-// Times that stand for an unbounded range: no commit has such a year.
-var pastEnd, futureEnd = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
-
-func endOr(t, end time.Time) time.Time {
-	if t.IsZero() {
-		return end
-	}
-	return t
-}
+// Future stands for the end of an unbounded range: no commit has such a year. The zero time is before all.
+var Future = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)

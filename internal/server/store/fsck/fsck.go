@@ -1,10 +1,13 @@
-package store
+// Package fsck checks all stored data for inconsistencies, and says how to fix each.
+package fsck
 
 import (
 	"context"
 	"fmt"
 	"iter"
-	"time"
+
+	"github.com/goatnote-inc/pawl/internal/server/blob"
+	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
 // Problem is an inconsistency, and how to fix it.
@@ -19,22 +22,15 @@ func (p Problem) String() string {
 	return fmt.Sprintf("project %d: %s: %s. %s", p.Project, p.Kind, p.What, p.Do)
 }
 
-// KeptBlob describes the stored bytes of a blob.
-type KeptBlob struct {
-	Digest string
-	Size   int64
-	At     time.Time // when the bytes were written
-}
-
-// FsckOptions selects what is checked.
-type FsckOptions struct {
+// Options selects what is checked.
+type Options struct {
 	Project int64 // 0 means all, and also what deleted projects left behind
 
-	// Blobs lists the stored bytes of a project. Nil skips this check.
-	Blobs func(ctx context.Context, project int64) iter.Seq2[KeptBlob, error]
+	// Blobs lists the stored bytes of a project, as [blob.Bucket.All] does. Nil skips this check.
+	Blobs func(ctx context.Context, project int64) iter.Seq2[blob.Object, error]
 	// Collect removes bytes that no row names and that are older than the time a blob may wait
 	// for its report. Nil only reports them.
-	Collect DropBlob
+	Collect store.DropBlob
 	// Events checks whether the events of a project follow from its points. Nil skips this check.
 	Events func(ctx context.Context, project int64) ([]Problem, error)
 
@@ -48,14 +44,14 @@ const (
 	doReport  = "This is a bug in pawld: please report it with this line."
 )
 
-// Fsck checks all stored data and returns the problems. It reads every point, in bounded
+// Run checks all stored data and returns the problems. It reads every point, in bounded
 // portions. The server may keep running: what looks wrong is checked a second time. An error
 // means that the check could not be completed.
-func (s *Store) Fsck(ctx context.Context, o FsckOptions) ([]Problem, error) {
+func Run(ctx context.Context, s *store.Store, o Options) ([]Problem, error) {
 	if o.Most <= 0 {
 		o.Most = 100
 	}
-	projects, err := s.projectsOr(ctx, o.Project)
+	projects, err := s.DB().Projects(ctx, o.Project)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +66,7 @@ func (s *Store) Fsck(ctx context.Context, o FsckOptions) ([]Problem, error) {
 		all = append(all, f.problems...)
 	}
 	if o.Project == 0 {
-		left, err := s.leftovers(ctx, projects)
+		left, err := leftovers(ctx, s, projects)
 		if err != nil {
 			return all, err
 		}
@@ -81,9 +77,9 @@ func (s *Store) Fsck(ctx context.Context, o FsckOptions) ([]Problem, error) {
 
 // fsck is a check of one project.
 type fsck struct {
-	s        *Store
+	s        *store.Store
 	project  int64
-	o        FsckOptions
+	o        Options
 	problems []Problem
 	told     map[string]int
 }

@@ -1,4 +1,4 @@
-package store
+package eventstore
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/alert"
 )
 
-// Keep implements watch.Desk. It uses three statements for any number of series, plus one per new
+// Keep implements alert.ScanTx. It uses three statements for any number of series, plus one per new
 // event.
 func (d scanTx) Keep(ctx context.Context, outcomes []*alert.Outcome) error {
 	if len(outcomes) == 0 {
@@ -70,7 +70,7 @@ func (d scanTx) keepEvent(b *pgx.Batch, e *alert.Event) {
 		QueryRow(func(row pgx.Row) error { return row.Scan(&e.ID) })
 }
 
-// Groups implements watch.Desk.
+// Groups implements alert.ScanTx.
 func (d scanTx) Groups(ctx context.Context, ids []int64) ([]alert.Group, error) {
 	rows, err := d.tx.Query(ctx, `select g.id, g.from_sha, g.to_sha, g.at, g.worst, g.series, g.worse, g.machine, g.told,
 			array(select e.id from pawl.event e where e.project_id = $1 and e.group_id = g.id order by e.id)
@@ -82,7 +82,9 @@ func (d scanTx) Groups(ctx context.Context, ids []int64) ([]alert.Group, error) 
 		var worst float32
 		var told *time.Time
 		err = row.Scan(&g.ID, &g.From, &g.To, &g.At, &worst, &g.Series, &g.Worse, &g.Machine, &told, &g.Events)
-		g.Worst, g.Told = float64(worst), timeOr(told)
+		if g.Worst = float64(worst); told != nil {
+			g.Told = told.UTC()
+		}
 		return g, err
 	})
 	if err != nil {
@@ -91,7 +93,7 @@ func (d scanTx) Groups(ctx context.Context, ids []int64) ([]alert.Group, error) 
 	return list, nil
 }
 
-// KeepGroups implements watch.Desk.
+// KeepGroups implements alert.ScanTx.
 func (d scanTx) KeepGroups(ctx context.Context, groups []*alert.Group, gone []int64) error {
 	b := &pgx.Batch{}
 	for _, g := range groups {

@@ -1,4 +1,4 @@
-package store
+package fsck
 
 import (
 	"context"
@@ -8,12 +8,15 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
 
 // each reports a problem for each text that a query returns, up to the limit.
 func (f *fsck) each(ctx context.Context, kind, do, sql string, args ...any) error {
 	args = append([]any{f.project, f.o.Most + 1}, args...)
-	wrong, err := listOf(ctx, f.s, f.project, pgx.RowTo[string], sql, args...)
+	wrong, err := pg.List(ctx, f.s.DB(), f.project, pgx.RowTo[string], sql, args...)
 	for _, what := range wrong {
 		f.tell(kind, do, "%s", what)
 	}
@@ -67,17 +70,17 @@ func (f *fsck) blobs(ctx context.Context) error {
 			return fmt.Errorf("cannot list the blobs: %w", err)
 		}
 		kept[b.Digest] = b.Size
-		if b.At.Before(f.s.now().Add(-blobGrace)) {
+		if b.Modified.Before(f.s.DB().Now().Add(-store.BlobGrace)) {
 			old = append(old, b.Digest)
 		}
 	}
 	named := map[string]bool{}
 	missing := map[string]bool{}
 	for after := []byte{}; ; {
-		rows, err := listOf(ctx, f.s, f.project, pgx.RowToStructByPos[struct {
+		rows, err := pg.List(ctx, f.s.DB(), f.project, pgx.RowToStructByPos[struct {
 			Digest []byte
 			Size   int64
-		}], `select digest, size from pawl.blob where project_id = $1 and digest > $2 order by digest limit $3`, f.project, after, exportPage)
+		}], `select digest, size from pawl.blob where project_id = $1 and digest > $2 order by digest limit $3`, f.project, after, pg.MaxListed)
 		if err != nil {
 			return err
 		}
@@ -148,8 +151,8 @@ func (f *fsck) collect(ctx context.Context, old []string, named map[string]bool)
 
 // leftovers finds rows of projects that are deleted or partly deleted. Row security shows only
 // rows of the named project, so it tries each number up to the highest.
-func (s *Store) leftovers(ctx context.Context, there []int64) ([]Problem, error) {
-	half, err := s.halfDeleted(ctx)
+func leftovers(ctx context.Context, s *store.Store, there []int64) ([]Problem, error) {
+	half, err := s.HalfDeleted(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +170,7 @@ func (s *Store) leftovers(ctx context.Context, there []int64) ([]Problem, error)
 			continue
 		}
 		for _, table := range []string{"point", "tile", "dirty", "trend_state"} {
-			some, err := listOf(ctx, s, id, pgx.RowTo[int64], `select project_id from `+pgx.Identifier{"pawl", table}.Sanitize()+` where project_id = $1 limit 1`, id)
+			some, err := pg.List(ctx, s.DB(), id, pgx.RowTo[int64], `select project_id from `+pgx.Identifier{"pawl", table}.Sanitize()+` where project_id = $1 limit 1`, id)
 			if err != nil {
 				return found, fmt.Errorf("cannot look for remains of project %d: %w", id, err)
 			}

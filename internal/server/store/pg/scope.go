@@ -1,4 +1,4 @@
-package store
+package pg
 
 import (
 	"context"
@@ -8,26 +8,28 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/goatnote-inc/pawl/internal/server/store/db"
 )
 
-// nameProject sets the project whose rows are visible, for the rest of a transaction. The setting ends
+// SelectProject sets the project whose rows are visible, for the rest of a transaction. The setting ends
 // with the transaction, so a pooled connection does not carry it over.
-const nameProject = `select set_config('pawl.project', $1, true)`
+const SelectProject = `select set_config('pawl.project', $1, true)`
 
-// inProject runs a transaction that sees and writes only rows of one project. It is for several
-// statements that belong together; a single one goes through [Store.of].
-func (s *Store) inProject(ctx context.Context, project int64, do func(tx pgx.Tx) error) error {
-	return s.inProjectWith(ctx, project, "", do)
+// InProject runs a transaction that sees and writes only rows of one project. It is for several
+// statements that belong together; a single one goes through [DB.Of].
+func (d *DB) InProject(ctx context.Context, project int64, do func(tx pgx.Tx) error) error {
+	return d.InProjectWith(ctx, project, "", do)
 }
 
-// inProjectWith is inProject with more statements sent in the first round trip. Pass settings as set,
+// InProjectWith is InProject with more statements sent in the first round trip. Pass settings as set,
 // not as select: a select is planned, which costs more than the rest.
-func (s *Store) inProjectWith(ctx context.Context, project int64, more string, do func(tx pgx.Tx) error) error {
-	if s.tx != nil {
-		return s.joined(project, more, do)
+func (d *DB) InProjectWith(ctx context.Context, project int64, more string, do func(tx pgx.Tx) error) error {
+	if d.tx != nil {
+		return d.joined(project, more, do)
 	}
 	begin := fmt.Sprintf("begin; set local pawl.project = '%d'%s", project, more)
-	tx, err := s.pool.BeginTx(ctx, pgx.TxOptions{BeginQuery: begin})
+	tx, err := d.Pool.BeginTx(ctx, pgx.TxOptions{BeginQuery: begin})
 	if err != nil {
 		return fmt.Errorf("cannot start a transaction of project %d: %w", project, err)
 	}
@@ -38,52 +40,53 @@ func (s *Store) inProjectWith(ctx context.Context, project int64, more string, d
 	return tx.Commit(ctx)
 }
 
-// joined runs do inside the transaction of the current audited change.
-func (s *Store) joined(project int64, more string, do func(tx pgx.Tx) error) error {
-	if project != s.within || more != "" {
-		return fmt.Errorf("a change in project %d cannot contain one in project %d", s.within, project)
+// joined runs do inside the transaction of [DB.Within].
+func (d *DB) joined(project int64, more string, do func(tx pgx.Tx) error) error {
+	if project != d.within || more != "" {
+		return fmt.Errorf("a change in project %d cannot contain one in project %d", d.within, project)
 	}
-	return do(s.tx)
+	return do(d.tx)
 }
 
-// of returns a view of the database that contains only rows of one project. Every statement is its own
+// Of returns a view of the database that contains only rows of one project. Every statement is its own
 // transaction and one round trip, because it is sent together with the project's name. The queries of
 // package db run on it.
-func (s *Store) of(project int64) view {
-	return view{s, "pawl.project", project}
-}
+func (d *DB) Of(project int64) db.DBTX { return view{d, "pawl.project", project} }
+
+// OfAccount is [DB.Of] for the rows that one account may see.
+func (d *DB) OfAccount(account int64) db.DBTX { return view{d, "pawl.account", account} }
 
 // view sets a scope (a project or an account) before each statement.
 type view struct {
-	s       *Store
+	d       *DB
 	setting string
 	id      int64
 }
 
-// readBatch sends all queries of a batch in one round trip, as one transaction of one project. The
+// ReadBatch sends all queries of a batch in one round trip, as one transaction of one project. The
 // callbacks of the queries have run when it returns.
-func (s *Store) readBatch(ctx context.Context, project int64, fill func(b *pgx.Batch)) error {
+func (d *DB) ReadBatch(ctx context.Context, project int64, fill func(b *pgx.Batch)) error {
 	b := &pgx.Batch{}
-	b.Queue(nameProject, strconv.FormatInt(project, 10))
+	b.Queue(SelectProject, strconv.FormatInt(project, 10))
 	fill(b)
-	return s.sendBatch(ctx, b).Close()
+	return d.sendBatch(ctx, b).Close()
 }
 
-func (s *Store) sendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
-	if s.tx != nil {
-		return s.tx.SendBatch(ctx, b)
+func (d *DB) sendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
+	if d.tx != nil {
+		return d.tx.SendBatch(ctx, b)
 	}
-	return s.pool.SendBatch(ctx, b)
+	return d.Pool.SendBatch(ctx, b)
 }
 
 func (v view) send(ctx context.Context, sql string, args []any) (pgx.BatchResults, error) {
-	if v.s.tx != nil && (v.setting != "pawl.project" || v.id != v.s.within) {
-		return nil, fmt.Errorf("a change in project %d cannot query %s %d", v.s.within, v.setting, v.id)
+	if v.d.tx != nil && (v.setting != "pawl.project" || v.id != v.d.within) {
+		return nil, fmt.Errorf("a change in project %d cannot query %s %d", v.d.within, v.setting, v.id)
 	}
 	b := &pgx.Batch{}
 	b.Queue(`select set_config($1, $2, true)`, v.setting, strconv.FormatInt(v.id, 10))
 	b.Queue(sql, args...)
-	results := v.s.sendBatch(ctx, b)
+	results := v.d.sendBatch(ctx, b)
 	if _, err := results.Exec(); err != nil {
 		return nil, errors.Join(err, results.Close())
 	}

@@ -1,8 +1,7 @@
-package store
+package eventstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,9 +12,8 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/base/failpoint"
 	"github.com/goatnote-inc/pawl/internal/server/alert"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
-
-var _ alert.DigestSource = (*Store)(nil)
 
 const (
 	newsAge    = 14 * 24 * time.Hour // older changes are history, not news
@@ -25,11 +23,11 @@ const (
 // Notify notifies a project if it has new groups and every has passed since its last notification.
 // It marks the groups as told, permanently, and calls send for each hook in the same transaction.
 func (s *Store) Notify(ctx context.Context, project int64, every time.Duration, send func(ctx context.Context, tx pgx.Tx, hook int64, told time.Time) error) error {
-	err := s.inProject(ctx, project, func(tx pgx.Tx) error {
+	err := s.db.InProject(ctx, project, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('pawl.tell', $1))`, project); err != nil {
 			return err
 		}
-		now := s.now().UTC().Truncate(time.Microsecond)
+		now := s.db.Now().UTC().Truncate(time.Microsecond)
 		var hooks []int64
 		var last *time.Time
 		err := tx.QueryRow(ctx, `select array(select id from pawl.hook where project_id = $1 order by id), (select max(told) from pawl.event_group where project_id = $1)`, project).Scan(&hooks, &last)
@@ -58,63 +56,43 @@ func (s *Store) Notify(ctx context.Context, project int64, every time.Duration, 
 	return nil
 }
 
-// News implements watch.Board.
+// News implements alert.DigestSource.
 func (s *Store) News(ctx context.Context, project int64, told time.Time) (alert.News, error) {
 	n := alert.News{Told: told, Testbeds: map[int64]string{}}
 	var events []client.Event
-	var beds []client.Testbed
-	err := s.readBatch(ctx, project, func(b *pgx.Batch) {
+	err := s.db.ReadBatch(ctx, project, func(b *pgx.Batch) {
 		b.Queue(`select slug, name, public, repository, default_branch from pawl.project where id = $1`, project).QueryRow(func(row pgx.Row) error {
 			return row.Scan(&n.Project.Slug, &n.Project.Name, &n.Project.Public, &n.Project.Repository, &n.Project.Branch)
 		})
 		picked := `(select id from pawl.event_group where project_id = $1 and told = $2 order by abs(worst) desc, id limit ` + strconv.Itoa(newsGroups) + `)`
-		queueList(b, scanGroup, &n.Groups, `select `+groupSelect+` where g.project_id = $1 and g.id in `+picked+` order by g.id`, project, told)
-		queueList(b, scanEvent, &events, `select `+eventSelect+` where e.project_id = $1 and e.state = 'new' and e.group_id in `+picked+`
+		pg.Queue(b, scanGroup, &n.Groups, `select `+groupSelect+` where g.project_id = $1 and g.id in `+picked+` order by g.id`, project, told)
+		pg.Queue(b, scanEvent, &events, `select `+eventSelect+` where e.project_id = $1 and e.state = 'new' and e.group_id in `+picked+`
 			order by abs(ln(e.after / e.before)) desc, e.id limit `+strconv.Itoa(50*newsGroups), project, told)
-		queueList(b, scanTestbed, &beds, `select `+testbedSelect+` where project_id = $1 order by id limit 10000`, project)
+		b.Queue(`select id, coalesce(facts->>'device', '') from pawl.testbed where project_id = $1`, project).Query(func(rows pgx.Rows) error {
+			var id int64
+			var device string
+			_, err := pgx.ForEachRow(rows, []any{&id, &device}, func() error { n.Testbeds[id] = device; return nil })
+			return err
+		})
 	})
 	if err != nil {
-		return n, fmt.Errorf("cannot read the news of project %d: %w", project, found(err))
+		return n, fmt.Errorf("cannot read the news of project %d: %w", project, pg.Found(err))
 	}
-	for _, bed := range beds {
-		n.Testbeds[bed.ID] = bed.Facts.Device
-	}
-	for _, e := range events {
-		if i := slices.IndexFunc(n.Groups, func(g client.Group) bool { return g.ID == e.Group }); i >= 0 {
-			n.Groups[i].Events = append(n.Groups[i].Events, e)
-		}
-	}
+	distribute(n.Groups, events)
 	return n, nil
-}
-
-// HookByID implements watch.Board.
-func (s *Store) HookByID(ctx context.Context, project, hook int64) (alert.Hook, error) {
-	h := alert.Hook{ID: hook}
-	err := s.of(project).QueryRow(ctx, `select kind, url, secret from pawl.hook where project_id = $1 and id = $2`, project, hook).Scan(&h.Kind, &h.URL, &h.Secret)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return h, fmt.Errorf("%w: hook %d of project %d was removed", alert.ErrRefused, hook, project)
-	}
-	if err != nil {
-		return h, fmt.Errorf("cannot read hook %d of project %d: %w", hook, project, err)
-	}
-	return h, nil
 }
 
 // PendingProjects returns the projects with reports to scan, and those with hooks and news. Row security
 // requires a query per project; many queries share one round trip.
 func (s *Store) PendingProjects(ctx context.Context) (look, tell []int64, err error) {
-	rows, err := s.pool.Query(ctx, `select id from pawl.project where deleting is null order by id`)
+	ids, err := s.db.Projects(ctx, 0)
 	if err != nil {
-		return nil, nil, fmt.Errorf("cannot list projects: %w", err)
-	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-	if err != nil {
-		return nil, nil, fmt.Errorf("cannot list projects: %w", err)
+		return nil, nil, err
 	}
 	for some := range slices.Chunk(ids, 500) {
 		b := &pgx.Batch{}
 		for _, id := range some {
-			b.Queue(nameProject, strconv.FormatInt(id, 10))
+			b.Queue(pg.SelectProject, strconv.FormatInt(id, 10))
 			b.Queue(`select exists (select from pawl.dirty where project_id = $1),
 				exists (select from pawl.event_group where project_id = $1 and told is null) and exists (select from pawl.hook where project_id = $1)`, id).
 				QueryRow(func(row pgx.Row) error {
@@ -131,7 +109,7 @@ func (s *Store) PendingProjects(ctx context.Context) (look, tell []int64, err er
 					return nil
 				})
 		}
-		if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
+		if err := s.db.Pool.SendBatch(ctx, b).Close(); err != nil {
 			return nil, nil, fmt.Errorf("cannot check %d projects for pending work: %w", len(some), err)
 		}
 	}

@@ -1,6 +1,7 @@
-package store
+package pointstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -30,8 +31,7 @@ type Compacted struct {
 // before it ended at least ten days ago. A partition is then emptied once and dropped, and each tile is
 // written a few times instead of every night.
 func CompactBefore(now time.Time) time.Time {
-	t := now.UTC().AddDate(0, 0, -10)
-	return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
+	return monthOf(now.UTC().AddDate(0, 0, -10))
 }
 
 // Compact moves points dated before a time into tiles. Each transaction removes a bounded
@@ -40,13 +40,13 @@ func CompactBefore(now time.Time) time.Time {
 // only the rows it removed. Late points go into the tile that covers them.
 func (s *Store) Compact(ctx context.Context, o CompactOptions) (Compacted, error) {
 	if o.Before.IsZero() {
-		o.Before = CompactBefore(s.now())
+		o.Before = CompactBefore(s.db.Now())
 	}
 	if o.Batch <= 0 {
 		o.Batch = 20_000
 	}
 	var done Compacted
-	projects, err := s.projectsOr(ctx, o.Project)
+	projects, err := s.db.Projects(ctx, o.Project)
 	if err != nil {
 		return done, err
 	}
@@ -66,25 +66,9 @@ func (s *Store) Compact(ctx context.Context, o CompactOptions) (Compacted, error
 	return done, nil
 }
 
-// projectsOr returns the one project, or all projects that are not being deleted.
-func (s *Store) projectsOr(ctx context.Context, one int64) ([]int64, error) {
-	if one != 0 {
-		return []int64{one}, nil
-	}
-	rows, err := s.pool.Query(ctx, `select id from pawl.project where deleting is null order by id`)
-	if err != nil {
-		return nil, fmt.Errorf("cannot list projects: %w", err)
-	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-	if err != nil {
-		return nil, fmt.Errorf("cannot list projects: %w", err)
-	}
-	return ids, nil
-}
-
-// lockTiles waits for exclusive access to a project's tiles. Two concurrent writers would both
+// LockTiles waits for exclusive access to a project's tiles. Two concurrent writers would both
 // extend the last tile of a series.
-func lockTiles(ctx context.Context, tx pgx.Tx, project int64) error {
+func LockTiles(ctx context.Context, tx pgx.Tx, project int64) error {
 	if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('pawl.tile', $1))`, project); err != nil {
 		return fmt.Errorf("cannot lock the tiles of project %d: %w", project, err)
 	}
@@ -94,8 +78,8 @@ func lockTiles(ctx context.Context, tx pgx.Tx, project int64) error {
 // compactBatch moves the first points in series order, starting at series from. next is the
 // series to continue with: the one it ended in, which may have more points.
 func (s *Store) compactBatch(ctx context.Context, project, from int64, o CompactOptions) (next int64, done Compacted, err error) {
-	err = s.inProject(ctx, project, func(tx pgx.Tx) error {
-		if err := lockTiles(ctx, tx, project); err != nil {
+	err = s.db.InProject(ctx, project, func(tx pgx.Tx) error {
+		if err := LockTiles(ctx, tx, project); err != nil {
 			return err
 		}
 		failpoint.At("compact.before-take")
@@ -149,6 +133,6 @@ func bySeries(by map[int64][]pointcodec.Point) []seriesPoints {
 		slices.SortFunc(points, pointcodec.Compare)
 		list = append(list, seriesPoints{series, points})
 	}
-	slices.SortFunc(list, func(a, b seriesPoints) int { return sign(a.series - b.series) })
+	slices.SortFunc(list, func(a, b seriesPoints) int { return cmp.Compare(a.series, b.series) })
 	return list
 }

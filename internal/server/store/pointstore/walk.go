@@ -1,4 +1,4 @@
-package store
+package pointstore
 
 import (
 	"context"
@@ -11,18 +11,21 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/pointcodec"
 )
 
-// Limits of one read: the number of series, and the points and tiles per series.
+// Limits of one read of [Store.Walk]: the number of series, and the points and tiles per series.
 const (
-	walkSeries = 50
-	walkPoints = 5_000
-	walkTiles  = 20
+	SeriesAtOnce = 50
+	walkPoints   = 5_000
+	walkTiles    = 20
 )
 
-// walk calls do for all points, series by series, in order. It holds a bounded number of points,
+// start is before every point.
+var start = pointcodec.Point{At: time.Time{}.UnixMicro(), Report: -1}
+
+// Walk calls do for all points, series by series, in order. It holds a bounded number of points,
 // however long the histories are.
-func (s *Store) walk(ctx context.Context, project int64, series []int64, do func(series int64, p pointcodec.Point) error) error {
-	for chunk := range slices.Chunk(series, walkSeries) {
-		stretches, err := s.stretches(ctx, project, chunk, pointcodec.Point{At: pastEnd.UnixMicro(), Report: -1})
+func (s *Store) Walk(ctx context.Context, project int64, series []int64, do func(series int64, p pointcodec.Point) error) error {
+	for chunk := range slices.Chunk(series, SeriesAtOnce) {
+		stretches, err := s.stretches(ctx, project, chunk, start)
 		if err != nil {
 			return err
 		}
@@ -57,7 +60,7 @@ type portion struct {
 func (s *Store) stretches(ctx context.Context, project int64, series []int64, after pointcodec.Point) ([]portion, error) {
 	hot, cold := make([][]pointcodec.Point, len(series)), make([][]pointcodec.Point, len(series))
 	tiles := make([]int, len(series))
-	err := s.readBatch(ctx, project, func(b *pgx.Batch) {
+	err := s.db.ReadBatch(ctx, project, func(b *pgx.Batch) {
 		for i, id := range series {
 			b.Queue(`select `+pointColumns+` from pawl.point where project_id = $1 and series_id = $2 and at >= $3 and (at, report_id) > ($3, $4)
 				order by at, report_id limit $5`, project, id, after.Time(), after.Report, walkPoints).Query(func(rows pgx.Rows) error {
@@ -109,19 +112,4 @@ func join(hot, cold []pointcodec.Point, tiles int, after pointcodec.Point) porti
 	}
 	points = points[n:]
 	return portion{points, whole || len(points) == 0}
-}
-
-// points writes the points of all series.
-func (e exporter) points(ctx context.Context) error {
-	for after := int64(0); ; {
-		ids, err := listOf(ctx, e.s, e.project, pgx.RowTo[int64], `select id from pawl.series where project_id = $1 and id > $2 order by id limit $3`, e.project, after, exportPage)
-		if err != nil || len(ids) == 0 {
-			return err
-		}
-		err = e.s.walk(ctx, e.project, ids, func(series int64, p pointcodec.Point) error { return e.line("point", series, keptOf(p)) })
-		if err != nil {
-			return err
-		}
-		after = ids[len(ids)-1]
-	}
 }
