@@ -66,6 +66,12 @@ type StoredPoint struct {
 	Verdict  string        `json:"verdict,omitempty"`
 }
 
+// RunPoint is the point of one run in one series.
+type RunPoint struct {
+	Series Series      `json:"series"`
+	Point  StoredPoint `json:"point"`
+}
+
 // Testbed is a kind of machine that a project measures on.
 type Testbed struct {
 	ID    int64           `json:"id"`

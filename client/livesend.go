@@ -143,21 +143,7 @@ func (l *LiveReporter) send(ctx context.Context, limit time.Duration, events []L
 
 // fit cuts texts, lists and numbers to what DecodeLive accepts.
 func (e *LiveEvent) fit() {
-	for _, t := range []struct {
-		text *string
-		most int
-	}{
-		{&e.Text, 300},
-		{&e.Suite, maxName},
-		{&e.Commit, maxLabel},
-		{&e.Branch, 255},
-		{&e.Device, maxName},
-		{&e.Pawl, maxLabel},
-		{&e.Side, maxLabel},
-		{&e.Case, maxName},
-		{&e.Unit, maxLabel},
-		{&e.State, maxLabel},
-	} {
+	for _, t := range e.texts() {
 		*t.text = line(*t.text, t.most)
 	}
 	e.Sides, e.Planned = e.Sides[:min(len(e.Sides), maxSides)], e.Planned[:min(len(e.Planned), maxLooks)]

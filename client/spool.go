@@ -189,7 +189,7 @@ func (s Spool) load(name string) (*Spooled, error) {
 	if p.Body, err = io.ReadAll(io.LimitReader(f, MaxReport+1)); err != nil {
 		return nil, err
 	}
-	r, err := DecodeAt(p.Body, timeBy(s.Now))
+	r, err := Decode(p.Body, timeBy(s.Now))
 	if err != nil {
 		return nil, err
 	}
