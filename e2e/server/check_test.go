@@ -97,7 +97,7 @@ func (y *try) checkRuns(o *outcome, acknowledged map[string]client.Receipt) map[
 	return ids
 }
 
-func (y *try) checkPoints(o *outcome, run string, want kept, got []store.RunPoint) {
+func (y *try) checkPoints(o *outcome, run string, want kept, got []client.RunPoint) {
 	if len(got) != want.points {
 		o.lost += max(0, want.points-len(got))
 		y.problem("run %s has %d points of %d", run, len(got), want.points)

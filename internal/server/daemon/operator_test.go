@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	parquetgo "github.com/parquet-go/parquet-go"
 
 	"github.com/goatnote-inc/pawl/internal/server/alert"
 	"github.com/goatnote-inc/pawl/internal/server/demo"
@@ -141,7 +142,7 @@ func TestOperator(t *testing.T) {
 		}
 	}
 	columns := o.want(0, []string{parquet.Schema}, "export", "kernels", "--format", "parquet")
-	if rows, err := parquet.Read(strings.NewReader(columns), int64(len(columns))); err != nil || len(rows) != strings.Count(lines, `"kind":"point"`) {
+	if rows, err := parquetgo.Read[parquet.Row](strings.NewReader(columns), int64(len(columns))); err != nil || len(rows) != strings.Count(lines, `"kind":"point"`) {
 		t.Errorf("%d rows: %v", len(rows), err)
 	}
 	o.want(4, []string{`unknown export format "csv"`}, "export", "kernels", "--format", "csv")

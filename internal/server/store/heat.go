@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/pointcodec"
 	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
+	"github.com/goatnote-inc/pawl/measure"
 )
 
 // Limits of a heat map.
@@ -55,12 +57,8 @@ type HeatRow struct {
 // Heat reads a heat map. It reads only the reports and series of the suite, and their points
 // between the first and last commit shown.
 func (s *Store) Heat(ctx context.Context, project int64, q HeatQuery) (Heat, error) {
-	if q.Commits <= 0 || q.Commits > MostHeatCommits {
-		q.Commits = min(max(q.Commits, 50), MostHeatCommits)
-	}
-	if q.Implementation == "" {
-		q.Implementation = "candidate"
-	}
+	q.Commits = min(cmp.Or(q.Commits, 50), MostHeatCommits)
+	q.Implementation = cmp.Or(q.Implementation, measure.Candidate)
 	h := Heat{Suite: q.Suite, Testbed: q.Testbed}
 	err := s.db.InProject(ctx, project, func(tx pgx.Tx) error {
 		if h.Testbed == 0 {
@@ -115,13 +113,9 @@ func (h *Heat) readColumns(ctx context.Context, tx pgx.Tx, project int64, q Heat
 }
 
 func (h *Heat) readRows(ctx context.Context, tx pgx.Tx, project int64, q HeatQuery) error {
-	rows, err := tx.Query(ctx, `select `+seriesColumns+` from `+seriesTables+`
+	list, err := pg.Collect(ctx, tx, scanSeries, `select `+seriesColumns+` from `+seriesTables+`
 		where s.project_id = $1 and s.suite = $2 and s.testbed_id = $3 and s.lane = 0 and s.implementation = $4 order by s.name, s.id limit $5`,
 		project, q.Suite, h.Testbed, q.Implementation, MostHeatSeries+1)
-	if err != nil {
-		return err
-	}
-	list, err := pgx.CollectRows(rows, scanSeries)
 	if len(list) > MostHeatSeries {
 		list, h.More = list[:MostHeatSeries], true
 	}

@@ -40,7 +40,7 @@ func TestPointsInRange(t *testing.T) {
 		"from on":              {pointstore.Range{From: hour(1400)}, points[1400:]},
 		"before the first":     {pointstore.Range{To: from.Add(-time.Second)}, nil},
 		"after the last":       {pointstore.Range{From: hour(1501)}, nil},
-		"in buckets":           {pointstore.Range{Buckets: 20}, pointcodec.Downsample(points, 20)},
+		"in buckets":           {pointstore.Range{Buckets: 20}, pointcodec.Downsample(points, 20, pointcodec.Point.Extent)},
 	} {
 		if diff := cmp.Diff(reports(c.want), reportsKept(t, s, project, 7, c.r)); diff != "" {
 			t.Errorf("%s: %s", name, diff)

@@ -3,12 +3,15 @@ package store
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/goatnote-inc/pawl/internal/base/failpoint"
 	"github.com/goatnote-inc/pawl/internal/server/pointcodec"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
@@ -42,30 +45,20 @@ func (s *Store) Resolve(ctx context.Context, project int64) (reports int, err er
 // resolvable returns reports that can be moved now and creates the partitions they need. A commit
 // time from a less trusted lane does not count.
 func (s *Store) resolvable(ctx context.Context, project int64) ([]int64, error) {
-	rows, err := s.db.Of(project).Query(ctx, `
+	moves, err := pg.Pairs[int64, time.Time](ctx, s.db.Of(project), `
 		select r.id, v.at from pawl.report r join pawl.revision v on v.project_id = $1 and v.sha = r.sha
 		where r.project_id = $1 and not r.placed and v.at >= $4 and v.at < $2 and v.lane <= r.lane
 		order by r.id limit $3`, project, s.db.Now().AddDate(0, 6, 0), resolveBatch, s.Oldest())
 	if err != nil {
 		return nil, fmt.Errorf("cannot look up resolved commits of project %d: %w", project, err)
 	}
-	var ids []int64
-	var months []time.Time
-	var id int64
-	var at time.Time
-	if _, err := pgx.ForEachRow(rows, []any{&id, &at}, func() error {
-		ids, months = append(ids, id), append(months, at)
-		return nil
-	}); err != nil {
-		return nil, fmt.Errorf("cannot look up resolved commits of project %d: %w", project, err)
-	}
-	for _, at := range months {
+	for _, at := range moves {
 		s.ForgetMonth(at)
 		if err := s.MakeMonth(ctx, at); err != nil {
 			return nil, err
 		}
 	}
-	return ids, nil
+	return slices.Sorted(maps.Keys(moves)), nil
 }
 
 // pendingMove is a report to move, with its old and new time.
@@ -79,16 +72,12 @@ func resolve(ctx context.Context, tx pgx.Tx, project int64, ids []int64) (int, e
 	if err := pointstore.LockTiles(ctx, tx, project); err != nil {
 		return 0, err
 	}
-	rows, err := tx.Query(ctx, `
-		select r.id, r.at, v.at, r.series from pawl.report r join pawl.revision v on v.project_id = $1 and v.sha = r.sha
-		where r.project_id = $1 and r.id = any($2) and not r.placed and v.at is not null order by r.id for update of r skip locked`, project, ids)
-	if err != nil {
-		return 0, err
-	}
-	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (m pendingMove, err error) {
+	list, err := pg.Collect(ctx, tx, func(row pgx.CollectableRow) (m pendingMove, err error) {
 		err = row.Scan(&m.id, &m.from, &m.to, &m.packed)
 		return m, err
-	})
+	}, `
+		select r.id, r.at, v.at, r.series from pawl.report r join pawl.revision v on v.project_id = $1 and v.sha = r.sha
+		where r.project_id = $1 and r.id = any($2) and not r.placed and v.at is not null order by r.id for update of r skip locked`, project, ids)
 	if err != nil {
 		return 0, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/base/failpoint"
 	"github.com/goatnote-inc/pawl/internal/server/pointcodec"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
@@ -196,19 +197,11 @@ type orphan struct {
 func (s *Store) forgetBlobs(ctx context.Context, project int64, before time.Time) (gone []orphan, found int, err error) {
 	const alone = ` and not exists (select from pawl.report_blob r where r.project_id = $1 and r.digest = b.digest)`
 	err = s.db.InProject(ctx, project, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `select b.digest from pawl.blob b where b.project_id = $1 and b.created < $2`+alone+` order by b.digest limit $3 for update`, project, before, retainBatch)
-		if err != nil {
-			return err
-		}
-		held, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+		held, err := pg.Collect(ctx, tx, pgx.RowTo[[]byte], `select b.digest from pawl.blob b where b.project_id = $1 and b.created < $2`+alone+` order by b.digest limit $3 for update`, project, before, retainBatch)
 		if found = len(held); err != nil || found == 0 {
 			return err
 		}
-		rows, err = tx.Query(ctx, `delete from pawl.blob b where b.project_id = $1 and b.digest = any($2)`+alone+` returning encode(b.digest, 'hex'), b.size`, project, held)
-		if err != nil {
-			return err
-		}
-		gone, err = pgx.CollectRows(rows, pgx.RowToStructByPos[orphan])
+		gone, err = pg.Collect(ctx, tx, pgx.RowToStructByPos[orphan], `delete from pawl.blob b where b.project_id = $1 and b.digest = any($2)`+alone+` returning encode(b.digest, 'hex'), b.size`, project, held)
 		return err
 	})
 	return gone, found, err

@@ -75,14 +75,8 @@ func (s *Store) run(ctx context.Context, project int64, which string, value any)
 	return runs[0], nil
 }
 
-// RunPoint is the point of one run in one series.
-type RunPoint struct {
-	Series client.Series      `json:"series"`
-	Point  client.StoredPoint `json:"point"`
-}
-
 // RunSeries returns the points of one run with their series, sorted by name.
-func (s *Store) RunSeries(ctx context.Context, project, id int64) ([]RunPoint, error) {
+func (s *Store) RunSeries(ctx context.Context, project, id int64) ([]client.RunPoint, error) {
 	run, err := s.Run(ctx, project, id)
 	if err != nil {
 		return nil, err
@@ -107,12 +101,12 @@ func (s *Store) RunSeries(ctx context.Context, project, id int64) ([]RunPoint, e
 	if err != nil {
 		return nil, err
 	}
-	list := make([]RunPoint, len(series))
+	list := make([]client.RunPoint, len(series))
 	for i, one := range series {
-		list[i] = RunPoint{Series: one, Point: pointstore.Stored(found[one.ID])}
+		list[i] = client.RunPoint{Series: one, Point: pointstore.Stored(found[one.ID])}
 		list[i].Point.Commit = run.Commit
 	}
-	slices.SortStableFunc(list, func(a, b RunPoint) int { return strings.Compare(a.Series.String(), b.Series.String()) })
+	slices.SortStableFunc(list, func(a, b client.RunPoint) int { return strings.Compare(a.Series.String(), b.Series.String()) })
 	return list, nil
 }
 

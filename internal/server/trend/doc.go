@@ -17,26 +17,16 @@ type Point struct {
 	Value  float64 // above zero; other values are skipped
 }
 
-// Settings says which changes are reported. Zero fields mean the default.
+// Settings says how a series is read.
 type Settings struct {
-	Least  float64 // min change to report, as a fraction: 0.02
-	MaxP   float64 // max probability that a change is noise: 0.0001
-	Window int     // values examined together: 50
-	Higher bool    // higher is better; default: lower is better
+	Window int  // values examined together; 0 means 50
+	Higher bool // higher is better; default: lower is better
 }
 
-func (s Settings) filled() Settings {
-	if s.Least == 0 {
-		s.Least = 0.02
-	}
-	if s.MaxP == 0 {
-		s.MaxP = 0.0001
-	}
-	if s.Window == 0 {
-		s.Window = 50
-	}
-	return s
-}
+const (
+	least = 0.02   // min change to report, as a fraction
+	maxP  = 0.0001 // max probability that a change is noise
+)
 
 // Kind is the way a series changed.
 type Kind string

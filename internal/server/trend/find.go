@@ -1,6 +1,7 @@
 package trend
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -18,7 +19,6 @@ type State struct {
 // most of the work and does not change the result. A State that does not fit is ignored. If points were
 // inserted or removed, pass the zero State.
 func Find(points []Point, s Settings, st State) (Result, State) {
-	s = s.filled()
 	var f Result
 	at := make([]int, 0, len(points)) // indexes of values in points
 	values := make([]float64, 0, len(points))
@@ -28,11 +28,11 @@ func Find(points []Point, s Settings, st State) (Result, State) {
 		}
 	}
 	f.Passed = len(points) - len(values)
-	cleaned, outliers, final := clean(values, s.Least)
+	cleaned, outliers, final := clean(values)
 	f.Outliers = outliers
 	f.Noise = noise(cleaned)
 
-	finder := stats.ChangeFinder{Window: s.Window, MaxP: s.MaxP, MinMagnitude: s.Least}
+	finder := stats.ChangeFinder{Window: cmp.Or(s.Window, 50), MaxP: maxP, MinMagnitude: least}
 	settled, ok := (*stats.Incremental)(nil), false
 	if st.Version == Version && st.Points <= len(points) {
 		settled, ok = stats.ResumeIncremental(finder, slices.Clip(cleaned[:final]), st.Progress)
@@ -49,7 +49,7 @@ func Find(points []Point, s Settings, st State) (Result, State) {
 			steps = append(steps, change{first: c.Index, p: c.P})
 		}
 	}
-	h := history{values: cleaned, least: s.Least, maxP: s.MaxP}
+	h := history{cleaned}
 	steps, f.TwoSpeeds = h.withoutFlips(steps)
 	steps = h.settled(steps)
 	for _, c := range h.withDrifts(steps) {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -120,15 +121,7 @@ func (h Heat) Sentence() string {
 			list = append(list, odd{words.Sanitize(r.Series.Name), worst})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b odd) int {
-		switch {
-		case a.worst > b.worst:
-			return -1
-		case a.worst < b.worst:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(list, func(a, b odd) int { return cmp.Compare(b.worst, a.worst) })
 	text := fmt.Sprintf("%s over %s.", words.Plural(len(h.Rows), "series"), words.Plural(len(h.Columns), "commit"))
 	if len(list) == 0 {
 		return text + " No series was worse than its own level by 4 % or more."

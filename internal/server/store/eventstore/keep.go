@@ -9,6 +9,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/base/failpoint"
 	"github.com/goatnote-inc/pawl/internal/server/alert"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
 
 // Keep implements alert.ScanTx. It uses three statements for any number of series, plus one per new
@@ -72,13 +73,7 @@ func (d scanTx) keepEvent(b *pgx.Batch, e *alert.Event) {
 
 // Groups implements alert.ScanTx.
 func (d scanTx) Groups(ctx context.Context, ids []int64) ([]alert.Group, error) {
-	rows, err := d.tx.Query(ctx, `select g.id, g.from_sha, g.to_sha, g.at, g.worst, g.series, g.worse, g.machine, g.told,
-			array(select e.id from pawl.event e where e.project_id = $1 and e.group_id = g.id order by e.id)
-		from pawl.event_group g where g.project_id = $1 and g.id = any($2) order by g.id`, d.project, ids)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read event groups: %w", err)
-	}
-	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (g alert.Group, err error) {
+	list, err := pg.Collect(ctx, d.tx, func(row pgx.CollectableRow) (g alert.Group, err error) {
 		var worst float32
 		var told *time.Time
 		err = row.Scan(&g.ID, &g.From, &g.To, &g.At, &worst, &g.Series, &g.Worse, &g.Machine, &told, &g.Events)
@@ -86,7 +81,9 @@ func (d scanTx) Groups(ctx context.Context, ids []int64) ([]alert.Group, error) 
 			g.Told = told.UTC()
 		}
 		return g, err
-	})
+	}, `select g.id, g.from_sha, g.to_sha, g.at, g.worst, g.series, g.worse, g.machine, g.told,
+			array(select e.id from pawl.event e where e.project_id = $1 and e.group_id = g.id order by e.id)
+		from pawl.event_group g where g.project_id = $1 and g.id = any($2) order by g.id`, d.project, ids)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read event groups: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/failpoint"
 	"github.com/goatnote-inc/pawl/internal/server/alert"
 	"github.com/goatnote-inc/pawl/internal/server/pointcodec"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
@@ -139,18 +140,14 @@ func (d scanTx) oneByOne(ctx context.Context, list []alert.History, why error) (
 
 // known reads the stored state of series.
 func (d scanTx) known(ctx context.Context, series []int64) ([]alert.History, error) {
-	rows, err := d.tx.Query(ctx, `select s.id, s.testbed_id, s.better = 'higher', coalesce(t.version, 0), coalesce(t.points, 0),
-			coalesce(t.first_at, 'epoch'), coalesce(t.last_at, 'epoch'), t.state
-		from pawl.series s left join pawl.trend_state t on t.project_id = $1 and t.series_id = s.id
-		where s.project_id = $1 and s.id = any($2) and s.lane = 0 order by s.id`, d.project, series)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the state of %d series: %w", len(series), err)
-	}
-	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (h alert.History, err error) {
+	list, err := pg.Collect(ctx, d.tx, func(row pgx.CollectableRow) (h alert.History, err error) {
 		k := &h.Known
 		err = row.Scan(&h.Series, &h.Testbed, &h.Higher, &k.Version, &k.Points, &k.First, &k.Last, &k.State)
 		return h, err
-	})
+	}, `select s.id, s.testbed_id, s.better = 'higher', coalesce(t.version, 0), coalesce(t.points, 0),
+			coalesce(t.first_at, 'epoch'), coalesce(t.last_at, 'epoch'), t.state
+		from pawl.series s left join pawl.trend_state t on t.project_id = $1 and t.series_id = s.id
+		where s.project_id = $1 and s.id = any($2) and s.lane = 0 order by s.id`, d.project, series)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the state of %d series: %w", len(series), err)
 	}
@@ -159,13 +156,7 @@ func (d scanTx) known(ctx context.Context, series []int64) ([]alert.History, err
 
 // Commits implements alert.ScanTx.
 func (d scanTx) Commits(ctx context.Context, reports []int64) (map[int64]string, error) {
-	commits := make(map[int64]string, len(reports))
-	rows, err := d.tx.Query(ctx, `select id, sha from pawl.report where project_id = $1 and id = any($2)`, d.project, reports)
-	if err == nil {
-		var id int64
-		var sha string
-		_, err = pgx.ForEachRow(rows, []any{&id, &sha}, func() error { commits[id] = sha; return nil })
-	}
+	commits, err := pg.Pairs[int64, string](ctx, d.tx, `select id, sha from pawl.report where project_id = $1 and id = any($2)`, d.project, reports)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the commits of %d reports: %w", len(reports), err)
 	}
@@ -184,18 +175,14 @@ func (d scanTx) EventsOf(ctx context.Context, groups []int64) ([]alert.Event, er
 
 // events reads the events that match a condition, in which $1 is the project.
 func (d scanTx) events(ctx context.Context, condition string, args ...any) ([]alert.Event, error) {
-	rows, err := d.tx.Query(ctx, `select e.id, e.series_id, s.testbed_id, e.kind, e.first_report, e.worse, e.from_sha, e.to_sha,
-			e.commits, e.since, e.at, e.before, e.after, e.p, e.state, coalesce(e.group_id, 0)
-		from pawl.event e join pawl.series s on s.project_id = $1 and s.id = e.series_id
-		where e.project_id = $1 and `+condition+` order by e.id`, append([]any{d.project}, args...)...)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read events: %w", err)
-	}
-	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (e alert.Event, err error) {
+	list, err := pg.Collect(ctx, d.tx, func(row pgx.CollectableRow) (e alert.Event, err error) {
 		err = row.Scan(&e.ID, &e.Series, &e.Testbed, &e.Kind, &e.FirstReport, &e.Worse, &e.From, &e.To,
 			&e.Commits, &e.Since, &e.At, &e.Before, &e.After, &e.P, &e.State, &e.Group)
 		return e, err
-	})
+	}, `select e.id, e.series_id, s.testbed_id, e.kind, e.first_report, e.worse, e.from_sha, e.to_sha,
+			e.commits, e.since, e.at, e.before, e.after, e.p, e.state, coalesce(e.group_id, 0)
+		from pawl.event e join pawl.series s on s.project_id = $1 and s.id = e.series_id
+		where e.project_id = $1 and `+condition+` order by e.id`, append([]any{d.project}, args...)...)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read events: %w", err)
 	}
@@ -204,15 +191,9 @@ func (d scanTx) events(ctx context.Context, condition string, args ...any) ([]al
 
 // Measured implements alert.ScanTx.
 func (d scanTx) Measured(ctx context.Context, before, after time.Time) (map[int64]int, error) {
-	counts := map[int64]int{}
-	rows, err := d.tx.Query(ctx, `select s.testbed_id, count(*) from pawl.trend_state t
+	counts, err := pg.Pairs[int64, int](ctx, d.tx, `select s.testbed_id, count(*) from pawl.trend_state t
 		join pawl.series s on s.project_id = $1 and s.id = t.series_id
 		where t.project_id = $1 and t.first_at <= $2 and t.last_at >= $3 group by 1`, d.project, before, after)
-	if err == nil {
-		var bed int64
-		var n int
-		_, err = pgx.ForEachRow(rows, []any{&bed, &n}, func() error { counts[bed] = n; return nil })
-	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot count the series of testbeds: %w", err)
 	}

@@ -19,6 +19,33 @@ func List[T any](ctx context.Context, d *DB, project int64, scan pgx.RowToFunc[T
 	return list, err
 }
 
+// Querier is a transaction or a pool.
+type Querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// Collect reads all rows of a query.
+func Collect[T any](ctx context.Context, q Querier, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, scan)
+}
+
+// Pairs reads all rows of a query that returns a key and a value.
+func Pairs[K comparable, V any](ctx context.Context, q Querier, sql string, args ...any) (map[K]V, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, err
+	}
+	all := map[K]V{}
+	var key K
+	var value V
+	_, err = pgx.ForEachRow(rows, []any{&key, &value}, func() error { all[key] = value; return nil })
+	return all, err
+}
+
 // Queue adds a list to a batch.
 func Queue[T any](b *pgx.Batch, scan pgx.RowToFunc[T], into *[]T, sql string, args ...any) {
 	b.Queue(sql, args...).Query(func(rows pgx.Rows) (err error) {

@@ -96,11 +96,7 @@ func (d *DB) Projects(ctx context.Context, one int64) ([]int64, error) {
 	if one != 0 {
 		return []int64{one}, nil
 	}
-	rows, err := d.Pool.Query(ctx, `select id from pawl.project where deleting is null order by id`)
-	if err != nil {
-		return nil, fmt.Errorf("cannot list projects: %w", err)
-	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	ids, err := Collect(ctx, d.Pool, pgx.RowTo[int64], `select id from pawl.project where deleting is null order by id`)
 	if err != nil {
 		return nil, fmt.Errorf("cannot list projects: %w", err)
 	}

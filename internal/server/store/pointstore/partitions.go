@@ -77,12 +77,8 @@ func (s *Store) dropPartition(ctx context.Context, month time.Time) (dropped boo
 
 // partitioned returns the months that have a partition, in order.
 func (s *Store) partitioned(ctx context.Context) ([]time.Time, error) {
-	rows, err := s.db.Pool.Query(ctx, `select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+	names, err := pg.Collect(ctx, s.db.Pool, pgx.RowTo[string], `select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
 		where i.inhparent = 'pawl.point'::regclass order by c.relname`)
-	if err != nil {
-		return nil, fmt.Errorf("cannot list the partitions: %w", err)
-	}
-	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the partitions: %w", err)
 	}

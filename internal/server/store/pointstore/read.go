@@ -11,6 +11,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/pointcodec"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
 
 // MaxPoints is the maximum number of points returned for a series; the newest are kept. For the
@@ -36,7 +37,7 @@ func (s *Store) Points(ctx context.Context, project, series int64, r Range) ([]c
 	}
 	all := len(points)
 	if r.Buckets > 0 {
-		points = pointcodec.Downsample(points, r.Buckets)
+		points = pointcodec.Downsample(points, r.Buckets, pointcodec.Point.Extent)
 	}
 	kept := make([]client.StoredPoint, len(points))
 	for i, p := range points {
@@ -102,13 +103,8 @@ func (s *Store) AllPoints(ctx context.Context, project int64, series []int64) (m
 	return all, err
 }
 
-// querier is a transaction or an equivalent.
-type querier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}
-
 // Of is AllPoints within an existing transaction. It reads hot points first, like pointsIn.
-func Of(ctx context.Context, q querier, project int64, series []int64) (map[int64][]pointcodec.Point, error) {
+func Of(ctx context.Context, q pg.Querier, project int64, series []int64) (map[int64][]pointcodec.Point, error) {
 	cold, hot := map[int64][]pointcodec.Point{}, map[int64][]pointcodec.Point{}
 	rows, err := q.Query(ctx, `select `+pointColumns+` from pawl.point where project_id = $1 and series_id = any($2) order by series_id, at, report_id`, project, series)
 	if err == nil {
@@ -133,7 +129,7 @@ func Of(ctx context.Context, q querier, project int64, series []int64) (map[int6
 }
 
 // OfReport returns the points of one report by series. All of them have the same time, that of its commit.
-func OfReport(ctx context.Context, q querier, project, report int64, series []int64, at time.Time) (map[int64]pointcodec.Point, error) {
+func OfReport(ctx context.Context, q pg.Querier, project, report int64, series []int64, at time.Time) (map[int64]pointcodec.Point, error) {
 	points := make(map[int64]pointcodec.Point, len(series))
 	rows, err := q.Query(ctx, `select `+pointColumns+` from pawl.point where project_id = $1 and series_id = any($2) and at = $3 and report_id = $4`, project, series, at, report)
 	if err == nil {
@@ -156,7 +152,7 @@ func OfReport(ctx context.Context, q querier, project, report int64, series []in
 
 // Between calls do with the points of series between two times, both inclusive, hot ones first. A point
 // that is compacted meanwhile may come twice, and others of the same tile too.
-func Between(ctx context.Context, q querier, project int64, series []int64, from, to time.Time, do func(series int64, p pointcodec.Point)) error {
+func Between(ctx context.Context, q pg.Querier, project int64, series []int64, from, to time.Time, do func(series int64, p pointcodec.Point)) error {
 	rows, err := q.Query(ctx, `select `+pointColumns+` from pawl.point where project_id = $1 and series_id = any($2) and at >= $3 and at <= $4`, project, series, from, to)
 	if err == nil {
 		err = eachPoint(rows, do)
