@@ -9,19 +9,10 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/store/eventstore"
 )
 
-func (s *Server) listGroups(w http.ResponseWriter, r *http.Request, p store.Project) error {
-	q := ask(r, "since", "worse", "cursor", "limit")
-	limit := q.limit()
-	want := eventstore.GroupQuery{Since: q.time("since"), Worse: q.oneOf("worse", "true", "false") == "true", Before: q.cursor("groups"), Limit: limit + 1}
-	if q.err != nil {
-		return q.err
-	}
-	list, err := s.store.Groups(r.Context(), p.ID, want)
-	if err != nil {
-		return err
-	}
-	return show(w, r, pageOf("groups", list, limit, func(g client.Group) int64 { return g.ID }))
-}
+var listGroups = paged("groups", (*store.Store).Groups, func(g client.Group) int64 { return g.ID },
+	[]string{"since", "worse"}, func(q *queryReader, before int64, limit int) eventstore.GroupQuery {
+		return eventstore.GroupQuery{Since: q.time("since"), Worse: q.oneOf("worse", "true", "false") == "true", Before: before, Limit: limit}
+	})
 
 type groupChange struct {
 	From  client.EventState `json:"from"`

@@ -10,22 +10,12 @@ import (
 
 var lanes = []string{string(client.Main), string(client.Branch), string(client.Fork)}
 
-func (s *Server) listSeries(w http.ResponseWriter, r *http.Request, p store.Project) error {
-	q := ask(r, "suite", "testbed", "lane", "text", "cursor", "limit")
-	limit := q.limit()
-	want := store.SeriesQuery{
-		Suite: q.text("suite"), Testbed: q.id("testbed"), Lane: client.Lane(q.oneOf("lane", lanes...)), Text: q.text("text"),
-		After: q.cursor("series"), Limit: limit + 1,
-	}
-	if q.err != nil {
-		return q.err
-	}
-	list, err := s.store.SeriesList(r.Context(), p.ID, want)
-	if err != nil {
-		return err
-	}
-	return show(w, r, pageOf("series", list, limit, func(e client.Series) int64 { return e.ID }))
-}
+var listSeries = paged("series", (*store.Store).SeriesList, func(s client.Series) int64 { return s.ID },
+	[]string{"suite", "testbed", "lane", "text"}, func(q *queryReader, after int64, limit int) store.SeriesQuery {
+		return store.SeriesQuery{
+			Suite: q.text("suite"), Testbed: q.id("testbed"), Lane: client.Lane(q.oneOf("lane", lanes...)), Text: q.text("text"), After: after, Limit: limit,
+		}
+	})
 
 // Limits on points: as many as a chart can draw or a program wants at once.
 const (
@@ -58,22 +48,12 @@ func (s *Server) getPoints(w http.ResponseWriter, r *http.Request, p store.Proje
 	return show(w, r, onePage(points))
 }
 
-func (s *Server) listRuns(w http.ResponseWriter, r *http.Request, p store.Project) error {
-	q := ask(r, "suite", "testbed", "lane", "commit", "cursor", "limit")
-	limit := q.limit()
-	want := store.RunQuery{
-		Suite: q.text("suite"), Testbed: q.id("testbed"), Lane: client.Lane(q.oneOf("lane", lanes...)), Commit: q.text("commit"),
-		Before: q.cursor("runs"), Limit: limit + 1,
-	}
-	if q.err != nil {
-		return q.err
-	}
-	list, err := s.store.Runs(r.Context(), p.ID, want)
-	if err != nil {
-		return err
-	}
-	return show(w, r, pageOf("runs", list, limit, func(e client.Run) int64 { return e.ID }))
-}
+var listRuns = paged("runs", (*store.Store).Runs, func(r client.Run) int64 { return r.ID },
+	[]string{"suite", "testbed", "lane", "commit"}, func(q *queryReader, before int64, limit int) store.RunQuery {
+		return store.RunQuery{
+			Suite: q.text("suite"), Testbed: q.id("testbed"), Lane: client.Lane(q.oneOf("lane", lanes...)), Commit: q.text("commit"), Before: before, Limit: limit,
+		}
+	})
 
 // runOf returns the run of a request.
 func (s *Server) runOf(r *http.Request, p store.Project) (client.Run, error) {

@@ -48,10 +48,10 @@ var routes = []Route{
 	{"GET", project + "/live/{run}", Read, quick, (*Server).getLive},
 	{"GET", project + "/live/{run}/events", Read, long, (*Server).streamLive},
 
-	{"GET", project + "/series", Read, quick, (*Server).listSeries},
+	{"GET", project + "/series", Read, quick, listSeries},
 	{"GET", project + "/series/{id}", Read, quick, one((*store.Store).SeriesByID)},
 	{"GET", project + "/series/{id}/points", Read, quick, (*Server).getPoints},
-	{"GET", project + "/runs", Read, quick, (*Server).listRuns},
+	{"GET", project + "/runs", Read, quick, listRuns},
 	{"GET", project + "/runs/{id}", Read, quick, one((*store.Store).Run)},
 	{"GET", project + "/runs/{id}/points", Read, quick, (*Server).getRunPoints},
 	{"GET", project + "/runs/{id}/record", Read, long, (*Server).getRecord},
@@ -59,10 +59,10 @@ var routes = []Route{
 	{"GET", project + "/testbeds/{id}", Read, quick, one((*store.Store).Testbed)},
 	{"GET", project + "/testbeds/{id}/history", Read, quick, (*Server).getTestbedHistory},
 	{"GET", project + "/suites/{suite}/heat", Read, quick, (*Server).getHeat},
-	{"GET", project + "/events", Read, quick, (*Server).listEvents},
+	{"GET", project + "/events", Read, quick, listEvents},
 	{"GET", project + "/events/{id}", Read, quick, (*Server).getEvent},
 	{"PATCH", project + "/events/{id}", Write, quick, (*Server).patchEvent},
-	{"GET", project + "/groups", Read, quick, (*Server).listGroups},
+	{"GET", project + "/groups", Read, quick, listGroups},
 	{"GET", project + "/groups/{id}", Read, quick, one((*store.Store).Group)},
 	{"PATCH", project + "/groups/{id}", Write, quick, (*Server).patchGroup},
 	{"GET", project + "/export", Admin, long, (*Server).export},
@@ -142,6 +142,25 @@ func all[T, A any](list func(s *store.Store, ctx context.Context, project int64)
 			answers = append(answers, shown(object))
 		}
 		return show(w, r, onePage(answers))
+	}
+}
+
+// paged serves a list page by page. want makes the query of a page from its filters and its start.
+func paged[T, Q any](list string, find func(s *store.Store, ctx context.Context, project int64, want Q) ([]T, error), id func(T) int64,
+	filters []string, want func(q *queryReader, start int64, limit int) Q,
+) handler {
+	return func(s *Server, w http.ResponseWriter, r *http.Request, p store.Project) error {
+		q := ask(r, append(filters, "cursor", "limit")...)
+		limit := q.limit()
+		query := want(q, q.cursor(list), limit+1)
+		if q.err != nil {
+			return q.err
+		}
+		found, err := find(s.store, r.Context(), p.ID, query)
+		if err != nil {
+			return err
+		}
+		return show(w, r, pageOf(list, found, limit, id))
 	}
 }
 

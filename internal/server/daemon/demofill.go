@@ -32,11 +32,7 @@ func newFill(g *globals) *cobra.Command {
 		Args:   cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			return g.withStore(ctx, func(_ *config, s *store.Store) error {
-				p, err := project(ctx, s, args[0])
-				if err != nil {
-					return err
-				}
+			return g.withProject(ctx, args[0], func(_ *config, s *store.Store, p store.Project) error {
 				size := demo.Size{End: g.now().Truncate(24 * time.Hour), Days: days}
 				reports, points, err := filler{store: s, project: p, progress: func(int, int) {}}.all(ctx, demo.Year(seed, size))
 				if err != nil {

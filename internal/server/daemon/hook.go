@@ -98,11 +98,7 @@ Exit code: 0 when the hook accepts it, 1 when it does not.`,
 		Example: `  pawld hook test kernels 1`,
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.withStore(cmd.Context(), func(c *config, s *store.Store) error {
-				p, err := project(cmd.Context(), s, args[0])
-				if err != nil {
-					return err
-				}
+			return g.withProject(cmd.Context(), args[0], func(c *config, s *store.Store, p store.Project) error {
 				list, err := s.Hooks(cmd.Context(), p.ID)
 				if err != nil {
 					return err

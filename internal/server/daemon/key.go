@@ -37,11 +37,7 @@ admin (everything that an admin of the project may do). CI on GitHub needs no ke
 			if lasts < 0 {
 				return usageError{fmt.Errorf("--for %v must not be negative", lasts)}
 			}
-			return g.withStore(cmd.Context(), func(_ *config, s *store.Store) error {
-				p, err := project(cmd.Context(), s, args[0])
-				if err != nil {
-					return err
-				}
+			return g.withProject(cmd.Context(), args[0], func(_ *config, s *store.Store, p store.Project) error {
 				k := store.Key{Name: name, CreatedBy: operator()}
 				for _, sc := range scopes {
 					k.Scopes = append(k.Scopes, store.Scope(sc))
@@ -52,7 +48,7 @@ admin (everything that an admin of the project may do). CI on GitHub needs no ke
 				}
 				var text string
 				var kept store.Key
-				err = s.ChangeAudited(cmd.Context(), p.ID, operator(), "key.create", func(in *store.Store) (_ map[string]string, err error) {
+				err := s.ChangeAudited(cmd.Context(), p.ID, operator(), "key.create", func(in *store.Store) (_ map[string]string, err error) {
 					text, kept, err = in.NewKey(cmd.Context(), p.ID, k)
 					return map[string]string{"key": strconv.FormatInt(kept.ID, 10), "name": name, "scopes": strings.Join(scopes, " ")}, err
 				})

@@ -94,11 +94,7 @@ func memberPeople(g *globals) *cobra.Command {
 
 // withMember finds a project and the person that the arguments name.
 func (g *globals) withMember(ctx context.Context, args []string, do func(context.Context, *store.Store, store.Project, store.Account) error) error {
-	return g.withStore(ctx, func(_ *config, s *store.Store) error {
-		p, err := project(ctx, s, args[0])
-		if err != nil {
-			return err
-		}
+	return g.withProject(ctx, args[0], func(_ *config, s *store.Store, p store.Project) error {
 		list, err := s.Accounts(ctx, args[1])
 		if err != nil {
 			return err

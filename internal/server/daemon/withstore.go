@@ -51,6 +51,17 @@ func (g *globals) withBlobs(ctx context.Context, do func(*store.Store, *blob.Buc
 	})
 }
 
+// withProject is withStore with one project.
+func (g *globals) withProject(ctx context.Context, slug string, do func(*config, *store.Store, store.Project) error) error {
+	return g.withStore(ctx, func(c *config, s *store.Store) error {
+		p, err := project(ctx, s, slug)
+		if err != nil {
+			return err
+		}
+		return do(c, s, p)
+	})
+}
+
 // project returns the project with this slug, or a usage error.
 func project(ctx context.Context, s *store.Store, slug string) (store.Project, error) {
 	p, err := s.Project(ctx, slug)

@@ -39,29 +39,20 @@ func (s *Store) Invite(ctx context.Context, issuer, subject string) (Account, er
 		return Account{}, &pg.InvalidError{What: "a person needs an issuer and a subject of at most 255 bytes"}
 	}
 	row, err := db.New(s.db.Rows()).Invite(ctx, db.InviteParams{Issuer: issuer, Subject: subject, Created: s.db.Now()})
-	if err != nil {
-		return Account{}, fmt.Errorf("cannot invite a person: %w", pg.Input(err))
-	}
-	return accountOf(row), nil
+	return accountOf(row), pg.Wrap(pg.Input(err), "cannot invite a person")
 }
 
 // AccountByID returns the account with id, or [ErrNotFound].
 func (s *Store) AccountByID(ctx context.Context, id int64) (Account, error) {
 	row, err := db.New(s.db.Rows()).AccountByID(ctx, id)
-	if err != nil {
-		return Account{}, fmt.Errorf("account %d: %w", id, pg.Found(err))
-	}
-	return accountOf(row), nil
+	return accountOf(row), pg.Wrap(pg.Found(err), "account %d", id)
 }
 
 // Accounts lists accounts by name, at most a thousand. If person is set, it lists only
 // accounts whose number, subject or name equals it.
 func (s *Store) Accounts(ctx context.Context, person string) ([]Account, error) {
 	rows, err := db.New(s.db.Rows()).Accounts(ctx, person)
-	if err != nil {
-		return nil, fmt.Errorf("cannot list accounts: %w", pg.Input(err))
-	}
-	return each(rows, accountOf), nil
+	return each(rows, accountOf), pg.Wrap(pg.Input(err), "cannot list accounts")
 }
 
 // AddLogin stores a browser's login. It stores only a hash of the cookie's value, so that
@@ -83,10 +74,7 @@ func (s *Store) AddLogin(ctx context.Context, cookie string, account int64, expi
 func (s *Store) Login(ctx context.Context, cookie string) (Account, error) {
 	hash := sha256.Sum256([]byte(cookie))
 	row, err := db.New(s.db.Rows()).AccountByLogin(ctx, db.AccountByLoginParams{Hash: hash[:], Expires: s.db.Now()})
-	if err != nil {
-		return Account{}, fmt.Errorf("login: %w", pg.Found(err))
-	}
-	return accountOf(row), nil
+	return accountOf(row), pg.Wrap(pg.Found(err), "login")
 }
 
 // EndLogin deletes a login.
@@ -107,8 +95,5 @@ func changed(rows int64, err error, what string, id int64) error {
 	if err == nil && rows == 0 {
 		err = ErrNotFound
 	}
-	if err != nil {
-		return fmt.Errorf("%s %d: %w", what, id, err)
-	}
-	return nil
+	return pg.Wrap(err, "%s %d", what, id)
 }

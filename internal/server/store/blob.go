@@ -47,10 +47,7 @@ func (s *Store) HasBlob(ctx context.Context, project int64, digest string) (size
 	if pg.None(err) {
 		return 0, false, nil
 	}
-	if err != nil {
-		return 0, false, fmt.Errorf("cannot look up blob %s: %w", digest, err)
-	}
-	return size, true, nil
+	return size, true, pg.Wrap(err, "cannot look up blob %s", digest)
 }
 
 // CheckBlobQuota returns a [QuotaError] if a blob of this size would exceed the project's quota.

@@ -3,13 +3,13 @@ package store
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
 
 // reportedCommits holds the commits that a report describes, as columns sorted by sha.
@@ -95,8 +95,5 @@ func (s *Store) Revisions(ctx context.Context, project int64, shas []string) (ma
 			return err
 		})
 	})
-	if err != nil {
-		return nil, fmt.Errorf("cannot read %d commits of project %d: %w", len(unknown), project, err)
-	}
-	return known, nil
+	return known, pg.Wrap(err, "cannot read %d commits of project %d", len(unknown), project)
 }

@@ -76,10 +76,7 @@ func (s *Store) finishDeletions(ctx context.Context, drop DropBlob) error {
 // HalfDeleted returns projects whose deletion was started.
 func (s *Store) HalfDeleted(ctx context.Context) ([]int64, error) {
 	ids, err := pg.Collect(ctx, s.db.Pool, pgx.RowTo[int64], `select id from pawl.project where deleting is not null order by id`)
-	if err != nil {
-		return nil, fmt.Errorf("cannot list the projects that are being deleted: %w", err)
-	}
-	return ids, nil
+	return ids, pg.Wrap(err, "cannot list the projects that are being deleted")
 }
 
 // empty deletes the project's rows of a table in batches.

@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -76,10 +75,7 @@ func (s *Store) Heat(ctx context.Context, project int64, q HeatQuery) (Heat, err
 		}
 		return h.fill(ctx, tx, project, reports)
 	})
-	if err != nil {
-		return Heat{}, fmt.Errorf("cannot read the heat map of suite %q of project %d: %w", q.Suite, project, err)
-	}
-	return h, nil
+	return h, pg.Wrap(err, "cannot read the heat map of suite %q of project %d", q.Suite, project)
 }
 
 // readColumns finds the last commits. It returns the column of each report's points.

@@ -16,19 +16,13 @@ func (s *Store) AddHook(ctx context.Context, project int64, h alert.Hook) (alert
 	if pg.Violates(err, "23514") {
 		return alert.Hook{}, &pg.InvalidError{What: fmt.Sprintf("unknown hook kind %q (known: slack, json, mail)", h.Kind)}
 	}
-	if err != nil {
-		return alert.Hook{}, fmt.Errorf("cannot add a hook to project %d: %w", project, pg.Input(err))
-	}
-	return hookOf(row), nil
+	return hookOf(row), pg.Wrap(pg.Input(err), "cannot add a hook to project %d", project)
 }
 
 // Hooks lists the hooks of a project, with their secrets.
 func (s *Store) Hooks(ctx context.Context, project int64) ([]alert.Hook, error) {
 	rows, err := db.New(s.db.Of(project)).Hooks(ctx, project)
-	if err != nil {
-		return nil, fmt.Errorf("cannot list the hooks of project %d: %w", project, err)
-	}
-	return each(rows, hookOf), nil
+	return each(rows, hookOf), pg.Wrap(err, "cannot list the hooks of project %d", project)
 }
 
 // HookByID implements [alert.DigestSource].

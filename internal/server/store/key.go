@@ -103,10 +103,7 @@ func (s *Store) KeyByText(ctx context.Context, text string) (Key, error) {
 // Keys lists the keys of a project, newest first.
 func (s *Store) Keys(ctx context.Context, project int64) ([]Key, error) {
 	rows, err := db.New(s.db.Of(project)).Keys(ctx, project)
-	if err != nil {
-		return nil, fmt.Errorf("cannot list the keys of project %d: %w", project, err)
-	}
-	return each(rows, keyOf), nil
+	return each(rows, keyOf), pg.Wrap(err, "cannot list the keys of project %d", project)
 }
 
 // RevokeKey ends a key immediately.

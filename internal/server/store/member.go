@@ -65,8 +65,5 @@ func (s *Store) RoleOf(ctx context.Context, project, account int64) (Role, error
 	if pg.None(err) {
 		return "", nil
 	}
-	if err != nil {
-		return "", fmt.Errorf("cannot read the role of account %d: %w", account, err)
-	}
-	return Role(role), nil
+	return Role(role), pg.Wrap(err, "cannot read the role of account %d", account)
 }

@@ -222,8 +222,5 @@ func (s *Store) DropBytes(ctx context.Context, project int64, digest string, dro
 		dropped = true
 		return drop(ctx, project, digest)
 	})
-	if err != nil {
-		return false, fmt.Errorf("cannot remove the bytes of blob %s: %w", digest, err)
-	}
-	return dropped, nil
+	return dropped, pg.Wrap(err, "cannot remove the bytes of blob %s", digest)
 }

@@ -39,10 +39,7 @@ func (s *Store) Runs(ctx context.Context, project int64, q RunQuery) ([]client.R
 		return nil, err
 	}
 	list, err := pg.List(ctx, s.db, project, scanRun, `select `+runColumns+` from pawl.report where project_id = $1`+where.String()+` order by id desc limit `+pg.Limit(q.Limit), where.Args...)
-	if err != nil {
-		return nil, fmt.Errorf("cannot list the runs of project %d: %w", project, err)
-	}
-	return list, nil
+	return list, pg.Wrap(err, "cannot list the runs of project %d", project)
 }
 
 // Run returns one run with its blobs, or ErrNotFound.

@@ -42,10 +42,7 @@ func (s *Store) SeriesList(ctx context.Context, project int64, q SeriesQuery) ([
 	}
 	sql := `select ` + seriesColumns + ` from ` + seriesTables + ` where s.project_id = $1 and s.id > $2` + where.String() + ` order by s.id limit ` + pg.Limit(q.Limit)
 	list, err := pg.List(ctx, s.db, project, scanSeries, sql, where.Args...)
-	if err != nil {
-		return nil, fmt.Errorf("cannot list the series of project %d: %w", project, err)
-	}
-	return list, nil
+	return list, pg.Wrap(err, "cannot list the series of project %d", project)
 }
 
 // EachPoint calls do with all points of a project and their commits, series by series in id order,
@@ -66,24 +63,15 @@ func (s *Store) EachPoint(ctx context.Context, project int64, do func(client.Ser
 
 // SeriesByID returns one series, or ErrNotFound.
 func (s *Store) SeriesByID(ctx context.Context, project, id int64) (client.Series, error) {
-	one, err := s.seriesByIDs(ctx, project, []int64{id})
-	if err != nil {
-		return client.Series{}, err
-	}
-	if len(one) == 0 {
-		return client.Series{}, fmt.Errorf("series %d of project %d: %w", id, project, ErrNotFound)
-	}
-	return one[0], nil
+	one, err := pg.One(ctx, s.db, project, scanSeries, `select `+seriesColumns+` from `+seriesTables+` where s.project_id = $1 and s.id = $2`, project, id)
+	return one, pg.Wrap(err, "series %d of project %d", id, project)
 }
 
 // seriesByIDs returns the series that exist, in id order.
 func (s *Store) seriesByIDs(ctx context.Context, project int64, ids []int64) ([]client.Series, error) {
 	list, err := pg.List(ctx, s.db, project, scanSeries,
 		`select `+seriesColumns+` from `+seriesTables+` where s.project_id = $1 and s.id = any($2) order by s.id`, project, ids)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read %d series of project %d: %w", len(ids), project, err)
-	}
-	return list, nil
+	return list, pg.Wrap(err, "cannot read %d series of project %d", len(ids), project)
 }
 
 // Suites returns the sorted names of all suites ever reported. Each costs one index lookup, however
@@ -96,10 +84,7 @@ func (s *Store) Suites(ctx context.Context, project int64) ([]string, error) {
 		from suites where suites.suite is not null)
 		select suite from suites where suite is not null limit 1000`
 	list, err := pg.List(ctx, s.db, project, pgx.RowTo[string], sql, project)
-	if err != nil {
-		return nil, fmt.Errorf("cannot list the suites of project %d: %w", project, err)
-	}
-	return list, nil
+	return list, pg.Wrap(err, "cannot list the suites of project %d", project)
 }
 
 func scanSeries(row pgx.CollectableRow) (client.Series, error) {

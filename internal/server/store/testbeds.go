@@ -15,22 +15,13 @@ import (
 // Testbeds returns all testbeds of a project, in the order they were added.
 func (s *Store) Testbeds(ctx context.Context, project int64) ([]client.Testbed, error) {
 	list, err := pg.List(ctx, s.db, project, scanTestbed, `select `+testbedSelect+` where project_id = $1 order by id limit `+pg.Limit(0), project)
-	if err != nil {
-		return nil, fmt.Errorf("cannot list the testbeds of project %d: %w", project, err)
-	}
-	return list, nil
+	return list, pg.Wrap(err, "cannot list the testbeds of project %d", project)
 }
 
 // Testbed returns one testbed of a project, or ErrNotFound.
 func (s *Store) Testbed(ctx context.Context, project, id int64) (client.Testbed, error) {
-	list, err := pg.List(ctx, s.db, project, scanTestbed, `select `+testbedSelect+` where project_id = $1 and id = $2`, project, id)
-	if err == nil && len(list) == 0 {
-		err = ErrNotFound
-	}
-	if err != nil {
-		return client.Testbed{}, fmt.Errorf("testbed %d of project %d: %w", id, project, err)
-	}
-	return list[0], nil
+	t, err := pg.One(ctx, s.db, project, scanTestbed, `select `+testbedSelect+` where project_id = $1 and id = $2`, project, id)
+	return t, pg.Wrap(err, "testbed %d of project %d", id, project)
 }
 
 // testbedSelect dates a testbed by its first measurement, because years of history may be uploaded in

@@ -3,9 +3,9 @@ package eventstore
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
 
 // ErrChanged means that the object was changed since the caller read it.
@@ -19,10 +19,7 @@ func (s *Store) ChangeEvent(ctx context.Context, project int64, was client.Event
 	if err == nil && tag.RowsAffected() == 0 {
 		err = ErrChanged
 	}
-	if err != nil {
-		return fmt.Errorf("cannot change event %d of project %d: %w", was.ID, project, err)
-	}
-	return nil
+	return pg.Wrap(err, "cannot change event %d of project %d", was.ID, project)
 }
 
 // GroupChange is a new state for all events of a group. If From is set, only events in that
@@ -36,8 +33,5 @@ type GroupChange struct {
 func (s *Store) ChangeGroup(ctx context.Context, project, group int64, c GroupChange) (int, error) {
 	tag, err := s.db.Of(project).Exec(ctx, `update pawl.event set state = $3, note = coalesce($4, note)
 		where project_id = $1 and group_id = $2 and ($5 = '' or state = $5)`, project, group, string(c.State), c.Note, string(c.From))
-	if err != nil {
-		return 0, fmt.Errorf("cannot change group %d of project %d: %w", group, project, err)
-	}
-	return int(tag.RowsAffected()), nil
+	return int(tag.RowsAffected()), pg.Wrap(err, "cannot change group %d of project %d", group, project)
 }

@@ -84,10 +84,7 @@ func (d scanTx) Groups(ctx context.Context, ids []int64) ([]alert.Group, error) 
 	}, `select g.id, g.from_sha, g.to_sha, g.at, g.worst, g.series, g.worse, g.machine, g.told,
 			array(select e.id from pawl.event e where e.project_id = $1 and e.group_id = g.id order by e.id)
 		from pawl.event_group g where g.project_id = $1 and g.id = any($2) order by g.id`, d.project, ids)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read event groups: %w", err)
-	}
-	return list, nil
+	return list, pg.Wrap(err, "cannot read event groups")
 }
 
 // KeepGroups implements alert.ScanTx.

@@ -37,22 +37,13 @@ func (s *Store) Events(ctx context.Context, project int64, q Query) ([]client.Ev
 	pg.Where(&c, "e.at >= $%d", q.Since)
 	pg.Where(&c, "e.id < $%d", q.Before)
 	list, err := pg.List(ctx, s.db, project, scanEvent, `select `+eventSelect+` where e.project_id = $1`+c.String()+` order by e.id desc limit `+pg.Limit(q.Limit), c.Args...)
-	if err != nil {
-		return nil, fmt.Errorf("cannot list the events of project %d: %w", project, err)
-	}
-	return list, nil
+	return list, pg.Wrap(err, "cannot list the events of project %d", project)
 }
 
 // Event returns one event, or [pg.ErrNotFound].
 func (s *Store) Event(ctx context.Context, project, id int64) (client.Event, error) {
-	list, err := pg.List(ctx, s.db, project, scanEvent, `select `+eventSelect+` where e.project_id = $1 and e.id = $2`, project, id)
-	if err == nil && len(list) == 0 {
-		err = pg.ErrNotFound
-	}
-	if err != nil {
-		return client.Event{}, fmt.Errorf("cannot read event %d of project %d: %w", id, project, err)
-	}
-	return list[0], nil
+	e, err := pg.One(ctx, s.db, project, scanEvent, `select `+eventSelect+` where e.project_id = $1 and e.id = $2`, project, id)
+	return e, pg.Wrap(err, "cannot read event %d of project %d", id, project)
 }
 
 func scanEvent(row pgx.CollectableRow) (e client.Event, err error) {
@@ -85,10 +76,7 @@ func (s *Store) Groups(ctx context.Context, project int64, q GroupQuery) ([]clie
 	pg.Where(&c, "(g.worse > 0) = $%d", q.Worse)
 	pg.Where(&c, "g.id < $%d", q.Before)
 	list, err := pg.List(ctx, s.db, project, scanGroup, `select `+groupSelect+` where g.project_id = $1`+c.String()+` order by g.id desc limit `+pg.Limit(q.Limit), c.Args...)
-	if err != nil {
-		return nil, fmt.Errorf("cannot list the event groups of project %d: %w", project, err)
-	}
-	return list, nil
+	return list, pg.Wrap(err, "cannot list the event groups of project %d", project)
 }
 
 // Group returns one group with its events, largest change first.

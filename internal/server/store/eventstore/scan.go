@@ -148,19 +148,13 @@ func (d scanTx) known(ctx context.Context, series []int64) ([]alert.History, err
 			coalesce(t.first_at, 'epoch'), coalesce(t.last_at, 'epoch'), t.state
 		from pawl.series s left join pawl.trend_state t on t.project_id = $1 and t.series_id = s.id
 		where s.project_id = $1 and s.id = any($2) and s.lane = 0 order by s.id`, d.project, series)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the state of %d series: %w", len(series), err)
-	}
-	return list, nil
+	return list, pg.Wrap(err, "cannot read the state of %d series", len(series))
 }
 
 // Commits implements alert.ScanTx.
 func (d scanTx) Commits(ctx context.Context, reports []int64) (map[int64]string, error) {
 	commits, err := pg.Pairs[int64, string](ctx, d.tx, `select id, sha from pawl.report where project_id = $1 and id = any($2)`, d.project, reports)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the commits of %d reports: %w", len(reports), err)
-	}
-	return commits, nil
+	return commits, pg.Wrap(err, "cannot read the commits of %d reports", len(reports))
 }
 
 // EventsBetween implements alert.ScanTx. An empty commit range is represented as alert.Event defines.
@@ -183,10 +177,7 @@ func (d scanTx) events(ctx context.Context, condition string, args ...any) ([]al
 			e.commits, e.since, e.at, e.before, e.after, e.p, e.state, coalesce(e.group_id, 0)
 		from pawl.event e join pawl.series s on s.project_id = $1 and s.id = e.series_id
 		where e.project_id = $1 and `+condition+` order by e.id`, append([]any{d.project}, args...)...)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read events: %w", err)
-	}
-	return list, nil
+	return list, pg.Wrap(err, "cannot read events")
 }
 
 // Measured implements alert.ScanTx.
@@ -194,8 +185,5 @@ func (d scanTx) Measured(ctx context.Context, before, after time.Time) (map[int6
 	counts, err := pg.Pairs[int64, int](ctx, d.tx, `select s.testbed_id, count(*) from pawl.trend_state t
 		join pawl.series s on s.project_id = $1 and s.id = t.series_id
 		where t.project_id = $1 and t.first_at <= $2 and t.last_at >= $3 group by 1`, d.project, before, after)
-	if err != nil {
-		return nil, fmt.Errorf("cannot count the series of testbeds: %w", err)
-	}
-	return counts, nil
+	return counts, pg.Wrap(err, "cannot count the series of testbeds")
 }

@@ -19,6 +19,18 @@ func List[T any](ctx context.Context, d *DB, project int64, scan pgx.RowToFunc[T
 	return list, err
 }
 
+// One reads one row of a project, or returns [ErrNotFound].
+func One[T any](ctx context.Context, d *DB, project int64, scan pgx.RowToFunc[T], sql string, args ...any) (one T, err error) {
+	list, err := List(ctx, d, project, scan, sql, args...)
+	if err != nil {
+		return one, err
+	}
+	if len(list) == 0 {
+		return one, ErrNotFound
+	}
+	return list[0], nil
+}
+
 // Querier is a transaction or a pool.
 type Querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)

@@ -97,10 +97,7 @@ func (d *DB) Projects(ctx context.Context, one int64) ([]int64, error) {
 		return []int64{one}, nil
 	}
 	ids, err := Collect(ctx, d.Pool, pgx.RowTo[int64], `select id from pawl.project where deleting is null order by id`)
-	if err != nil {
-		return nil, fmt.Errorf("cannot list projects: %w", err)
-	}
-	return ids, nil
+	return ids, Wrap(err, "cannot list projects")
 }
 
 // ErrNotFound means that an object does not exist, or that the caller may not see it.
@@ -110,6 +107,14 @@ var ErrNotFound = errors.New("not found")
 type InvalidError struct{ What string }
 
 func (e *InvalidError) Error() string { return e.What }
+
+// Wrap says what failed; nil stays nil.
+func Wrap(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
+}
 
 // Found converts pgx's error for no rows to [ErrNotFound].
 func Found(err error) error {

@@ -2,12 +2,12 @@ package pointstore
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
 
 // nameCommits sets the commits of points of one series. With sideBySide, it reads many unknown
@@ -67,10 +67,7 @@ func (s *Store) readNeighbours(ctx context.Context, project, series int64, wante
 			order by id desc limit $5`
 		b.Queue(sql, project, series, slices.Min(wanted), slices.Max(wanted), min(3*len(wanted), maxNeighbors)).Query(s.keepCommits(project, into))
 	})
-	if err != nil {
-		return fmt.Errorf("cannot read the commits of series %d of project %d: %w", series, project, err)
-	}
-	return nil
+	return pg.Wrap(err, "cannot read the commits of series %d of project %d", series, project)
 }
 
 func (s *Store) readCommits(ctx context.Context, project int64, wanted []int64, into map[int64]string) error {
@@ -80,10 +77,7 @@ func (s *Store) readCommits(ctx context.Context, project int64, wanted []int64, 
 	err := s.db.ReadBatch(ctx, project, func(b *pgx.Batch) {
 		b.Queue(`select id, sha from pawl.report where project_id = $1 and id = any($2)`, project, wanted).Query(s.keepCommits(project, into))
 	})
-	if err != nil {
-		return fmt.Errorf("cannot read the commits of %d reports of project %d: %w", len(wanted), project, err)
-	}
-	return nil
+	return pg.Wrap(err, "cannot read the commits of %d reports of project %d", len(wanted), project)
 }
 
 // keepCommits returns a function that reads rows of id and commit, and caches them.
