@@ -42,15 +42,6 @@ type Spooled struct {
 	dir string
 }
 
-// Size returns the maximum number of bytes to send.
-func (p *Spooled) Size() int64 {
-	n := int64(len(p.Body))
-	for _, b := range p.Blobs {
-		n += b.Size
-	}
-	return n
-}
-
 // Open opens a blob for reading.
 func (p *Spooled) Open(b Blob) (io.ReadCloser, error) {
 	return os.Open(filepath.Join(p.dir, b.Digest))

@@ -132,13 +132,13 @@ func (y *try) checkEvents(s *store.Store) {
 	}
 	var want, got []event
 	for c := range cases {
-		var points []trend.Point
+		var points []float64
 		for i := range y.before + pushed {
-			points = append(points, trend.Point{Commit: y.story.sha(i), Time: y.story.at(i), Value: float64(float32(y.story.value(i, c)))})
+			points = append(points, float64(float32(y.story.value(i, c))))
 		}
 		found, _ := trend.Find(points, trend.Settings{}, trend.State{})
 		for _, e := range found.Events {
-			want = append(want, event{fmt.Sprintf("N%d", c), string(e.Kind), e.From, e.To, e.Worse})
+			want = append(want, event{fmt.Sprintf("N%d", c), string(e.Kind), y.story.sha(e.From), y.story.sha(e.To), e.Worse})
 		}
 	}
 	// Nobody is told of what nobody looked at.

@@ -87,7 +87,7 @@ func tryDatabase(ctx context.Context, c *config) error {
 	if c.Database.URL.IsZero() {
 		return errors.New("not set (database.url, PAWLD_DATABASE_URL)")
 	}
-	s, err := store.Open(ctx, store.Config{URL: c.Database.URL.Reveal(), Conns: 2, AllowUnsafe: c.Database.AllowUnsafe})
+	s, err := store.Open(ctx, store.Config{URL: c.Database.URL.Reveal(), Conns: 2, AllowUnsafe: c.Database.AllowUnsafe}, nil)
 	if err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ func (d *demonstration) settings(dir, url string) *config {
 
 // fill stores the history as if the reports had been received, and scans it.
 func (d *demonstration) fill(ctx context.Context, c *config, size demo.Size, step func(string, ...any)) error {
-	s, err := store.Open(ctx, store.Config{URL: c.Database.URL.Reveal(), Conns: 16, AllowUnsafe: true})
+	s, err := store.Open(ctx, store.Config{URL: c.Database.URL.Reveal(), Conns: 16, AllowUnsafe: true}, nil)
 	if err != nil {
 		return err
 	}

@@ -86,17 +86,16 @@ func (g *globals) tellProblems(problems []fsck.Problem, asJSON bool) error {
 		if err := g.asJSON(append([]fsck.Problem{}, problems...)); err != nil {
 			return err
 		}
-	}
-	switch {
-	case len(problems) == 0 && !asJSON:
-		fmt.Fprintln(g.Out, "no problems found")
-	case len(problems) > 0:
-		if !asJSON {
-			for _, p := range problems {
-				fmt.Fprintln(g.Out, p)
-			}
+	} else {
+		for _, p := range problems {
+			fmt.Fprintln(g.Out, p)
 		}
+	}
+	if len(problems) > 0 {
 		return noError{errors.New(words.Plural(len(problems), "problem"))}
+	}
+	if !asJSON {
+		fmt.Fprintln(g.Out, "no problems found")
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func (o *operated) want(code int, words []string, args ...string) string {
 // fill adds a project with some days of history, looked at.
 func (o *operated) fill(slug string, days int) store.Project {
 	o.t.Helper()
-	s, err := store.Open(o.t.Context(), store.Config{URL: o.url, AllowUnsafe: true})
+	s, err := store.Open(o.t.Context(), store.Config{URL: o.url, AllowUnsafe: true}, nil)
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func (o *operated) fill(slug string, days int) store.Project {
 // signIn lets the server know a person, as a login does.
 func (o *operated) signIn(subject, name string) {
 	o.t.Helper()
-	s, err := store.Open(o.t.Context(), store.Config{URL: o.url, AllowUnsafe: true})
+	s, err := store.Open(o.t.Context(), store.Config{URL: o.url, AllowUnsafe: true}, nil)
 	if err != nil {
 		o.t.Fatal(err)
 	}

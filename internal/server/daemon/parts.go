@@ -37,8 +37,8 @@ func openParts(ctx context.Context, c *config, log *slog.Logger, t *tracing) (*c
 		return nil, scrub(err, c)
 	}
 	p.store, err = store.Open(ctx, store.Config{
-		URL: url, Conns: c.Database.Connections, Enqueue: p.queue.Enqueue, AllowUnsafe: c.Database.AllowUnsafe, Now: time.Now,
-	})
+		URL: url, Conns: c.Database.Connections, AllowUnsafe: c.Database.AllowUnsafe, Now: time.Now,
+	}, p.queue.Enqueue)
 	if err != nil {
 		p.close(ctx)
 		return nil, scrub(err, c)

@@ -22,7 +22,7 @@ func (g *globals) withStore(ctx context.Context, do func(*config, *store.Store) 
 	if err := c.needDatabase(); err != nil {
 		return err
 	}
-	s, err := store.Open(ctx, store.Config{URL: c.Database.URL.Reveal(), Conns: 4, AllowUnsafe: c.Database.AllowUnsafe})
+	s, err := store.Open(ctx, store.Config{URL: c.Database.URL.Reveal(), Conns: 4, AllowUnsafe: c.Database.AllowUnsafe}, nil)
 	if err != nil {
 		return scrub(err, c)
 	}

@@ -17,13 +17,12 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
 
-// schema holds River's tables, and role may write them.
-const (
-	schema = "river"
-	role   = "pawl_app"
-)
+// schema holds River's tables.
+const schema = "river"
 
 // Config says where the queue is and how often it runs.
 type Config struct {
@@ -89,7 +88,7 @@ func New(ctx context.Context, c Config) (*Queue, error) {
 	}
 	conf.MaxConns = 6 // for River's own maintenance; the work uses the store's connections
 	conf.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, "set role "+role)
+		_, err := conn.Exec(ctx, "set role "+pg.Role)
 		return err
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, conf)

@@ -118,7 +118,7 @@ func TestCompactKeepsEveryPoint(t *testing.T) {
 	if left := ask(t, url, `select count(*) from pawl.point`); left != 0 || tiles < 20 {
 		t.Errorf("%d points are still hot; %d tiles were written", left, tiles)
 	}
-	all, err := s.AllPoints(t.Context(), project, []int64{1, 2, 3, 4})
+	all, err := allPoints(t.Context(), s, project, []int64{1, 2, 3, 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func TestCompactInterrupted(t *testing.T) {
 		}
 	}
 	t.Logf("%d of 40 compactions were cut", cut)
-	s, err := store.Open(t.Context(), store.Config{URL: url, AllowUnsafe: true}) // with connections that live
+	s, err := store.Open(t.Context(), store.Config{URL: url, AllowUnsafe: true}, nil) // with connections that live
 	if err != nil {
 		t.Fatal(err)
 	}

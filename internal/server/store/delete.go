@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/goatnote-inc/pawl/internal/base/failpoint"
+	"github.com/goatnote-inc/pawl/internal/server/store/db"
 	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
@@ -45,7 +46,7 @@ func (s *Store) DeleteProject(ctx context.Context, project int64, drop DropBlob)
 	}
 	failpoint.At("delete.marked")
 	for _, table := range projectTables {
-		if err := s.empty(ctx, project, table, &gone); err != nil {
+		if err := empty(ctx, s.db.Of(project), project, table, &gone); err != nil {
 			return gone, fmt.Errorf("cannot delete project %d: cannot empty %s: %w", project, table, err)
 		}
 		failpoint.At("delete.emptied")
@@ -80,9 +81,9 @@ func (s *Store) HalfDeleted(ctx context.Context) ([]int64, error) {
 }
 
 // empty deletes the project's rows of a table in batches.
-func (s *Store) empty(ctx context.Context, project int64, table string, gone *Deleted) error {
+func empty(ctx context.Context, q db.DBTX, project int64, table string, gone *Deleted) error {
 	for {
-		tag, err := s.db.Of(project).Exec(ctx, deleteSQL(table), project)
+		tag, err := q.Exec(ctx, deleteSQL(table), project)
 		if err != nil {
 			return err
 		}
@@ -159,15 +160,8 @@ func (s *Store) deleteLast(ctx context.Context, project int64, drop DropBlob, go
 			return err
 		}
 		for _, table := range projectTables {
-			for {
-				tag, err := tx.Exec(ctx, deleteSQL(table), project)
-				if err != nil {
-					return err
-				}
-				last.add(table, tag.RowsAffected())
-				if tag.RowsAffected() < deleteBatch {
-					break
-				}
+			if err := empty(ctx, tx, project, table, &last); err != nil {
+				return err
 			}
 		}
 		rows, err := tx.Query(ctx, `delete from pawl.blob where project_id = $1 returning encode(digest, 'hex'), size`, project)

@@ -48,7 +48,7 @@ func TestLabIngest(t *testing.T) {
 		t.Fatal(err)
 	}
 	conns, _ := strconv.Atoi(os.Getenv("PAWL_LAB_CONNS"))
-	s, err := store.Open(t.Context(), store.Config{URL: url, Conns: conns})
+	s, err := store.Open(t.Context(), store.Config{URL: url, Conns: conns}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ func TestOpenRefuses(t *testing.T) {
 	address := storetest.URL(t)
 	conn := owner(t, address)
 	open := func(address string, unsafe bool) error {
-		s, err := store.Open(t.Context(), store.Config{URL: address, AllowUnsafe: unsafe})
+		s, err := store.Open(t.Context(), store.Config{URL: address, AllowUnsafe: unsafe}, nil)
 		if err == nil {
 			s.Close()
 		}

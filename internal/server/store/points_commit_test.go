@@ -29,7 +29,7 @@ func TestCommitsOfPoints(t *testing.T) {
 	}
 	seen := 0
 	for config, want := range map[string]int{"N0": runs, "N1": runs / seldom} {
-		fresh, err := store.Open(t.Context(), store.Config{URL: url, Conns: 2, AllowUnsafe: true, Now: func() time.Time { return noon }})
+		fresh, err := store.Open(t.Context(), store.Config{URL: url, Conns: 2, AllowUnsafe: true, Now: func() time.Time { return noon }}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

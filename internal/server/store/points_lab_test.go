@@ -191,7 +191,7 @@ func TestLabPoints(t *testing.T) {
 	if _, err := migrations.Migrate(t.Context(), url); err != nil {
 		t.Fatal(err)
 	}
-	s, err := store.Open(t.Context(), store.Config{URL: url})
+	s, err := store.Open(t.Context(), store.Config{URL: url}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func (b bulk) reads(t testing.TB, s *store.Store, out func(format string, args .
 			return err
 		}},
 		{"all points of a series, without commits", "", 1000, func() error {
-			_, err := s.AllPoints(ctx, b.project, []int64{anySeries()})
+			_, err := allPoints(ctx, s, b.project, []int64{anySeries()})
 			return err
 		}},
 		{"all points of 200 series", "", 20, func() error {
@@ -251,7 +251,7 @@ func (b bulk) reads(t testing.TB, s *store.Store, out func(format string, args .
 			for i := range ids {
 				ids[i] = from + int64(i)
 			}
-			_, err := s.AllPoints(ctx, b.project, ids)
+			_, err := allPoints(ctx, s, b.project, ids)
 			return err
 		}},
 		{"overview of a week", "300 ms", 200, func() error {

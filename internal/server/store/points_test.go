@@ -49,7 +49,7 @@ func TestPointsInRange(t *testing.T) {
 	if got := reportsKept(t, s, project, 9, pointstore.Range{}); got != nil {
 		t.Errorf("a series that is not there has points %v", got)
 	}
-	many, err := s.AllPoints(t.Context(), project, []int64{8, 7, 9})
+	many, err := allPoints(t.Context(), s, project, []int64{8, 7, 9})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/semaphore"
@@ -17,14 +16,7 @@ import (
 type Enqueue func(ctx context.Context, tx pgx.Tx, project, report int64) error
 
 // Config says where the database is and how strictly to check it.
-type Config struct {
-	URL   string
-	Conns int // max connections; 0 means four per core, at least 16
-
-	Enqueue     Enqueue          // nil if a report has no follow-up work
-	AllowUnsafe bool             // accept a database that may lose acknowledged data: for tests and demos
-	Now         func() time.Time // nil means the system clock
-}
+type Config = pg.Config
 
 // readersShare reserves one in this many connections for reads; reports never use them.
 const readersShare = 8
@@ -47,15 +39,15 @@ type Store struct {
 }
 
 // Open connects to a migrated database. It refuses one that cannot keep the server's guarantees: see
-// [pg.RefusedError].
-func Open(ctx context.Context, c Config) (*Store, error) {
-	db, err := pg.Open(ctx, pg.Config{URL: c.URL, Conns: c.Conns, AllowUnsafe: c.AllowUnsafe, Now: c.Now})
+// [pg.RefusedError]. enqueue is nil if a report has no follow-up work.
+func Open(ctx context.Context, c Config, enqueue Enqueue) (*Store, error) {
+	db, err := pg.Open(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	conns := int64(db.Pool.Config().MaxConns)
 	s := &Store{
-		pointStore: pointstore.New(db), eventStore: eventstore.New(db), db: db, enqueue: c.Enqueue, known: newKnown(), quotas: newQuotas(),
+		pointStore: pointstore.New(db), eventStore: eventstore.New(db), db: db, enqueue: enqueue, known: newKnown(), quotas: newQuotas(),
 		writers: semaphore.NewWeighted(max(1, conns-max(1, conns/readersShare))),
 	}
 	if s.enqueue == nil {

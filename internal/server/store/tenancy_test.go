@@ -242,7 +242,7 @@ func sampleRow(t *testing.T, conn *pgx.Conn, table string) (names, values string
 // way of few connections, with requests that fail and that are given up in between.
 func TestPooledConnectionsForget(t *testing.T) {
 	url := storetest.URL(t)
-	s, err := store.Open(t.Context(), store.Config{URL: url, Conns: 4, AllowUnsafe: true})
+	s, err := store.Open(t.Context(), store.Config{URL: url, Conns: 4, AllowUnsafe: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

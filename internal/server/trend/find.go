@@ -15,16 +15,17 @@ type State struct {
 	Progress stats.Progress `json:"progress"`
 }
 
-// Find finds the changes in a series. A State from an earlier scan of the start of the same series saves
+// Find finds the changes in a series, given as its points in commit order. Points that are not above zero
+// are skipped. A State from an earlier scan of the start of the same series saves
 // most of the work and does not change the result. A State that does not fit is ignored. If points were
 // inserted or removed, pass the zero State.
-func Find(points []Point, s Settings, st State) (Result, State) {
+func Find(points []float64, s Settings, st State) (Result, State) {
 	var f Result
 	at := make([]int, 0, len(points)) // indexes of values in points
 	values := make([]float64, 0, len(points))
-	for i, p := range points {
-		if p.Value > 0 && !math.IsInf(p.Value, 0) {
-			at, values = append(at, i), append(values, p.Value)
+	for i, v := range points {
+		if v > 0 && !math.IsInf(v, 0) {
+			at, values = append(at, i), append(values, v)
 		}
 	}
 	f.Passed = len(points) - len(values)
@@ -53,7 +54,7 @@ func Find(points []Point, s Settings, st State) (Result, State) {
 	steps, f.TwoSpeeds = h.withoutFlips(steps)
 	steps = h.settled(steps)
 	for _, c := range h.withDrifts(steps) {
-		f.Events = append(f.Events, c.event(points, at, s))
+		f.Events = append(f.Events, c.event(at, s))
 	}
 	if drifts := len(f.Events) > 0 && f.Events[len(f.Events)-1].Kind == Drift; !drifts {
 		f.TwoSpeeds = f.TwoSpeeds || h.gathers(steps)
@@ -83,13 +84,13 @@ type change struct {
 	p             float64
 }
 
-func (c change) event(points []Point, at []int, s Settings) Event {
+func (c change) event(at []int, s Settings) Event {
 	from, to := at[c.first], at[c.last]
 	if c.kind == Step {
 		from, to = at[c.first-1], at[c.first]
 	}
 	return Event{
-		Kind: c.kind, First: at[c.first], Last: at[c.last], FromIndex: from, ToIndex: to, From: points[from].Commit, To: points[to].Commit,
+		Kind: c.kind, First: at[c.first], Last: at[c.last], From: from, To: to,
 		Before: c.before, After: c.after, P: c.p, Worse: (c.after > c.before) != s.Higher,
 	}
 }

@@ -33,7 +33,7 @@ func (d *DB) examine(ctx context.Context, allowUnsafe bool) error {
 	if err := checkVersion(version); err != nil {
 		return err
 	}
-	if as != role || super || bypass || owns {
+	if as != Role || super || bypass || owns {
 		return &RefusedError{
 			fmt.Sprintf("row security would not apply to the role %s of user %s (superuser %v, bypass %v, owns tables %v)", as, user, super, bypass, owns),
 			"let pawld migrate create pawl_app, and do not change that role",

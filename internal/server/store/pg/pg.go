@@ -19,8 +19,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/store/db"
 )
 
-// role is the database role of the pool. It owns no tables, so that row security applies to it.
-const role = "pawl_app"
+// Role is the database role of the pool. It owns no tables, so that row security applies to it.
+const Role = "pawl_app"
 
 // Config says where the database is and how strictly to check it.
 type Config struct {
@@ -52,10 +52,10 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	}
 	conf.MaxConns = int32(min(c.Conns, 1000))
 	conf.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		if _, err := conn.Exec(ctx, "set role "+role); Violates(err, "22023") {
-			return &RefusedError{"it was not migrated: there is no role " + role, "run pawld migrate"}
+		if _, err := conn.Exec(ctx, "set role "+Role); Violates(err, "22023") {
+			return &RefusedError{"it was not migrated: there is no role " + Role, "run pawld migrate"}
 		} else if err != nil {
-			return fmt.Errorf("cannot use role %s: grant it to the user of the connection: %w", role, err)
+			return fmt.Errorf("cannot use role %s: grant it to the user of the connection: %w", Role, err)
 		}
 		sendNumbers(conn.TypeMap())
 		return nil

@@ -92,18 +92,8 @@ func (s *Store) NewestPoints(ctx context.Context, project int64, series []int64,
 	return tails, nil
 }
 
-// AllPoints returns all points of many series as stored, without commits. A series without points
-// is not in the result.
-func (s *Store) AllPoints(ctx context.Context, project int64, series []int64) (map[int64][]pointcodec.Point, error) {
-	var all map[int64][]pointcodec.Point
-	err := s.db.InProject(ctx, project, func(tx pgx.Tx) (err error) {
-		all, err = Of(ctx, tx, project, series)
-		return err
-	})
-	return all, err
-}
-
-// Of is AllPoints within an existing transaction. It reads hot points first, like pointsIn.
+// Of returns all points of many series as stored, without commits. A series without points is not in the
+// result. It reads hot points first, like pointsIn.
 func Of(ctx context.Context, q pg.Querier, project int64, series []int64) (map[int64][]pointcodec.Point, error) {
 	cold, hot := map[int64][]pointcodec.Point{}, map[int64][]pointcodec.Point{}
 	rows, err := q.Query(ctx, `select `+pointColumns+` from pawl.point where project_id = $1 and series_id = any($2) order by series_id, at, report_id`, project, series)
