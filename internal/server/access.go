@@ -179,10 +179,6 @@ func (s *Server) putMember(w http.ResponseWriter, r *http.Request, p store.Proje
 	return nil
 }
 
-func removeMember(in *store.Store, ctx context.Context, project, account int64) error {
-	return in.SetMember(ctx, project, account, "")
-}
-
 // listAudit lists audit lines, newest first.
 func (s *Server) listAudit(w http.ResponseWriter, r *http.Request, p store.Project) error {
 	q := ask(r, "cursor", "limit")

@@ -73,7 +73,7 @@ var routes = []Route{
 	{"GET", project + "/members", Admin, quick, all((*store.Store).Members, memberOf)},
 	{"POST", project + "/members", Admin, quick, (*Server).postMember},
 	{"PUT", project + "/members/{account}", Admin, quick, (*Server).putMember},
-	{"DELETE", project + "/members/{account}", Admin, quick, remove("account", "member", removeMember)},
+	{"DELETE", project + "/members/{account}", Admin, quick, remove("account", "member", (*store.Store).RemoveMember)},
 	{"GET", project + "/rules", Admin, quick, all((*store.Store).Rules, tellRule)},
 	{"POST", project + "/rules", Admin, quick, (*Server).postRule},
 	{"DELETE", project + "/rules/{id}", Admin, quick, remove("id", "rule", (*store.Store).RemoveRule)},

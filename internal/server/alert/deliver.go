@@ -36,7 +36,7 @@ type DigestSource interface {
 	HookByID(ctx context.Context, project, hook int64) (Hook, error)
 }
 
-// Options configures a Teller.
+// Options configures a Notifier.
 type Options struct {
 	URL      string // of this server, for links
 	Private  bool   // private addresses and http are allowed
@@ -51,7 +51,7 @@ type Notifier struct {
 	http *http.Client
 }
 
-// NewNotifier returns a Teller.
+// NewNotifier returns a Notifier.
 func NewNotifier(o Options) *Notifier {
 	if o.Now == nil {
 		o.Now = time.Now

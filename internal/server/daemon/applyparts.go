@@ -49,7 +49,7 @@ func (p *plan) members(ctx context.Context, s *store.Store) error {
 	}
 	for _, h := range have {
 		p.remove(func(ctx context.Context, in *store.Store, project int64) error {
-			return in.SetMember(ctx, project, h.ID, "")
+			return in.RemoveMember(ctx, project, h.ID)
 		}, "%s %s at %s", h.Role, h.Subject, h.Issuer)
 	}
 	return nil

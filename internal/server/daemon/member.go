@@ -32,14 +32,10 @@ func memberAdd(g *globals) *cobra.Command {
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.withMember(cmd.Context(), args, func(ctx context.Context, s *store.Store, p store.Project, a store.Account) error {
-				err := s.ChangeAudited(ctx, p.ID, operator(), "member.set", func(in *store.Store) (map[string]string, error) {
-					return map[string]string{"account": fmt.Sprint(a.ID), "role": role}, in.SetMember(ctx, p.ID, a.ID, store.Role(role))
+				return g.changeAudited(ctx, s, p.Slug, "member.set", func(in *store.Store, p store.Project) (changeResult, error) {
+					done := changeResult{fmt.Sprintf("%s is %s of %s", a.Name, role, p.Slug), map[string]string{"account": fmt.Sprint(a.ID), "role": role}}
+					return done, in.SetMember(ctx, p.ID, a.ID, store.Role(role))
 				})
-				if err != nil {
-					return err
-				}
-				fmt.Fprintf(g.Out, "%s is %s of %s\n", a.Name, role, p.Slug)
-				return nil
 			})
 		},
 	}
@@ -62,14 +58,10 @@ func memberRemove(g *globals) *cobra.Command {
 				if role == "" {
 					return usageError{fmt.Errorf("%s has no role in %s: run `pawld member list %s`", a.Name, p.Slug, p.Slug)}
 				}
-				err = s.ChangeAudited(ctx, p.ID, operator(), "member.remove", func(in *store.Store) (map[string]string, error) {
-					return map[string]string{"account": fmt.Sprint(a.ID)}, in.SetMember(ctx, p.ID, a.ID, "")
+				return g.changeAudited(ctx, s, p.Slug, "member.remove", func(in *store.Store, p store.Project) (changeResult, error) {
+					done := changeResult{fmt.Sprintf("%s is no longer %s of %s", a.Name, role, p.Slug), map[string]string{"account": fmt.Sprint(a.ID)}}
+					return done, in.RemoveMember(ctx, p.ID, a.ID)
 				})
-				if err != nil {
-					return err
-				}
-				fmt.Fprintf(g.Out, "%s is no longer %s of %s\n", a.Name, role, p.Slug)
-				return nil
 			})
 		},
 	}

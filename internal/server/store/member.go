@@ -35,28 +35,22 @@ func (s *Store) Members(ctx context.Context, project int64) ([]Member, error) {
 	}), nil
 }
 
-// SetMember gives an account a role in a project. An empty role removes the member, or returns
-// [ErrNotFound] if the account is not a member.
+// SetMember gives an account a role in a project.
 func (s *Store) SetMember(ctx context.Context, project, account int64, role Role) error {
-	q := db.New(s.db.Of(project))
-	var err error
-	if role == "" {
-		var n int64
-		if n, err = q.RemoveMember(ctx, db.RemoveMemberParams{ProjectID: project, AccountID: account}); err == nil && n == 0 {
-			return fmt.Errorf("cannot remove the role of account %d: %w", account, ErrNotFound)
-		}
-	} else {
-		err = q.SetMember(ctx, db.SetMemberParams{ProjectID: project, AccountID: account, Role: string(role)})
-	}
+	err := db.New(s.db.Of(project)).SetMember(ctx, db.SetMemberParams{ProjectID: project, AccountID: account, Role: string(role)})
 	switch {
 	case pg.Violates(err, "23503"):
-		return fmt.Errorf("cannot make account %d a member: %w", account, ErrNotFound)
+		err = ErrNotFound
 	case pg.Violates(err, "23514"):
 		return &pg.InvalidError{What: fmt.Sprintf("unknown role %q (known: viewer, writer, admin)", role)}
-	case err != nil:
-		return fmt.Errorf("cannot change the role of account %d: %w", account, pg.Input(err))
 	}
-	return nil
+	return pg.Wrap(pg.Input(err), "cannot make account %d a member", account)
+}
+
+// RemoveMember removes the role of an account, or returns [ErrNotFound] if it has none.
+func (s *Store) RemoveMember(ctx context.Context, project, account int64) error {
+	n, err := db.New(s.db.Of(project)).RemoveMember(ctx, db.RemoveMemberParams{ProjectID: project, AccountID: account})
+	return changed(n, err, "member", account)
 }
 
 // RoleOf returns an account's role in a project, empty for none.

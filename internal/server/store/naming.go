@@ -167,17 +167,18 @@ func (s *Store) addSeries(ctx context.Context, r *row, key func(int) seriesKey, 
 	points := r.report.Points
 	var names, benchmarks, configs, caches, metrics, implementations, units, betters, paths, owners []string
 	var testbeds []int64
-	index := map[string][]int{}
-	at := func(name, implementation string, testbed int64) string {
-		return fmt.Sprint(name, "\x00", implementation, "\x00", testbed)
+	type place struct {
+		name, implementation string
+		testbed              int64
 	}
+	index := map[place][]int{}
 	for n, p := range points {
 		if r.ids[n] != 0 {
 			continue
 		}
 		name, testbed := p.Name(), r.testbeds[p.Timer]
-		place := at(name, p.Implementation, testbed)
-		if index[place] = append(index[place], n); len(index[place]) > 1 {
+		at := place{name, p.Implementation, testbed}
+		if index[at] = append(index[at], n); len(index[at]) > 1 {
 			continue // a different spelling of the same case
 		}
 		names, benchmarks, configs = append(names, name), append(benchmarks, p.Benchmark), append(configs, p.Config)
@@ -205,10 +206,9 @@ func (s *Store) addSeries(ctx context.Context, r *row, key func(int) seriesKey, 
 			r.project, r.report.Suite, r.lane, names, implementations, testbeds).
 			Query(func(rows pgx.Rows) error {
 				var row seriesRow
-				var name, implementation string
-				var testbed int64
-				_, err := pgx.ForEachRow(rows, []any{&row.id, &name, &implementation, &testbed, &row.unit, &row.better, &row.path, &row.owners}, func() error {
-					for _, n := range index[at(name, implementation, testbed)] {
+				var at place
+				_, err := pgx.ForEachRow(rows, []any{&row.id, &at.name, &at.implementation, &at.testbed, &row.unit, &row.better, &row.path, &row.owners}, func() error {
+					for _, n := range index[at] {
 						got[n] = row
 					}
 					return nil

@@ -45,9 +45,8 @@ type ChangeCounts struct {
 // Latest includes runs of forks only if withForks is set: anyone can create many of them.
 func (s *Store) Overview(ctx context.Context, project int64, since time.Time, withForks bool) (Overview, error) {
 	o := Overview{Since: since.UTC(), MaxCount: countedAtMost}
-	var summarize func()
 	err := s.db.ReadBatch(ctx, project, func(b *pgx.Batch) {
-		summarize = eventstore.QueueSummary(b, project, since, &o.Groups)
+		eventstore.QueueSummary(b, project, since, &o.Groups)
 		capped := strconv.Itoa(countedAtMost)
 		b.Queue(`select count(*) filter (where worse), count(*) filter (where not worse) from (
 			select worse from pawl.event where project_id = $1 and at >= $2 limit `+capped+`) e`, project, since).
@@ -66,6 +65,5 @@ func (s *Store) Overview(ctx context.Context, project int64, since time.Time, wi
 	if err != nil {
 		return Overview{}, fmt.Errorf("cannot read the overview of project %d: %w", project, err)
 	}
-	summarize()
 	return o, nil
 }

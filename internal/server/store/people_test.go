@@ -103,10 +103,10 @@ func TestWhoSeesWhat(t *testing.T) {
 	if err := s.SetMember(t.Context(), secret, mona.ID, "king"); err == nil {
 		t.Error("a king was made")
 	}
-	if err := s.SetMember(t.Context(), secret, mona.ID, ""); err != nil {
+	if err := s.RemoveMember(t.Context(), secret, mona.ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SetMember(t.Context(), secret, mona.ID, ""); !errors.Is(err, store.ErrNotFound) {
+	if err := s.RemoveMember(t.Context(), secret, mona.ID); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("she is taken out twice: %v", err)
 	}
 	if got, err := s.RoleOf(t.Context(), secret, mona.ID); err != nil || got != "" {

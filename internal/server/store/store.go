@@ -70,7 +70,7 @@ func (s *Store) DB() *pg.DB { return s.db }
 func (s *Store) within(tx pgx.Tx, project int64) *Store {
 	in := *s
 	in.db = s.db.Within(tx, project)
-	in.pointStore, in.eventStore = s.pointStore.With(in.db), eventstore.New(in.db)
+	in.pointStore, in.eventStore = s.With(in.db), eventstore.New(in.db)
 	return &in
 }
 

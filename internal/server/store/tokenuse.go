@@ -19,7 +19,7 @@ func (s *Store) TokenUses() TokenLog { return TokenLog{s} }
 
 var _ identity.TokenStore = TokenLog{}
 
-// Use implements [identity.Seen].
+// Use implements [identity.TokenStore].
 func (t TokenLog) Use(ctx context.Context, u identity.Use) (receipt string, fresh bool, err error) {
 	q := db.New(t.s.db.Pool)
 	receipt, err = q.UseToken(ctx, db.UseTokenParams{

@@ -27,21 +27,20 @@ const (
 	summaryEvents = 5 // per group
 )
 
-// QueueSummary queries the groups since a time, worst first, each with its largest events. The returned
-// function must be called after the batch was read.
-func QueueSummary(b *pgx.Batch, project int64, since time.Time, into *[]client.Group) (done func()) {
+// QueueSummary queries the groups since a time, worst first, each with its largest events.
+func QueueSummary(b *pgx.Batch, project int64, since time.Time, into *[]client.Group) {
 	const size = `abs(e.after / nullif(e.before, 0) - 1) desc nulls last, e.id`
 	worst := ` from pawl.event_group g where g.project_id = $1 and g.at >= $2 order by g.worst desc, g.id limit ` + strconv.Itoa(summaryGroups)
-	var events []client.Event
 	pg.Queue(b, scanGroup, into, `select `+groupColumns+worst, project, since)
-	pg.Queue(b, scanEvent, &events, `select `+eventSelect+` where e.project_id = $1 and e.id in (
+	b.Queue(`select `+eventSelect+` where e.project_id = $1 and e.id in (
 		select largest.id from (select g.id`+worst+`) top cross join lateral (
 			select e.id from pawl.event e where e.project_id = $1 and e.group_id = top.id order by `+size+` limit `+strconv.Itoa(summaryEvents)+`) largest)
-		order by `+size, project, since)
-	return func() {
+		order by `+size, project, since).Query(func(rows pgx.Rows) error {
+		events, err := pgx.CollectRows(rows, scanEvent)
 		distribute(*into, events)
 		*into = slices.DeleteFunc(*into, func(g client.Group) bool { return len(g.Events) == 0 })
-	}
+		return err
+	})
 }
 
 // distribute adds events to their groups.
