@@ -81,6 +81,24 @@ type Testbed struct {
 	First time.Time       `json:"first"`
 }
 
+// HealthRecord is the health of a device during one run.
+type HealthRecord struct {
+	Run      int64     `json:"run"`
+	Measured time.Time `json:"measured"`
+	Commit   string    `json:"commit"`
+	Suite    string    `json:"suite"`
+	Lane     Lane      `json:"lane"`
+	Health   `json:"health"`
+}
+
+// HeatColumn is one commit of a heat map.
+type HeatColumn struct {
+	Commit string    `json:"commit"`
+	At     time.Time `json:"at"`
+	Title  string    `json:"title,omitempty"`
+	Run    int64     `json:"run"` // the last run of the commit
+}
+
 // Run is a stored report.
 type Run struct {
 	ID       int64             `json:"id"`

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -32,19 +31,11 @@ type HeatQuery struct {
 // Heat is a heat map of a suite: the value of each config at each of the last commits of the
 // default branch.
 type Heat struct {
-	Suite   string       `json:"suite"`
-	Testbed int64        `json:"testbed"`
-	Commits []HeatColumn `json:"commits"` // oldest first
-	Rows    []HeatRow    `json:"rows"`    // by name
-	More    bool         `json:"more"`    // the suite has more series than shown
-}
-
-// HeatColumn is one commit.
-type HeatColumn struct {
-	Commit string    `json:"commit"`
-	At     time.Time `json:"at"`
-	Title  string    `json:"title,omitempty"`
-	Run    int64     `json:"run"` // the last run of the commit
+	Suite   string              `json:"suite"`
+	Testbed int64               `json:"testbed"`
+	Commits []client.HeatColumn `json:"commits"` // oldest first
+	Rows    []HeatRow           `json:"rows"`    // by name
+	More    bool                `json:"more"`    // the suite has more series than shown
 }
 
 // HeatRow is one series. Values has one entry per commit, 0 if the series was not measured there.
@@ -88,9 +79,9 @@ func (h *Heat) readColumns(ctx context.Context, tx pgx.Tx, project int64, q Heat
 		return nil, err
 	}
 	reports := map[int64]int{} // columns, counted from the newest
-	var c HeatColumn
+	var c client.HeatColumn
 	_, err = pgx.ForEachRow(rows, []any{&c.Run, &c.Commit, &c.At, &c.Title}, func() error {
-		i := slices.IndexFunc(h.Commits, func(o HeatColumn) bool { return o.Commit == c.Commit })
+		i := slices.IndexFunc(h.Commits, func(o client.HeatColumn) bool { return o.Commit == c.Commit })
 		if i < 0 && len(h.Commits) < q.Commits {
 			i = len(h.Commits)
 			c.At = c.At.UTC()

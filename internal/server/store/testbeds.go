@@ -36,19 +36,9 @@ func scanTestbed(row pgx.CollectableRow) (client.Testbed, error) {
 	return t, err
 }
 
-// HealthRecord is the health of a device during one run.
-type HealthRecord struct {
-	Run      int64         `json:"run"`
-	Measured time.Time     `json:"measured"`
-	Commit   string        `json:"commit"`
-	Suite    string        `json:"suite"`
-	Lane     client.Lane   `json:"lane"`
-	Health   client.Health `json:"health"`
-}
-
 // TestbedHistory returns the health of a testbed during its newest runs since a time, oldest first. It
 // uses the time of measurement, because a device's state is independent of commits.
-func (s *Store) TestbedHistory(ctx context.Context, project, id int64, since time.Time, most int) ([]HealthRecord, error) {
+func (s *Store) TestbedHistory(ctx context.Context, project, id int64, since time.Time, most int) ([]client.HealthRecord, error) {
 	list, err := pg.List(ctx, s.db, project, scanCheckup, `select id, measured, sha, suite, lane, health from pawl.report
 		where project_id = $1 and testbed_id = $2 and measured >= $3 order by measured desc, id desc limit `+pg.Limit(most), project, id, since)
 	if err != nil {
@@ -58,8 +48,8 @@ func (s *Store) TestbedHistory(ctx context.Context, project, id int64, since tim
 	return list, nil
 }
 
-func scanCheckup(row pgx.CollectableRow) (HealthRecord, error) {
-	var c HealthRecord
+func scanCheckup(row pgx.CollectableRow) (client.HealthRecord, error) {
+	var c client.HealthRecord
 	var lane int16
 	err := row.Scan(&c.Run, &c.Measured, &c.Commit, &c.Suite, &lane, &c.Health)
 	c.Measured, c.Lane = c.Measured.UTC(), laneName(lane)

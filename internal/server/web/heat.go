@@ -5,17 +5,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/base/words"
 )
-
-// HeatColumn is one commit of a heat map.
-type HeatColumn struct {
-	Commit, Title string
-	At            time.Time
-}
 
 // HeatRow is one series of a heat map, with a cell for each commit.
 type HeatRow struct {
@@ -25,7 +18,6 @@ type HeatRow struct {
 
 // HeatCell is the value of a series at a commit; Value is 0 if it was not measured.
 type HeatCell struct {
-	Report int64
 	Value  float64
 	Change float64 // relative to the row's median; above zero means worse
 }
@@ -37,7 +29,7 @@ type Heat struct {
 	Bed     int64
 	Beds    []client.Testbed
 	Numbers bool // show numbers in the cells
-	Columns []HeatColumn
+	Columns []client.HeatColumn
 	Rows    []HeatRow
 }
 
