@@ -148,7 +148,7 @@ func inSpool(t *testing.T, spool string) map[string][]byte {
 			t.Errorf("%s has no report: %v", e.Name(), err)
 			continue
 		}
-		if _, err := client.DecodeAt(body, time.Now()); err != nil {
+		if _, err := client.Decode(body, time.Now()); err != nil {
 			t.Errorf("%s: %v", e.Name(), err)
 		}
 		list[e.Name()] = body

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	strict "github.com/go-json-experiment/json"
@@ -28,19 +27,10 @@ func (e *InvalidError) Error() string {
 	return "report: " + e.Pointer + ": " + e.Reason
 }
 
-// Decode reads the body of a report from an untrusted client. The result is safe to store: every number is
-// finite, every text is short, and no name occurs twice.
-func Decode(r io.Reader) (*Report, error) {
-	body, err := io.ReadAll(io.LimitReader(r, MaxReport+1))
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the report: %w", err)
-	}
-	return DecodeAt(body, time.Now())
-}
-
-// DecodeAt is like Decode, for a body in memory and a given time. It rejects a report dated more than a day
-// after now.
-func DecodeAt(body []byte, now time.Time) (*Report, error) {
+// Decode reads the body of a report that an untrusted client sent at the time now. The result is safe to
+// store: every number is finite, every text is short, and no name occurs twice. It rejects a report dated
+// more than a day after now.
+func Decode(body []byte, now time.Time) (*Report, error) {
 	if len(body) > MaxReport {
 		return nil, fmt.Errorf("%w: the max is %d MB", ErrTooLarge, MaxReport>>20)
 	}

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -19,7 +20,7 @@ import (
 func TestDecodeReadsWhatEncodeWrites(t *testing.T) {
 	want := example(200)
 	body := encode(t, want)
-	got, err := client.DecodeAt(body, now)
+	got, err := client.Decode(body, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +30,7 @@ func TestDecodeReadsWhatEncodeWrites(t *testing.T) {
 	if again := encode(t, got); !bytes.Equal(again, body) {
 		t.Error("a report that was read is written otherwise")
 	}
-	if got, err := client.Decode(bytes.NewReader(body)); err != nil || got.Run != want.Run {
+	if got, err := client.Decode(body, time.Now()); err != nil || got.Run != want.Run {
 		t.Errorf("Decode: %v", err)
 	}
 }
@@ -58,7 +59,7 @@ func TestDecodeRoundTrip(t *testing.T) {
 			}
 			return
 		}
-		got, err := client.DecodeAt(body, now)
+		got, err := client.Decode(body, now)
 		if (err != nil) != (wrong != nil) {
 			t.Fatalf("Check says %v, Decode %v", wrong, err)
 		}
@@ -201,7 +202,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"a digest that is a path", swap(strings.Repeat("ab", 32), `../../../../etc/passwd`), "/blobs/0/digest"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := client.DecodeAt([]byte(tc.body), now)
+			_, err := client.Decode([]byte(tc.body), now)
 			if err == nil {
 				t.Fatal("it was taken")
 			}
@@ -224,7 +225,7 @@ func TestDecodeBoundsWhatIsBuilt(t *testing.T) {
 	body := []byte(`{"points":[` + strings.Repeat(`{},`, 5_000_000) + `{}]}`)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if _, err := client.DecodeAt(body, now); err == nil {
+	if _, err := client.Decode(body, now); err == nil {
 		t.Fatal("it was taken")
 	}
 	runtime.ReadMemStats(&after)
@@ -259,7 +260,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"points":[{},{"owners":["\ud83d\ude00"]}]}`))
 	f.Add([]byte(`{"commit":{"at":"2026-01-01T00:00:00.5+01:00"}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		r, err := client.DecodeAt(body, now)
+		r, err := client.Decode(body, now)
 		if err != nil {
 			return
 		}
@@ -270,7 +271,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			t.Fatalf("taken, and cannot be written: %v", err)
 		}
-		back, err := client.DecodeAt(again, now)
+		back, err := client.Decode(again, now)
 		if err != nil {
 			t.Fatalf("taken, written and refused: %v", err)
 		}
@@ -286,7 +287,7 @@ func BenchmarkDecode(b *testing.B) {
 		b.SetBytes(int64(len(body)))
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := client.DecodeAt(body, now); err != nil {
+			if _, err := client.Decode(body, now); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -66,6 +66,12 @@ type StoredPoint struct {
 	Verdict  string        `json:"verdict,omitempty"`
 }
 
+// RunPoint is the point of one run in one series.
+type RunPoint struct {
+	Series Series      `json:"series"`
+	Point  StoredPoint `json:"point"`
+}
+
 // Testbed is a kind of machine that a project measures on.
 type Testbed struct {
 	ID    int64           `json:"id"`
@@ -73,6 +79,24 @@ type Testbed struct {
 	Facts measure.Testbed `json:"facts"`
 	Timer measure.Timer   `json:"timer,omitempty"`
 	First time.Time       `json:"first"`
+}
+
+// HealthRecord is the health of a device during one run.
+type HealthRecord struct {
+	Run      int64     `json:"run"`
+	Measured time.Time `json:"measured"`
+	Commit   string    `json:"commit"`
+	Suite    string    `json:"suite"`
+	Lane     Lane      `json:"lane"`
+	Health   `json:"health"`
+}
+
+// HeatColumn is one commit of a heat map.
+type HeatColumn struct {
+	Commit string    `json:"commit"`
+	At     time.Time `json:"at"`
+	Title  string    `json:"title,omitempty"`
+	Run    int64     `json:"run"` // the last run of the commit
 }
 
 // Run is a stored report.

@@ -175,22 +175,8 @@ func (c *checker) live(e *LiveEvent, pointer string) {
 	c.must(liveKinds[e.Kind], "/kind", "unknown kind")
 	c.must(e.Kind != LiveCase || e.Case != "" && e.Side != "", "/case", "a measured case must have a name and a side")
 	c.must(e.Run == "" || ulid(e.Run), "/run", "must be a ULID: 26 letters and digits")
-	for _, t := range []struct {
-		text, at string
-		most     int
-	}{
-		{e.Text, "/text", 300},
-		{e.Suite, "/suite", maxName},
-		{e.Commit, "/commit", maxLabel},
-		{e.Branch, "/branch", 255},
-		{e.Device, "/device", maxName},
-		{e.Pawl, "/pawl", maxLabel},
-		{e.Side, "/side", maxLabel},
-		{e.Case, "/case", maxName},
-		{e.Unit, "/unit", maxLabel},
-		{e.State, "/state", maxLabel},
-	} {
-		c.text(t.text, t.at, t.most)
+	for _, t := range e.texts() {
+		c.text(*t.text, t.at, t.most)
 	}
 	c.must(e.Better == "" || e.Better == measure.Lower || e.Better == measure.Higher, "/better", "must be lower or higher")
 	c.verdict(e.Verdict, "/verdict")
@@ -210,5 +196,27 @@ func (c *checker) live(e *LiveEvent, pointer string) {
 	c.must(len(e.Now.Reasons) <= maxSides, "/now/reasons", "more than %d entries", maxSides)
 	for _, r := range e.Now.Reasons {
 		c.name(r, "/now/reasons", maxLabel)
+	}
+}
+
+// liveText is a text of an event, and its maximum length.
+type liveText struct {
+	text *string
+	at   string
+	most int
+}
+
+func (e *LiveEvent) texts() []liveText {
+	return []liveText{
+		{&e.Text, "/text", 300},
+		{&e.Suite, "/suite", maxName},
+		{&e.Commit, "/commit", maxLabel},
+		{&e.Branch, "/branch", 255},
+		{&e.Device, "/device", maxName},
+		{&e.Pawl, "/pawl", maxLabel},
+		{&e.Side, "/side", maxLabel},
+		{&e.Case, "/case", maxName},
+		{&e.Unit, "/unit", maxLabel},
+		{&e.State, "/state", maxLabel},
 	}
 }

@@ -17,7 +17,7 @@ var (
 	liveFlushTimeout   = 2 * time.Second // timeout for the remaining events when the run is over
 )
 
-// maxLiveTimeouts is the number of consecutive timeouts after which a Live stops sending.
+// maxLiveTimeouts is the number of consecutive timeouts after which a LiveReporter stops sending.
 const maxLiveTimeouts = 3
 
 // LiveReporter sends the events of a run in progress to a server. It is best effort: it never delays the run, and
@@ -32,11 +32,11 @@ type LiveReporter struct {
 	over    context.Context // ends when the run is over, which is not when a request is
 	done    chan struct{}
 
-	n int64 // number of the last event; used only by Tell
+	n int64 // number of the last event; used only by Send
 }
 
 // Live starts sending events of a run under a name, a ULID. It makes at most one request per interval
-// every. Only the values of the context are used, so that an interrupted run can still report its end. Tell
+// every. Only the values of the context are used, so that an interrupted run can still report its end. Send
 // must be called from one goroutine at a time.
 func (c *Client) Live(ctx context.Context, name string, every time.Duration) *LiveReporter {
 	l := &LiveReporter{client: *c, name: name, every: every, queue: make(chan LiveEvent, MaxLiveEvents), done: make(chan struct{})}
@@ -143,21 +143,7 @@ func (l *LiveReporter) send(ctx context.Context, limit time.Duration, events []L
 
 // fit cuts texts, lists and numbers to what DecodeLive accepts.
 func (e *LiveEvent) fit() {
-	for _, t := range []struct {
-		text *string
-		most int
-	}{
-		{&e.Text, 300},
-		{&e.Suite, maxName},
-		{&e.Commit, maxLabel},
-		{&e.Branch, 255},
-		{&e.Device, maxName},
-		{&e.Pawl, maxLabel},
-		{&e.Side, maxLabel},
-		{&e.Case, maxName},
-		{&e.Unit, maxLabel},
-		{&e.State, maxLabel},
-	} {
+	for _, t := range e.texts() {
 		*t.text = line(*t.text, t.most)
 	}
 	e.Sides, e.Planned = e.Sides[:min(len(e.Sides), maxSides)], e.Planned[:min(len(e.Planned), maxLooks)]

@@ -11,8 +11,8 @@ import (
 
 // decodeFast decodes a body in exactly the format of Encode: no spaces, no escapes in the points. Decoding was
 // half of a server's cost for a report, nearly all of it for the points. So the points are decoded here,
-// and the rest by the strict decoder. Anything unusual is left to [careful], which alone reports errors.
-// Whatever quick accepts, careful accepts with the same result.
+// and the rest by the strict decoder. Anything unusual is left to [decodeStrict], which alone reports errors.
+// Whatever it accepts, decodeStrict accepts with the same result.
 func decodeFast(body []byte) (*Report, bool) {
 	mark := []byte(`,"points":[`)
 	// A quote within a string is escaped, so this is the name of a member. It belongs to the report itself,

@@ -37,10 +37,9 @@ func (p *ProblemError) Error() string {
 	return text
 }
 
-// request is one read or upload, which may take several attempts.
+// request is one question or upload, which may take several attempts.
 type request struct {
 	method, path string
-	query        url.Values
 	digest       string // digest of the body
 	key          string // idempotency key
 	media        string
@@ -103,9 +102,7 @@ func (c *Client) address(r request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	u = u.JoinPath("v1", "projects", c.Project, r.path)
-	u.RawQuery = r.query.Encode()
-	return u.String(), nil
+	return u.JoinPath("v1", "projects", c.Project, r.path).String(), nil
 }
 
 // Check returns an error if the destination is invalid. A token is never sent over an unencrypted

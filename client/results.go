@@ -102,9 +102,8 @@ func (v *verdictFile) byName() map[string]judgement {
 	return judged
 }
 
-// gather returns the files of a report: the record and its samples, the verdict, the findings of profiles,
-// and the profilers' own files.
-func gather(dir string, run *measure.Run, verdict *verdictFile) ([]File, error) {
+// RecordFiles returns the record of a run and its samples as files.
+func RecordFiles(run *measure.Run) ([]File, error) {
 	stripped, data, err := samplecodec.Split(run)
 	if err != nil {
 		return nil, err
@@ -113,9 +112,18 @@ func gather(dir string, run *measure.Run, verdict *verdictFile) ([]File, error) 
 	if err := measure.Write(&document, stripped); err != nil {
 		return nil, err
 	}
-	files := []File{
+	return []File{
 		inMemory(BlobRecord, "current.json.zst", compress(document.Bytes())),
 		inMemory(BlobSamples, "samples", data),
+	}, nil
+}
+
+// gather returns the files of a report: the record and its samples, the verdict, the findings of profiles,
+// and the profilers' own files.
+func gather(dir string, run *measure.Run, verdict *verdictFile) ([]File, error) {
+	files, err := RecordFiles(run)
+	if err != nil {
+		return nil, err
 	}
 	if verdict != nil {
 		files = append(files, inMemory(BlobVerdict, "verdict.json.zst", compress(verdict.text)))

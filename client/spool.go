@@ -42,15 +42,6 @@ type Spooled struct {
 	dir string
 }
 
-// Size returns the maximum number of bytes to send.
-func (p *Spooled) Size() int64 {
-	n := int64(len(p.Body))
-	for _, b := range p.Blobs {
-		n += b.Size
-	}
-	return n
-}
-
 // Open opens a blob for reading.
 func (p *Spooled) Open(b Blob) (io.ReadCloser, error) {
 	return os.Open(filepath.Join(p.dir, b.Digest))
@@ -189,7 +180,7 @@ func (s Spool) load(name string) (*Spooled, error) {
 	if p.Body, err = io.ReadAll(io.LimitReader(f, MaxReport+1)); err != nil {
 		return nil, err
 	}
-	r, err := DecodeAt(p.Body, timeBy(s.Now))
+	r, err := Decode(p.Body, timeBy(s.Now))
 	if err != nil {
 		return nil, err
 	}

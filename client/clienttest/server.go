@@ -161,7 +161,7 @@ func (s *Server) postReport(w http.ResponseWriter, r *http.Request) {
 		Refuse(w, http.StatusBadRequest, client.ProblemError{Detail: "the body ended early"})
 		return
 	}
-	report, err := client.Decode(bytes.NewReader(body))
+	report, err := client.Decode(body, time.Now())
 	if err != nil {
 		Refuse(w, http.StatusBadRequest, client.ProblemError{Detail: err.Error()})
 		return

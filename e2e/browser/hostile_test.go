@@ -10,6 +10,7 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/eventstore"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -114,7 +115,7 @@ func hostileHistory(all []string, n int) *client.Report {
 // note says of events what somebody hostile would.
 func (s *site) note(t *testing.T, all []string) {
 	t.Helper()
-	events, err := s.store.Events(t.Context(), s.project.ID, store.EventQuery{})
+	events, err := s.store.Events(t.Context(), s.project.ID, eventstore.Query{})
 	if err != nil {
 		t.Fatal(err)
 	}

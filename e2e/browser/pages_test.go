@@ -7,6 +7,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/server/demo"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
 // Every page works without script, with it, in the dark and on a phone; axe finds nothing
@@ -53,7 +54,7 @@ func (s *site) someSeries(t *testing.T) (series, after, before int64) {
 	if err != nil || len(list) == 0 {
 		t.Fatal(len(list), err)
 	}
-	points, err := s.store.Points(t.Context(), s.project.ID, list[0].ID, store.Range{})
+	points, err := s.store.Points(t.Context(), s.project.ID, list[0].ID, pointstore.Range{})
 	if err != nil || len(points) < 20 {
 		t.Fatal(len(points), err)
 	}

@@ -53,7 +53,7 @@ type site struct {
 func newSite(t *testing.T) *site {
 	t.Helper()
 	ctx := t.Context()
-	st, err := store.Open(ctx, store.Config{URL: storetest.URL(t), AllowUnsafe: true, Now: func() time.Time { return now }})
+	st, err := store.Open(ctx, store.Config{URL: storetest.URL(t), AllowUnsafe: true, Now: func() time.Time { return now }}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/eventstore"
 	"github.com/goatnote-inc/pawl/internal/server/trend"
 )
 
@@ -96,7 +97,7 @@ func (y *try) checkRuns(o *outcome, acknowledged map[string]client.Receipt) map[
 	return ids
 }
 
-func (y *try) checkPoints(o *outcome, run string, want kept, got []store.RunPoint) {
+func (y *try) checkPoints(o *outcome, run string, want kept, got []client.RunPoint) {
 	if len(got) != want.points {
 		o.lost += max(0, want.points-len(got))
 		y.problem("run %s has %d points of %d", run, len(got), want.points)
@@ -131,13 +132,13 @@ func (y *try) checkEvents(s *store.Store) {
 	}
 	var want, got []event
 	for c := range cases {
-		var points []trend.Point
+		var points []float64
 		for i := range y.before + pushed {
-			points = append(points, trend.Point{Commit: y.story.sha(i), Time: y.story.at(i), Value: float64(float32(y.story.value(i, c)))})
+			points = append(points, float64(float32(y.story.value(i, c))))
 		}
 		found, _ := trend.Find(points, trend.Settings{}, trend.State{})
 		for _, e := range found.Events {
-			want = append(want, event{fmt.Sprintf("N%d", c), string(e.Kind), e.From, e.To, e.Worse})
+			want = append(want, event{fmt.Sprintf("N%d", c), string(e.Kind), y.story.sha(e.From), y.story.sha(e.To), e.Worse})
 		}
 	}
 	// Nobody is told of what nobody looked at.
@@ -149,7 +150,7 @@ func (y *try) checkEvents(s *store.Store) {
 	if y.errand.steps && len(want) == 0 {
 		y.problem("the story has no events: nothing is tried")
 	}
-	list, err := s.Events(y.t.Context(), y.id, store.EventQuery{Limit: 1000})
+	list, err := s.Events(y.t.Context(), y.id, eventstore.Query{Limit: 1000})
 	if err != nil {
 		y.t.Fatal(err)
 	}

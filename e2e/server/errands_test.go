@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/base/await"
+	"github.com/goatnote-inc/pawl/internal/server/alert"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
@@ -122,7 +123,7 @@ func compacted(y *try) {
 // addHook lets the project be told. Through the API it would have to be https.
 func addHook(y *try) {
 	y.w.store(y.t, func(s *store.Store) {
-		if _, err := s.AddHook(y.t.Context(), y.id, store.Hook{Kind: "json", URL: y.w.inbox.URL + "/" + y.slug, Secret: "secret"}); err != nil {
+		if _, err := s.AddHook(y.t.Context(), y.id, alert.Hook{Kind: "json", URL: y.w.inbox.URL + "/" + y.slug, Secret: "secret"}); err != nil {
 			y.t.Fatal(err)
 		}
 	})

@@ -255,7 +255,7 @@ func (w *world) tryAsk(ctx context.Context, what string) error {
 // store opens the database as the server does.
 func (w *world) store(t *testing.T, do func(*store.Store)) {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Config{URL: w.pg.URL("postgres"), Conns: 2})
+	s, err := store.Open(t.Context(), store.Config{URL: w.pg.URL("postgres"), Conns: 2}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -12,15 +11,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
-func (s *Server) listKeys(w http.ResponseWriter, r *http.Request, p store.Project) error {
-	keys, err := s.store.Keys(r.Context(), p.ID)
-	if err != nil {
-		return err
-	}
-	return show(w, r, onePage(keys))
-}
-
-// onePage returns a list as one page. It is for lists that people create by hand and that stay short.
+// onePage returns a list as one page.
 func onePage[T any](items []T) page[T] {
 	if items == nil {
 		items = []T{}
@@ -74,29 +65,6 @@ func (s *Server) postKey(w http.ResponseWriter, r *http.Request, p store.Project
 	return answer(w, http.StatusCreated, made)
 }
 
-func (s *Server) deleteKey(w http.ResponseWriter, r *http.Request, p store.Project) error {
-	return s.remove(w, r, p, "id", "key", (*store.Store).RevokeKey)
-}
-
-// remove deletes one object by its number.
-func (s *Server) remove(w http.ResponseWriter, r *http.Request, p store.Project, part, what string, do func(in *store.Store, ctx context.Context, project, id int64) error) error {
-	id, err := idOf(r, part)
-	if err != nil {
-		return err
-	}
-	err = s.changeAudited(r, p, what+".remove", func(in *store.Store) (map[string]string, error) {
-		return map[string]string{what: strconv.FormatInt(id, 10)}, do(in, r.Context(), p.ID, id)
-	})
-	if errors.Is(err, store.ErrNotFound) {
-		return problem(http.StatusNotFound, "not-found", "there is no such %s", what)
-	}
-	if err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
-}
-
 type memberAnswer struct {
 	Account int64      `json:"account"`
 	Name    string     `json:"name"`
@@ -105,16 +73,8 @@ type memberAnswer struct {
 	Role    store.Role `json:"role"`
 }
 
-func (s *Server) listMembers(w http.ResponseWriter, r *http.Request, p store.Project) error {
-	members, err := s.store.Members(r.Context(), p.ID)
-	if err != nil {
-		return err
-	}
-	list := page[memberAnswer]{Items: []memberAnswer{}}
-	for _, m := range members {
-		list.Items = append(list.Items, memberAnswer{m.ID, m.Name, m.Issuer, m.Subject, m.Role})
-	}
-	return show(w, r, list)
+func memberOf(m store.Member) memberAnswer {
+	return memberAnswer{m.ID, m.Name, m.Issuer, m.Subject, m.Role}
 }
 
 // postMember gives a person a role. The person is named by their subject at the login issuer, and need
@@ -153,7 +113,7 @@ func (s *Server) postMember(w http.ResponseWriter, r *http.Request, p store.Proj
 		if err != nil {
 			return nil, err
 		}
-		member = memberAnswer{account.ID, account.Name, account.Issuer, account.Subject, in.Role}
+		member = memberOf(store.Member{Account: account, Role: in.Role})
 		return toldRole(account.ID, in.Role), on.SetMember(r.Context(), p.ID, account.ID, in.Role)
 	})
 	if err != nil {
@@ -217,12 +177,6 @@ func (s *Server) putMember(w http.ResponseWriter, r *http.Request, p store.Proje
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
-}
-
-func (s *Server) deleteMember(w http.ResponseWriter, r *http.Request, p store.Project) error {
-	return s.remove(w, r, p, "account", "member", func(in *store.Store, ctx context.Context, project, id int64) error {
-		return in.SetMember(ctx, project, id, "")
-	})
 }
 
 // listAudit lists audit lines, newest first.

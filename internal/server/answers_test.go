@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
+	parquetgo "github.com/parquet-go/parquet-go"
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/parquet"
@@ -203,7 +204,7 @@ func TestExportOfPoints(t *testing.T) {
 	f := w.furnish("orchard", false)
 	key := w.key(f.Project, store.ScopeAdmin)
 	a := w.want(200, asked{path: "/v1/projects/orchard/export?format=parquet", key: key})
-	rows, err := parquet.Read(bytes.NewReader(a.body), int64(len(a.body)))
+	rows, err := parquetgo.Read[parquet.Row](bytes.NewReader(a.body), int64(len(a.body)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,26 +9,18 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/eventstore"
 )
 
 var states = []string{string(client.New), string(client.Acknowledged), string(client.Fixed), string(client.FalseAlarm)}
 
-func (s *Server) listEvents(w http.ResponseWriter, r *http.Request, p store.Project) error {
-	q := ask(r, "state", "series", "group", "worse", "since", "cursor", "limit")
-	limit := q.limit()
-	want := store.EventQuery{
-		State: client.EventState(q.oneOf("state", states...)), Series: q.id("series"), Group: q.id("group"), Worse: q.oneOf("worse", "true", "false") == "true",
-		Since: q.time("since"), Before: q.cursor("events"), Limit: limit + 1,
-	}
-	if q.err != nil {
-		return q.err
-	}
-	list, err := s.store.Events(r.Context(), p.ID, want)
-	if err != nil {
-		return err
-	}
-	return show(w, r, pageOf("events", list, limit, func(e client.Event) int64 { return e.ID }))
-}
+var listEvents = paged("events", (*store.Store).Events, func(e client.Event) int64 { return e.ID },
+	[]string{"state", "series", "group", "worse", "since"}, func(q *queryReader, before int64, limit int) eventstore.Query {
+		return eventstore.Query{
+			State: client.EventState(q.oneOf("state", states...)), Series: q.id("series"), Group: q.id("group"), Worse: q.oneOf("worse", "true", "false") == "true",
+			Since: q.time("since"), Before: before, Limit: limit,
+		}
+	})
 
 func (s *Server) eventOf(r *http.Request, p store.Project) (client.Event, error) {
 	id, err := idOf(r, "id")
@@ -94,7 +86,7 @@ func (s *Server) changeEvent(r *http.Request, p store.Project, e client.Event, c
 		told := map[string]string{"event": strconv.FormatInt(e.ID, 10), "from": string(e.State), "to": string(state)}
 		return told, in.ChangeEvent(r.Context(), p.ID, e, state, note)
 	})
-	if errors.Is(err, store.ErrChanged) {
+	if errors.Is(err, eventstore.ErrChanged) {
 		return e, problem(http.StatusPreconditionFailed, "changed", "the event was changed meanwhile: read it again")
 	}
 	if err != nil {

@@ -6,33 +6,13 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/eventstore"
 )
 
-func (s *Server) listGroups(w http.ResponseWriter, r *http.Request, p store.Project) error {
-	q := ask(r, "since", "worse", "cursor", "limit")
-	limit := q.limit()
-	want := store.GroupQuery{Since: q.time("since"), Worse: q.oneOf("worse", "true", "false") == "true", Before: q.cursor("groups"), Limit: limit + 1}
-	if q.err != nil {
-		return q.err
-	}
-	list, err := s.store.Groups(r.Context(), p.ID, want)
-	if err != nil {
-		return err
-	}
-	return show(w, r, pageOf("groups", list, limit, func(g client.Group) int64 { return g.ID }))
-}
-
-func (s *Server) getGroup(w http.ResponseWriter, r *http.Request, p store.Project) error {
-	id, err := idOf(r, "id")
-	if err != nil {
-		return err
-	}
-	group, err := s.store.Group(r.Context(), p.ID, id)
-	if err != nil {
-		return err
-	}
-	return show(w, r, group)
-}
+var listGroups = paged("groups", (*store.Store).Groups, func(g client.Group) int64 { return g.ID },
+	[]string{"since", "worse"}, func(q *queryReader, before int64, limit int) eventstore.GroupQuery {
+		return eventstore.GroupQuery{Since: q.time("since"), Worse: q.oneOf("worse", "true", "false") == "true", Before: before, Limit: limit}
+	})
 
 type groupChange struct {
 	From  client.EventState `json:"from"`
@@ -78,7 +58,7 @@ func (s *Server) changeGroup(r *http.Request, p store.Project, id int64, change 
 		return err
 	}
 	return s.changeAudited(r, p, "group.update", func(in *store.Store) (map[string]string, error) {
-		n, err := in.ChangeGroup(r.Context(), p.ID, id, store.GroupChange(change))
+		n, err := in.ChangeGroup(r.Context(), p.ID, id, eventstore.GroupChange(change))
 		if err != nil || n == 0 {
 			return nil, err
 		}

@@ -5,38 +5,17 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
 var lanes = []string{string(client.Main), string(client.Branch), string(client.Fork)}
 
-func (s *Server) listSeries(w http.ResponseWriter, r *http.Request, p store.Project) error {
-	q := ask(r, "suite", "testbed", "lane", "text", "cursor", "limit")
-	limit := q.limit()
-	want := store.SeriesQuery{
-		Suite: q.text("suite"), Testbed: q.id("testbed"), Lane: client.Lane(q.oneOf("lane", lanes...)), Text: q.text("text"),
-		After: q.cursor("series"), Limit: limit + 1,
-	}
-	if q.err != nil {
-		return q.err
-	}
-	list, err := s.store.SeriesList(r.Context(), p.ID, want)
-	if err != nil {
-		return err
-	}
-	return show(w, r, pageOf("series", list, limit, func(e client.Series) int64 { return e.ID }))
-}
-
-func (s *Server) getSeries(w http.ResponseWriter, r *http.Request, p store.Project) error {
-	id, err := idOf(r, "id")
-	if err != nil {
-		return err
-	}
-	series, err := s.store.SeriesByID(r.Context(), p.ID, id)
-	if err != nil {
-		return err
-	}
-	return show(w, r, series)
-}
+var listSeries = paged("series", (*store.Store).SeriesList, func(s client.Series) int64 { return s.ID },
+	[]string{"suite", "testbed", "lane", "text"}, func(q *queryReader, after int64, limit int) store.SeriesQuery {
+		return store.SeriesQuery{
+			Suite: q.text("suite"), Testbed: q.id("testbed"), Lane: client.Lane(q.oneOf("lane", lanes...)), Text: q.text("text"), After: after, Limit: limit,
+		}
+	})
 
 // Limits on points: as many as a chart can draw or a program wants at once.
 const (
@@ -52,7 +31,7 @@ func (s *Server) getPoints(w http.ResponseWriter, r *http.Request, p store.Proje
 		return err
 	}
 	q := ask(r, "from", "to", "last", "buckets")
-	want := store.Range{From: q.time("from"), To: q.time("to"), Last: q.number("last", 1, store.MaxPoints, 0), Buckets: q.number("buckets", 1, bucketsMost, 0)}
+	want := pointstore.Range{From: q.time("from"), To: q.time("to"), Last: q.number("last", 1, pointstore.MaxPoints, 0), Buckets: q.number("buckets", 1, bucketsMost, 0)}
 	if want.From.IsZero() && want.To.IsZero() && want.Last == 0 && want.Buckets == 0 {
 		want.Last = pointsDefault
 	}
@@ -69,30 +48,12 @@ func (s *Server) getPoints(w http.ResponseWriter, r *http.Request, p store.Proje
 	return show(w, r, onePage(points))
 }
 
-func (s *Server) listRuns(w http.ResponseWriter, r *http.Request, p store.Project) error {
-	q := ask(r, "suite", "testbed", "lane", "commit", "cursor", "limit")
-	limit := q.limit()
-	want := store.RunQuery{
-		Suite: q.text("suite"), Testbed: q.id("testbed"), Lane: client.Lane(q.oneOf("lane", lanes...)), Commit: q.text("commit"),
-		Before: q.cursor("runs"), Limit: limit + 1,
-	}
-	if q.err != nil {
-		return q.err
-	}
-	list, err := s.store.Runs(r.Context(), p.ID, want)
-	if err != nil {
-		return err
-	}
-	return show(w, r, pageOf("runs", list, limit, func(e client.Run) int64 { return e.ID }))
-}
-
-func (s *Server) getRun(w http.ResponseWriter, r *http.Request, p store.Project) error {
-	run, err := s.runOf(r, p)
-	if err != nil {
-		return err
-	}
-	return show(w, r, run)
-}
+var listRuns = paged("runs", (*store.Store).Runs, func(r client.Run) int64 { return r.ID },
+	[]string{"suite", "testbed", "lane", "commit"}, func(q *queryReader, before int64, limit int) store.RunQuery {
+		return store.RunQuery{
+			Suite: q.text("suite"), Testbed: q.id("testbed"), Lane: client.Lane(q.oneOf("lane", lanes...)), Commit: q.text("commit"), Before: before, Limit: limit,
+		}
+	})
 
 // runOf returns the run of a request.
 func (s *Server) runOf(r *http.Request, p store.Project) (client.Run, error) {
@@ -113,26 +74,6 @@ func (s *Server) getRunPoints(w http.ResponseWriter, r *http.Request, p store.Pr
 		return err
 	}
 	return show(w, r, onePage(points))
-}
-
-func (s *Server) listTestbeds(w http.ResponseWriter, r *http.Request, p store.Project) error {
-	list, err := s.store.Testbeds(r.Context(), p.ID)
-	if err != nil {
-		return err
-	}
-	return show(w, r, onePage(list))
-}
-
-func (s *Server) getTestbed(w http.ResponseWriter, r *http.Request, p store.Project) error {
-	id, err := idOf(r, "id")
-	if err != nil {
-		return err
-	}
-	testbed, err := s.store.Testbed(r.Context(), p.ID, id)
-	if err != nil {
-		return err
-	}
-	return show(w, r, testbed)
 }
 
 func (s *Server) getTestbedHistory(w http.ResponseWriter, r *http.Request, p store.Project) error {

@@ -115,7 +115,7 @@ func unreadable(err error) error {
 }
 
 func (s *Server) decode(r *http.Request, body []byte) (store.Incoming, error) {
-	rep, err := client.DecodeAt(body, s.now())
+	rep, err := client.Decode(body, s.now())
 	if errors.Is(err, client.ErrTooLarge) {
 		return store.Incoming{}, problem(http.StatusRequestEntityTooLarge, "too-large", "%s", err.Error())
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/pgtemp"
 	"github.com/goatnote-inc/pawl/internal/server/queue"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/migrations"
 )
 
 const (
@@ -105,7 +106,7 @@ func newHTTPLab(t *testing.T) *httpLab {
 	t.Cleanup(func() { _ = pg.Stop(context.WithoutCancel(t.Context()), true) })
 	l := &httpLab{t: t, pg: pg, next: 1}
 	url := pg.URL("postgres")
-	if _, err := store.Migrate(t.Context(), url); err != nil {
+	if _, err := migrations.Migrate(t.Context(), url); err != nil {
 		t.Fatal(err)
 	}
 	if err := queue.Migrate(t.Context(), url); err != nil {
@@ -115,7 +116,7 @@ func newHTTPLab(t *testing.T) *httpLab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := store.Open(t.Context(), store.Config{URL: url, Enqueue: jobs.Enqueue})
+	s, err := store.Open(t.Context(), store.Config{URL: url}, jobs.Enqueue)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,7 @@
 package server
 
 import (
-	"container/list"
-	"sync"
+	"cmp"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -31,64 +30,31 @@ type Rate struct {
 	Burst     int
 }
 
-// DefaultLimits returns limits that fit one machine.
-func DefaultLimits() Limits {
-	return Limits{
-		Ingests: 64, IngestBytes: 256 << 20, Wait: 5 * time.Second, Uploads: 64, Records: 2, Body: time.Minute, Request: 30 * time.Second, Buckets: 20_000,
-		PerAddress: Rate{1_000, 4_000}, PerKey: Rate{500, 2_000}, PerProject: Rate{1_000, 4_000},
-	}
-}
-
+// orDefault replaces zero fields by limits that fit one machine.
 func (l Limits) orDefault() Limits {
-	d := DefaultLimits()
-	setDefault(&l.Ingests, d.Ingests)
-	setDefault(&l.IngestBytes, d.IngestBytes)
-	l.IngestBytes = max(l.IngestBytes, client.MaxReport) // one report must fit
-	setDefault(&l.Wait, d.Wait)
-	setDefault(&l.Uploads, d.Uploads)
-	setDefault(&l.Records, d.Records)
-	setDefault(&l.Body, d.Body)
-	setDefault(&l.Request, d.Request)
-	setDefault(&l.Buckets, d.Buckets)
-	setDefault(&l.PerAddress, d.PerAddress)
-	setDefault(&l.PerKey, d.PerKey)
-	setDefault(&l.PerProject, d.PerProject)
-	return l
-}
-
-func setDefault[T comparable](value *T, otherwise T) {
-	var zero T
-	if *value == zero {
-		*value = otherwise
+	return Limits{
+		Ingests:     cmp.Or(l.Ingests, 64),
+		IngestBytes: max(cmp.Or(l.IngestBytes, 256<<20), client.MaxReport), // one report must fit
+		Wait:        cmp.Or(l.Wait, 5*time.Second),
+		Uploads:     cmp.Or(l.Uploads, 64),
+		Records:     cmp.Or(l.Records, 2),
+		Body:        cmp.Or(l.Body, time.Minute),
+		Request:     cmp.Or(l.Request, 30*time.Second),
+		Buckets:     cmp.Or(l.Buckets, 20_000),
+		PerAddress:  cmp.Or(l.PerAddress, Rate{1_000, 4_000}),
+		PerKey:      cmp.Or(l.PerKey, Rate{500, 2_000}),
+		PerProject:  cmp.Or(l.PerProject, Rate{1_000, 4_000}),
 	}
 }
 
 // failedLogin is the cost of a wrong key or token to its address, in requests. It makes guessing slow.
 const failedLogin = 10
 
-// limiterCache holds one rate limiter per client. It evicts the least recently used, so that unknown clients
-// cannot exhaust memory.
+// limiterCache holds one rate limiter per client. It is bounded, so that unknown clients cannot exhaust
+// memory.
 type limiterCache struct {
-	most int
-	now  func() time.Time
-
-	mu    sync.Mutex
-	byKey map[string]*list.Element
-	order list.List // of *bucket, most recent first
-}
-
-func bucketOf(e *list.Element) *bucket {
-	b, _ := e.Value.(*bucket) // the list holds only *bucket
-	return b
-}
-
-type bucket struct {
-	key   string
-	limit *rate.Limiter
-}
-
-func newBuckets(most int, now func() time.Time) *limiterCache {
-	return &limiterCache{most: most, now: now, byKey: map[string]*list.Element{}}
+	*lru[*rate.Limiter]
+	now func() time.Time
 }
 
 // take takes one token from a bucket. If none is left, it returns how long to wait.
@@ -109,18 +75,5 @@ func (b *limiterCache) spend(key string, r Rate, n int) {
 }
 
 func (b *limiterCache) of(key string, r Rate) *rate.Limiter {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if e, ok := b.byKey[key]; ok {
-		b.order.MoveToFront(e)
-		return bucketOf(e).limit
-	}
-	for len(b.byKey) >= b.most {
-		last := b.order.Back()
-		delete(b.byKey, bucketOf(last).key)
-		b.order.Remove(last)
-	}
-	fresh := &bucket{key, rate.NewLimiter(rate.Limit(r.PerSecond), r.Burst)}
-	b.byKey[key] = b.order.PushFront(fresh)
-	return fresh.limit
+	return b.getOr(key, 1, func() *rate.Limiter { return rate.NewLimiter(rate.Limit(r.PerSecond), r.Burst) })
 }

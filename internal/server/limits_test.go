@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"golang.org/x/time/rate"
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/base/await"
@@ -120,7 +121,7 @@ func TestRateOfAddresses(t *testing.T) {
 
 // However many strangers come, what is remembered of them stays small.
 func TestBucketsAreBounded(t *testing.T) {
-	b := newBuckets(100, time.Now)
+	b := &limiterCache{newLRU[*rate.Limiter](100), time.Now}
 	for i := range 10_000 {
 		b.take(fmt.Sprint(i), Rate{1, 1})
 		b.take("regular", Rate{1e-9, 20_000})

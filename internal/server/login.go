@@ -25,15 +25,12 @@ type Login struct {
 	Issuer   string // as it spells its own URL, https://HOST[/PATH]
 	ClientID string
 	Secret   identity.Token
-	Scopes   []string     // besides openid; nil means profile and email
 	HTTP     *http.Client // reaches the issuer; nil means the default client
 	// Hosts lists the hosts, besides the issuer's own, to which the issuer's document may refer for keys and
 	// tokens. Google's are oauth2.googleapis.com and www.googleapis.com. No other host is contacted.
 	Hosts []string
 	// Admins lists the admins of the whole server: subjects, or e-mail addresses that the issuer verified.
 	Admins []string
-	// For is how long a login lasts; 0 means two weeks.
-	For time.Duration
 }
 
 // relyingParty implements the client side of OpenID Connect: the code flow with PKCE, a nonce and a state.
@@ -57,11 +54,6 @@ func newRelyingParty(l Login, where *url.URL, now func() time.Time) (*relyingPar
 	if l.ClientID == "" {
 		return nil, errors.New("login needs the client ID of this server at the issuer")
 	}
-	setDefault(&l.For, 14*24*time.Hour)
-	if l.Scopes == nil {
-		l.Scopes = []string{"profile", "email"}
-	}
-	l.Scopes = append([]string{"openid"}, slices.DeleteFunc(slices.Clone(l.Scopes), func(s string) bool { return s == "openid" })...)
 	return &relyingParty{
 		Login: l, callback: where.JoinPath("/login/callback").String(), now: now,
 		client: pinnedClient(l.HTTP, u.Scheme, append([]string{u.Host}, l.Hosts...)),
@@ -97,7 +89,7 @@ func (p *relyingParty) ready(ctx context.Context) (*oidc.Provider, error) {
 func (p *relyingParty) oauth(provider *oidc.Provider) *oauth2.Config {
 	return &oauth2.Config{
 		ClientID: p.ClientID, ClientSecret: p.Secret.Reveal(), Endpoint: provider.Endpoint(),
-		RedirectURL: p.callback, Scopes: p.Scopes,
+		RedirectURL: p.callback, Scopes: []string{"openid", "profile", "email"},
 	}
 }
 

@@ -16,7 +16,7 @@ func TestHooksByMail(t *testing.T) {
 	hook := func(url, secret string) asked {
 		return asked{method: "POST", path: "/v1/projects/kernels/hooks", key: w.key(p, store.ScopeAdmin), json: map[string]any{"kind": "mail", "url": url, "secret": secret}}
 	}
-	var made store.Hook
+	var made alert.Hook
 	w.want(201, hook("mailto:team@example.com", "")).into(t, &made)
 	if made.Kind != "mail" || made.URL != "mailto:team@example.com" {
 		t.Errorf("%+v", made)

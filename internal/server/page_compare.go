@@ -55,7 +55,7 @@ func (s *Server) side(ctx context.Context, p store.Project, ref string) (web.Sid
 	if err != nil {
 		return web.Side{}, err
 	}
-	i := slices.IndexFunc(points, func(one store.RunPoint) bool { return one.Series.ID == series })
+	i := slices.IndexFunc(points, func(one client.RunPoint) bool { return one.Series.ID == series })
 	if i < 0 {
 		return web.Side{}, problem(http.StatusNotFound, "not-found", "run %d has no point of series %d", run, series)
 	}

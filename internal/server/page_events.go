@@ -6,6 +6,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/eventstore"
 	"github.com/goatnote-inc/pawl/internal/server/web"
 )
 
@@ -22,7 +23,7 @@ func (s *Server) eventsPage(r *http.Request, p store.Project) (web.View, error) 
 	case "all":
 		state = ""
 	}
-	want := store.EventQuery{State: client.EventState(state), Before: q.cursor("events"), Limit: eventsShown + 1}
+	want := eventstore.Query{State: client.EventState(state), Before: q.cursor("events"), Limit: eventsShown + 1}
 	if q.err != nil {
 		return nil, q.err
 	}
@@ -56,23 +57,20 @@ func (s *Server) eventsPage(r *http.Request, p store.Project) (web.View, error) 
 }
 
 // answerForm applies a change submitted by a form, and shows the list again.
-func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, p store.Project, change func(*Server, *http.Request, store.Project) error) {
+func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, p store.Project, change func(*Server, *http.Request, store.Project) error) error {
 	r.Body = http.MaxBytesReader(w, r.Body, maxDocument)
-	err := r.ParseForm()
-	if err != nil {
-		err = unreadable(err)
-	} else {
-		err = change(s, r, p)
+	if err := r.ParseForm(); err != nil {
+		return unreadable(err)
 	}
-	if err != nil {
-		s.refuse(w, r, err)
-		return
+	if err := change(s, r, p); err != nil {
+		return err
 	}
 	back := ownPath(r.PostForm.Get("back"))
 	if back == "/" {
 		back = "/p/" + p.Slug + "/events"
 	}
 	http.Redirect(w, r, back, http.StatusSeeOther) //nolint:gosec // ownPath lets only our own pages through
+	return nil
 }
 
 func (s *Server) changeEventByForm(r *http.Request, p store.Project) error {

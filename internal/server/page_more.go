@@ -10,6 +10,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/eventstore"
 	"github.com/goatnote-inc/pawl/internal/server/web"
 )
 
@@ -30,7 +31,7 @@ func (s *Server) testbedPage(r *http.Request, p store.Project) (web.View, error)
 	if v.Bed, err = s.bed(ctx, p, facts, time.Time{}, testbedReadings); err != nil {
 		return nil, err
 	}
-	groups, err := s.store.Groups(ctx, p.ID, store.GroupQuery{Limit: listMost})
+	groups, err := s.store.Groups(ctx, p.ID, eventstore.GroupQuery{Limit: listMost})
 	if err != nil {
 		return nil, err
 	}
@@ -44,12 +45,7 @@ func (s *Server) testbedPage(r *http.Request, p store.Project) (web.View, error)
 func (s *Server) bed(ctx context.Context, p store.Project, facts client.Testbed, since time.Time, most int) (web.TestbedHealth, error) {
 	list, err := s.store.TestbedHistory(ctx, p.ID, facts.ID, since, most)
 	bed := web.TestbedHealth{Testbed: facts}
-	for _, c := range list {
-		if c.Lane == client.Fork {
-			continue
-		}
-		bed.Readings = append(bed.Readings, web.Reading{Report: c.Run, Measured: c.Measured, Health: c.Health})
-	}
+	bed.Readings = slices.DeleteFunc(list, func(c client.HealthRecord) bool { return c.Lane == client.Fork })
 	return bed, err
 }
 
@@ -83,14 +79,11 @@ func (s *Server) heatPage(r *http.Request, p store.Project) (web.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.Bed = heat.Testbed
-	for _, c := range heat.Commits {
-		v.Columns = append(v.Columns, web.HeatColumn{Commit: c.Commit, Title: c.Title, At: c.At})
-	}
+	v.Bed, v.Columns = heat.Testbed, heat.Commits
 	for _, row := range heat.Rows {
 		cells := make([]web.HeatCell, len(row.Values))
 		for i, value := range row.Values {
-			cells[i] = web.HeatCell{Report: heat.Commits[i].Run, Value: float64(value)}
+			cells[i] = web.HeatCell{Value: float64(value)}
 		}
 		v.Rows = append(v.Rows, web.HeatRow{Series: row.Series, Cells: cells})
 	}

@@ -44,24 +44,30 @@ func (s *Server) pages(mux *http.ServeMux) {
 	for path, view := range projectPages {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 			requestInfoOf(r).route = path
-			if p, ok := s.projectFor(w, r, Read); ok {
-				v, err := view(s, r, p)
-				s.render(w, r, http.StatusOK, &p.Project, v, err)
+			var v web.View
+			p, err := s.admit(r, Read)
+			if err == nil {
+				v, err = view(s, r, p)
 			}
+			s.render(w, r, &p.Project, v, err)
 		})
 	}
 	for path, view := range map[string]func(r *http.Request) (web.View, error){"/{$}": s.projectsPage, "/search": s.searchPage, "/login": s.loginPage} {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 			requestInfoOf(r).route = path
 			v, err := view(r)
-			s.render(w, r, http.StatusOK, nil, v, err)
+			s.render(w, r, nil, v, err)
 		})
 	}
 	for path, change := range forms {
 		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
 			requestInfoOf(r).route = path
-			if p, ok := s.projectFor(w, r, Write); ok {
-				s.answerForm(w, r, p, change)
+			p, err := s.admit(r, Write)
+			if err == nil {
+				err = s.answerForm(w, r, p, change)
+			}
+			if err != nil {
+				s.refuse(w, r, err)
 			}
 		})
 	}
@@ -86,7 +92,7 @@ func (s *Server) frame(r *http.Request, p *client.Project) web.Layout {
 }
 
 // render writes a page, or the error.
-func (s *Server) render(w http.ResponseWriter, r *http.Request, status int, p *client.Project, v web.View, err error) {
+func (s *Server) render(w http.ResponseWriter, r *http.Request, p *client.Project, v web.View, err error) {
 	if err != nil {
 		s.refuse(w, r, err)
 		return
@@ -105,7 +111,6 @@ func (s *Server) render(w http.ResponseWriter, r *http.Request, status int, p *c
 		h.Set("Content-Encoding", "gzip")
 		body = packed(body)
 	}
-	w.WriteHeader(status)
 	_, _ = w.Write(body)
 }
 

@@ -65,14 +65,10 @@ func (s *Server) runPage(r *http.Request, p store.Project) (web.View, error) {
 		return nil, err
 	}
 	v.Commit, v.Author = told[run.Commit].Title, told[run.Commit].Author
-	points, err := s.store.RunSeries(ctx, p.ID, run.ID)
-	if err != nil {
+	if v.Points, err = s.store.RunSeries(ctx, p.ID, run.ID); err != nil {
 		return nil, err
 	}
-	for _, one := range points {
-		v.Points = append(v.Points, web.RunPoint(one))
-	}
-	slices.SortStableFunc(v.Points, func(a, b web.RunPoint) int {
+	slices.SortStableFunc(v.Points, func(a, b client.RunPoint) int {
 		return cmp.Or(cmp.Compare(weight(a.Point.Verdict), weight(b.Point.Verdict)), cmp.Compare(a.Series.Name, b.Series.Name))
 	})
 	v.Report, err = s.wholeReport(ctx, p, run)
@@ -91,8 +87,15 @@ func weight(verdict string) int {
 	return len(order)
 }
 
+// Limits of the cache of rebuilt reports, in bytes.
+const (
+	judgedBytes   = 64 << 20
+	judgedLargest = 8 << 20
+)
+
 // wholeReport rebuilds the report of a run from the files sent with it. A Problem explains why there is
-// none.
+// none. Unpacking and judging a record again takes seconds, and gives the same result as long as the files
+// are the same, so reports that people view are cached.
 func (s *Server) wholeReport(ctx context.Context, p store.Project, run client.Run) (template.HTML, error) {
 	names := []string{fmt.Sprint(p.ID)}
 	for _, b := range run.Blobs {
@@ -117,8 +120,8 @@ func (s *Server) wholeReport(ctx context.Context, p store.Project, run client.Ru
 		return "", err
 	}
 	text, err := report.Part(report.NewDocument(in))
-	if err == nil {
-		s.judged.put(key, text)
+	if err == nil && len(text) <= judgedLargest {
+		s.judged.getOr(key, len(text), func() template.HTML { return text })
 	}
 	return text, err
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/eventstore"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 	"github.com/goatnote-inc/pawl/internal/server/web"
 )
 
@@ -31,11 +33,11 @@ func (s *Server) seriesPage(r *http.Request, p store.Project) (web.View, error) 
 		return nil, err
 	}
 	v.Bed = web.TestbedName(bed.Facts)
-	if v.Points, err = s.store.Points(ctx, p.ID, id, store.Range{From: v.From, To: v.To, Buckets: v.Buckets}); err != nil {
+	if v.Points, err = s.store.Points(ctx, p.ID, id, pointstore.Range{From: v.From, To: v.To, Buckets: v.Buckets}); err != nil {
 		return nil, err
 	}
 	v.Thinned = v.Series.Points > len(v.Points)
-	if v.Events, err = s.store.Events(ctx, p.ID, store.EventQuery{Series: id, Limit: 200}); err != nil {
+	if v.Events, err = s.store.Events(ctx, p.ID, eventstore.Query{Series: id, Limit: 200}); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(v.Events, func(a, b client.Event) int { return a.At.Compare(b.At) })

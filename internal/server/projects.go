@@ -11,11 +11,10 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
+// contract is the API's description: OpenAPI 3.1.
+//
 //go:embed openapi.yaml
 var contract []byte
-
-// Contract returns the API's description: OpenAPI 3.1.
-func Contract() []byte { return contract }
 
 func (s *Server) getContract(w http.ResponseWriter, r *http.Request, _ store.Project) error {
 	if unchanged(w, r, tag(contract)) {

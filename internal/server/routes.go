@@ -2,7 +2,9 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"strconv"
 
 	"github.com/goatnote-inc/pawl/internal/server/store"
 )
@@ -12,8 +14,10 @@ type Route struct {
 	Method, Path string
 	Need         Right
 	pace         pace
-	serve        func(*Server, http.ResponseWriter, *http.Request, store.Project) error
+	serve        handler
 }
+
+type handler func(*Server, http.ResponseWriter, *http.Request, store.Project) error
 
 // pace is whether a response has a time limit or lasts as long as its bytes need.
 type pace bool
@@ -44,38 +48,38 @@ var routes = []Route{
 	{"GET", project + "/live/{run}", Read, quick, (*Server).getLive},
 	{"GET", project + "/live/{run}/events", Read, long, (*Server).streamLive},
 
-	{"GET", project + "/series", Read, quick, (*Server).listSeries},
-	{"GET", project + "/series/{id}", Read, quick, (*Server).getSeries},
+	{"GET", project + "/series", Read, quick, listSeries},
+	{"GET", project + "/series/{id}", Read, quick, one((*store.Store).SeriesByID)},
 	{"GET", project + "/series/{id}/points", Read, quick, (*Server).getPoints},
-	{"GET", project + "/runs", Read, quick, (*Server).listRuns},
-	{"GET", project + "/runs/{id}", Read, quick, (*Server).getRun},
+	{"GET", project + "/runs", Read, quick, listRuns},
+	{"GET", project + "/runs/{id}", Read, quick, one((*store.Store).Run)},
 	{"GET", project + "/runs/{id}/points", Read, quick, (*Server).getRunPoints},
 	{"GET", project + "/runs/{id}/record", Read, long, (*Server).getRecord},
-	{"GET", project + "/testbeds", Read, quick, (*Server).listTestbeds},
-	{"GET", project + "/testbeds/{id}", Read, quick, (*Server).getTestbed},
+	{"GET", project + "/testbeds", Read, quick, all((*store.Store).Testbeds, same)},
+	{"GET", project + "/testbeds/{id}", Read, quick, one((*store.Store).Testbed)},
 	{"GET", project + "/testbeds/{id}/history", Read, quick, (*Server).getTestbedHistory},
 	{"GET", project + "/suites/{suite}/heat", Read, quick, (*Server).getHeat},
-	{"GET", project + "/events", Read, quick, (*Server).listEvents},
+	{"GET", project + "/events", Read, quick, listEvents},
 	{"GET", project + "/events/{id}", Read, quick, (*Server).getEvent},
 	{"PATCH", project + "/events/{id}", Write, quick, (*Server).patchEvent},
-	{"GET", project + "/groups", Read, quick, (*Server).listGroups},
-	{"GET", project + "/groups/{id}", Read, quick, (*Server).getGroup},
+	{"GET", project + "/groups", Read, quick, listGroups},
+	{"GET", project + "/groups/{id}", Read, quick, one((*store.Store).Group)},
 	{"PATCH", project + "/groups/{id}", Write, quick, (*Server).patchGroup},
 	{"GET", project + "/export", Admin, long, (*Server).export},
 
-	{"GET", project + "/keys", Admin, quick, (*Server).listKeys},
+	{"GET", project + "/keys", Admin, quick, all((*store.Store).Keys, same)},
 	{"POST", project + "/keys", Admin, quick, (*Server).postKey},
-	{"DELETE", project + "/keys/{id}", Admin, quick, (*Server).deleteKey},
-	{"GET", project + "/members", Admin, quick, (*Server).listMembers},
+	{"DELETE", project + "/keys/{id}", Admin, quick, remove("id", "key", (*store.Store).RevokeKey)},
+	{"GET", project + "/members", Admin, quick, all((*store.Store).Members, memberOf)},
 	{"POST", project + "/members", Admin, quick, (*Server).postMember},
 	{"PUT", project + "/members/{account}", Admin, quick, (*Server).putMember},
-	{"DELETE", project + "/members/{account}", Admin, quick, (*Server).deleteMember},
-	{"GET", project + "/rules", Admin, quick, (*Server).listRules},
+	{"DELETE", project + "/members/{account}", Admin, quick, remove("account", "member", (*store.Store).RemoveMember)},
+	{"GET", project + "/rules", Admin, quick, all((*store.Store).Rules, tellRule)},
 	{"POST", project + "/rules", Admin, quick, (*Server).postRule},
-	{"DELETE", project + "/rules/{id}", Admin, quick, (*Server).deleteRule},
-	{"GET", project + "/hooks", Admin, quick, (*Server).listHooks},
+	{"DELETE", project + "/rules/{id}", Admin, quick, remove("id", "rule", (*store.Store).RemoveRule)},
+	{"GET", project + "/hooks", Admin, quick, all((*store.Store).Hooks, shownHook)},
 	{"POST", project + "/hooks", Admin, quick, (*Server).postHook},
-	{"DELETE", project + "/hooks/{id}", Admin, quick, (*Server).deleteHook},
+	{"DELETE", project + "/hooks/{id}", Admin, quick, remove("id", "hook", (*store.Store).RemoveHook)},
 	{"GET", project + "/audit", Admin, quick, (*Server).listAudit},
 }
 
@@ -108,4 +112,77 @@ func (s *Server) handle(route Route) http.Handler {
 			s.refuse(w, r, err)
 		}
 	})
+}
+
+// one serves the object whose number is in the path.
+func one[T any](get func(s *store.Store, ctx context.Context, project, id int64) (T, error)) handler {
+	return func(s *Server, w http.ResponseWriter, r *http.Request, p store.Project) error {
+		id, err := idOf(r, "id")
+		if err != nil {
+			return err
+		}
+		object, err := get(s.store, r.Context(), p.ID, id)
+		if err != nil {
+			return err
+		}
+		return show(w, r, object)
+	}
+}
+
+// all serves a list as one page, each object as shown by the API. It is for lists that people create by
+// hand and that stay short.
+func all[T, A any](list func(s *store.Store, ctx context.Context, project int64) ([]T, error), shown func(T) A) handler {
+	return func(s *Server, w http.ResponseWriter, r *http.Request, p store.Project) error {
+		objects, err := list(s.store, r.Context(), p.ID)
+		if err != nil {
+			return err
+		}
+		var answers []A
+		for _, object := range objects {
+			answers = append(answers, shown(object))
+		}
+		return show(w, r, onePage(answers))
+	}
+}
+
+// paged serves a list page by page. want makes the query of a page from its filters and its start.
+func paged[T, Q any](list string, find func(s *store.Store, ctx context.Context, project int64, want Q) ([]T, error), id func(T) int64,
+	filters []string, want func(q *queryReader, start int64, limit int) Q,
+) handler {
+	return func(s *Server, w http.ResponseWriter, r *http.Request, p store.Project) error {
+		q := ask(r, append(filters, "cursor", "limit")...)
+		limit := q.limit()
+		query := want(q, q.cursor(list), limit+1)
+		if q.err != nil {
+			return q.err
+		}
+		found, err := find(s.store, r.Context(), p.ID, query)
+		if err != nil {
+			return err
+		}
+		return show(w, r, pageOf(list, found, limit, id))
+	}
+}
+
+func same[T any](object T) T { return object }
+
+// remove deletes the object whose number is in the path.
+func remove(part, what string, do func(in *store.Store, ctx context.Context, project, id int64) error) handler {
+	return func(s *Server, w http.ResponseWriter, r *http.Request, p store.Project) error {
+		id, err := idOf(r, part)
+		if err != nil {
+			return err
+		}
+		err = s.changeAudited(r, p, what+".remove", func(in *store.Store) (map[string]string, error) {
+			return map[string]string{what: strconv.FormatInt(id, 10)}, do(in, r.Context(), p.ID, id)
+		})
+		if errors.Is(err, store.ErrNotFound) {
+			return problem(http.StatusNotFound, "not-found", "there is no such %s", what)
+		}
+		if err != nil {
+			return err
+		}
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
 }

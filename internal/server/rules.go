@@ -13,48 +13,28 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
-// ruleText is identity.Rule with the field names of the API.
+// ruleText is a rule as the API writes it.
 type ruleText struct {
-	ID             int64      `json:"id,omitempty"`
-	RepositoryID   int64      `json:"repository_id"`
-	OwnerID        int64      `json:"owner_id"`
-	DefaultBranch  string     `json:"default_branch"`
-	Events         []string   `json:"events"`
-	Refs           []string   `json:"refs,omitempty"`
-	Protected      bool       `json:"protected,omitempty"`
-	Workflow       string     `json:"workflow"`
-	JobWorkflow    string     `json:"job_workflow,omitempty"`
-	JobWorkflowSHA string     `json:"job_workflow_sha,omitempty"`
-	Environment    string     `json:"environment,omitempty"`
-	Created        *time.Time `json:"created,omitempty"`
+	ID int64 `json:"id,omitempty"`
+	ruleFields
+	Created *time.Time `json:"created,omitempty"`
 }
 
-func tellRule(r store.Rule) ruleText {
-	k := r.Rule
-	return ruleText{
-		r.ID, k.RepositoryID, k.OwnerID, k.DefaultBranch, k.Events, k.Refs, k.Protected,
-		k.Workflow, k.JobWorkflow, k.JobWorkflowSHA, k.Environment, &r.Created,
-	}
+// ruleFields is identity.Rule with the field names of the API.
+type ruleFields struct {
+	RepositoryID   int64    `json:"repository_id"`
+	OwnerID        int64    `json:"owner_id"`
+	DefaultBranch  string   `json:"default_branch"`
+	Events         []string `json:"events"`
+	Refs           []string `json:"refs,omitempty"`
+	Protected      bool     `json:"protected,omitempty"`
+	Workflow       string   `json:"workflow"`
+	JobWorkflow    string   `json:"job_workflow,omitempty"`
+	JobWorkflowSHA string   `json:"job_workflow_sha,omitempty"`
+	Environment    string   `json:"environment,omitempty"`
 }
 
-func (t ruleText) rule() identity.Rule {
-	return identity.Rule{
-		RepositoryID: t.RepositoryID, OwnerID: t.OwnerID, DefaultBranch: t.DefaultBranch, Events: t.Events, Refs: t.Refs, Protected: t.Protected,
-		Workflow: t.Workflow, JobWorkflow: t.JobWorkflow, JobWorkflowSHA: t.JobWorkflowSHA, Environment: t.Environment,
-	}
-}
-
-func (s *Server) listRules(w http.ResponseWriter, r *http.Request, p store.Project) error {
-	rules, err := s.store.Rules(r.Context(), p.ID)
-	if err != nil {
-		return err
-	}
-	list := page[ruleText]{Items: []ruleText{}}
-	for _, rule := range rules {
-		list.Items = append(list.Items, tellRule(rule))
-	}
-	return show(w, r, list)
-}
+func tellRule(r store.Rule) ruleText { return ruleText{r.ID, ruleFields(r.Rule), &r.Created} }
 
 func (s *Server) postRule(w http.ResponseWriter, r *http.Request, p store.Project) error {
 	var in ruleText
@@ -64,22 +44,19 @@ func (s *Server) postRule(w http.ResponseWriter, r *http.Request, p store.Projec
 	if in.ID != 0 || in.Created != nil {
 		return badRequest("id and created are set by the server: leave them out")
 	}
-	if err := in.rule().Check(); err != nil {
+	want := identity.Rule(in.ruleFields)
+	if err := want.Check(); err != nil {
 		return badRequest("%s", err.Error())
 	}
 	var rule store.Rule
 	err := s.changeAudited(r, p, "rule.add", func(on *store.Store) (_ map[string]string, err error) {
-		rule, err = on.AddRule(r.Context(), p.ID, in.rule())
+		rule, err = on.AddRule(r.Context(), p.ID, want)
 		return map[string]string{"rule": fmt.Sprint(rule.ID), "repository_id": fmt.Sprint(in.RepositoryID)}, err
 	})
 	if err != nil {
 		return err
 	}
 	return answer(w, http.StatusCreated, tellRule(rule))
-}
-
-func (s *Server) deleteRule(w http.ResponseWriter, r *http.Request, p store.Project) error {
-	return s.remove(w, r, p, "id", "rule", (*store.Store).RemoveRule)
 }
 
 // hookText is a hook in a request. Its secret is never returned.
@@ -89,19 +66,8 @@ type hookText struct {
 	Secret string `json:"secret"`
 }
 
-func (s *Server) listHooks(w http.ResponseWriter, r *http.Request, p store.Project) error {
-	hooks, err := s.store.Hooks(r.Context(), p.ID)
-	if err != nil {
-		return err
-	}
-	for i := range hooks {
-		hooks[i] = shownHook(hooks[i])
-	}
-	return show(w, r, onePage(hooks))
-}
-
 // shownHook hides the secret parts of a URL. For Slack this is the whole path.
-func shownHook(h store.Hook) store.Hook {
+func shownHook(h alert.Hook) alert.Hook {
 	h.Secret = ""
 	if u, err := url.Parse(h.URL); err == nil && h.Kind != "mail" {
 		h.URL = u.Scheme + "://" + u.Host + "/..."
@@ -119,9 +85,9 @@ func (s *Server) postHook(w http.ResponseWriter, r *http.Request, p store.Projec
 	if err != nil {
 		return err
 	}
-	var hook store.Hook
+	var hook alert.Hook
 	err = s.changeAudited(r, p, "hook.add", func(on *store.Store) (_ map[string]string, err error) {
-		hook, err = on.AddHook(r.Context(), p.ID, store.Hook{Kind: in.Kind, URL: in.URL, Secret: in.Secret})
+		hook, err = on.AddHook(r.Context(), p.ID, alert.Hook{Kind: in.Kind, URL: in.URL, Secret: in.Secret})
 		return map[string]string{"hook": fmt.Sprint(hook.ID), "host": host}, err
 	})
 	if err != nil {
@@ -153,8 +119,4 @@ func (s *Server) hookHost(in hookText) (string, error) {
 		return "", badRequest("secret: must be 16 to 200 bytes; it signs the messages, so that the receiver can verify them")
 	}
 	return u.Host, nil
-}
-
-func (s *Server) deleteHook(w http.ResponseWriter, r *http.Request, p store.Project) error {
-	return s.remove(w, r, p, "id", "hook", (*store.Store).RemoveHook)
 }

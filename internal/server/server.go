@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"html/template"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/semaphore"
+	"golang.org/x/time/rate"
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/base/loopback"
@@ -33,7 +35,7 @@ type Config struct {
 	URL      string             // public address, https://HOST; http only on loopback
 	Log      *slog.Logger
 	Now      func() time.Time
-	Limits   Limits // zero fields mean those of DefaultLimits
+	Limits   Limits // zero fields mean the default
 	Metrics  Metrics
 	// Proxies lists the proxies whose X-Forwarded-For is trusted.
 	Proxies []netip.Prefix
@@ -82,7 +84,7 @@ type Server struct {
 	bodies  *projectBudget      // limits bytes of reports being read
 	uploads *projectBudget      // limits blobs being read
 	records *semaphore.Weighted // limits requests that hold records
-	judged  *reportCache
+	judged  *lru[template.HTML] // rebuilt reports
 	lives   *liveRuns
 	handler http.Handler
 
@@ -124,12 +126,12 @@ func New(c Config) (*Server, error) {
 			return nil, err
 		}
 	}
-	s.buckets = newBuckets(s.limits.Buckets, s.now)
+	s.buckets = &limiterCache{newLRU[*rate.Limiter](s.limits.Buckets), s.now}
 	s.ingests = newShares(int64(s.limits.Ingests), 1)
 	s.bodies = newShares(s.limits.IngestBytes, client.MaxReport)
 	s.uploads = newShares(int64(s.limits.Uploads), 1)
 	s.records = semaphore.NewWeighted(int64(s.limits.Records))
-	s.judged = newJudged()
+	s.judged = newLRU[template.HTML](judgedBytes)
 	s.lives, s.draining = newLives(s.now), make(chan struct{})
 	s.handler = s.wrap(s.mux())
 	return s, nil

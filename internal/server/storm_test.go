@@ -101,7 +101,7 @@ func TestMalformedReports(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 15))
 	for len(bodies) < n {
 		body := mutate(random, from[random.IntN(len(from))])
-		if _, err := client.DecodeAt(body, time.Now()); err != nil {
+		if _, err := client.Decode(body, time.Now()); err != nil {
 			bodies = append(bodies, body)
 		} else if len(valid) < n/5 {
 			valid = append(valid, body)

@@ -141,17 +141,8 @@ var (
 	}
 )
 
-// projectFor returns the project of a request if the caller has the needed right. Otherwise it has already
-// answered. A caller without any right cannot distinguish a private project from a missing one.
-func (s *Server) projectFor(w http.ResponseWriter, r *http.Request, need Right) (store.Project, bool) {
-	p, err := s.admit(r, need)
-	if err != nil {
-		s.refuse(w, r, err)
-		return store.Project{}, false
-	}
-	return p, true
-}
-
+// admit returns the project of a request if the caller has the needed right. A caller without any right
+// cannot distinguish a private project from a missing one.
 func (s *Server) admit(r *http.Request, need Right) (store.Project, error) {
 	v, err := s.viewer(r)
 	if err != nil {

@@ -34,7 +34,7 @@ func TestOlderClients(t *testing.T) {
 		}
 		var receipt client.Receipt
 		a.into(t, &receipt)
-		var points page[store.RunPoint]
+		var points page[client.RunPoint]
 		w.want(200, asked{path: "/v1/projects/kernels/runs/" + fmt.Sprint(receipt.Report) + "/points"}).into(t, &points)
 		if receipt.Points == 0 || len(points.Items) != receipt.Points {
 			t.Errorf("%s: %d points, %d are kept", file, receipt.Points, len(points.Items))

@@ -53,7 +53,7 @@ func newWorld(t testing.TB, change ...func(*Config)) *world {
 	t.Helper()
 	w := &world{t: t, db: storetest.URL(t), log: &lockedBuffer{}}
 	var err error
-	if w.store, err = store.Open(t.Context(), store.Config{URL: w.db, AllowUnsafe: true, Conns: 8}); err != nil {
+	if w.store, err = store.Open(t.Context(), store.Config{URL: w.db, AllowUnsafe: true, Conns: 8}, nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.store.Close)

@@ -21,10 +21,11 @@ import (
 
 // Hook is a destination for a project's notifications.
 type Hook struct {
-	ID     int64
-	Kind   string // slack, json or mail
-	URL    string // https://, or mailto: for mail
-	Secret string // signs the messages
+	ID      int64     `json:"id"`
+	Kind    string    `json:"kind"` // slack, json or mail
+	URL     string    `json:"url"`  // https://, or mailto: for mail
+	Secret  string    `json:"-"`    // signs the messages
+	Created time.Time `json:"created"`
 }
 
 // DigestSource provides the data of a digest.
@@ -35,7 +36,7 @@ type DigestSource interface {
 	HookByID(ctx context.Context, project, hook int64) (Hook, error)
 }
 
-// Options configures a Teller.
+// Options configures a Notifier.
 type Options struct {
 	URL      string // of this server, for links
 	Private  bool   // private addresses and http are allowed
@@ -50,7 +51,7 @@ type Notifier struct {
 	http *http.Client
 }
 
-// NewNotifier returns a Teller.
+// NewNotifier returns a Notifier.
 func NewNotifier(o Options) *Notifier {
 	if o.Now == nil {
 		o.Now = time.Now

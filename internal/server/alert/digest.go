@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
 // Limits of a digest: its readers are busy.
@@ -128,7 +129,7 @@ func (d *Digest) write(m markup) string {
 		fmt.Fprintf(&b, "\n%sand %d more", m.bullet, d.More)
 	}
 	if len(d.Better) > 0 {
-		fmt.Fprintf(&b, "\nBetter: %d series in %s, largest: %s", d.better.series, counted(d.better.places, "change", "changes"), d.line(m, d.Better[0]))
+		fmt.Fprintf(&b, "\nBetter: %d series in %s, largest: %s", d.better.series, words.Plural(d.better.places, "change"), d.line(m, d.Better[0]))
 	}
 	for i, g := range d.Machines {
 		if i == 0 {
@@ -159,7 +160,7 @@ func (d *Digest) line(m markup, g client.Group) string {
 	if e.Kind == "drift" {
 		text += ", slow drift between " + m.code(short(g.From)) + " and " + m.code(short(g.To))
 		if e.Commits > 0 {
-			text += ", " + counted(e.Commits, "commit", "commits")
+			text += ", " + words.Plural(e.Commits, "commit")
 		}
 		text += ": no single commit stands out"
 	} else {
@@ -201,11 +202,4 @@ func short(sha string) string {
 		return -1
 	}, sha)
 	return sha[:min(len(sha), 8)]
-}
-
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
 }

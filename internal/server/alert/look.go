@@ -132,9 +132,9 @@ func examine(ctx context.Context, d ScanTx, histories []History, m *regroupPlan)
 
 // find returns the events of a history, and whether its stored state could be used.
 func find(h History) (SeriesState, []Event, bool) {
-	points := make([]trend.Point, len(h.Points))
+	points := make([]float64, len(h.Points))
 	for i, p := range h.Points {
-		points[i] = trend.Point{Time: p.At, Value: p.Value}
+		points[i] = p.Value
 	}
 	s := trend.Settings{Higher: h.Higher}
 	st, fits := recall(h, s)
@@ -146,10 +146,10 @@ func find(h History) (SeriesState, []Event, bool) {
 	}
 	events := make([]Event, len(f.Events))
 	for i, e := range f.Events {
-		from, to := h.Points[e.FromIndex], h.Points[e.ToIndex]
+		from, to := h.Points[e.From], h.Points[e.To]
 		events[i] = Event{
 			Series: h.Series, Testbed: h.Testbed, Kind: string(e.Kind), FirstReport: h.Points[e.First].Report,
-			FromReport: from.Report, ToReport: to.Report, Commits: commitsIn(h.Points[e.FromIndex : e.ToIndex+1]), Since: from.At, At: to.At,
+			FromReport: from.Report, ToReport: to.Report, Commits: commitsIn(h.Points[e.From : e.To+1]), Since: from.At, At: to.At,
 			Worse: e.Worse, Before: e.Before, After: e.After, P: e.P, State: client.New,
 		}
 	}

@@ -2,7 +2,6 @@ package alert
 
 import (
 	"strings"
-	"unicode"
 )
 
 // markup formats a digest for one kind of destination. Untrusted text must pass through text, which
@@ -34,22 +33,11 @@ var plain = markup{
 // plainText makes untrusted text one line of limited length, in which mail programs find no address to
 // turn into a link.
 func plainText(s string) string {
-	var b strings.Builder
-	n := 0
-	for _, r := range s {
-		if n++; n > slackLength {
-			b.WriteString("…")
-			break
+	text := oneLine(s, func(r rune) string {
+		if r == '<' || r == '>' {
+			return "'"
 		}
-		switch {
-		case unicode.IsSpace(r):
-			b.WriteByte(' ')
-		case r == '<', r == '>':
-			b.WriteByte('\'')
-		case unicode.IsPrint(r):
-			b.WriteRune(r)
-		}
-	}
-	text := strings.ReplaceAll(b.String(), "://", ":\u2060//")
-	return strings.ReplaceAll(text, "www.", "www\u2060.")
+		return ""
+	})
+	return strings.NewReplacer("://", ":\u2060//", "www.", "www\u2060.").Replace(text)
 }

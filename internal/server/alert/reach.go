@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -36,12 +37,7 @@ func prefixes(texts ...string) []netip.Prefix {
 func reachable(addr netip.Addr, private bool) error {
 	addr = addr.Unmap()
 	contains := func(list []netip.Prefix) bool {
-		for _, p := range list {
-			if p.Contains(addr) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(addr) })
 	}
 	switch {
 	case contains(privatePrefixes):

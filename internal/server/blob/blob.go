@@ -102,18 +102,6 @@ func openFolder(u *url.URL) (*Bucket, error) {
 // Close closes the bucket.
 func (b *Bucket) Close() error { return b.kept.Close() }
 
-// Ping checks that the storage answers.
-func (b *Bucket) Ping(ctx context.Context) error {
-	ok, err := b.kept.IsAccessible(ctx)
-	if err == nil && !ok {
-		err = errors.New("there is no such bucket")
-	}
-	if err != nil {
-		return fmt.Errorf("cannot reach the blob storage: %w", err)
-	}
-	return nil
-}
-
 // Put stores the content of r if it matches the digest and the size. Otherwise it stores nothing and
 // returns ErrMismatch. When it returns nil, the blob survives a crash. An existing blob is written
 // again, which repairs a damaged one.
@@ -177,17 +165,13 @@ func (b *Bucket) Delete(ctx context.Context, project int64, digest string) error
 // All lists the blobs of a project. It stops at the first error.
 func (b *Bucket) All(ctx context.Context, project int64) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
-		list := b.kept.List(&blob.ListOptions{Prefix: strconv.FormatInt(project, 10) + "/"})
-		for {
-			o, err := list.Next(ctx)
-			if errors.Is(err, io.EOF) {
-				return
-			}
+		prefix := strconv.FormatInt(project, 10) + "/"
+		for o, err := range b.list(ctx, &blob.ListOptions{Prefix: prefix}) {
 			if err != nil {
 				yield(Object{}, fmt.Errorf("cannot list the blobs of project %d: %w", project, err))
 				return
 			}
-			_, digest, _ := strings.Cut(strings.TrimPrefix(o.Key, strconv.FormatInt(project, 10)+"/"), "/")
+			_, digest, _ := strings.Cut(strings.TrimPrefix(o.Key, prefix), "/")
 			if key, err := keyOf(project, digest); err != nil || key != o.Key {
 				continue // not a blob
 			}
@@ -201,12 +185,7 @@ func (b *Bucket) All(ctx context.Context, project int64) iter.Seq2[Object, error
 // Projects lists the projects that have blobs. It stops at the first error.
 func (b *Bucket) Projects(ctx context.Context) iter.Seq2[int64, error] {
 	return func(yield func(int64, error) bool) {
-		list := b.kept.List(&blob.ListOptions{Delimiter: "/"})
-		for {
-			o, err := list.Next(ctx)
-			if errors.Is(err, io.EOF) {
-				return
-			}
+		for o, err := range b.list(ctx, &blob.ListOptions{Delimiter: "/"}) {
 			if err != nil {
 				yield(0, fmt.Errorf("cannot list the projects that have blobs: %w", err))
 				return
@@ -217,6 +196,18 @@ func (b *Bucket) Projects(ctx context.Context) iter.Seq2[int64, error] {
 				continue // not a project
 			}
 			if !yield(project, nil) {
+				return
+			}
+		}
+	}
+}
+
+// list lists objects up to the first error.
+func (b *Bucket) list(ctx context.Context, o *blob.ListOptions) iter.Seq2[*blob.ListObject, error] {
+	return func(yield func(*blob.ListObject, error) bool) {
+		for list := b.kept.List(o); ; {
+			object, err := list.Next(ctx)
+			if errors.Is(err, io.EOF) || !yield(object, err) || err != nil {
 				return
 			}
 		}

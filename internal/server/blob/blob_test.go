@@ -92,9 +92,6 @@ func conform(t *testing.T, fresh func(*testing.T) place) {
 			if got := get(t, p, 7, d); !bytes.Equal(got, data) {
 				t.Errorf("%s: %d bytes came back of %d", name, len(got), len(data))
 			}
-			if err := p.Ping(t.Context()); err != nil {
-				t.Error(err)
-			}
 		}
 		if list := p.files(t); len(list) != 3 {
 			t.Errorf("3 blobs are in files %v", list)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/goatnote-inc/pawl/internal/base/await"
+	"github.com/goatnote-inc/pawl/internal/server/blob"
 )
 
 // TestS3 holds a real S3 server to what the folder is held to. versitygw is found in
@@ -28,7 +29,7 @@ func TestS3(t *testing.T) {
 		return place{open(t, "s3://"+name+"?region=us-east-1&use_path_style=true&endpoint="+endpoint), dir}
 	})
 	t.Run("no such bucket", func(t *testing.T) {
-		if err := open(t, "s3://nowhere?region=us-east-1&use_path_style=true&endpoint="+endpoint).Ping(t.Context()); err == nil {
+		if err := listed(t, open(t, "s3://nowhere?region=us-east-1&use_path_style=true&endpoint="+endpoint)); err == nil {
 			t.Error("it answers")
 		}
 	})
@@ -76,7 +77,16 @@ func versitygw(t *testing.T) (root, endpoint string) {
 			t.Fatalf("versitygw ended: %s", said.String())
 		default:
 		}
-		return ready.Ping(t.Context()) == nil
+		return listed(t, ready) == nil
 	})
 	return root, endpoint
+}
+
+// listed returns nil if a bucket can be listed.
+func listed(t *testing.T, b *blob.Bucket) error {
+	t.Helper()
+	for _, err := range b.Projects(t.Context()) {
+		return err
+	}
+	return nil
 }

@@ -49,7 +49,7 @@ func (p *plan) members(ctx context.Context, s *store.Store) error {
 	}
 	for _, h := range have {
 		p.remove(func(ctx context.Context, in *store.Store, project int64) error {
-			return in.SetMember(ctx, project, h.ID, "")
+			return in.RemoveMember(ctx, project, h.ID)
 		}, "%s %s at %s", h.Role, h.Subject, h.Issuer)
 	}
 	return nil
@@ -94,8 +94,8 @@ type wantedHook struct {
 	SecretFile string `yaml:"secret_file"`
 }
 
-func (w wantedHook) hook() (store.Hook, error) {
-	h := store.Hook{Kind: w.Kind, URL: w.URL, Secret: w.Secret}
+func (w wantedHook) hook() (alert.Hook, error) {
+	h := alert.Hook{Kind: w.Kind, URL: w.URL, Secret: w.Secret}
 	for _, f := range []struct {
 		path string
 		into *string
@@ -128,7 +128,7 @@ func (p *plan) hooks(ctx context.Context, s *store.Store) error {
 		if err != nil {
 			return err
 		}
-		at := slices.IndexFunc(have, func(h store.Hook) bool { return h.Kind == hook.Kind && h.URL == hook.URL && h.Secret == hook.Secret })
+		at := slices.IndexFunc(have, func(h alert.Hook) bool { return h.Kind == hook.Kind && h.URL == hook.URL && h.Secret == hook.Secret })
 		if at >= 0 {
 			have = slices.Delete(have, at, at+1)
 			continue
@@ -155,7 +155,7 @@ func part[T any](ctx context.Context, p *plan, list func(context.Context, int64)
 }
 
 // checkHook refuses a hook that nothing could be sent to.
-func checkHook(c *config, h store.Hook) error {
+func checkHook(c *config, h alert.Hook) error {
 	switch h.Kind {
 	case "mail":
 		mail := c.mail()
@@ -173,7 +173,7 @@ func checkHook(c *config, h store.Hook) error {
 }
 
 // hookLine names a hook without its secret parts. For Slack this is the whole path.
-func hookLine(h store.Hook) string {
+func hookLine(h alert.Hook) string {
 	if h.Kind == "mail" {
 		return "mail to " + strings.TrimPrefix(h.URL, "mailto:")
 	}

@@ -62,10 +62,7 @@ type wantedRule struct {
 var ruleEvents = []string{"push", "pull_request", "workflow_run"}
 
 func (r wantedRule) rule(branch string) identity.Rule {
-	made := identity.Rule{
-		RepositoryID: r.RepositoryID, OwnerID: r.OwnerID, DefaultBranch: r.DefaultBranch, Events: r.Events, Refs: r.Refs, Protected: r.Protected,
-		Workflow: r.Workflow, JobWorkflow: r.JobWorkflow, JobWorkflowSHA: r.JobWorkflowSHA, Environment: r.Environment,
-	}
+	made := identity.Rule(r)
 	if made.DefaultBranch == "" {
 		made.DefaultBranch = branch
 	}

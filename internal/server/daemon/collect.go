@@ -9,10 +9,6 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
-// orphanAge is how long a file may wait for its row. A sender that was cut off sends the report within that
-// time, or uploads the files again.
-const orphanAge = 48 * time.Hour
-
 // collect removes files that the database does not list: their upload was cut off, or their project was
 // deleted. pawld fsck --collect does the same after its other checks.
 func collect(ctx context.Context, s *store.Store, b *blob.Bucket, now time.Time) error {
@@ -24,7 +20,7 @@ func collect(ctx context.Context, s *store.Store, b *blob.Bucket, now time.Time)
 			if err != nil {
 				return err
 			}
-			if now.Sub(o.Modified) < orphanAge {
+			if now.Sub(o.Modified) < store.BlobGrace {
 				continue
 			}
 			_, known, err := s.HasBlob(ctx, project, o.Digest)

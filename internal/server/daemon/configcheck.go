@@ -19,12 +19,6 @@ import (
 )
 
 func newConfig(g *globals) *cobra.Command {
-	c := &cobra.Command{
-		Use:     "config",
-		Short:   "Show and test the settings",
-		Example: `  pawld config check --config /etc/pawld/pawld.yaml`,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
 	var offline bool
 	check := &cobra.Command{
 		Use:   "check",
@@ -48,8 +42,11 @@ Exit code: 0 when everything works, 1 when something does not, 4 when the settin
 		},
 	}
 	check.Flags().BoolVar(&offline, "offline", false, "only print, make no connections")
-	c.AddCommand(check)
-	return c
+	return group(&cobra.Command{
+		Use:     "config",
+		Short:   "Show and test the settings",
+		Example: `  pawld config check --config /etc/pawld/pawld.yaml`,
+	}, check)
 }
 
 // try contacts each service that the settings name, independently, so that all problems show at once.
@@ -90,7 +87,7 @@ func tryDatabase(ctx context.Context, c *config) error {
 	if c.Database.URL.IsZero() {
 		return errors.New("not set (database.url, PAWLD_DATABASE_URL)")
 	}
-	s, err := store.Open(ctx, store.Config{URL: c.Database.URL.Reveal(), Conns: 2, AllowUnsafe: c.Database.AllowUnsafe})
+	s, err := store.Open(ctx, store.Config{URL: c.Database.URL.Reveal(), Conns: 2, AllowUnsafe: c.Database.AllowUnsafe}, nil)
 	if err != nil {
 		return err
 	}

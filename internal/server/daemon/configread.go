@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -28,11 +29,7 @@ const (
 func (g *globals) load() (*config, error) {
 	env := newEnvironment(g.Environ)
 	c := defaults(env)
-	path := g.config
-	if path == "" {
-		path = env["PAWLD_CONFIG"]
-	}
-	if path != "" {
+	if path := cmp.Or(g.config, env["PAWLD_CONFIG"]); path != "" {
 		text, err := readBounded(path, maxConfig)
 		if err != nil {
 			return nil, usageError{fmt.Errorf("cannot read the settings: %w", err)}
@@ -129,11 +126,7 @@ func (r *fileReader) set(name string, key, value *yaml.Node) {
 		}
 	}
 	if !ok {
-		hint := ""
-		if near := spell.Nearest(name, slices.Sorted(maps.Keys(r.known))); near != "" {
-			hint = fmt.Sprintf(": did you mean %s?", near)
-		}
-		r.bad(key, "unknown setting %s%s", name, hint)
+		r.bad(key, "%s", unknownSetting(name, r.known))
 		return
 	}
 	var text string
@@ -201,11 +194,7 @@ func (c *config) readEnvironment(env environment) error {
 			}
 		}
 		if !ok {
-			hint := ""
-			if near := spell.Nearest(name, slices.Sorted(maps.Keys(known))); near != "" {
-				hint = fmt.Sprintf(": did you mean %s?", near)
-			}
-			wrong = append(wrong, fmt.Errorf("unknown setting %s%s", name, hint))
+			wrong = append(wrong, errors.New(unknownSetting(name, known)))
 			continue
 		}
 		if err == nil {
@@ -218,6 +207,14 @@ func (c *config) readEnvironment(env environment) error {
 		c.from[s.key] = name
 	}
 	return errors.Join(wrong...)
+}
+
+func unknownSetting(name string, known map[string]setting) string {
+	text := "unknown setting " + name
+	if near := spell.Nearest(name, slices.Sorted(maps.Keys(known))); near != "" {
+		text += ": did you mean " + near + "?"
+	}
+	return text
 }
 
 // variable returns the environment variable of a setting: PAWLD_DATABASE_URL.

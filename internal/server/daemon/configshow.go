@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/url"
@@ -23,11 +24,7 @@ func (c *config) show(w io.Writer) error {
 			}
 			group, name, indent = g, rest, "  "
 		}
-		from := c.from[s.key]
-		if from == "" {
-			from = "default"
-		}
-		fmt.Fprintf(&text, "%-46s # %s\n", indent+name+": "+shown(s.value), from)
+		fmt.Fprintf(&text, "%-46s # %s\n", indent+name+": "+shown(s.value), cmp.Or(c.from[s.key], "default"))
 	}
 	_, err := io.WriteString(w, text.String())
 	return err

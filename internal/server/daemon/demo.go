@@ -20,6 +20,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/demo"
 	"github.com/goatnote-inc/pawl/internal/server/pgtemp"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
 const demoProject = "demo"
@@ -117,7 +118,7 @@ func (d *demonstration) settings(dir, url string) *config {
 
 // fill stores the history as if the reports had been received, and scans it.
 func (d *demonstration) fill(ctx context.Context, c *config, size demo.Size, step func(string, ...any)) error {
-	s, err := store.Open(ctx, store.Config{URL: c.Database.URL.Reveal(), Conns: 16, AllowUnsafe: true})
+	s, err := store.Open(ctx, store.Config{URL: c.Database.URL.Reveal(), Conns: 16, AllowUnsafe: true}, nil)
 	if err != nil {
 		return err
 	}
@@ -144,7 +145,7 @@ func (d *demonstration) fill(ctx context.Context, c *config, size demo.Size, ste
 		return err
 	}
 	step("scanned %d series, found %d events", looked.Series, looked.Events)
-	if _, err := s.Compact(ctx, store.CompactOptions{Project: p.ID}); err != nil {
+	if _, err := s.Compact(ctx, pointstore.CompactOptions{Project: p.ID}); err != nil {
 		return err
 	}
 	step("packed older points")

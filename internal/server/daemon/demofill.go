@@ -6,12 +6,12 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"iter"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/alert"
@@ -32,11 +32,7 @@ func newFill(g *globals) *cobra.Command {
 		Args:   cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			return g.withStore(ctx, func(_ *config, s *store.Store) error {
-				p, err := project(ctx, s, args[0])
-				if err != nil {
-					return err
-				}
+			return g.withProject(ctx, args[0], func(_ *config, s *store.Store, p store.Project) error {
 				size := demo.Size{End: g.now().Truncate(24 * time.Hour), Days: days}
 				reports, points, err := filler{store: s, project: p, progress: func(int, int) {}}.all(ctx, demo.Year(seed, size))
 				if err != nil {
@@ -80,6 +76,8 @@ type generatedReport struct {
 // all stores reports in parallel.
 func (f filler) all(ctx context.Context, year iter.Seq[*client.Report]) (reports, points int, err error) {
 	var kept, sum atomic.Int64
+	sometimes := rate.Sometimes{Interval: 2 * time.Second}
+	sometimes.Do(func() {}) // not at the start
 	group, ctx := errgroup.WithContext(ctx)
 	queue := make(chan generatedReport, 2*fillers)
 	group.Go(func() error {
@@ -101,13 +99,12 @@ func (f filler) all(ctx context.Context, year iter.Seq[*client.Report]) (reports
 				}
 				kept.Add(1)
 				sum.Add(int64(len(r.Points)))
+				sometimes.Do(func() { f.progress(int(kept.Load()), int(sum.Load())) })
 			}
 			return nil
 		})
 	}
-	stop := every(2*time.Second, func() { f.progress(int(kept.Load()), int(sum.Load())) })
 	err = group.Wait()
-	stop()
 	return int(kept.Load()), int(sum.Load()), err
 }
 
@@ -168,23 +165,4 @@ func incoming(r *client.Report) store.Incoming {
 		Key: client.Key(r), Body: sha256.Sum256([]byte(r.Run)), Report: r, Lane: lane,
 		Sender: map[string]string{"kind": "demo"},
 	}
-}
-
-// every calls do at intervals of d until stop is called.
-func every(d time.Duration, do func()) (stop func()) {
-	done := make(chan struct{})
-	var running sync.WaitGroup
-	running.Go(func() {
-		t := time.NewTicker(d)
-		defer t.Stop()
-		for {
-			select {
-			case <-t.C:
-				do()
-			case <-done:
-				return
-			}
-		}
-	})
-	return func() { close(done); running.Wait() }
 }

@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/server/blob"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/fsck"
 )
 
 func newFsck(g *globals) *cobra.Command {
@@ -51,12 +51,12 @@ type fsckFlags struct {
 }
 
 func (g *globals) fsck(ctx context.Context, s *store.Store, b *blob.Bucket, f fsckFlags) error {
-	o := store.FsckOptions{Blobs: keptBlobs(b)}
+	o := fsck.Options{Blobs: b.All}
 	if f.collect {
 		o.Collect = b.Delete
 	}
 	if f.deep {
-		o.Events = func(ctx context.Context, project int64) ([]store.Problem, error) {
+		o.Events = func(ctx context.Context, project int64) ([]fsck.Problem, error) {
 			return checkEvents(ctx, s, project)
 		}
 	}
@@ -67,7 +67,7 @@ func (g *globals) fsck(ctx context.Context, s *store.Store, b *blob.Bucket, f fs
 		}
 		o.Project = p.ID
 	}
-	problems, err := s.Fsck(ctx, o)
+	problems, err := fsck.Run(ctx, s, o)
 	if err != nil {
 		return err
 	}
@@ -81,42 +81,28 @@ func (g *globals) fsck(ctx context.Context, s *store.Store, b *blob.Bucket, f fs
 	return g.tellProblems(problems, f.json)
 }
 
-func (g *globals) tellProblems(problems []store.Problem, asJSON bool) error {
+func (g *globals) tellProblems(problems []fsck.Problem, asJSON bool) error {
 	if asJSON {
-		if err := g.asJSON(append([]store.Problem{}, problems...)); err != nil {
+		if err := g.asJSON(append([]fsck.Problem{}, problems...)); err != nil {
 			return err
 		}
-	}
-	switch {
-	case len(problems) == 0 && !asJSON:
-		fmt.Fprintln(g.Out, "no problems found")
-	case len(problems) > 0:
-		if !asJSON {
-			for _, p := range problems {
-				fmt.Fprintln(g.Out, p)
-			}
+	} else {
+		for _, p := range problems {
+			fmt.Fprintln(g.Out, p)
 		}
+	}
+	if len(problems) > 0 {
 		return noError{errors.New(words.Plural(len(problems), "problem"))}
+	}
+	if !asJSON {
+		fmt.Fprintln(g.Out, "no problems found")
 	}
 	return nil
 }
 
-// keptBlobs lists the contents of a bucket as the store's type.
-func keptBlobs(b *blob.Bucket) func(context.Context, int64) iter.Seq2[store.KeptBlob, error] {
-	return func(ctx context.Context, project int64) iter.Seq2[store.KeptBlob, error] {
-		return func(yield func(store.KeptBlob, error) bool) {
-			for o, err := range b.All(ctx, project) {
-				if !yield(store.KeptBlob{Digest: o.Digest, Size: o.Size, At: o.Modified}, err) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // readBlobs compares every file of a project, or of all, with its digest.
-func readBlobs(ctx context.Context, b *blob.Bucket, project int64) ([]store.Problem, error) {
-	var problems []store.Problem
+func readBlobs(ctx context.Context, b *blob.Bucket, project int64) ([]fsck.Problem, error) {
+	var problems []fsck.Problem
 	look := func(id int64) error {
 		for o, err := range b.All(ctx, id) {
 			if err != nil {
@@ -134,7 +120,7 @@ func readBlobs(ctx context.Context, b *blob.Bucket, project int64) ([]store.Prob
 			default:
 				continue
 			}
-			problems = append(problems, store.Problem{
+			problems = append(problems, fsck.Problem{
 				Project: id, Kind: "blob", What: what,
 				Do: "Restore it from a backup of the object storage, or send the run again.",
 			})

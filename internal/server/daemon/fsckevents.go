@@ -9,12 +9,13 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/alert"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/fsck"
 )
 
 // checkEvents computes the events of a project from its points. It reports series whose stored events
 // differ.
-func checkEvents(ctx context.Context, s *store.Store, project int64) ([]store.Problem, error) {
-	var problems []store.Problem
+func checkEvents(ctx context.Context, s *store.Store, project int64) ([]fsck.Problem, error) {
+	var problems []fsck.Problem
 	for after := int64(0); ; {
 		list, err := s.SeriesList(ctx, project, store.SeriesQuery{Lane: client.Main, After: after})
 		if err != nil || len(list) == 0 {
@@ -29,7 +30,7 @@ func checkEvents(ctx context.Context, s *store.Store, project int64) ([]store.Pr
 			return problems, err
 		}
 		for _, u := range unlike {
-			problems = append(problems, store.Problem{
+			problems = append(problems, fsck.Problem{
 				Project: project, Kind: "event", What: fmt.Sprintf("the events of series %d do not match its points (%d would change, %d would be removed)", u.Series, u.Changed, u.Gone),
 				Do: "Send any run of the series again, or wait for the next one: its scan corrects the events. If the problem stays, please report it.",
 			})

@@ -14,15 +14,12 @@ import (
 )
 
 func newHook(g *globals) *cobra.Command {
-	c := &cobra.Command{
+	return group(&cobra.Command{
 		Use:   "hook",
 		Short: "Manage and test where a project sends notifications",
 		Example: `  pawld hook add kernels --kind slack --url-file /run/secrets/slack
   pawld hook test kernels 1`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	c.AddCommand(hookAdd(g), hookList(g), hookRemove(g), hookTest(g))
-	return c
+	}, hookAdd(g), hookList(g), hookRemove(g), hookTest(g))
 }
 
 func hookAdd(g *globals) *cobra.Command {
@@ -84,15 +81,11 @@ type shownHook struct {
 }
 
 func hookRemove(g *globals) *cobra.Command {
-	return &cobra.Command{
+	return g.removes(&cobra.Command{
 		Use:     "remove PROJECT NUMBER",
 		Short:   "Remove a hook",
 		Example: `  pawld hook remove kernels 1`,
-		Args:    cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.removePart(cmd.Context(), "hook", "remove", "was removed", args, (*store.Store).RemoveHook)
-		},
-	}
+	}, "hook", "remove", "was removed", (*store.Store).RemoveHook)
 }
 
 func hookTest(g *globals) *cobra.Command {
@@ -105,22 +98,18 @@ Exit code: 0 when the hook accepts it, 1 when it does not.`,
 		Example: `  pawld hook test kernels 1`,
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.withStore(cmd.Context(), func(c *config, s *store.Store) error {
-				p, err := project(cmd.Context(), s, args[0])
-				if err != nil {
-					return err
-				}
+			return g.withProject(cmd.Context(), args[0], func(c *config, s *store.Store, p store.Project) error {
 				list, err := s.Hooks(cmd.Context(), p.ID)
 				if err != nil {
 					return err
 				}
-				at := slices.IndexFunc(list, func(h store.Hook) bool { return strconv.FormatInt(h.ID, 10) == args[1] })
+				at := slices.IndexFunc(list, func(h alert.Hook) bool { return strconv.FormatInt(h.ID, 10) == args[1] })
 				if at < 0 {
 					return usageError{fmt.Errorf("%s has no hook %s: run `pawld hook list %[1]s`", p.Slug, args[1])}
 				}
 				h := list[at]
 				teller := alert.NewNotifier(alert.Options{URL: c.URL, Private: c.Hooks.AllowPrivate, Mail: c.mail(), Now: g.now})
-				if err := teller.Try(cmd.Context(), alert.Hook{ID: h.ID, Kind: h.Kind, URL: h.URL, Secret: h.Secret}, p.Project); err != nil {
+				if err := teller.Try(cmd.Context(), h, p.Project); err != nil {
 					return noError{fmt.Errorf("%s did not accept the test message: %w", hookLine(h), err)}
 				}
 				fmt.Fprintf(g.Out, "%s accepted the test message\n", hookLine(h))

@@ -12,14 +12,11 @@ import (
 )
 
 func newKey(g *globals) *cobra.Command {
-	c := &cobra.Command{
+	return group(&cobra.Command{
 		Use:     "key",
 		Short:   "Create, list and revoke API keys",
 		Example: `  pawld key create kernels --name laptop --scope report --for 720h`,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	c.AddCommand(keyCreate(g), keyList(g), keyRevoke(g))
-	return c
+	}, keyCreate(g), keyList(g), keyRevoke(g))
 }
 
 func keyCreate(g *globals) *cobra.Command {
@@ -40,11 +37,7 @@ admin (everything that an admin of the project may do). CI on GitHub needs no ke
 			if lasts < 0 {
 				return usageError{fmt.Errorf("--for %v must not be negative", lasts)}
 			}
-			return g.withStore(cmd.Context(), func(_ *config, s *store.Store) error {
-				p, err := project(cmd.Context(), s, args[0])
-				if err != nil {
-					return err
-				}
+			return g.withProject(cmd.Context(), args[0], func(_ *config, s *store.Store, p store.Project) error {
 				k := store.Key{Name: name, CreatedBy: operator()}
 				for _, sc := range scopes {
 					k.Scopes = append(k.Scopes, store.Scope(sc))
@@ -55,7 +48,7 @@ admin (everything that an admin of the project may do). CI on GitHub needs no ke
 				}
 				var text string
 				var kept store.Key
-				err = s.ChangeAudited(cmd.Context(), p.ID, operator(), "key.create", func(in *store.Store) (_ map[string]string, err error) {
+				err := s.ChangeAudited(cmd.Context(), p.ID, operator(), "key.create", func(in *store.Store) (_ map[string]string, err error) {
 					text, kept, err = in.NewKey(cmd.Context(), p.ID, k)
 					return map[string]string{"key": strconv.FormatInt(kept.ID, 10), "name": name, "scopes": strings.Join(scopes, " ")}, err
 				})
@@ -114,13 +107,9 @@ func keyState(k store.Key, now time.Time) string {
 }
 
 func keyRevoke(g *globals) *cobra.Command {
-	return &cobra.Command{
+	return g.removes(&cobra.Command{
 		Use:     "revoke PROJECT NUMBER",
 		Short:   "Revoke a key immediately",
 		Example: `  pawld key revoke kernels 3`,
-		Args:    cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.removePart(cmd.Context(), "key", "revoke", "is revoked", args, (*store.Store).RevokeKey)
-		},
-	}
+	}, "key", "revoke", "is revoked", (*store.Store).RevokeKey)
 }

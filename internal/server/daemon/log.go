@@ -11,16 +11,12 @@ func newLog(w io.Writer, level *slog.LevelVar) *slog.Logger {
 	return slog.New(tracedLog{slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})})
 }
 
+var levels = map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
+
 func parseLevel(text string) (slog.Level, error) {
-	switch text {
-	case "debug":
-		return slog.LevelDebug, nil
-	case "info":
-		return slog.LevelInfo, nil
-	case "warn":
-		return slog.LevelWarn, nil
-	case "error":
-		return slog.LevelError, nil
+	level, ok := levels[text]
+	if !ok {
+		return 0, fmt.Errorf("unknown log level %q (known: debug, info, warn, error)", text)
 	}
-	return 0, fmt.Errorf("unknown log level %q (known: debug, info, warn, error)", text)
+	return level, nil
 }

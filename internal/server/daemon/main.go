@@ -125,6 +125,13 @@ changes, and shows both. pawl push sends results to it.`,
 	return root
 }
 
+// group returns a command that only has commands below it.
+func group(c *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	c.AddCommand(commands...)
+	return c
+}
+
 // commandGroups is the order of pawld --help.
 var commandGroups = []struct {
 	id, title string

@@ -8,6 +8,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/server/parquet"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
 func newCompact(g *globals) *cobra.Command {
@@ -23,7 +24,7 @@ meanwhile.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			return g.withStore(ctx, func(_ *config, s *store.Store) error {
-				o := store.CompactOptions{}
+				o := pointstore.CompactOptions{}
 				if slug != "" {
 					p, err := project(ctx, s, slug)
 					if err != nil {
@@ -63,11 +64,7 @@ export is incomplete. With --format parquet it prints only the points, as one Pa
 			if format != "jsonl" && format != "parquet" {
 				return usage(fmt.Errorf("unknown export format %q (known: jsonl, parquet)", format))
 			}
-			return g.withStore(cmd.Context(), func(_ *config, s *store.Store) error {
-				p, err := project(cmd.Context(), s, args[0])
-				if err != nil {
-					return err
-				}
+			return g.withProject(cmd.Context(), args[0], func(_ *config, s *store.Store, p store.Project) error {
 				if format == "jsonl" {
 					if err := s.Export(cmd.Context(), p.ID, g.Out); err != nil {
 						return err

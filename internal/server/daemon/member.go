@@ -10,7 +10,7 @@ import (
 )
 
 func newMember(g *globals) *cobra.Command {
-	c := &cobra.Command{
+	return group(&cobra.Command{
 		Use:   "member",
 		Short: "Manage who may see or change a project",
 		Long: `The server knows people once they have logged in. A viewer sees a project that is not
@@ -19,10 +19,7 @@ settings.`,
 		Example: `  pawld member people                      # who has logged in
   pawld member add kernels ada@example.com --role writer
   pawld member list kernels`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	c.AddCommand(memberAdd(g), memberList(g), memberRemove(g), memberPeople(g))
-	return c
+	}, memberAdd(g), memberList(g), memberRemove(g), memberPeople(g))
 }
 
 func memberAdd(g *globals) *cobra.Command {
@@ -35,14 +32,10 @@ func memberAdd(g *globals) *cobra.Command {
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.withMember(cmd.Context(), args, func(ctx context.Context, s *store.Store, p store.Project, a store.Account) error {
-				err := s.ChangeAudited(ctx, p.ID, operator(), "member.set", func(in *store.Store) (map[string]string, error) {
-					return map[string]string{"account": fmt.Sprint(a.ID), "role": role}, in.SetMember(ctx, p.ID, a.ID, store.Role(role))
+				return g.changeAudited(ctx, s, p.Slug, "member.set", func(in *store.Store, p store.Project) (changeResult, error) {
+					done := changeResult{fmt.Sprintf("%s is %s of %s", a.Name, role, p.Slug), map[string]string{"account": fmt.Sprint(a.ID), "role": role}}
+					return done, in.SetMember(ctx, p.ID, a.ID, store.Role(role))
 				})
-				if err != nil {
-					return err
-				}
-				fmt.Fprintf(g.Out, "%s is %s of %s\n", a.Name, role, p.Slug)
-				return nil
 			})
 		},
 	}
@@ -65,14 +58,10 @@ func memberRemove(g *globals) *cobra.Command {
 				if role == "" {
 					return usageError{fmt.Errorf("%s has no role in %s: run `pawld member list %s`", a.Name, p.Slug, p.Slug)}
 				}
-				err = s.ChangeAudited(ctx, p.ID, operator(), "member.remove", func(in *store.Store) (map[string]string, error) {
-					return map[string]string{"account": fmt.Sprint(a.ID)}, in.SetMember(ctx, p.ID, a.ID, "")
+				return g.changeAudited(ctx, s, p.Slug, "member.remove", func(in *store.Store, p store.Project) (changeResult, error) {
+					done := changeResult{fmt.Sprintf("%s is no longer %s of %s", a.Name, role, p.Slug), map[string]string{"account": fmt.Sprint(a.ID)}}
+					return done, in.RemoveMember(ctx, p.ID, a.ID)
 				})
-				if err != nil {
-					return err
-				}
-				fmt.Fprintf(g.Out, "%s is no longer %s of %s\n", a.Name, role, p.Slug)
-				return nil
 			})
 		},
 	}
@@ -97,11 +86,7 @@ func memberPeople(g *globals) *cobra.Command {
 
 // withMember finds a project and the person that the arguments name.
 func (g *globals) withMember(ctx context.Context, args []string, do func(context.Context, *store.Store, store.Project, store.Account) error) error {
-	return g.withStore(ctx, func(_ *config, s *store.Store) error {
-		p, err := project(ctx, s, args[0])
-		if err != nil {
-			return err
-		}
+	return g.withProject(ctx, args[0], func(_ *config, s *store.Store, p store.Project) error {
 		list, err := s.Accounts(ctx, args[1])
 		if err != nil {
 			return err

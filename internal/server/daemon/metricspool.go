@@ -16,7 +16,7 @@ func (m *metrics) watch(p *components, h *health) {
 		}
 		return 0
 	})
-	pool := p.store.Pool()
+	pool := p.store.DB().Pool
 	m.gauge("pawld_database_connections", "Connections to the database.", func() float64 { return float64(pool.Stat().TotalConns()) })
 	m.gauge("pawld_database_connections_max", "Maximum number of connections to the database.", func() float64 { return float64(pool.Stat().MaxConns()) })
 	m.gauge("pawld_database_connections_busy", "Connections to the database in use.", func() float64 { return float64(pool.Stat().AcquiredConns()) })

@@ -9,7 +9,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/base/failpoint"
 	"github.com/goatnote-inc/pawl/internal/server/queue"
-	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/migrations"
 )
 
 func newMigrate(g *globals) *cobra.Command {
@@ -37,7 +37,7 @@ It connects with database.migrate_url, the owner of the schema, if that is set.`
 
 func migrate(ctx context.Context, c *config, say io.Writer) error {
 	url := c.Database.MigrateURL.Reveal()
-	applied, err := store.Migrate(ctx, url)
+	applied, err := migrations.Migrate(ctx, url)
 	for _, name := range applied {
 		fmt.Fprintln(say, "applied "+name)
 	}

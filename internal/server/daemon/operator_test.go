@@ -9,11 +9,13 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	parquetgo "github.com/parquet-go/parquet-go"
 
 	"github.com/goatnote-inc/pawl/internal/server/alert"
 	"github.com/goatnote-inc/pawl/internal/server/demo"
 	"github.com/goatnote-inc/pawl/internal/server/parquet"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/fsck"
 	"github.com/goatnote-inc/pawl/internal/server/store/storetest"
 )
 
@@ -50,7 +52,7 @@ func (o *operated) want(code int, words []string, args ...string) string {
 // fill adds a project with some days of history, looked at.
 func (o *operated) fill(slug string, days int) store.Project {
 	o.t.Helper()
-	s, err := store.Open(o.t.Context(), store.Config{URL: o.url, AllowUnsafe: true})
+	s, err := store.Open(o.t.Context(), store.Config{URL: o.url, AllowUnsafe: true}, nil)
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -72,7 +74,7 @@ func (o *operated) fill(slug string, days int) store.Project {
 // signIn lets the server know a person, as a login does.
 func (o *operated) signIn(subject, name string) {
 	o.t.Helper()
-	s, err := store.Open(o.t.Context(), store.Config{URL: o.url, AllowUnsafe: true})
+	s, err := store.Open(o.t.Context(), store.Config{URL: o.url, AllowUnsafe: true}, nil)
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -140,7 +142,7 @@ func TestOperator(t *testing.T) {
 		}
 	}
 	columns := o.want(0, []string{parquet.Schema}, "export", "kernels", "--format", "parquet")
-	if rows, err := parquet.Read(strings.NewReader(columns), int64(len(columns))); err != nil || len(rows) != strings.Count(lines, `"kind":"point"`) {
+	if rows, err := parquetgo.Read[parquet.Row](strings.NewReader(columns), int64(len(columns))); err != nil || len(rows) != strings.Count(lines, `"kind":"point"`) {
 		t.Errorf("%d rows: %v", len(rows), err)
 	}
 	o.want(4, []string{`unknown export format "csv"`}, "export", "kernels", "--format", "csv")
@@ -181,7 +183,7 @@ func TestFsckFinds(t *testing.T) {
 		}
 	}
 	o.want(1, []string{"audit", "The log was changed outside pawld"}, "fsck", "--project", "kernels")
-	var problems []store.Problem
+	var problems []fsck.Problem
 	decode(t, o.want(1, nil, "fsck", "--json"), &problems)
 	if len(problems) == 0 {
 		t.Error("no problem in the JSON")

@@ -13,6 +13,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/blob"
 	"github.com/goatnote-inc/pawl/internal/server/queue"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
 // components holds the components of a server; commands use those they need.
@@ -36,8 +37,8 @@ func openParts(ctx context.Context, c *config, log *slog.Logger, t *tracing) (*c
 		return nil, scrub(err, c)
 	}
 	p.store, err = store.Open(ctx, store.Config{
-		URL: url, Conns: c.Database.Connections, Enqueue: p.queue.Enqueue, AllowUnsafe: c.Database.AllowUnsafe, Now: time.Now,
-	})
+		URL: url, Conns: c.Database.Connections, AllowUnsafe: c.Database.AllowUnsafe, Now: time.Now,
+	}, p.queue.Enqueue)
 	if err != nil {
 		p.close(ctx)
 		return nil, scrub(err, c)
@@ -134,7 +135,7 @@ func (p *components) work(c *config, m *metrics) queue.Workers {
 		},
 		Waiting: p.store.PendingProjects,
 		Compact: m.job("compact", func(ctx context.Context) error {
-			_, err := p.store.Compact(ctx, store.CompactOptions{})
+			_, err := p.store.Compact(ctx, pointstore.CompactOptions{})
 			return err
 		}),
 		Partitions: m.job("partitions", func(ctx context.Context) error {

@@ -15,14 +15,11 @@ import (
 )
 
 func newProject(g *globals) *cobra.Command {
-	c := &cobra.Command{
+	return group(&cobra.Command{
 		Use:     "project",
 		Short:   "Create, list and delete projects",
 		Example: `  pawld project create kernels --repository https://github.com/example/kernels`,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	c.AddCommand(projectCreate(g), projectList(g), projectDelete(g))
-	return c
+	}, projectCreate(g), projectList(g), projectDelete(g))
 }
 
 func projectCreate(g *globals) *cobra.Command {
@@ -61,37 +58,21 @@ func projectCreate(g *globals) *cobra.Command {
 }
 
 func projectList(g *globals) *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{
-		Use:     "list",
-		Short:   "List the projects",
-		Example: `  pawld project list --json`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return g.withStore(cmd.Context(), func(_ *config, s *store.Store) error {
-				list, err := s.Projects(cmd.Context(), 0, true)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					all := []client.Project{}
-					for _, p := range list {
-						all = append(all, p.Project)
-					}
-					return g.asJSON(all)
-				}
-				for _, p := range list {
-					seen := "private"
-					if p.Public {
-						seen = "public"
-					}
-					fmt.Fprintf(g.Out, "%-24s %-8s since %s  %s\n", p.Slug, seen, formatDay(p.Created), p.Repository)
-				}
-				return nil
-			})
-		},
+	c := &cobra.Command{Use: "list", Short: "List the projects", Example: `  pawld project list --json`}
+	every := func(ctx context.Context, s *store.Store, _ []string) (all []client.Project, err error) {
+		list, err := s.Projects(ctx, 0, true)
+		for _, p := range list {
+			all = append(all, p.Project)
+		}
+		return all, err
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
-	return c
+	return lists(g, c, every, func(p client.Project) string {
+		seen := "private"
+		if p.Public {
+			seen = "public"
+		}
+		return fmt.Sprintf("%-24s %-8s since %s  %s", p.Slug, seen, formatDay(p.Created), p.Repository)
+	})
 }
 
 func projectDelete(g *globals) *cobra.Command {

@@ -11,14 +11,11 @@ import (
 )
 
 func newRule(g *globals) *cobra.Command {
-	c := &cobra.Command{
+	return group(&cobra.Command{
 		Use:     "rule",
 		Short:   "Manage which CI jobs may send without a key",
 		Example: `  pawld rule list kernels`,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	c.AddCommand(ruleAdd(g), ruleList(g), ruleRemove(g))
-	return c
+	}, ruleAdd(g), ruleList(g), ruleRemove(g))
 }
 
 func ruleAdd(g *globals) *cobra.Command {
@@ -74,15 +71,11 @@ func ruleList(g *globals) *cobra.Command {
 }
 
 func ruleRemove(g *globals) *cobra.Command {
-	return &cobra.Command{
+	return g.removes(&cobra.Command{
 		Use:     "remove PROJECT NUMBER",
 		Short:   "Remove a rule",
 		Example: `  pawld rule remove kernels 1`,
-		Args:    cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.removePart(cmd.Context(), "rule", "remove", "was removed", args, (*store.Store).RemoveRule)
-		},
-	}
+	}, "rule", "remove", "was removed", (*store.Store).RemoveRule)
 }
 
 func ruleLine(r identity.Rule) string {

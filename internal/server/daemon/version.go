@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"encoding/json"
 	"fmt"
 	"runtime"
 
@@ -25,9 +24,7 @@ func newVersion(g *globals) *cobra.Command {
 				System  string `json:"system"`
 			}{"pawl.version/v1", version.Version(), version.Commit(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
 			if asJSON {
-				e := json.NewEncoder(g.Out)
-				e.SetIndent("", "  ")
-				return e.Encode(d)
+				return g.asJSON(d)
 			}
 			fmt.Fprintf(g.Out, "pawld %s, %s, %s\n", d.Version, d.System, d.Go)
 			if d.Commit != "" {

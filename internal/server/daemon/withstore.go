@@ -22,7 +22,7 @@ func (g *globals) withStore(ctx context.Context, do func(*config, *store.Store) 
 	if err := c.needDatabase(); err != nil {
 		return err
 	}
-	s, err := store.Open(ctx, store.Config{URL: c.Database.URL.Reveal(), Conns: 4, AllowUnsafe: c.Database.AllowUnsafe})
+	s, err := store.Open(ctx, store.Config{URL: c.Database.URL.Reveal(), Conns: 4, AllowUnsafe: c.Database.AllowUnsafe}, nil)
 	if err != nil {
 		return scrub(err, c)
 	}
@@ -48,6 +48,17 @@ func (g *globals) withBlobs(ctx context.Context, do func(*store.Store, *blob.Buc
 		}
 		defer b.Close()
 		return do(s, b)
+	})
+}
+
+// withProject is withStore with one project.
+func (g *globals) withProject(ctx context.Context, slug string, do func(*config, *store.Store, store.Project) error) error {
+	return g.withStore(ctx, func(c *config, s *store.Store) error {
+		p, err := project(ctx, s, slug)
+		if err != nil {
+			return err
+		}
+		return do(c, s, p)
 	})
 }
 

@@ -86,7 +86,8 @@ func TestReportsAreBelievable(t *testing.T) {
 // The finder finds what was planted, where it was planted, and little else.
 func TestPlantedIsFound(t *testing.T) {
 	size := demo.Size{End: time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC), Configs: 1}
-	histories := map[[2]string][]trend.Point{} // by device and case
+	histories := map[[2]string][]float64{} // by device and case
+	commits := map[[2]string][]string{}
 	place := map[string]int{}
 	for r := range demo.Year(7, size) {
 		if r.Pull > 0 {
@@ -97,7 +98,7 @@ func TestPlantedIsFound(t *testing.T) {
 		}
 		for _, p := range r.Points {
 			key := [2]string{r.Device.Name, p.Name()}
-			histories[key] = append(histories[key], trend.Point{Commit: r.Commit.SHA, Time: r.Measured, Value: p.Value})
+			histories[key], commits[key] = append(histories[key], p.Value), append(commits[key], r.Commit.SHA)
 		}
 	}
 	truth := demo.Truth(7, size)
@@ -117,8 +118,9 @@ func TestPlantedIsFound(t *testing.T) {
 			}
 			due++
 			for i, e := range f.Events {
-				near := math.Abs(float64(place[e.To]-place[p.Commit])) <= 3
-				if (near || p.Kind == demo.Drift && place[e.To] > place[p.Commit]) && e.Worse == (p.Change > 0) && !explained[i] {
+				apart := place[commits[key][e.To]] - place[p.Commit]
+				near := math.Abs(float64(apart)) <= 3
+				if (near || p.Kind == demo.Drift && apart > 0) && e.Worse == (p.Change > 0) && !explained[i] {
 					explained[i] = true
 					found++
 					break

@@ -1,19 +1,14 @@
 package demo
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"math"
 	"math/rand/v2"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/measure"
-	"github.com/goatnote-inc/pawl/measure/samplecodec"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
@@ -76,30 +71,13 @@ func Files(r *client.Report) ([]client.File, error) { return FilesOf(r, Record(r
 
 // FilesOf is Files with a different record of the run.
 func FilesOf(r *client.Report, run *measure.Run) ([]client.File, error) {
-	stripped, data, err := samplecodec.Split(run)
+	files, err := client.RecordFiles(run)
 	if err != nil {
-		return nil, fmt.Errorf("cannot make up the samples of run %s: %w", r.Run, err)
-	}
-	var document bytes.Buffer
-	if err := measure.Write(&document, stripped); err != nil {
-		return nil, fmt.Errorf("cannot make up the record of run %s: %w", r.Run, err)
-	}
-	z, err := zstd.NewWriter(nil)
-	if err != nil {
-		return nil, err
-	}
-	files := []client.File{
-		file(client.BlobRecord, "record.json.zst", z.EncodeAll(document.Bytes(), nil)),
-		file(client.BlobSamples, "samples", data),
+		return nil, fmt.Errorf("cannot make up the files of run %s: %w", r.Run, err)
 	}
 	r.Blobs = nil
 	for _, f := range files {
 		r.Blobs = append(r.Blobs, f.Blob)
 	}
 	return files, nil
-}
-
-func file(kind client.BlobKind, name string, data []byte) client.File {
-	sum := sha256.Sum256(data)
-	return client.File{Blob: client.Blob{Digest: hex.EncodeToString(sum[:]), Size: int64(len(data)), Kind: kind, Name: name}, Data: data}
 }

@@ -25,7 +25,7 @@ func seriesNo(id int64) client.Series {
 
 func read(t testing.TB, data []byte) []Row {
 	t.Helper()
-	rows, err := Read(bytes.NewReader(data), int64(len(data)))
+	rows, err := parquet.Read[Row](bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestAnyPointsComeBack(t *testing.T) {
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		rows, err := Read(bytes.NewReader(out.Bytes()), int64(out.Len()))
+		rows, err := parquet.Read[Row](bytes.NewReader(out.Bytes()), int64(out.Len()))
 		if err != nil {
 			t.Fatal(err)
 		}

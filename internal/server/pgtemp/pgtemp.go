@@ -25,7 +25,6 @@ var ErrNotInstalled = errors.New("PostgreSQL is not installed (Debian and Ubuntu
 type Options struct {
 	Dir      string   // holds everything; created if missing
 	Durable  bool     // fsync on, as in production; otherwise as fast as possible
-	Port     int      // 0 means any free port
 	Settings []string // more of them: "shared_buffers=1GB"
 }
 
@@ -44,7 +43,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{bin: bin, data: filepath.Join(o.Dir, "data"), log: filepath.Join(o.Dir, "log"), port: o.Port}
+	s := &Server{bin: bin, data: filepath.Join(o.Dir, "data"), log: filepath.Join(o.Dir, "log")}
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return nil, fmt.Errorf("cannot create the PostgreSQL folder: %w", err)
 	}
@@ -63,9 +62,6 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		if err := s.run(ctx, "initdb", args...); err != nil {
 			return nil, err
 		}
-	}
-	if s.port != 0 {
-		return s, s.Restart(ctx)
 	}
 	// Another process may take a free port before the server binds it.
 	for try := 0; ; try++ {

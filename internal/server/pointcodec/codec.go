@@ -40,7 +40,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// Encode packs 1 to Full points, sorted by Compare, into a tile.
+// Encode packs 1 to MaxPoints points, sorted by Compare, into a tile.
 //
 // It writes columns one after the other, because values within a column are similar. Times use the
 // coarsest unit that fits all, each as the difference from the previous one; reports likewise. Interval

@@ -13,7 +13,7 @@ func TestDownsampleKeepsTheOutline(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		points := anyPoints(1, 200).Draw(t, "points")
 		buckets := rapid.IntRange(1, 30).Draw(t, "buckets")
-		kept := pointcodec.Downsample(points, buckets)
+		kept := pointcodec.Downsample(points, buckets, pointcodec.Point.Extent)
 		moved := 0
 		for _, p := range points {
 			if p.Flags.Moved() {
@@ -81,7 +81,7 @@ func TestDownsampleOfOneMoment(t *testing.T) {
 	for i := range points {
 		points[i] = pointcodec.Point{At: 5, Report: int64(i), Low: float32(-i), High: float32(i % 50)}
 	}
-	if kept := pointcodec.Downsample(points, 3); len(kept) != 3 { // the first, the highest, the last and lowest
+	if kept := pointcodec.Downsample(points, 3, pointcodec.Point.Extent); len(kept) != 3 { // the first, the highest, the last and lowest
 		t.Errorf("%d points are left", len(kept))
 	}
 }

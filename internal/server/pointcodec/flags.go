@@ -2,6 +2,7 @@ package pointcodec
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
@@ -47,10 +48,8 @@ func Pack(trust measure.Trust, verdict ratchet.Verdict, moved bool) (Flags, erro
 }
 
 func place[T ~string](words []T, word T, what string) (int, error) {
-	for i, w := range words {
-		if w == word {
-			return i, nil
-		}
+	if i := slices.Index(words, word); i >= 0 {
+		return i, nil
 	}
 	return 0, fmt.Errorf("unknown %s %q", what, string(word))
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/pgtemp"
 	"github.com/goatnote-inc/pawl/internal/server/queue"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/migrations"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -81,7 +82,7 @@ func newLag(t *testing.T) *lag {
 	}
 	t.Cleanup(func() { _ = pg.Stop(context.WithoutCancel(ctx), true) })
 	url := pg.URL("postgres")
-	_, err = store.Migrate(ctx, url)
+	_, err = migrations.Migrate(ctx, url)
 	l := &lag{t: t, waiting: map[int64]time.Time{}}
 	must := func(err error) {
 		t.Helper()
@@ -92,7 +93,7 @@ func newLag(t *testing.T) *lag {
 	must(errors.Join(err, queue.Migrate(ctx, url)))
 	l.q, err = queue.New(ctx, queue.Config{URL: url})
 	must(err)
-	l.s, err = store.Open(ctx, store.Config{URL: url, Conns: 16, Enqueue: l.q.Enqueue})
+	l.s, err = store.Open(ctx, store.Config{URL: url, Conns: 16}, l.q.Enqueue)
 	must(err)
 	t.Cleanup(l.s.Close)
 	p, err := l.s.CreateProject(ctx, store.Project{Project: client.Project{Slug: "lab"}})

@@ -7,6 +7,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
+
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
 
 // Migrate upgrades River's tables, in their own schema, to the version of this binary. It grants pawld's role
@@ -43,7 +45,7 @@ func Migrate(ctx context.Context, url string) error {
 		grant usage, select on all sequences in schema river to pawl_app;
 		grant execute on all functions in schema river to pawl_app`
 	if _, err := conn.Exec(ctx, grants); err != nil {
-		return fmt.Errorf("cannot let %s use the queue: %w", role, err)
+		return fmt.Errorf("cannot let %s use the queue: %w", pg.Role, err)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func (q *Queue) maintenanceTasks(w Workers) map[string]func(context.Context) err
 // that they also run on a server that is restarted every day.
 func (q *Queue) periodic(w Workers) []*river.PeriodicJob {
 	every := map[string]time.Duration{
-		sweep: q.config.Sweep, "compact": time.Hour, "partitions": 6 * time.Hour, "retain": 6 * time.Hour, "collect": 12 * time.Hour,
+		sweep: 30 * time.Second, "compact": time.Hour, "partitions": 6 * time.Hour, "retain": 6 * time.Hour, "collect": 12 * time.Hour,
 	}
 	house := q.maintenanceTasks(w)
 	var list []*river.PeriodicJob

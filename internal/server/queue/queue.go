@@ -17,24 +17,20 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
 
-// schema holds River's tables, and role may write them.
-const (
-	schema = "river"
-	role   = "pawl_app"
-)
+// schema holds River's tables.
+const schema = "river"
 
 // Config says where the queue is and how often it runs.
 type Config struct {
-	URL   string
-	Conns int // 0 means enough for its workers
-	Log   *slog.Logger
+	URL string
+	Log *slog.Logger
 	// Pause is the minimum time between two scans of a project. Reports that arrive meanwhile are scanned
 	// together. Zero means 2 s, negative means none.
 	Pause time.Duration
-	// Sweep is the interval at which all projects are checked for missed work and for news. Zero means 30 s.
-	Sweep time.Duration
 	// Last is how long canceled work may take to end. Zero means 5 s.
 	Last time.Duration
 	// Carry returns the current position in a trace as text for a job, and Resume continues the trace when the
@@ -86,19 +82,13 @@ func New(ctx context.Context, c Config) (*Queue, error) {
 	if c.Pause == 0 {
 		c.Pause = 2 * time.Second
 	}
-	if c.Sweep == 0 {
-		c.Sweep = 30 * time.Second
-	}
 	conf, err := pgxpool.ParseConfig(c.URL)
 	if err != nil {
 		return nil, fmt.Errorf("cannot parse the URL of the queue's database: %w", err)
 	}
 	conf.MaxConns = 6 // for River's own maintenance; the work uses the store's connections
-	if c.Conns > 0 {
-		conf.MaxConns = int32(min(c.Conns, 1000))
-	}
 	conf.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, "set role "+role)
+		_, err := conn.Exec(ctx, "set role "+pg.Role)
 		return err
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, conf)

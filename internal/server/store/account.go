@@ -3,12 +3,12 @@ package store
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/base/failpoint"
 	"github.com/goatnote-inc/pawl/internal/server/store/db"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
 
 // Account is a user who has logged in or was invited, identified by issuer and subject.
@@ -24,9 +24,9 @@ type Account struct {
 // SignIn finds or creates the account of a subject. It stores the newest name and the
 // address that the issuer has verified, if any.
 func (s *Store) SignIn(ctx context.Context, issuer, subject, name, email string) (Account, error) {
-	row, err := db.New(s.rows()).SignIn(ctx, db.SignInParams{Issuer: issuer, Subject: subject, Name: name, Email: email, Created: s.now()})
+	row, err := db.New(s.db.Rows()).SignIn(ctx, db.SignInParams{Issuer: issuer, Subject: subject, Name: name, Email: email, Created: s.db.Now()})
 	if err != nil {
-		return Account{}, fmt.Errorf("cannot sign in: %w", input(err))
+		return Account{}, fmt.Errorf("cannot sign in: %w", pg.Input(err))
 	}
 	failpoint.At("login.account")
 	return accountOf(row), nil
@@ -36,48 +36,35 @@ func (s *Store) SignIn(ctx context.Context, issuer, subject, name, email string)
 // yet. The inviter does not learn which.
 func (s *Store) Invite(ctx context.Context, issuer, subject string) (Account, error) {
 	if issuer == "" || len(issuer) > 500 || subject == "" || len(subject) > 255 {
-		return Account{}, &InvalidError{"a person needs an issuer and a subject of at most 255 bytes"}
+		return Account{}, &pg.InvalidError{What: "a person needs an issuer and a subject of at most 255 bytes"}
 	}
-	row, err := db.New(s.rows()).Invite(ctx, db.InviteParams{Issuer: issuer, Subject: subject, Created: s.now()})
-	if err != nil {
-		return Account{}, fmt.Errorf("cannot invite a person: %w", input(err))
-	}
-	return accountOf(row), nil
+	row, err := db.New(s.db.Rows()).Invite(ctx, db.InviteParams{Issuer: issuer, Subject: subject, Created: s.db.Now()})
+	return accountOf(row), pg.Wrap(pg.Input(err), "cannot invite a person")
 }
 
 // AccountByID returns the account with id, or [ErrNotFound].
 func (s *Store) AccountByID(ctx context.Context, id int64) (Account, error) {
-	row, err := db.New(s.rows()).AccountByID(ctx, id)
-	if err != nil {
-		return Account{}, fmt.Errorf("account %d: %w", id, found(err))
-	}
-	return accountOf(row), nil
+	row, err := db.New(s.db.Rows()).AccountByID(ctx, id)
+	return accountOf(row), pg.Wrap(pg.Found(err), "account %d", id)
 }
 
 // Accounts lists accounts by name, at most a thousand. If person is set, it lists only
 // accounts whose number, subject or name equals it.
 func (s *Store) Accounts(ctx context.Context, person string) ([]Account, error) {
-	rows, err := db.New(s.rows()).Accounts(ctx, person)
-	if err != nil {
-		return nil, fmt.Errorf("cannot list accounts: %w", input(err))
-	}
-	list := make([]Account, len(rows))
-	for n, r := range rows {
-		list[n] = accountOf(r)
-	}
-	return list, nil
+	rows, err := db.New(s.db.Rows()).Accounts(ctx, person)
+	return each(rows, accountOf), pg.Wrap(pg.Input(err), "cannot list accounts")
 }
 
 // AddLogin stores a browser's login. It stores only a hash of the cookie's value, so that
 // read access to the database is not enough to log in.
 func (s *Store) AddLogin(ctx context.Context, cookie string, account int64, expires time.Time) error {
 	hash := sha256.Sum256([]byte(cookie))
-	q := db.New(s.rows())
-	if err := q.AddLogin(ctx, db.AddLoginParams{Hash: hash[:], AccountID: account, Created: s.now(), Expires: expires}); err != nil {
+	q := db.New(s.db.Rows())
+	if err := q.AddLogin(ctx, db.AddLoginParams{Hash: hash[:], AccountID: account, Created: s.db.Now(), Expires: expires}); err != nil {
 		return fmt.Errorf("cannot store a login of account %d: %w", account, err)
 	}
 	failpoint.At("login.kept")
-	if err := q.ForgetLogins(ctx, s.now()); err != nil {
+	if err := q.ForgetLogins(ctx, s.db.Now()); err != nil {
 		return fmt.Errorf("cannot delete expired logins: %w", err)
 	}
 	return nil
@@ -86,17 +73,14 @@ func (s *Store) AddLogin(ctx context.Context, cookie string, account int64, expi
 // Login returns the account of a cookie that has not expired, or [ErrNotFound].
 func (s *Store) Login(ctx context.Context, cookie string) (Account, error) {
 	hash := sha256.Sum256([]byte(cookie))
-	row, err := db.New(s.rows()).AccountByLogin(ctx, db.AccountByLoginParams{Hash: hash[:], Expires: s.now()})
-	if err != nil {
-		return Account{}, fmt.Errorf("login: %w", found(err))
-	}
-	return accountOf(row), nil
+	row, err := db.New(s.db.Rows()).AccountByLogin(ctx, db.AccountByLoginParams{Hash: hash[:], Expires: s.db.Now()})
+	return accountOf(row), pg.Wrap(pg.Found(err), "login")
 }
 
 // EndLogin deletes a login.
 func (s *Store) EndLogin(ctx context.Context, cookie string) error {
 	hash := sha256.Sum256([]byte(cookie))
-	if err := db.New(s.rows()).EndLogin(ctx, hash[:]); err != nil {
+	if err := db.New(s.db.Rows()).EndLogin(ctx, hash[:]); err != nil {
 		return fmt.Errorf("cannot end a login: %w", err)
 	}
 	return nil
@@ -111,11 +95,5 @@ func changed(rows int64, err error, what string, id int64) error {
 	if err == nil && rows == 0 {
 		err = ErrNotFound
 	}
-	if err != nil {
-		return fmt.Errorf("%s %d: %w", what, id, err)
-	}
-	return nil
+	return pg.Wrap(err, "%s %d", what, id)
 }
-
-// none reports whether err only means that no row was found.
-func none(err error) bool { return errors.Is(found(err), ErrNotFound) }

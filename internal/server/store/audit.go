@@ -15,6 +15,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/base/failpoint"
 	"github.com/goatnote-inc/pawl/internal/server/store/db"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
 
 // Entry is a line of a project's audit log.
@@ -31,8 +32,22 @@ type Entry struct {
 // changing, removing or inserting a line is detected. Cutting off the last lines is not
 // detected, unless a hash of them is kept elsewhere.
 func (s *Store) Audit(ctx context.Context, project int64, actor, action string, detail map[string]string) error {
-	return s.inProject(ctx, project, func(tx pgx.Tx) error {
-		return audit(ctx, tx, project, s.now(), actor, action, detail)
+	return s.db.InProject(ctx, project, func(tx pgx.Tx) error {
+		return audit(ctx, tx, project, s.db.Now(), actor, action, detail)
+	})
+}
+
+// ChangeAudited changes a project and adds a line to its audit log, atomically. do runs inside one
+// transaction: it must use the store that it is given, which accepts only this project. The
+// detail that do returns goes into the line, beside actor and action. A nil detail means that
+// nothing was changed; then no line is written.
+func (s *Store) ChangeAudited(ctx context.Context, project int64, actor, action string, do func(in *Store) (detail map[string]string, err error)) error {
+	return s.db.InProject(ctx, project, func(tx pgx.Tx) error {
+		detail, err := do(s.within(tx, project))
+		if err != nil || detail == nil {
+			return err
+		}
+		return audit(ctx, tx, project, s.db.Now(), actor, action, detail)
 	})
 }
 
@@ -52,7 +67,7 @@ func audit(ctx context.Context, tx pgx.Tx, project int64, at time.Time, actor, a
 		return fmt.Errorf("cannot lock the audit log: %w", err)
 	}
 	last, err := q.LastAudit(ctx, project)
-	if err != nil && !none(err) {
+	if err != nil && !pg.None(err) {
 		return fmt.Errorf("cannot read the end of the audit log: %w", err)
 	}
 	e.N = last.N + 1
@@ -84,7 +99,7 @@ func (s *Store) AuditLog(ctx context.Context, project, before int64, limit int) 
 	if before <= 0 {
 		before = math.MaxInt64
 	}
-	rows, err := db.New(s.of(project)).AuditBefore(ctx, db.AuditBeforeParams{ProjectID: project, N: before, Limit: int32(min(limit, 1000))})
+	rows, err := db.New(s.db.Of(project)).AuditBefore(ctx, db.AuditBeforeParams{ProjectID: project, N: before, Limit: int32(min(limit, 1000))})
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the audit log of project %d: %w", project, err)
 	}
@@ -101,7 +116,7 @@ func (s *Store) AuditLog(ctx context.Context, project, before int64, limit int) 
 func (s *Store) VerifyAudit(ctx context.Context, project int64) (lines int64, err error) {
 	var before []byte
 	for {
-		rows, err := db.New(s.of(project)).AuditAfter(ctx, db.AuditAfterParams{ProjectID: project, N: lines, Limit: 1000})
+		rows, err := db.New(s.db.Of(project)).AuditAfter(ctx, db.AuditAfterParams{ProjectID: project, N: lines, Limit: 1000})
 		if err != nil {
 			return lines, fmt.Errorf("cannot read the audit log of project %d: %w", project, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/base/failpoint"
 	"github.com/goatnote-inc/pawl/internal/server/store/db"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
 
 // AddBlob records that a blob is stored and counts it toward the project's quota. fresh
@@ -22,8 +23,8 @@ func (s *Store) AddBlob(ctx context.Context, project int64, digest string, size 
 		return false, err
 	}
 	var n int64
-	err = s.inProjectWith(ctx, project, lockBlob(project, digest), func(tx pgx.Tx) (err error) {
-		n, err = db.New(tx).AddBlob(ctx, db.AddBlobParams{ProjectID: project, Digest: sum, Size: size, Created: s.now(), Fork: lane == client.Fork})
+	err = s.db.InProjectWith(ctx, project, lockBlob(project, digest), func(tx pgx.Tx) (err error) {
+		n, err = db.New(tx).AddBlob(ctx, db.AddBlobParams{ProjectID: project, Digest: sum, Size: size, Created: s.db.Now(), Fork: lane == client.Fork})
 		return err
 	})
 	if err != nil {
@@ -42,14 +43,11 @@ func (s *Store) HasBlob(ctx context.Context, project int64, digest string) (size
 	if err != nil {
 		return 0, false, err
 	}
-	size, err = db.New(s.of(project)).BlobSize(ctx, db.BlobSizeParams{ProjectID: project, Digest: sum})
-	if none(err) {
+	size, err = db.New(s.db.Of(project)).BlobSize(ctx, db.BlobSizeParams{ProjectID: project, Digest: sum})
+	if pg.None(err) {
 		return 0, false, nil
 	}
-	if err != nil {
-		return 0, false, fmt.Errorf("cannot look up blob %s: %w", digest, err)
-	}
-	return size, true, nil
+	return size, true, pg.Wrap(err, "cannot look up blob %s", digest)
 }
 
 // CheckBlobQuota returns a [QuotaError] if a blob of this size would exceed the project's quota.
@@ -66,7 +64,7 @@ func lockBlob(project int64, digest string) string {
 func digestOf(text string) ([]byte, error) {
 	sum, err := hex.DecodeString(text)
 	if err != nil || len(sum) != 32 || hex.EncodeToString(sum) != text {
-		return nil, &InvalidError{fmt.Sprintf("%.80q is not a digest: must be a SHA-256 of 64 lowercase hex digits", text)}
+		return nil, &pg.InvalidError{What: fmt.Sprintf("%.80q is not a digest: must be a SHA-256 of 64 lowercase hex digits", text)}
 	}
 	return sum, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/server/alert"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
@@ -102,7 +103,7 @@ func TestDeedsAreWhole(t *testing.T) {
 	project, other := projectNamed(t, s, "a"), projectNamed(t, s, "b")
 	sorry := errors.New("changed my mind")
 	hook := func(in *store.Store) error {
-		_, err := in.AddHook(t.Context(), project, store.Hook{Kind: "slack", URL: "https://hooks.example/x"})
+		_, err := in.AddHook(t.Context(), project, alert.Hook{Kind: "slack", URL: "https://hooks.example/x"})
 		return err
 	}
 	counts := func() string {
@@ -116,7 +117,7 @@ func TestDeedsAreWhole(t *testing.T) {
 			return map[string]string{}, errors.Join(hook(in), sorry)
 		}, "0 0"},
 		{func(in *store.Store) (map[string]string, error) {
-			_, err := in.AddHook(t.Context(), other, store.Hook{Kind: "slack", URL: "https://hooks.example/x"})
+			_, err := in.AddHook(t.Context(), other, alert.Hook{Kind: "slack", URL: "https://hooks.example/x"})
 			return map[string]string{}, err
 		}, "0 0"},
 		{func(in *store.Store) (map[string]string, error) { return map[string]string{"hook": "1"}, hook(in) }, "1 1"},

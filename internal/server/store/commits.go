@@ -2,10 +2,14 @@ package store
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
 
 // reportedCommits holds the commits that a report describes, as columns sorted by sha.
@@ -20,7 +24,7 @@ type reportedCommits struct {
 func (s *Store) unknownCommits(r *row) reportedCommits {
 	all := append([]client.Commit{r.report.Commit}, r.report.History...)
 	known := make([]bool, len(all))
-	s.known.commits.get(len(all), func(n int) commitKey { return commitKey{r.project, all[n].SHA} },
+	s.known.commits.Get(len(all), func(n int) commitKey { return commitKey{r.project, all[n].SHA} },
 		func(n int, lane int16) { known[n] = lane <= r.lane })
 	var list []client.Commit
 	for n, c := range all {
@@ -56,7 +60,40 @@ const insertCommits = `
 func (s *Store) cacheCommits(r *row) {
 	for n, sha := range r.commits.shas {
 		if r.commits.times[n] != nil {
-			s.known.commits.add(commitKey{r.project, sha}, r.lane)
+			s.known.commits.Add(commitKey{r.project, sha}, r.lane)
 		}
 	}
+}
+
+// Revisions returns what reports stated about commits. Unknown commits are omitted. A commit whose
+// time was reported by the default branch never changes, so it is cached: the series of a suite
+// share their commits.
+func (s *Store) Revisions(ctx context.Context, project int64, shas []string) (map[string]client.Commit, error) {
+	known := make(map[string]client.Commit, len(shas))
+	s.known.settled.Get(len(shas), func(i int) commitKey { return commitKey{project, shas[i]} },
+		func(i int, c client.Commit) { known[shas[i]] = c })
+	var unknown []string
+	for _, sha := range shas {
+		if _, ok := known[sha]; !ok {
+			unknown = append(unknown, sha)
+		}
+	}
+	if len(unknown) == 0 {
+		return known, nil
+	}
+	err := s.db.ReadBatch(ctx, project, func(b *pgx.Batch) {
+		b.Queue(`select sha, parent, at, author, title, lane from pawl.revision where project_id = $1 and sha = any($2)`, project, unknown).Query(func(rows pgx.Rows) error {
+			var c client.Commit
+			var lane int16
+			_, err := pgx.ForEachRow(rows, []any{&c.SHA, &c.Parent, &c.At, &c.Author, &c.Title, &lane}, func() error {
+				known[c.SHA] = c
+				if lane == 0 && c.At != nil {
+					s.known.settled.Add(commitKey{project, c.SHA}, c)
+				}
+				return nil
+			})
+			return err
+		})
+	})
+	return known, pg.Wrap(err, "cannot read %d commits of project %d", len(unknown), project)
 }

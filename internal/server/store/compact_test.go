@@ -15,6 +15,8 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/pointcodec"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/fsck"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
 // hot writes points of a series as if reports had brought them.
@@ -62,7 +64,7 @@ func reports(points []pointcodec.Point) (list []int64) {
 	return list
 }
 
-func reportsKept(t testing.TB, s *store.Store, project, series int64, r store.Range) (list []int64) {
+func reportsKept(t testing.TB, s *store.Store, project, series int64, r pointstore.Range) (list []int64) {
 	t.Helper()
 	points, err := s.Points(t.Context(), project, series, r)
 	if err != nil {
@@ -97,7 +99,7 @@ func TestCompactKeepsEveryPoint(t *testing.T) {
 			hot(t, url, project, series, some)
 			model[series] = pointcodec.Merge(model[series], some)
 		}
-		done, err := s.Compact(t.Context(), store.CompactOptions{
+		done, err := s.Compact(t.Context(), pointstore.CompactOptions{
 			Project: project, Before: begin.Add(time.Duration(rng.IntN(5000)) * time.Hour), Batch: 1 + rng.IntN(150),
 		})
 		if err != nil {
@@ -105,18 +107,18 @@ func TestCompactKeepsEveryPoint(t *testing.T) {
 		}
 		tiles += done.Tiles
 		for series, want := range model {
-			if diff := cmp.Diff(reports(want), reportsKept(t, s, project, series, store.Range{})); diff != "" {
+			if diff := cmp.Diff(reports(want), reportsKept(t, s, project, series, pointstore.Range{})); diff != "" {
 				t.Fatalf("series %d after %d compacted: %s", series, done.Points, diff)
 			}
 		}
 	}
-	if _, err := s.Compact(t.Context(), store.CompactOptions{Before: noon.AddDate(1, 0, 0)}); err != nil {
+	if _, err := s.Compact(t.Context(), pointstore.CompactOptions{Before: noon.AddDate(1, 0, 0)}); err != nil {
 		t.Fatal(err)
 	}
 	if left := ask(t, url, `select count(*) from pawl.point`); left != 0 || tiles < 20 {
 		t.Errorf("%d points are still hot; %d tiles were written", left, tiles)
 	}
-	all, err := s.AllPoints(t.Context(), project, []int64{1, 2, 3, 4})
+	all, err := allPoints(t.Context(), s, project, []int64{1, 2, 3, 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +141,7 @@ func TestCompactFillsTheOpenTile(t *testing.T) {
 	points := somePoints(noon.AddDate(0, -3, 0), 600, 1)
 	for part := range slices.Chunk(points, 100) {
 		hot(t, url, project, 1, part)
-		if _, err := s.Compact(t.Context(), store.CompactOptions{Project: project, Before: noon}); err != nil {
+		if _, err := s.Compact(t.Context(), pointstore.CompactOptions{Project: project, Before: noon}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -174,7 +176,7 @@ func TestCompactWhileReportsArrive(t *testing.T) {
 	for range 2 {
 		others.Go(func() {
 			for ctx.Err() == nil {
-				if _, err := s.Compact(ctx, store.CompactOptions{Project: project, Before: noon.AddDate(1, 0, 0), Batch: 7}); err != nil && ctx.Err() == nil {
+				if _, err := s.Compact(ctx, pointstore.CompactOptions{Project: project, Before: noon.AddDate(1, 0, 0), Batch: 7}); err != nil && ctx.Err() == nil {
 					t.Error(err)
 				}
 			}
@@ -182,7 +184,7 @@ func TestCompactWhileReportsArrive(t *testing.T) {
 	}
 	others.Go(func() {
 		for seen := 0; ctx.Err() == nil; {
-			points, err := s.Points(ctx, project, list[0].ID, store.Range{})
+			points, err := s.Points(ctx, project, list[0].ID, pointstore.Range{})
 			if err != nil {
 				if ctx.Err() == nil {
 					t.Error(err)
@@ -197,7 +199,7 @@ func TestCompactWhileReportsArrive(t *testing.T) {
 	})
 	others.Go(func() { // who looks whether all is well is not led astray
 		for ctx.Err() == nil {
-			problems, err := s.Fsck(ctx, store.FsckOptions{Project: project})
+			problems, err := fsck.Run(ctx, s, fsck.Options{Project: project})
 			if (err != nil || len(problems) > 0) && ctx.Err() == nil {
 				t.Errorf("fsck meanwhile: %v, %v", problems, err)
 			}
@@ -206,7 +208,7 @@ func TestCompactWhileReportsArrive(t *testing.T) {
 	work.Wait()
 	stop()
 	others.Wait()
-	if _, err := s.Compact(t.Context(), store.CompactOptions{Project: project, Before: noon.AddDate(1, 0, 0)}); err != nil {
+	if _, err := s.Compact(t.Context(), pointstore.CompactOptions{Project: project, Before: noon.AddDate(1, 0, 0)}); err != nil {
 		t.Fatal(err)
 	}
 	if n := ask(t, url, `select sum(n) from pawl.tile`); n != (1+writers*each)*cases {
@@ -227,7 +229,7 @@ func TestCompactInterrupted(t *testing.T) {
 	for range 40 {
 		done := make(chan error, 1)
 		go func() {
-			_, err := s.Compact(t.Context(), store.CompactOptions{Project: project, Before: noon, Batch: 30})
+			_, err := s.Compact(t.Context(), pointstore.CompactOptions{Project: project, Before: noon, Batch: 30})
 			done <- err
 		}()
 		time.Sleep(time.Duration(rng.IntN(4000)) * time.Microsecond)
@@ -242,15 +244,15 @@ func TestCompactInterrupted(t *testing.T) {
 		}
 	}
 	t.Logf("%d of 40 compactions were cut", cut)
-	s, err := store.Open(t.Context(), store.Config{URL: url, AllowUnsafe: true}) // with connections that live
+	s, err := store.Open(t.Context(), store.Config{URL: url, AllowUnsafe: true}, nil) // with connections that live
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if _, err := s.Compact(t.Context(), store.CompactOptions{Project: project, Before: noon}); err != nil {
+	if _, err := s.Compact(t.Context(), pointstore.CompactOptions{Project: project, Before: noon}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(reports(points), reportsKept(t, s, project, 1, store.Range{})); diff != "" {
+	if diff := cmp.Diff(reports(points), reportsKept(t, s, project, 1, pointstore.Range{})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -258,7 +260,7 @@ func TestCompactInterrupted(t *testing.T) {
 // clean fails where fsck finds anything.
 func clean(t testing.TB, s *store.Store) {
 	t.Helper()
-	problems, err := s.Fsck(t.Context(), store.FsckOptions{})
+	problems, err := fsck.Run(t.Context(), s, fsck.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,20 +278,20 @@ func TestPartitionsAheadAndBehind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := store.Partitioned{Made: []string{"2026-11", "2026-12", "2027-01", "2027-02"}}
+	want := pointstore.Partitioned{Made: []string{"2026-11", "2026-12", "2027-01", "2027-02"}}
 	if diff := cmp.Diff(want, done); diff != "" {
 		t.Fatal(diff)
 	}
-	if _, err := s.Compact(t.Context(), store.CompactOptions{}); err != nil {
+	if _, err := s.Compact(t.Context(), pointstore.CompactOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if done, err = s.Partitions(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(store.Partitioned{Dropped: []string{"2026-03", "2026-04"}}, done); diff != "" {
+	if diff := cmp.Diff(pointstore.Partitioned{Dropped: []string{"2026-03", "2026-04"}}, done); diff != "" {
 		t.Error(diff)
 	}
-	if n := len(reportsKept(t, s, project, 1, store.Range{})); n != 100 {
+	if n := len(reportsKept(t, s, project, 1, pointstore.Range{})); n != 100 {
 		t.Errorf("%d points are left of 100", n)
 	}
 }
@@ -303,7 +305,7 @@ func TestHotSince(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := store.CompactBefore(at).Format("2006-01-02"); got != want {
+		if got := pointstore.CompactBefore(at).Format("2006-01-02"); got != want {
 			t.Errorf("%s: %s, want %s", now, got, want)
 		}
 	}
@@ -314,13 +316,13 @@ func TestDamagedTileIsAnError(t *testing.T) {
 	s, url := opened(t)
 	project := projectNamed(t, s, "kernels")
 	hot(t, url, project, 1, somePoints(noon.AddDate(0, -3, 0), 300, 1))
-	if _, err := s.Compact(t.Context(), store.CompactOptions{}); err != nil {
+	if _, err := s.Compact(t.Context(), pointstore.CompactOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := owner(t, url).Exec(t.Context(), `update pawl.tile set data = set_byte(data, 100, get_byte(data, 100) # 1)`); err != nil {
 		t.Fatal(err)
 	}
-	_, err := s.Points(t.Context(), project, 1, store.Range{})
+	_, err := s.Points(t.Context(), project, 1, pointstore.Range{})
 	if err == nil || !strings.Contains(err.Error(), "checksum") || !strings.Contains(err.Error(), "fsck") {
 		t.Errorf("read a damaged tile: %v", err)
 	}

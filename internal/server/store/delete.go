@@ -10,6 +10,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/goatnote-inc/pawl/internal/base/failpoint"
+	"github.com/goatnote-inc/pawl/internal/server/store/db"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
 // Deleted counts what a deletion removed.
@@ -34,7 +37,7 @@ var projectTables = []string{
 // uses many small transactions. If it is interrupted, Retain finishes it.
 func (s *Store) DeleteProject(ctx context.Context, project int64, drop DropBlob) (Deleted, error) {
 	gone := Deleted{Rows: map[string]int64{}}
-	tag, err := s.pool.Exec(ctx, `update pawl.project set deleting = coalesce(deleting, $2) where id = $1`, project, s.now())
+	tag, err := s.db.Pool.Exec(ctx, `update pawl.project set deleting = coalesce(deleting, $2) where id = $1`, project, s.db.Now())
 	if err == nil && tag.RowsAffected() == 0 {
 		err = ErrNotFound
 	}
@@ -43,7 +46,7 @@ func (s *Store) DeleteProject(ctx context.Context, project int64, drop DropBlob)
 	}
 	failpoint.At("delete.marked")
 	for _, table := range projectTables {
-		if err := s.empty(ctx, project, table, &gone); err != nil {
+		if err := empty(ctx, s.db.Of(project), project, table, &gone); err != nil {
 			return gone, fmt.Errorf("cannot delete project %d: cannot empty %s: %w", project, table, err)
 		}
 		failpoint.At("delete.emptied")
@@ -59,7 +62,7 @@ func (s *Store) DeleteProject(ctx context.Context, project int64, drop DropBlob)
 
 // finishDeletions resumes interrupted deletions.
 func (s *Store) finishDeletions(ctx context.Context, drop DropBlob) error {
-	half, err := s.halfDeleted(ctx)
+	half, err := s.HalfDeleted(ctx)
 	if err != nil {
 		return err
 	}
@@ -71,19 +74,16 @@ func (s *Store) finishDeletions(ctx context.Context, drop DropBlob) error {
 	return nil
 }
 
-// halfDeleted returns projects whose deletion was started.
-func (s *Store) halfDeleted(ctx context.Context) ([]int64, error) {
-	rows, err := s.pool.Query(ctx, `select id from pawl.project where deleting is not null order by id`)
-	if err != nil {
-		return nil, fmt.Errorf("cannot list the projects that are being deleted: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[int64])
+// HalfDeleted returns projects whose deletion was started.
+func (s *Store) HalfDeleted(ctx context.Context) ([]int64, error) {
+	ids, err := pg.Collect(ctx, s.db.Pool, pgx.RowTo[int64], `select id from pawl.project where deleting is not null order by id`)
+	return ids, pg.Wrap(err, "cannot list the projects that are being deleted")
 }
 
 // empty deletes the project's rows of a table in batches.
-func (s *Store) empty(ctx context.Context, project int64, table string, gone *Deleted) error {
+func empty(ctx context.Context, q db.DBTX, project int64, table string, gone *Deleted) error {
 	for {
-		tag, err := s.of(project).Exec(ctx, deleteSQL(table), project)
+		tag, err := q.Exec(ctx, deleteSQL(table), project)
 		if err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (s *Store) emptyBlobs(ctx context.Context, project int64, drop DropBlob, go
 		Size   int64
 	}
 	for {
-		list, err := listOf(ctx, s, project, pgx.RowToStructByPos[blob], `select digest, size from pawl.blob where project_id = $1 order by digest limit 500`, project)
+		list, err := pg.List(ctx, s.db, project, pgx.RowToStructByPos[blob], `select digest, size from pawl.blob where project_id = $1 order by digest limit 500`, project)
 		if err != nil || len(list) == 0 {
 			return err
 		}
@@ -135,7 +135,7 @@ func (s *Store) emptyBlobs(ctx context.Context, project int64, drop DropBlob, go
 			gone.Blobs, gone.Bytes = gone.Blobs+1, gone.Bytes+b.Size
 		}
 		failpoint.At("delete.blobs")
-		tag, err := s.of(project).Exec(ctx, `delete from pawl.blob where project_id = $1 and digest = any($2)`, project, digests)
+		tag, err := s.db.Of(project).Exec(ctx, `delete from pawl.blob where project_id = $1 and digest = any($2)`, project, digests)
 		if err != nil {
 			return err
 		}
@@ -148,27 +148,20 @@ func (s *Store) emptyBlobs(ctx context.Context, project int64, drop DropBlob, go
 // removes what those writers left. Afterwards no writer can start again.
 func (s *Store) deleteLast(ctx context.Context, project int64, drop DropBlob, gone *Deleted) error {
 	var last Deleted
-	err := s.inProject(ctx, project, func(tx pgx.Tx) error {
+	err := s.db.InProject(ctx, project, func(tx pgx.Tx) error {
 		last = Deleted{Rows: map[string]int64{}}
 		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('pawl.look', $1))`, project); err != nil {
 			return err
 		}
-		if err := lockTiles(ctx, tx, project); err != nil {
+		if err := pointstore.LockTiles(ctx, tx, project); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `select from pawl.project where id = $1 for update`, project); err != nil {
 			return err
 		}
 		for _, table := range projectTables {
-			for {
-				tag, err := tx.Exec(ctx, deleteSQL(table), project)
-				if err != nil {
-					return err
-				}
-				last.add(table, tag.RowsAffected())
-				if tag.RowsAffected() < deleteBatch {
-					break
-				}
+			if err := empty(ctx, tx, project, table, &last); err != nil {
+				return err
 			}
 		}
 		rows, err := tx.Query(ctx, `delete from pawl.blob where project_id = $1 returning encode(digest, 'hex'), size`, project)

@@ -20,6 +20,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/alert"
 	"github.com/goatnote-inc/pawl/internal/server/demo"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/eventstore"
 )
 
 var season = demo.Size{Days: 60, Configs: 2}
@@ -49,7 +50,7 @@ type toldGroup struct {
 // reportedCommits is what is known of a project's main lane, as text.
 func reportedCommits(t testing.TB, s *store.Store, project int64) string {
 	t.Helper()
-	groups, err := s.Groups(t.Context(), project, store.GroupQuery{})
+	groups, err := s.Groups(t.Context(), project, eventstore.GroupQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +159,7 @@ func lookAtOnce(t *testing.T, s *store.Store, project int64) {
 // planted holds what was found against what there is.
 func planted(t *testing.T, s *store.Store, project int64) {
 	t.Helper()
-	groups, err := s.Groups(t.Context(), project, store.GroupQuery{})
+	groups, err := s.Groups(t.Context(), project, eventstore.GroupQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +248,7 @@ func TestWhatPeopleSaidStaysInTheStore(t *testing.T) {
 	if l := look(t, s, p); l.Events != 3 || l.Groups != 1 || l.Oldest.IsZero() {
 		t.Fatalf("%+v", l)
 	}
-	events, err := s.Events(t.Context(), p, store.EventQuery{State: client.New, Worse: true})
+	events, err := s.Events(t.Context(), p, eventstore.Query{State: client.New, Worse: true})
 	if err != nil || len(events) != 3 {
 		t.Fatalf("%v, %+v", err, events)
 	}
@@ -266,7 +267,7 @@ func TestWhatPeopleSaidStaysInTheStore(t *testing.T) {
 	if err != nil || is.State != client.Acknowledged || is.Note != "a known trade" || is.Group != was.Group || is.After == was.After {
 		t.Errorf("%v: was %+v, is %+v", err, was, is)
 	}
-	if open, err := s.Events(t.Context(), p, store.EventQuery{State: client.New}); err != nil || len(open) != 2 {
+	if open, err := s.Events(t.Context(), p, eventstore.Query{State: client.New}); err != nil || len(open) != 2 {
 		t.Errorf("%v: %d are new", err, len(open))
 	}
 	if g, err := s.Group(t.Context(), p, was.Group); err != nil || g.Series != 3 || g.Worse != 3 || len(g.Events) != 3 {
@@ -356,7 +357,7 @@ func TestToldOnceInTheStore(t *testing.T) {
 	if tell() != 0 {
 		t.Error("there is nobody to be told")
 	}
-	hook, err := s.AddHook(t.Context(), p, store.Hook{Kind: "json", URL: "https://hooks.example.org/x", Secret: "0123456789abcdef0123456789abcdef"})
+	hook, err := s.AddHook(t.Context(), p, alert.Hook{Kind: "json", URL: "https://hooks.example.org/x", Secret: "0123456789abcdef0123456789abcdef"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/server/pointcodec"
+	"github.com/goatnote-inc/pawl/internal/server/store/eventstore"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
 // Line is one line of an export: its kind, and the object in the format of the API.
@@ -18,9 +22,6 @@ type Line struct {
 	Series int64  `json:"series,omitempty"`
 	Data   any    `json:"data"`
 }
-
-// exportPage is the number of rows read per page.
-const exportPage = 1000
 
 // ExportEnd is the last line of a complete export. The caller of Export appends it.
 const ExportEnd = `{"kind":"end","data":{}}` + "\n"
@@ -58,12 +59,11 @@ func (e exporter) line(kind string, series int64, data any) error {
 	return e.out.Encode(Line{Kind: kind, Series: series, Data: data})
 }
 
-// pages writes pages of a list until one is empty. Each page starts after the last row of the
-// previous one.
-func pages[T any](e exporter, kind string, list func(last *T) ([]T, error)) error {
-	var last *T
-	for {
-		rows, err := list(last)
+// pages writes pages of a list until one is empty. Each page starts after the key of the last row of the
+// previous one; the first starts after the zero key.
+func pages[T, K any](e exporter, kind string, key func(T) K, list func(after K) ([]T, error)) error {
+	for after := *new(K); ; {
+		rows, err := list(after)
 		if err != nil || len(rows) == 0 {
 			return err
 		}
@@ -72,53 +72,34 @@ func pages[T any](e exporter, kind string, list func(last *T) ([]T, error)) erro
 				return err
 			}
 		}
-		last = &rows[len(rows)-1]
+		after = key(rows[len(rows)-1])
 	}
 }
 
 func (e exporter) testbeds(ctx context.Context) error {
-	return pages(e, "testbed", func(last *client.Testbed) ([]client.Testbed, error) {
-		after := int64(0)
-		if last != nil {
-			after = last.ID
-		}
-		return listOf(ctx, e.s, e.project, scanTestbed, `select `+testbedSelect+`
-			where project_id = $1 and id > $2 order by id limit $3`, e.project, after, exportPage)
+	return pages(e, "testbed", func(t client.Testbed) int64 { return t.ID }, func(after int64) ([]client.Testbed, error) {
+		return pg.List(ctx, e.s.db, e.project, scanTestbed, `select `+testbedSelect+`
+			where project_id = $1 and id > $2 order by id limit $3`, e.project, after, pg.MaxListed)
 	})
 }
 
 func (e exporter) commits(ctx context.Context) error {
-	return pages(e, "commit", func(last *client.Commit) ([]client.Commit, error) {
-		after := ""
-		if last != nil {
-			after = last.SHA
-		}
-		return listOf(ctx, e.s, e.project, func(row pgx.CollectableRow) (client.Commit, error) {
-			var c client.Commit
-			err := row.Scan(&c.SHA, &c.Parent, &c.At, &c.Author, &c.Title)
-			return c, err
-		}, `select sha, parent, at, author, title from pawl.revision where project_id = $1 and sha > $2 order by sha limit $3`, e.project, after, exportPage)
+	return pages(e, "commit", func(c client.Commit) string { return c.SHA }, func(after string) ([]client.Commit, error) {
+		return pg.List(ctx, e.s.db, e.project, pgx.RowToStructByPos[client.Commit],
+			`select sha, parent, at, author, title from pawl.revision where project_id = $1 and sha > $2 order by sha limit $3`, e.project, after, pg.MaxListed)
 	})
 }
 
 func (e exporter) series(ctx context.Context) error {
-	return pages(e, "series", func(last *client.Series) ([]client.Series, error) {
-		q := SeriesQuery{}
-		if last != nil {
-			q.After = last.ID
-		}
-		return e.s.SeriesList(ctx, e.project, q)
+	return pages(e, "series", func(s client.Series) int64 { return s.ID }, func(after int64) ([]client.Series, error) {
+		return e.s.SeriesList(ctx, e.project, SeriesQuery{After: after})
 	})
 }
 
 func (e exporter) runs(ctx context.Context) error {
-	return pages(e, "run", func(last *client.Run) ([]client.Run, error) {
-		after := int64(0)
-		if last != nil {
-			after = last.ID
-		}
-		runs, err := listOf(ctx, e.s, e.project, scanRun, `select `+runColumns+` from pawl.report
-			where project_id = $1 and id > $2 order by id limit $3`, e.project, after, exportPage)
+	return pages(e, "run", func(r client.Run) int64 { return r.ID }, func(after int64) ([]client.Run, error) {
+		runs, err := pg.List(ctx, e.s.db, e.project, scanRun, `select `+runColumns+` from pawl.report
+			where project_id = $1 and id > $2 order by id limit $3`, e.project, after, pg.MaxListed)
 		if err != nil || len(runs) == 0 {
 			return nil, err
 		}
@@ -132,7 +113,7 @@ func (e exporter) blobsOf(ctx context.Context, runs []client.Run) error {
 	for i, r := range runs {
 		at[r.ID] = i
 	}
-	return e.s.readBatch(ctx, e.project, func(b *pgx.Batch) {
+	return e.s.db.ReadBatch(ctx, e.project, func(b *pgx.Batch) {
 		b.Queue(`select rb.report_id, encode(rb.digest, 'hex'), coalesce(b.size, 0), rb.kind, rb.name
 			from pawl.report_blob rb left join pawl.blob b on b.project_id = rb.project_id and b.digest = rb.digest
 			where rb.project_id = $1 and rb.report_id between $2 and $3 order by rb.report_id, rb.ordinal`,
@@ -150,35 +131,37 @@ func (e exporter) blobsOf(ctx context.Context, runs []client.Run) error {
 	})
 }
 
-func (e exporter) groups(ctx context.Context) error {
-	return pages(e, "group", func(last *client.Group) ([]client.Group, error) {
-		q := GroupQuery{}
-		if last != nil {
-			q.Before = last.ID
+func (e exporter) points(ctx context.Context) error {
+	for after := int64(0); ; {
+		ids, err := pg.List(ctx, e.s.db, e.project, pgx.RowTo[int64], `select id from pawl.series where project_id = $1 and id > $2 order by id limit $3`, e.project, after, pg.MaxListed)
+		if err != nil || len(ids) == 0 {
+			return err
 		}
-		return e.s.Groups(ctx, e.project, q)
+		err = e.s.Walk(ctx, e.project, ids, func(series int64, p pointcodec.Point) error { return e.line("point", series, pointstore.Stored(p)) })
+		if err != nil {
+			return err
+		}
+		after = ids[len(ids)-1]
+	}
+}
+
+func (e exporter) groups(ctx context.Context) error {
+	return pages(e, "group", func(g client.Group) int64 { return g.ID }, func(before int64) ([]client.Group, error) {
+		return e.s.Groups(ctx, e.project, eventstore.GroupQuery{Before: before})
 	})
 }
 
 func (e exporter) events(ctx context.Context) error {
-	return pages(e, "event", func(last *client.Event) ([]client.Event, error) {
-		q := EventQuery{}
-		if last != nil {
-			q.Before = last.ID
-		}
-		return e.s.Events(ctx, e.project, q)
+	return pages(e, "event", func(v client.Event) int64 { return v.ID }, func(before int64) ([]client.Event, error) {
+		return e.s.Events(ctx, e.project, eventstore.Query{Before: before})
 	})
 }
 
 func (e exporter) audit(ctx context.Context) error {
-	return pages(e, "audit", func(last *Entry) ([]Entry, error) {
-		if last != nil && last.N <= 1 {
-			return nil, nil
+	return pages(e, "audit", func(a Entry) int64 { return a.N }, func(before int64) ([]Entry, error) {
+		if before == 1 {
+			return nil, nil // 0 would start again
 		}
-		before := int64(0)
-		if last != nil {
-			before = last.N
-		}
-		return e.s.AuditLog(ctx, e.project, before, exportPage)
+		return e.s.AuditLog(ctx, e.project, before, pg.MaxListed)
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/pointcodec"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
 type line struct {
@@ -47,7 +48,7 @@ func TestExportHasEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	history(t, s, "foreign", 1, 1)
-	if _, err := s.Compact(t.Context(), store.CompactOptions{Before: *reportNo(4, 1).Commit.At}); err != nil {
+	if _, err := s.Compact(t.Context(), pointstore.CompactOptions{Before: *reportNo(4, 1).Commit.At}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := owner(t, url).Exec(t.Context(), `insert into pawl.event_group (project_id, from_sha, to_sha, at, worst, series, worse) values ($1, 'a', 'b', now(), 1, 1, 1)`, project); err != nil {
@@ -104,7 +105,7 @@ func TestExportOfLongSeries(t *testing.T) {
 	}
 	hot(t, url, project, list[1], even)
 	hot(t, url, project, list[0], odd[:3])
-	if _, err := s.Compact(t.Context(), store.CompactOptions{Before: noon}); err != nil {
+	if _, err := s.Compact(t.Context(), pointstore.CompactOptions{Before: noon}); err != nil {
 		t.Fatal(err)
 	}
 	hot(t, url, project, list[1], odd)

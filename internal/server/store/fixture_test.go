@@ -9,9 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/server/pointcodec"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 	"github.com/goatnote-inc/pawl/internal/server/store/storetest"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -28,7 +32,7 @@ func opened(t testing.TB) (*store.Store, string) {
 func openedAt(t testing.TB, now func() time.Time) (*store.Store, string) {
 	t.Helper()
 	url := storetest.URL(t)
-	s, err := store.Open(t.Context(), store.Config{URL: url, Conns: 16, AllowUnsafe: true, Now: now})
+	s, err := store.Open(t.Context(), store.Config{URL: url, Conns: 16, AllowUnsafe: true, Now: now}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,4 +97,13 @@ func ask(t testing.TB, url, sql string, args ...any) int64 {
 		t.Fatalf("%s: %v", sql, err)
 	}
 	return n
+}
+
+// allPoints reads series as a scan does.
+func allPoints(ctx context.Context, s *store.Store, project int64, series []int64) (all map[int64][]pointcodec.Point, err error) {
+	err = s.DB().InProject(ctx, project, func(tx pgx.Tx) (err error) {
+		all, err = pointstore.Of(ctx, tx, project, series)
+		return err
+	})
+	return all, err
 }

@@ -10,7 +10,10 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/server/blob"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/fsck"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
 // Every kind of damage is found and reported with a fix.
@@ -21,7 +24,7 @@ func TestFsckFinds(t *testing.T) {
 	if err := s.Audit(t.Context(), project, "mona", "key.create", nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Compact(t.Context(), store.CompactOptions{Before: *reportNo(6, 1).Commit.At}); err != nil {
+	if _, err := s.Compact(t.Context(), pointstore.CompactOptions{Before: *reportNo(6, 1).Commit.At}); err != nil {
 		t.Fatal(err)
 	}
 	clean(t, s)
@@ -53,11 +56,11 @@ func TestFsckFinds(t *testing.T) {
 		if _, err := conn.Exec(t.Context(), c.damage, c.args...); err != nil {
 			t.Fatalf("%s: %v", c.damage, err)
 		}
-		problems, err := s.Fsck(t.Context(), store.FsckOptions{})
+		problems, err := fsck.Run(t.Context(), s, fsck.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", c.damage, err)
 		}
-		if !slices.ContainsFunc(problems, func(p store.Problem) bool {
+		if !slices.ContainsFunc(problems, func(p fsck.Problem) bool {
 			return p.Kind == c.kind && p.Project == project && strings.Contains(p.What, c.what) && p.Do != ""
 		}) {
 			t.Errorf("%s: want %s %q, found %v", c.damage, c.kind, c.what, problems)
@@ -100,7 +103,7 @@ func TestFsckFindsLeftovers(t *testing.T) {
 	}
 	clean(t, s)
 	hot(t, url, gone, 1, somePoints(noon, 1, 1))
-	problems, err := s.Fsck(t.Context(), store.FsckOptions{})
+	problems, err := fsck.Run(t.Context(), s, fsck.Options{})
 	if err != nil || len(problems) != 1 || problems[0].Project != gone || problems[0].Kind != "leftover" {
 		t.Errorf("%v, %v", problems, err)
 	}
@@ -112,10 +115,10 @@ func TestFsckOfBlobs(t *testing.T) {
 	ingest(t, s, project, withSamples(t, s, project, reportNo(1, 1)), client.Main)
 	samples, record := digest(reportNo(1, 1).Run+"samples"), digest(reportNo(1, 1).Run+"record")
 	long := noon.AddDate(0, 0, -3)
-	look := func(collect store.DropBlob, kept ...store.KeptBlob) []store.Problem {
+	look := func(collect store.DropBlob, kept ...blob.Object) []fsck.Problem {
 		t.Helper()
-		problems, err := s.Fsck(t.Context(), store.FsckOptions{Collect: collect, Blobs: func(context.Context, int64) iter.Seq2[store.KeptBlob, error] {
-			return func(yield func(store.KeptBlob, error) bool) {
+		problems, err := fsck.Run(t.Context(), s, fsck.Options{Collect: collect, Blobs: func(context.Context, int64) iter.Seq2[blob.Object, error] {
+			return func(yield func(blob.Object, error) bool) {
 				for _, b := range kept {
 					if !yield(b, nil) {
 						return
@@ -128,14 +131,14 @@ func TestFsckOfBlobs(t *testing.T) {
 		}
 		return problems
 	}
-	both := []store.KeptBlob{{Digest: samples, Size: 100, At: long}, {Digest: record, Size: 100, At: long}}
+	both := []blob.Object{{Digest: samples, Size: 100, Modified: long}, {Digest: record, Size: 100, Modified: long}}
 	if p := look(nil, both...); len(p) != 0 {
 		t.Errorf("all is there: %v", p)
 	}
-	if p := look(nil, store.KeptBlob{Digest: samples, Size: 99, At: long}, both[1]); len(p) != 1 || !strings.Contains(p[0].What, "99 bytes") {
+	if p := look(nil, blob.Object{Digest: samples, Size: 99, Modified: long}, both[1]); len(p) != 1 || !strings.Contains(p[0].What, "99 bytes") {
 		t.Errorf("a blob was cut: %v", p)
 	}
-	young, old := store.KeptBlob{Digest: digest("young"), Size: 1, At: noon.Add(-time.Hour)}, store.KeptBlob{Digest: digest("old"), Size: 1, At: long}
+	young, old := blob.Object{Digest: digest("young"), Size: 1, Modified: noon.Add(-time.Hour)}, blob.Object{Digest: digest("old"), Size: 1, Modified: long}
 	if p := look(nil, append(both, young, old)...); len(p) != 1 || !strings.Contains(p[0].What, old.Digest) || !strings.Contains(p[0].Do, "--collect") {
 		t.Errorf("bytes that belong to nothing: %v", p)
 	}
@@ -143,12 +146,12 @@ func TestFsckOfBlobs(t *testing.T) {
 	if p := look(b.drop, append(both, young, old)...); len(p) != 0 || !slices.Equal(b.gone, []string{old.Digest}) {
 		t.Errorf("collected %v: %v", b.gone, p)
 	}
-	broken := func(context.Context, int64) iter.Seq2[store.KeptBlob, error] {
-		return func(yield func(store.KeptBlob, error) bool) {
-			yield(store.KeptBlob{}, errors.New("the bucket is gone"))
+	broken := func(context.Context, int64) iter.Seq2[blob.Object, error] {
+		return func(yield func(blob.Object, error) bool) {
+			yield(blob.Object{}, errors.New("the bucket is gone"))
 		}
 	}
-	if _, err := s.Fsck(t.Context(), store.FsckOptions{Blobs: broken}); err == nil {
+	if _, err := fsck.Run(t.Context(), s, fsck.Options{Blobs: broken}); err == nil {
 		t.Error("it looked at a bucket that is gone")
 	}
 }
@@ -171,12 +174,12 @@ func TestFsckOfLostBytes(t *testing.T) {
 		{"one came meanwhile", [][]string{{}, {record}}, []string{samples}},
 	} {
 		asked := 0
-		problems, err := s.Fsck(t.Context(), store.FsckOptions{Blobs: func(context.Context, int64) iter.Seq2[store.KeptBlob, error] {
+		problems, err := fsck.Run(t.Context(), s, fsck.Options{Blobs: func(context.Context, int64) iter.Seq2[blob.Object, error] {
 			list := test.lists[min(asked, len(test.lists)-1)]
 			asked++
-			return func(yield func(store.KeptBlob, error) bool) {
+			return func(yield func(blob.Object, error) bool) {
 				for _, d := range list {
-					if !yield(store.KeptBlob{Digest: d, Size: 100, At: noon}, nil) {
+					if !yield(blob.Object{Digest: d, Size: 100, Modified: noon}, nil) {
 						return
 					}
 				}
@@ -186,7 +189,7 @@ func TestFsckOfLostBytes(t *testing.T) {
 			t.Errorf("%s: %v, %v", test.name, problems, err)
 		}
 		for _, d := range test.lost {
-			if !slices.ContainsFunc(problems, func(p store.Problem) bool { return strings.Contains(p.What, d) }) {
+			if !slices.ContainsFunc(problems, func(p fsck.Problem) bool { return strings.Contains(p.What, d) }) {
 				t.Errorf("%s: nothing is said of %s: %v", test.name, d, problems)
 			}
 		}

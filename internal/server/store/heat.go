@@ -1,15 +1,17 @@
 package store
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"slices"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/pointcodec"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
+	"github.com/goatnote-inc/pawl/measure"
 )
 
 // Limits of a heat map.
@@ -29,19 +31,11 @@ type HeatQuery struct {
 // Heat is a heat map of a suite: the value of each config at each of the last commits of the
 // default branch.
 type Heat struct {
-	Suite   string       `json:"suite"`
-	Testbed int64        `json:"testbed"`
-	Commits []HeatColumn `json:"commits"` // oldest first
-	Rows    []HeatRow    `json:"rows"`    // by name
-	More    bool         `json:"more"`    // the suite has more series than shown
-}
-
-// HeatColumn is one commit.
-type HeatColumn struct {
-	Commit string    `json:"commit"`
-	At     time.Time `json:"at"`
-	Title  string    `json:"title,omitempty"`
-	Run    int64     `json:"run"` // the last run of the commit
+	Suite   string              `json:"suite"`
+	Testbed int64               `json:"testbed"`
+	Commits []client.HeatColumn `json:"commits"` // oldest first
+	Rows    []HeatRow           `json:"rows"`    // by name
+	More    bool                `json:"more"`    // the suite has more series than shown
 }
 
 // HeatRow is one series. Values has one entry per commit, 0 if the series was not measured there.
@@ -53,18 +47,14 @@ type HeatRow struct {
 // Heat reads a heat map. It reads only the reports and series of the suite, and their points
 // between the first and last commit shown.
 func (s *Store) Heat(ctx context.Context, project int64, q HeatQuery) (Heat, error) {
-	if q.Commits <= 0 || q.Commits > MostHeatCommits {
-		q.Commits = min(max(q.Commits, 50), MostHeatCommits)
-	}
-	if q.Implementation == "" {
-		q.Implementation = "candidate"
-	}
+	q.Commits = min(cmp.Or(q.Commits, 50), MostHeatCommits)
+	q.Implementation = cmp.Or(q.Implementation, measure.Candidate)
 	h := Heat{Suite: q.Suite, Testbed: q.Testbed}
-	err := s.inProject(ctx, project, func(tx pgx.Tx) error {
+	err := s.db.InProject(ctx, project, func(tx pgx.Tx) error {
 		if h.Testbed == 0 {
 			err := tx.QueryRow(ctx, `select testbed_id from pawl.report where project_id = $1 and suite = $2 and lane = 0 order by at desc, id desc limit 1`, project, q.Suite).Scan(&h.Testbed)
 			if err != nil {
-				return found(err)
+				return pg.Found(err)
 			}
 		}
 		reports, err := h.readColumns(ctx, tx, project, q)
@@ -76,10 +66,7 @@ func (s *Store) Heat(ctx context.Context, project int64, q HeatQuery) (Heat, err
 		}
 		return h.fill(ctx, tx, project, reports)
 	})
-	if err != nil {
-		return Heat{}, fmt.Errorf("cannot read the heat map of suite %q of project %d: %w", q.Suite, project, err)
-	}
-	return h, nil
+	return h, pg.Wrap(err, "cannot read the heat map of suite %q of project %d", q.Suite, project)
 }
 
 // readColumns finds the last commits. It returns the column of each report's points.
@@ -92,9 +79,9 @@ func (h *Heat) readColumns(ctx context.Context, tx pgx.Tx, project int64, q Heat
 		return nil, err
 	}
 	reports := map[int64]int{} // columns, counted from the newest
-	var c HeatColumn
+	var c client.HeatColumn
 	_, err = pgx.ForEachRow(rows, []any{&c.Run, &c.Commit, &c.At, &c.Title}, func() error {
-		i := slices.IndexFunc(h.Commits, func(o HeatColumn) bool { return o.Commit == c.Commit })
+		i := slices.IndexFunc(h.Commits, func(o client.HeatColumn) bool { return o.Commit == c.Commit })
 		if i < 0 && len(h.Commits) < q.Commits {
 			i = len(h.Commits)
 			c.At = c.At.UTC()
@@ -113,13 +100,9 @@ func (h *Heat) readColumns(ctx context.Context, tx pgx.Tx, project int64, q Heat
 }
 
 func (h *Heat) readRows(ctx context.Context, tx pgx.Tx, project int64, q HeatQuery) error {
-	rows, err := tx.Query(ctx, `select `+seriesColumns+` from `+seriesTables+`
+	list, err := pg.Collect(ctx, tx, scanSeries, `select `+seriesColumns+` from `+seriesTables+`
 		where s.project_id = $1 and s.suite = $2 and s.testbed_id = $3 and s.lane = 0 and s.implementation = $4 order by s.name, s.id limit $5`,
 		project, q.Suite, h.Testbed, q.Implementation, MostHeatSeries+1)
-	if err != nil {
-		return err
-	}
-	list, err := pgx.CollectRows(rows, scanSeries)
 	if len(list) > MostHeatSeries {
 		list, h.More = list[:MostHeatSeries], true
 	}
@@ -147,21 +130,5 @@ func (h *Heat) fill(ctx context.Context, tx pgx.Tx, project int64, reports map[i
 			last[cell], h.Rows[cell[0]].Values[column] = p.Report, p.Value
 		}
 	}
-	rows, err := tx.Query(ctx, `select `+pointColumns+` from pawl.point where project_id = $1 and series_id = any($2) and at >= $3 and at <= $4`, project, ids, from, to)
-	if err == nil {
-		err = eachPoint(rows, put)
-	}
-	if err != nil {
-		return err
-	}
-	rows, err = tx.Query(ctx, `select `+tileColumns+` from pawl.tile where project_id = $1 and series_id = any($2) and first_at <= $4 and last_at >= $3`, project, ids, from, to)
-	if err != nil {
-		return err
-	}
-	return eachTile(rows, func(r tileRecord, points []pointcodec.Point) error {
-		for _, p := range points {
-			put(r.Series, p)
-		}
-		return nil
-	})
+	return pointstore.Between(ctx, tx, project, ids, from, to, put)
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/base/failpoint"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
 // Incoming is a report as received and checked by client.Decode, with what the server determined
@@ -44,11 +46,6 @@ func (e *QuotaError) Error() string {
 	return fmt.Sprintf("the project's quota of %d %s is used up: an admin of the server can raise it", e.Limit, e.What)
 }
 
-// InvalidError describes input that can never be stored.
-type InvalidError struct{ What string }
-
-func (e *InvalidError) Error() string { return e.What }
-
 // Ingest stores a report completely, durably and once. The same key and body always get the same
 // receipt. The same key with another body gets [ErrConflict].
 //
@@ -70,13 +67,13 @@ func (s *Store) Ingest(ctx context.Context, project int64, in Incoming) (client.
 		switch {
 		case err == nil:
 			return receipt, nil
-		case pass < 4 && lostPartition(err):
-			s.known.months.forget(monthOf(r.at))
-		case pass < 4 && (violates(err, "40P01") || violates(err, "40001")):
-		case violates(err, "23503"): // the project was deleted while the report was written
+		case pass < 4 && pointstore.LostPartition(err):
+			s.ForgetMonth(r.at)
+		case pass < 4 && (pg.Violates(err, "40P01") || pg.Violates(err, "40001")):
+		case pg.Violates(err, "23503"): // the project was deleted while the report was written
 			return client.Receipt{}, fmt.Errorf("cannot store run %s: the project was deleted: %w", in.Report.Run, ErrNotFound)
 		default:
-			return client.Receipt{}, fmt.Errorf("cannot store run %s: %w", in.Report.Run, input(err))
+			return client.Receipt{}, fmt.Errorf("cannot store run %s: %w", in.Report.Run, pg.Input(err))
 		}
 	}
 }
@@ -95,7 +92,7 @@ func (s *Store) keep(ctx context.Context, r *row) (client.Receipt, error) {
 	// Plan once, using the indexes. Planning each report costs as much as writing its points. A
 	// plan made when a table was small would scan the whole table forever.
 	const generic = `; set local plan_cache_mode = force_generic_plan; set local enable_seqscan = off`
-	err := s.inProjectWith(ctx, r.project, generic, func(tx pgx.Tx) (err error) {
+	err := s.db.InProjectWith(ctx, r.project, generic, func(tx pgx.Tx) (err error) {
 		failpoint.At("ingest.begun")
 		if id, err = r.write(ctx, tx); err != nil || id == 0 {
 			return err
@@ -133,12 +130,12 @@ func (s *Store) keep(ctx context.Context, r *row) (client.Receipt, error) {
 func (s *Store) kept(ctx context.Context, r *row) (receipt client.Receipt, ok bool, err error) {
 	var body []byte
 	var lane int16
-	err = s.of(r.project).QueryRow(ctx, `
+	err = s.db.Of(r.project).QueryRow(ctx, `
 		select c.body, c.report_id, r.run, r.received, r.points, r.lane
 		from pawl.receipt c join pawl.report r on r.project_id = c.project_id and r.id = c.report_id
 		where c.project_id = $1 and c.key = $2`, r.project, r.key).
 		Scan(&body, &receipt.Report, &receipt.Run, &receipt.Received, &receipt.Points, &lane)
-	if none(err) {
+	if pg.None(err) {
 		return client.Receipt{}, false, nil
 	}
 	if err != nil {
@@ -180,50 +177,17 @@ func (s *Store) place(ctx context.Context, r *row) error {
 		r.at, r.placed = *at, true
 	} else {
 		// A commit time from a less trusted lane must not date points of a more trusted one.
-		err := s.of(r.project).QueryRow(ctx, `select at from pawl.revision where project_id = $1 and sha = $2 and at is not null and lane <= $3`,
+		err := s.db.Of(r.project).QueryRow(ctx, `select at from pawl.revision where project_id = $1 and sha = $2 and at is not null and lane <= $3`,
 			r.project, r.report.Commit.SHA, r.lane).Scan(&r.at)
-		if err != nil && !none(err) {
+		if err != nil && !pg.None(err) {
 			return fmt.Errorf("cannot look up the time of commit %.12s: %w", r.report.Commit.SHA, err)
 		}
 		r.placed = err == nil
 	}
 	r.at = r.at.UTC().Truncate(time.Microsecond)
-	if oldest := s.oldest(); r.at.Before(oldest) {
-		return &InvalidError{fmt.Sprintf("points of commits before %s are not stored, and commit %.12s is from %s: a clock was wrong, or the history is older than a server stores",
+	if oldest := s.Oldest(); r.at.Before(oldest) {
+		return &pg.InvalidError{What: fmt.Sprintf("points of commits before %s are not stored, and commit %.12s is from %s: a clock was wrong, or the history is older than a server stores",
 			oldest.Format(time.DateOnly), r.report.Commit.SHA, r.at.Format(time.DateOnly))}
 	}
-	return s.makeMonth(ctx, r.at)
+	return s.MakeMonth(ctx, r.at)
 }
-
-// yearsKept bounds how old points may be. Each month is a partition that every query must plan
-// with, and a sender may claim any date for a commit.
-const yearsKept = 10
-
-func (s *Store) oldest() time.Time { return s.now().AddDate(-yearsKept, 0, 0) }
-
-// makeMonth creates the partition for a time, unless this process has seen that it exists.
-func (s *Store) makeMonth(ctx context.Context, at time.Time) error {
-	month := monthOf(at)
-	if _, ok := s.known.months.one(month); ok {
-		return nil
-	}
-	_, err := s.pool.Exec(ctx, `select pawl.make_partition($1)`, month)
-	if violates(err, "22008") {
-		return &InvalidError{fmt.Sprintf("points of %s are not stored: the time must be from 2000 to now", at.Format(time.DateOnly))}
-	}
-	if err != nil {
-		return fmt.Errorf("cannot create the partition of %s: %w", month.Format("2006-01"), err)
-	}
-	failpoint.At("partition.made")
-	s.known.months.add(month, struct{}{})
-	return nil
-}
-
-func monthOf(at time.Time) time.Time {
-	at = at.UTC()
-	return time.Date(at.Year(), at.Month(), 1, 0, 0, 0, 0, time.UTC)
-}
-
-// lostPartition reports whether err means that a partition, old and empty, was dropped after this
-// process saw it.
-func lostPartition(err error) bool { return violates(err, "23514") }

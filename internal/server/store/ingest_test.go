@@ -12,9 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/store"
@@ -160,13 +159,13 @@ func TestIngestRefuses(t *testing.T) {
 func TestEnqueueBelongsToTheReport(t *testing.T) {
 	url := storetest.URL(t)
 	var fail atomic.Bool
-	s, err := store.Open(t.Context(), store.Config{URL: url, AllowUnsafe: true, Enqueue: func(ctx context.Context, tx pgx.Tx, project, report int64) error {
+	s, err := store.Open(t.Context(), store.Config{URL: url, AllowUnsafe: true}, func(ctx context.Context, tx pgx.Tx, project, report int64) error {
 		if fail.Load() {
 			return fmt.Errorf("no")
 		}
 		_, err := tx.Exec(ctx, `insert into pawl.token_use values ('job', $1::text, '', '', now())`, fmt.Sprint(report))
 		return err
-	}})
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

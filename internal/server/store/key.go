@@ -11,6 +11,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/base/failpoint"
 	"github.com/goatnote-inc/pawl/internal/server/store/db"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
 
 // Scope is a permission of a key.
@@ -45,12 +46,12 @@ func (k Key) Has(s Scope) bool { return slices.Contains(k.Scopes, s) }
 // text of the key, which cannot be retrieved again.
 func (s *Store) NewKey(ctx context.Context, project int64, k Key) (text string, kept Key, err error) {
 	if len(k.Scopes) == 0 {
-		return "", Key{}, &InvalidError{"a key needs at least one scope: read, report, report:main or admin"}
+		return "", Key{}, &pg.InvalidError{What: "a key needs at least one scope: read, report, report:main or admin"}
 	}
 	scopes := make([]string, len(k.Scopes))
 	for n, scope := range k.Scopes {
 		if !slices.Contains([]Scope{ScopeRead, ScopeReport, ScopeReportMain, ScopeAdmin}, scope) {
-			return "", Key{}, &InvalidError{fmt.Sprintf("unknown scope %q (known: read, report, report:main, admin)", scope)}
+			return "", Key{}, &pg.InvalidError{What: fmt.Sprintf("unknown scope %q (known: read, report, report:main, admin)", scope)}
 		}
 		scopes[n] = string(scope)
 	}
@@ -58,12 +59,12 @@ func (s *Store) NewKey(ctx context.Context, project int64, k Key) (text string, 
 	rand.Read(secret[:])
 	text = writeKey(project, secret)
 	hash := sha256.Sum256([]byte(text))
-	row, err := db.New(s.of(project)).AddKey(ctx, db.AddKeyParams{
+	row, err := db.New(s.db.Of(project)).AddKey(ctx, db.AddKeyParams{
 		ProjectID: project, Hash: hash[:], Prefix: prefixOf(text), Name: k.Name, Scopes: scopes,
-		Created: s.now(), CreatedBy: k.CreatedBy, Expires: k.Expires,
+		Created: s.db.Now(), CreatedBy: k.CreatedBy, Expires: k.Expires,
 	})
 	if err != nil {
-		return "", Key{}, fmt.Errorf("cannot create a key of project %d: %w", project, input(err))
+		return "", Key{}, fmt.Errorf("cannot create a key of project %d: %w", project, pg.Input(err))
 	}
 	failpoint.At("key.kept")
 	return text, keyOf(row), nil
@@ -76,12 +77,12 @@ func (s *Store) KeyByText(ctx context.Context, text string) (Key, error) {
 	if !ok {
 		return Key{}, fmt.Errorf("API key: %w", ErrNotFound)
 	}
-	q := db.New(s.of(project))
+	q := db.New(s.db.Of(project))
 	rows, err := q.KeysByPrefix(ctx, db.KeysByPrefixParams{ProjectID: project, Prefix: prefixOf(text)})
 	if err != nil {
 		return Key{}, fmt.Errorf("cannot look up an API key: %w", err)
 	}
-	hash, now := sha256.Sum256([]byte(text)), s.now()
+	hash, now := sha256.Sum256([]byte(text)), s.db.Now()
 	for _, row := range rows {
 		if subtle.ConstantTimeCompare(row.Hash, hash[:]) != 1 {
 			continue
@@ -101,20 +102,13 @@ func (s *Store) KeyByText(ctx context.Context, text string) (Key, error) {
 
 // Keys lists the keys of a project, newest first.
 func (s *Store) Keys(ctx context.Context, project int64) ([]Key, error) {
-	rows, err := db.New(s.of(project)).Keys(ctx, project)
-	if err != nil {
-		return nil, fmt.Errorf("cannot list the keys of project %d: %w", project, err)
-	}
-	list := make([]Key, len(rows))
-	for n, row := range rows {
-		list[n] = keyOf(row)
-	}
-	return list, nil
+	rows, err := db.New(s.db.Of(project)).Keys(ctx, project)
+	return each(rows, keyOf), pg.Wrap(err, "cannot list the keys of project %d", project)
 }
 
 // RevokeKey ends a key immediately.
 func (s *Store) RevokeKey(ctx context.Context, project, id int64) error {
-	n, err := db.New(s.of(project)).RevokeKey(ctx, db.RevokeKeyParams{ProjectID: project, ID: id, Now: s.now()})
+	n, err := db.New(s.db.Of(project)).RevokeKey(ctx, db.RevokeKeyParams{ProjectID: project, ID: id, Now: s.db.Now()})
 	return changed(n, err, "key", id)
 }
 

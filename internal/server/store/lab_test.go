@@ -19,6 +19,7 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/pgtemp"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/migrations"
 )
 
 const (
@@ -43,11 +44,11 @@ func TestLabIngest(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = pg.Stop(context.WithoutCancel(t.Context()), true) })
 	url := pg.URL("postgres")
-	if _, err := store.Migrate(t.Context(), url); err != nil {
+	if _, err := migrations.Migrate(t.Context(), url); err != nil {
 		t.Fatal(err)
 	}
 	conns, _ := strconv.Atoi(os.Getenv("PAWL_LAB_CONNS"))
-	s, err := store.Open(t.Context(), store.Config{URL: url, Conns: conns})
+	s, err := store.Open(t.Context(), store.Config{URL: url, Conns: conns}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/goatnote-inc/pawl/internal/server/store/db"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
 
 // Role is the set of permissions of a member in a project.
@@ -25,49 +26,38 @@ type Member struct {
 
 // Members lists the members of a project by name.
 func (s *Store) Members(ctx context.Context, project int64) ([]Member, error) {
-	rows, err := db.New(s.of(project)).Members(ctx, project)
+	rows, err := db.New(s.db.Of(project)).Members(ctx, project)
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the members of project %d: %w", project, err)
 	}
-	list := make([]Member, len(rows))
-	for n, r := range rows {
-		list[n] = Member{accountOf(db.PawlAccount{ID: r.ID, Issuer: r.Issuer, Subject: r.Subject, Name: r.Name, Created: r.Created}), Role(r.Role)}
-	}
-	return list, nil
+	return each(rows, func(r db.MembersRow) Member {
+		return Member{accountOf(db.PawlAccount{ID: r.ID, Issuer: r.Issuer, Subject: r.Subject, Name: r.Name, Created: r.Created}), Role(r.Role)}
+	}), nil
 }
 
-// SetMember gives an account a role in a project. An empty role removes the member, or returns
-// [ErrNotFound] if the account is not a member.
+// SetMember gives an account a role in a project.
 func (s *Store) SetMember(ctx context.Context, project, account int64, role Role) error {
-	q := db.New(s.of(project))
-	var err error
-	if role == "" {
-		var n int64
-		if n, err = q.RemoveMember(ctx, db.RemoveMemberParams{ProjectID: project, AccountID: account}); err == nil && n == 0 {
-			return fmt.Errorf("cannot remove the role of account %d: %w", account, ErrNotFound)
-		}
-	} else {
-		err = q.SetMember(ctx, db.SetMemberParams{ProjectID: project, AccountID: account, Role: string(role)})
-	}
+	err := db.New(s.db.Of(project)).SetMember(ctx, db.SetMemberParams{ProjectID: project, AccountID: account, Role: string(role)})
 	switch {
-	case violates(err, "23503"):
-		return fmt.Errorf("cannot make account %d a member: %w", account, ErrNotFound)
-	case violates(err, "23514"):
-		return &InvalidError{fmt.Sprintf("unknown role %q (known: viewer, writer, admin)", role)}
-	case err != nil:
-		return fmt.Errorf("cannot change the role of account %d: %w", account, input(err))
+	case pg.Violates(err, "23503"):
+		err = ErrNotFound
+	case pg.Violates(err, "23514"):
+		return &pg.InvalidError{What: fmt.Sprintf("unknown role %q (known: viewer, writer, admin)", role)}
 	}
-	return nil
+	return pg.Wrap(pg.Input(err), "cannot make account %d a member", account)
+}
+
+// RemoveMember removes the role of an account, or returns [ErrNotFound] if it has none.
+func (s *Store) RemoveMember(ctx context.Context, project, account int64) error {
+	n, err := db.New(s.db.Of(project)).RemoveMember(ctx, db.RemoveMemberParams{ProjectID: project, AccountID: account})
+	return changed(n, err, "member", account)
 }
 
 // RoleOf returns an account's role in a project, empty for none.
 func (s *Store) RoleOf(ctx context.Context, project, account int64) (Role, error) {
-	role, err := db.New(s.of(project)).RoleOf(ctx, db.RoleOfParams{ProjectID: project, AccountID: account})
-	if none(err) {
+	role, err := db.New(s.db.Of(project)).RoleOf(ctx, db.RoleOfParams{ProjectID: project, AccountID: account})
+	if pg.None(err) {
 		return "", nil
 	}
-	if err != nil {
-		return "", fmt.Errorf("cannot read the role of account %d: %w", account, err)
-	}
-	return Role(role), nil
+	return Role(role), pg.Wrap(err, "cannot read the role of account %d", account)
 }

@@ -5,13 +5,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/migrations"
 	"github.com/goatnote-inc/pawl/internal/server/store/storetest"
 )
 
 func TestMigrateTwice(t *testing.T) {
 	url := storetest.URL(t)
-	applied, err := store.Migrate(t.Context(), url)
+	applied, err := migrations.Migrate(t.Context(), url)
 	if err != nil || len(applied) > 0 {
 		t.Fatalf("a migrated database was migrated again: %v, %v", applied, err)
 	}

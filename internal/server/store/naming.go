@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -40,7 +41,7 @@ func (s *Store) nameTestbeds(ctx context.Context, r *row) error {
 
 func (s *Store) nameTestbed(ctx context.Context, r *row, timer measure.Timer) (int64, error) {
 	key := testbedKey{r.project, ratchet.NewTestbed(r.report.Testbed, timer).Key}
-	if id, ok := s.known.testbeds.one(key); ok {
+	if id, ok := s.known.testbeds.One(key); ok {
 		return id, nil
 	}
 	if err := s.checkNew(ctx, r); err != nil {
@@ -54,7 +55,7 @@ func (s *Store) nameTestbed(ctx context.Context, r *row, timer measure.Timer) (i
 		return 0, err
 	}
 	var id int64
-	err = s.readBatch(ctx, r.project, func(b *pgx.Batch) {
+	err = s.db.ReadBatch(ctx, r.project, func(b *pgx.Batch) {
 		b.Queue(`insert into pawl.testbed (project_id, key, facts, timer, first) values ($1, $2, $3, $4, $5) on conflict do nothing`,
 			r.project, key.key, facts, string(timer), r.received)
 		b.Queue(`select id from pawl.testbed where project_id = $1 and key = $2`, r.project, key.key).
@@ -63,7 +64,7 @@ func (s *Store) nameTestbed(ctx context.Context, r *row, timer measure.Timer) (i
 	if err != nil {
 		return 0, fmt.Errorf("cannot look up or add testbed %s: %w", key.key, err)
 	}
-	s.known.testbeds.add(key, id)
+	s.known.testbeds.Add(key, id)
 	return id, nil
 }
 
@@ -77,7 +78,7 @@ const (
 func (s *Store) roomForTestbed(ctx context.Context, r *row, key string) error {
 	var have int64
 	var known bool
-	err := s.of(r.project).QueryRow(ctx, `select count(*), coalesce(bool_or(key = $2), false) from pawl.testbed where project_id = $1`, r.project, key).Scan(&have, &known)
+	err := s.db.Of(r.project).QueryRow(ctx, `select count(*), coalesce(bool_or(key = $2), false) from pawl.testbed where project_id = $1`, r.project, key).Scan(&have, &known)
 	if err != nil {
 		return fmt.Errorf("cannot count the testbeds of project %d: %w", r.project, err)
 	}
@@ -102,12 +103,12 @@ func (s *Store) nameSeries(ctx context.Context, r *row) error {
 	check := func(n int, row seriesRow) {
 		r.ids[n] = row.id
 		if p := &points[n]; row.unit != p.Unit && wrong == nil {
-			wrong = &InvalidError{fmt.Sprintf("%s is stored in %q and was reported in %q: give the new metric another name", p.CaseKey, row.unit, p.Unit)}
+			wrong = &pg.InvalidError{What: fmt.Sprintf("%s is stored in %q and was reported in %q: give the new metric another name", p.CaseKey, row.unit, p.Unit)}
 		} else if row.path != p.Path || row.better != string(p.Better) || row.owners != strings.Join(p.Owners, "\n") {
 			r.moved = append(r.moved, n)
 		}
 	}
-	s.known.series.get(len(points), key, check)
+	s.known.series.Get(len(points), key, check)
 	if slices.Contains(r.ids, 0) && wrong == nil {
 		if err := s.checkNew(ctx, r); err != nil {
 			return err
@@ -116,7 +117,7 @@ func (s *Store) nameSeries(ctx context.Context, r *row) error {
 		turn.Lock()
 		defer turn.Unlock()
 		r.moved = nil
-		s.known.series.get(len(points), key, check) // the previous holder of the lock may have added them
+		s.known.series.Get(len(points), key, check) // the previous holder of the lock may have added them
 		if slices.Contains(r.ids, 0) {
 			if err := s.addSeries(ctx, r, key, check); err != nil {
 				return err
@@ -137,7 +138,7 @@ func (s *Store) checkNew(ctx context.Context, r *row) error {
 	}
 	var lacks []string
 	var sent bool
-	err := s.readBatch(ctx, r.project, func(b *pgx.Batch) {
+	err := s.db.ReadBatch(ctx, r.project, func(b *pgx.Batch) {
 		b.Queue(`select exists (select from pawl.receipt where project_id = $1 and key = $2)`, r.project, r.key).
 			QueryRow(func(row pgx.Row) error { return row.Scan(&sent) })
 		b.Queue(`select encode(d, 'hex') from unnest($2::bytea[]) d where not exists (select from pawl.blob where project_id = $1 and digest = d)`,
@@ -166,17 +167,18 @@ func (s *Store) addSeries(ctx context.Context, r *row, key func(int) seriesKey, 
 	points := r.report.Points
 	var names, benchmarks, configs, caches, metrics, implementations, units, betters, paths, owners []string
 	var testbeds []int64
-	index := map[string][]int{}
-	at := func(name, implementation string, testbed int64) string {
-		return fmt.Sprint(name, "\x00", implementation, "\x00", testbed)
+	type place struct {
+		name, implementation string
+		testbed              int64
 	}
+	index := map[place][]int{}
 	for n, p := range points {
 		if r.ids[n] != 0 {
 			continue
 		}
 		name, testbed := p.Name(), r.testbeds[p.Timer]
-		place := at(name, p.Implementation, testbed)
-		if index[place] = append(index[place], n); len(index[place]) > 1 {
+		at := place{name, p.Implementation, testbed}
+		if index[at] = append(index[at], n); len(index[at]) > 1 {
 			continue // a different spelling of the same case
 		}
 		names, benchmarks, configs = append(names, name), append(benchmarks, p.Benchmark), append(configs, p.Config)
@@ -185,7 +187,7 @@ func (s *Store) addSeries(ctx context.Context, r *row, key func(int) seriesKey, 
 		paths, owners, testbeds = append(paths, p.Path), append(owners, strings.Join(p.Owners, "\n")), append(testbeds, testbed)
 	}
 	got := map[int]seriesRow{}
-	err := s.readBatch(ctx, r.project, func(b *pgx.Batch) {
+	err := s.db.ReadBatch(ctx, r.project, func(b *pgx.Batch) {
 		// Sorted, so that two servers that add the same series cannot deadlock.
 		b.Queue(`
 			insert into pawl.series (project_id, suite, lane, created, name, benchmark, config, cache, metric, implementation, unit, better, path, owners, testbed_id)
@@ -204,10 +206,9 @@ func (s *Store) addSeries(ctx context.Context, r *row, key func(int) seriesKey, 
 			r.project, r.report.Suite, r.lane, names, implementations, testbeds).
 			Query(func(rows pgx.Rows) error {
 				var row seriesRow
-				var name, implementation string
-				var testbed int64
-				_, err := pgx.ForEachRow(rows, []any{&row.id, &name, &implementation, &testbed, &row.unit, &row.better, &row.path, &row.owners}, func() error {
-					for _, n := range index[at(name, implementation, testbed)] {
+				var at place
+				_, err := pgx.ForEachRow(rows, []any{&row.id, &at.name, &at.implementation, &at.testbed, &row.unit, &row.better, &row.path, &row.owners}, func() error {
+					for _, n := range index[at] {
 						got[n] = row
 					}
 					return nil
@@ -220,7 +221,7 @@ func (s *Store) addSeries(ctx context.Context, r *row, key func(int) seriesKey, 
 	}
 	// Cache the ids only now: the rows are committed and survive a crash.
 	for n, row := range got {
-		s.known.series.add(key(n), row)
+		s.known.series.Add(key(n), row)
 		check(n, row)
 	}
 	if n := slices.Index(r.ids, 0); n >= 0 {
@@ -247,7 +248,7 @@ func (s *Store) roomForSeries(ctx context.Context, r *row) error {
 			more++
 		}
 	}
-	if err := s.of(r.project).QueryRow(ctx, `select count(*) from pawl.series where project_id = $1 and lane >= $2`, r.project, lanes).Scan(&have); err != nil {
+	if err := s.db.Of(r.project).QueryRow(ctx, `select count(*) from pawl.series where project_id = $1 and lane >= $2`, r.project, lanes).Scan(&have); err != nil {
 		return fmt.Errorf("cannot count the series of project %d: %w", r.project, err)
 	}
 	if have+more > most {
@@ -271,7 +272,7 @@ func (s *Store) describe(ctx context.Context, r *row, key func(int) seriesKey) e
 		ids, betters, paths = append(ids, r.ids[n]), append(betters, string(p.Better)), append(paths, p.Path)
 		owners = append(owners, strings.Join(p.Owners, "\n"))
 	}
-	_, err := s.of(r.project).Exec(ctx, `
+	_, err := s.db.Of(r.project).Exec(ctx, `
 		update pawl.series s set better = t.better, path = t.path, owners = case t.owners when '' then '{}' else string_to_array(t.owners, E'\n') end
 		from unnest($2::bigint[], $3::text[], $4::text[], $5::text[]) as t(id, better, path, owners)
 		where s.project_id = $1 and s.id = t.id`, r.project, ids, betters, paths, owners)
@@ -280,7 +281,7 @@ func (s *Store) describe(ctx context.Context, r *row, key func(int) seriesKey) e
 	}
 	for n, at := range r.moved {
 		p := &r.report.Points[at]
-		s.known.series.add(key(at), seriesRow{ids[n], p.Unit, betters[n], paths[n], owners[n]})
+		s.known.series.Add(key(at), seriesRow{ids[n], p.Unit, betters[n], paths[n], owners[n]})
 	}
 	return nil
 }

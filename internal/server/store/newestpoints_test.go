@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
 // The newest of each series, wherever they rest, and of no other project.
@@ -16,7 +16,7 @@ func TestTails(t *testing.T) {
 	points := somePoints(from, 600, 1)
 	hot(t, url, project, 7, points)
 	hot(t, url, project, 8, points[:3])
-	if _, err := s.Compact(t.Context(), store.CompactOptions{Before: from.Add(550 * time.Hour)}); err != nil {
+	if _, err := s.Compact(t.Context(), pointstore.CompactOptions{Before: from.Add(550 * time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	tails, err := s.NewestPoints(t.Context(), project, []int64{7, 8, 9}, 100)

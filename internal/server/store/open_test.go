@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/migrations"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 	"github.com/goatnote-inc/pawl/internal/server/store/storetest"
 )
 
@@ -15,7 +17,7 @@ func TestOpenRefuses(t *testing.T) {
 	address := storetest.URL(t)
 	conn := owner(t, address)
 	open := func(address string, unsafe bool) error {
-		s, err := store.Open(t.Context(), store.Config{URL: address, AllowUnsafe: unsafe})
+		s, err := store.Open(t.Context(), store.Config{URL: address, AllowUnsafe: unsafe}, nil)
 		if err == nil {
 			s.Close()
 		}
@@ -26,7 +28,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	refused := func(what string, err error, says string) {
 		t.Helper()
-		if r, ok := errors.AsType[*store.RefusedError](err); !ok || !strings.Contains(r.Error(), says) {
+		if r, ok := errors.AsType[*pg.RefusedError](err); !ok || !strings.Contains(r.Error(), says) {
 			t.Errorf("%s: %v, want a refusal that says %q", what, err, says)
 		}
 	}
@@ -49,7 +51,7 @@ func TestOpenRefuses(t *testing.T) {
 	if _, err := conn.Exec(t.Context(), `insert into pawl.migration (name, digest) values ('9999_later.sql', '')`); err != nil {
 		t.Fatal(err)
 	}
-	if err := open(address, true); !errors.Is(err, store.ErrNewer) {
+	if err := open(address, true); !errors.Is(err, migrations.ErrNewer) {
 		t.Errorf("a later schema: %v", err)
 	}
 	empty, err := url.Parse(address)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
 func TestHeat(t *testing.T) {
@@ -59,7 +60,7 @@ func TestHeat(t *testing.T) {
 		}
 	}
 	check("hot")
-	if _, err := s.Compact(t.Context(), store.CompactOptions{Before: *reportNo(5, 1).Commit.At}); err != nil {
+	if _, err := s.Compact(t.Context(), pointstore.CompactOptions{Before: *reportNo(5, 1).Commit.At}); err != nil {
 		t.Fatal(err)
 	}
 	check("across")

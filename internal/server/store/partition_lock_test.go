@@ -6,7 +6,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/base/await"
-	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
 // Whoever reads points while an empty month is dropped is not made to fail: the drop waits,
@@ -18,7 +18,7 @@ func TestDroppingAMonthDisturbsNoReader(t *testing.T) {
 	at := noon.AddDate(-1, 0, 0)
 	r.Commit.At, r.Measured = &at, at
 	ingest(t, s, p, r, client.Main)
-	if _, err := s.Compact(t.Context(), store.CompactOptions{Project: p}); err != nil {
+	if _, err := s.Compact(t.Context(), pointstore.CompactOptions{Project: p}); err != nil {
 		t.Fatal(err)
 	}
 	ingest(t, s, p, reportNo(1, 3), client.Main)

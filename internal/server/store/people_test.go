@@ -12,6 +12,7 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/forge/identity"
 	"github.com/goatnote-inc/pawl/internal/forge/identity/identitytest"
+	"github.com/goatnote-inc/pawl/internal/server/alert"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
@@ -102,10 +103,10 @@ func TestWhoSeesWhat(t *testing.T) {
 	if err := s.SetMember(t.Context(), secret, mona.ID, "king"); err == nil {
 		t.Error("a king was made")
 	}
-	if err := s.SetMember(t.Context(), secret, mona.ID, ""); err != nil {
+	if err := s.RemoveMember(t.Context(), secret, mona.ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SetMember(t.Context(), secret, mona.ID, ""); !errors.Is(err, store.ErrNotFound) {
+	if err := s.RemoveMember(t.Context(), secret, mona.ID); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("she is taken out twice: %v", err)
 	}
 	if got, err := s.RoleOf(t.Context(), secret, mona.ID); err != nil || got != "" {
@@ -220,7 +221,7 @@ func TestRulesAndHooks(t *testing.T) {
 	if _, err := s.AddRule(t.Context(), p, identity.Rule{}); err == nil {
 		t.Error("a rule that lets everybody in was taken")
 	}
-	hook, err := s.AddHook(t.Context(), p, store.Hook{Kind: "slack", URL: "https://example.com", Secret: "s"})
+	hook, err := s.AddHook(t.Context(), p, alert.Hook{Kind: "slack", URL: "https://example.com", Secret: "s"})
 	if err != nil {
 		t.Fatal(err)
 	}

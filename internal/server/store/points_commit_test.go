@@ -6,6 +6,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
 // Whoever has not seen a report yet learns its commit: of a series that every run
@@ -28,7 +29,7 @@ func TestCommitsOfPoints(t *testing.T) {
 	}
 	seen := 0
 	for config, want := range map[string]int{"N0": runs, "N1": runs / seldom} {
-		fresh, err := store.Open(t.Context(), store.Config{URL: url, Conns: 2, AllowUnsafe: true, Now: func() time.Time { return noon }})
+		fresh, err := store.Open(t.Context(), store.Config{URL: url, Conns: 2, AllowUnsafe: true, Now: func() time.Time { return noon }}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +43,7 @@ func TestCommitsOfPoints(t *testing.T) {
 				continue
 			}
 			seen++
-			points, err := fresh.Points(t.Context(), project, series.ID, store.Range{})
+			points, err := fresh.Points(t.Context(), project, series.ID, pointstore.Range{})
 			if err != nil || len(points) != want {
 				t.Fatalf("%s: %d points: %v", config, len(points), err)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
 // What is handed on piece by piece is what the series have, commits and all, and nothing
@@ -17,7 +18,7 @@ func TestEachPoint(t *testing.T) {
 	s, _ := opened(t)
 	project, _ := history(t, s, "kernels", 6, 3)
 	history(t, s, "foreign", 2, 1)
-	if _, err := s.Compact(t.Context(), store.CompactOptions{Before: *reportNo(4, 1).Commit.At}); err != nil {
+	if _, err := s.Compact(t.Context(), pointstore.CompactOptions{Before: *reportNo(4, 1).Commit.At}); err != nil {
 		t.Fatal(err)
 	}
 	list, err := s.SeriesList(t.Context(), project, store.SeriesQuery{})
@@ -26,7 +27,7 @@ func TestEachPoint(t *testing.T) {
 	}
 	got, want := map[int64][]client.StoredPoint{}, map[int64][]client.StoredPoint{}
 	for _, series := range list {
-		if want[series.ID], err = s.Points(t.Context(), project, series.ID, store.Range{}); err != nil {
+		if want[series.ID], err = s.Points(t.Context(), project, series.ID, pointstore.Range{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -19,6 +19,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/pointcodec"
 	"github.com/goatnote-inc/pawl/internal/server/pointcodec/pointcodectest"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/migrations"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
 // bulk is a database filled past the front door: tiles are written as compaction would
@@ -152,7 +154,7 @@ func TestTilesTakeFewBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	points, err := s.Points(t.Context(), b.project, series[0].ID, store.Range{Last: 1000})
+	points, err := s.Points(t.Context(), b.project, series[0].ID, pointstore.Range{Last: 1000})
 	if err != nil || len(points) != 1000 || points[999].Commit == "" {
 		t.Errorf("%d points of what was loaded: %v", len(points), err)
 	}
@@ -186,10 +188,10 @@ func TestLabPoints(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = pg.Stop(context.WithoutCancel(t.Context()), true) })
 	url := pg.URL("postgres")
-	if _, err := store.Migrate(t.Context(), url); err != nil {
+	if _, err := migrations.Migrate(t.Context(), url); err != nil {
 		t.Fatal(err)
 	}
-	s, err := store.Open(t.Context(), store.Config{URL: url})
+	s, err := store.Open(t.Context(), store.Config{URL: url}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +213,7 @@ func TestLabPoints(t *testing.T) {
 	b.reads(t, s, out)
 
 	began = time.Now()
-	done, err := s.Compact(t.Context(), store.CompactOptions{Before: time.Now().AddDate(10, 0, 0)})
+	done, err := s.Compact(t.Context(), pointstore.CompactOptions{Before: time.Now().AddDate(10, 0, 0)})
 	if err != nil || done.Points != count*b.hot {
 		t.Fatalf("compacted %+v: %v", done, err)
 	}
@@ -233,14 +235,14 @@ func (b bulk) reads(t testing.TB, s *store.Store, out func(format string, args .
 		one          func() error
 	}{
 		{"last 1,000 points of a series", "5 ms", 1000, func() error {
-			points, err := s.Points(ctx, b.project, anySeries(), store.Range{Last: 1000})
+			points, err := s.Points(ctx, b.project, anySeries(), pointstore.Range{Last: 1000})
 			if err == nil && len(points) != min(1000, b.points) {
 				err = fmt.Errorf("%d points", len(points))
 			}
 			return err
 		}},
 		{"all points of a series, without commits", "", 1000, func() error {
-			_, err := s.AllPoints(ctx, b.project, []int64{anySeries()})
+			_, err := allPoints(ctx, s, b.project, []int64{anySeries()})
 			return err
 		}},
 		{"all points of 200 series", "", 20, func() error {
@@ -249,7 +251,7 @@ func (b bulk) reads(t testing.TB, s *store.Store, out func(format string, args .
 			for i := range ids {
 				ids[i] = from + int64(i)
 			}
-			_, err := s.AllPoints(ctx, b.project, ids)
+			_, err := allPoints(ctx, s, b.project, ids)
 			return err
 		}},
 		{"overview of a week", "300 ms", 200, func() error {
@@ -319,7 +321,7 @@ func BenchmarkPoints(b *testing.B) {
 	n := int64(0)
 	for b.Loop() {
 		n++
-		if _, err := s.Points(b.Context(), l.project, first+n%50, store.Range{Last: 1000}); err != nil {
+		if _, err := s.Points(b.Context(), l.project, first+n%50, pointstore.Range{Last: 1000}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/pointcodec"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -21,34 +22,34 @@ func TestPointsInRange(t *testing.T) {
 	points[700].Low = 1
 	hot(t, url, project, 7, points)
 	hot(t, url, project, 8, points[:3])
-	if _, err := s.Compact(t.Context(), store.CompactOptions{Before: from.Add(1000 * time.Hour)}); err != nil {
+	if _, err := s.Compact(t.Context(), pointstore.CompactOptions{Before: from.Add(1000 * time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	hour := func(n int) time.Time { return from.Add(time.Duration(n) * time.Hour) }
 	for name, c := range map[string]struct {
-		r    store.Range
+		r    pointstore.Range
 		want []pointcodec.Point
 	}{
-		"all":                  {store.Range{}, points},
-		"the last":             {store.Range{Last: 10}, points[1490:]},
-		"the last across":      {store.Range{Last: 900}, points[600:]},
-		"more than there are":  {store.Range{Last: 5000}, points},
-		"between, in tiles":    {store.Range{From: hour(100), To: hour(110)}, points[100:111]},
-		"between, across":      {store.Range{From: hour(990), To: hour(1010)}, points[990:1011]},
-		"the last of the past": {store.Range{To: hour(999), Last: 300}, points[700:1000]},
-		"from on":              {store.Range{From: hour(1400)}, points[1400:]},
-		"before the first":     {store.Range{To: from.Add(-time.Second)}, nil},
-		"after the last":       {store.Range{From: hour(1501)}, nil},
-		"in buckets":           {store.Range{Buckets: 20}, pointcodec.Downsample(points, 20)},
+		"all":                  {pointstore.Range{}, points},
+		"the last":             {pointstore.Range{Last: 10}, points[1490:]},
+		"the last across":      {pointstore.Range{Last: 900}, points[600:]},
+		"more than there are":  {pointstore.Range{Last: 5000}, points},
+		"between, in tiles":    {pointstore.Range{From: hour(100), To: hour(110)}, points[100:111]},
+		"between, across":      {pointstore.Range{From: hour(990), To: hour(1010)}, points[990:1011]},
+		"the last of the past": {pointstore.Range{To: hour(999), Last: 300}, points[700:1000]},
+		"from on":              {pointstore.Range{From: hour(1400)}, points[1400:]},
+		"before the first":     {pointstore.Range{To: from.Add(-time.Second)}, nil},
+		"after the last":       {pointstore.Range{From: hour(1501)}, nil},
+		"in buckets":           {pointstore.Range{Buckets: 20}, pointcodec.Downsample(points, 20, pointcodec.Point.Extent)},
 	} {
 		if diff := cmp.Diff(reports(c.want), reportsKept(t, s, project, 7, c.r)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	if got := reportsKept(t, s, project, 9, store.Range{}); got != nil {
+	if got := reportsKept(t, s, project, 9, pointstore.Range{}); got != nil {
 		t.Errorf("a series that is not there has points %v", got)
 	}
-	many, err := s.AllPoints(t.Context(), project, []int64{8, 7, 9})
+	many, err := allPoints(t.Context(), s, project, []int64{8, 7, 9})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,7 @@ func TestPointsSayWhatTheReportSaid(t *testing.T) {
 		t.Fatalf("%v, %v", list, err)
 	}
 	for _, where := range []string{"hot", "in a tile"} {
-		got, err := s.Points(t.Context(), project, list[0].ID, store.Range{})
+		got, err := s.Points(t.Context(), project, list[0].ID, pointstore.Range{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +81,7 @@ func TestPointsSayWhatTheReportSaid(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", where, diff)
 		}
-		if _, err := s.Compact(t.Context(), store.CompactOptions{Before: noon}); err != nil {
+		if _, err := s.Compact(t.Context(), pointstore.CompactOptions{Before: noon}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,10 +9,10 @@ import (
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/store/db"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
 
 // Project is a project of the server.
@@ -50,53 +51,59 @@ func (s *Store) CreateProject(ctx context.Context, p Project) (Project, error) {
 	if err != nil {
 		return Project{}, err
 	}
-	row, err := db.New(s.rows()).CreateProject(ctx, db.CreateProjectParams{
-		Slug: p.Slug, Name: orElse(p.Name, p.Slug), Public: p.Public, Repository: p.Repository,
-		DefaultBranch: orElse(p.Branch, "main"), Settings: settings, Created: s.now(),
+	row, err := db.New(s.db.Rows()).CreateProject(ctx, db.CreateProjectParams{
+		Slug: p.Slug, Name: cmp.Or(p.Name, p.Slug), Public: p.Public, Repository: p.Repository,
+		DefaultBranch: cmp.Or(p.Branch, "main"), Settings: settings, Created: s.db.Now(),
 	})
 	switch {
-	case violates(err, "23505"):
+	case pg.Violates(err, "23505"):
 		return Project{}, fmt.Errorf("cannot create project %q: %w", p.Slug, ErrTaken)
-	case violates(err, "23514"):
-		return Project{}, &InvalidError{fmt.Sprintf("the project name %q must be up to 64 of a-z, 0-9 and -, without - at the ends", p.Slug)}
+	case pg.Violates(err, "23514"):
+		return Project{}, &pg.InvalidError{What: fmt.Sprintf("the project name %q must be up to 64 of a-z, 0-9 and -, without - at the ends", p.Slug)}
 	case err != nil:
-		return Project{}, fmt.Errorf("cannot create project %q: %w", p.Slug, input(err))
+		return Project{}, fmt.Errorf("cannot create project %q: %w", p.Slug, pg.Input(err))
 	}
 	return projectOf(row)
 }
 
 // NewProject adds a project and the first line of its audit log.
 func (s *Store) NewProject(ctx context.Context, p Project, actor string) (made Project, err error) {
-	err = s.inProject(ctx, 0, func(tx pgx.Tx) error {
-		in := *s
-		in.tx = tx
-		if made, err = in.CreateProject(ctx, p); err != nil {
+	err = s.db.InProject(ctx, 0, func(tx pgx.Tx) error {
+		if made, err = s.within(tx, 0).CreateProject(ctx, p); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, nameProject, strconv.FormatInt(made.ID, 10)); err != nil {
+		if _, err := tx.Exec(ctx, pg.SelectProject, strconv.FormatInt(made.ID, 10)); err != nil {
 			return fmt.Errorf("cannot select project %q: %w", p.Slug, err)
 		}
-		return audit(ctx, tx, made.ID, s.now(), actor, "project.create", map[string]string{"slug": made.Slug})
+		return audit(ctx, tx, made.ID, s.db.Now(), actor, "project.create", map[string]string{"slug": made.Slug})
 	})
 	return made, err
 }
 
 // Project returns the project with this slug, or [ErrNotFound].
 func (s *Store) Project(ctx context.Context, slug string) (Project, error) {
-	row, err := db.New(s.rows()).ProjectBySlug(ctx, slug)
+	row, err := db.New(s.db.Rows()).ProjectBySlug(ctx, slug)
 	if err != nil {
-		return Project{}, fmt.Errorf("project %q: %w", slug, found(err))
+		return Project{}, fmt.Errorf("project %q: %w", slug, pg.Found(err))
 	}
 	return projectOf(row)
 }
 
 // ProjectByID returns the project with this number, or [ErrNotFound].
 func (s *Store) ProjectByID(ctx context.Context, id int64) (Project, error) {
-	row, err := db.New(s.rows()).ProjectByID(ctx, id)
+	row, err := db.New(s.db.Rows()).ProjectByID(ctx, id)
 	if err != nil {
-		return Project{}, fmt.Errorf("project %d: %w", id, found(err))
+		return Project{}, fmt.Errorf("project %d: %w", id, pg.Found(err))
 	}
 	return projectOf(row)
+}
+
+// LockProject returns a project and locks its row until the end of the audited change.
+func (s *Store) LockProject(ctx context.Context, project int64) (Project, error) {
+	if _, err := s.db.Rows().Exec(ctx, `select from pawl.project where id = $1 for update`, project); err != nil {
+		return Project{}, fmt.Errorf("cannot lock project %d: %w", project, err)
+	}
+	return s.ProjectByID(ctx, project)
 }
 
 // UpdateProject writes everything of a project except its number, slug and creation time.
@@ -105,11 +112,11 @@ func (s *Store) UpdateProject(ctx context.Context, p Project) error {
 	if err != nil {
 		return err
 	}
-	n, err := db.New(s.rows()).UpdateProject(ctx, db.UpdateProjectParams{
+	n, err := db.New(s.db.Rows()).UpdateProject(ctx, db.UpdateProjectParams{
 		ID: p.ID, Name: p.Name, Public: p.Public, Repository: p.Repository, DefaultBranch: p.Branch, Settings: settings,
 	})
 	if err != nil {
-		return fmt.Errorf("cannot change project %q: %w", p.Slug, input(err))
+		return fmt.Errorf("cannot change project %q: %w", p.Slug, pg.Input(err))
 	}
 	if n == 0 {
 		return fmt.Errorf("cannot change project %q: %w", p.Slug, ErrNotFound)
@@ -124,9 +131,9 @@ func (s *Store) Projects(ctx context.Context, account int64, all bool) ([]Projec
 	var rows []db.PawlProject
 	var err error
 	if all {
-		rows, err = db.New(s.rows()).AllProjects(ctx)
+		rows, err = db.New(s.db.Rows()).AllProjects(ctx)
 	} else {
-		rows, err = db.New(view{s, "pawl.account", account}).ProjectsOf(ctx, account)
+		rows, err = db.New(s.db.OfAccount(account)).ProjectsOf(ctx, account)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot list projects: %w", err)
@@ -149,26 +156,4 @@ func projectOf(row db.PawlProject) (Project, error) {
 		return Project{}, fmt.Errorf("cannot parse the settings of project %q: %w", row.Slug, err)
 	}
 	return p, nil
-}
-
-func orElse(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
-}
-
-// violates reports whether the database refused a statement with this code.
-func violates(err error, code string) bool {
-	pg, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && pg.Code == code
-}
-
-// input converts the database's rejection of invalid text (a zero byte, half a character) to an
-// [InvalidError]: the error is the sender's, not the server's.
-func input(err error) error {
-	if violates(err, "22021") || violates(err, "22P05") {
-		return &InvalidError{"a text contains invalid characters"}
-	}
-	return err
 }

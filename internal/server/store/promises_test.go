@@ -10,6 +10,7 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/base/await"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
 // A blob that waited too long for its report is let go, but not while its report is being
@@ -131,7 +132,7 @@ func TestResolveIntoAMonthThatWasDropped(t *testing.T) {
 	at := placeOf(1)
 	old.Commit.At = &at
 	ingest(t, s, p, old, client.Main) // this process knows the month now
-	if _, err := s.Compact(t.Context(), store.CompactOptions{}); err != nil {
+	if _, err := s.Compact(t.Context(), pointstore.CompactOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if done, err := s.Partitions(t.Context()); err != nil || len(done.Dropped) == 0 {

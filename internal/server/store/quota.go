@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
 
 // quotas caches the usage of projects for a short time. Counting it for every report would cost more
@@ -98,7 +99,7 @@ func (q *quotas) settings(ctx context.Context, s *Store, project int64) (Setting
 }
 
 func (q *quotas) of(ctx context.Context, s *Store, of quotaScope) (*used, error) {
-	now := s.now()
+	now := s.db.Now()
 	day := now.UTC().Truncate(24 * time.Hour)
 	q.mu.Lock()
 	u := q.used[of]
@@ -151,10 +152,10 @@ func (s *Store) countUsed(ctx context.Context, of quotaScope, day time.Time) (*u
 		  (select coalesce(sum(points), 0) from pawl.report where project_id = $1 and received >= $2 and lane = 2),
 		  (select coalesce(sum(size), 0) from pawl.blob where project_id = $1 and fork)`
 	}
-	err := s.of(of.project).QueryRow(ctx, `select p.settings,`+sums+` from pawl.project p where p.id = $1 and p.deleting is null`, of.project, day).
+	err := s.db.Of(of.project).QueryRow(ctx, `select p.settings,`+sums+` from pawl.project p where p.id = $1 and p.deleting is null`, of.project, day).
 		Scan(&text, &u.points, &u.bytes)
 	if err != nil {
-		return nil, fmt.Errorf("cannot count the usage of project %d: %w", of.project, found(err))
+		return nil, fmt.Errorf("cannot count the usage of project %d: %w", of.project, pg.Found(err))
 	}
 	if err := json.Unmarshal(text, &u.settings); err != nil {
 		return nil, fmt.Errorf("cannot parse the settings of project %d: %w", of.project, err)

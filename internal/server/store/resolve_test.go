@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/fsck"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
 // unplaced is a report that does not know when its commit was made.
@@ -46,7 +47,7 @@ func TestUnknownCommitsAreResolvedLater(t *testing.T) {
 			}
 			conn := owner(t, url)
 			if where == "tiles" {
-				if done, err := s.Compact(t.Context(), store.CompactOptions{Project: p, Before: noon.AddDate(1, 0, 0)}); err != nil || done.Points != 60 {
+				if done, err := s.Compact(t.Context(), pointstore.CompactOptions{Project: p, Before: noon.AddDate(1, 0, 0)}); err != nil || done.Points != 60 {
 					t.Fatal(done, err)
 				}
 			}
@@ -81,7 +82,7 @@ func TestUnknownCommitsAreResolvedLater(t *testing.T) {
 			if got := ask(t, url, `select count(*) from pawl.report where run = '01LATE' and placed and at = $1`, placeOf(0)); got != 1 {
 				t.Error("a commit whose time is known was not placed")
 			}
-			if problems, err := s.Fsck(t.Context(), store.FsckOptions{Project: p}); err != nil || len(problems) > 1 {
+			if problems, err := fsck.Run(t.Context(), s, fsck.Options{Project: p}); err != nil || len(problems) > 1 {
 				t.Errorf("%v, %v", problems, err) // the made up state of the finder is one
 			}
 		})

@@ -10,6 +10,8 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/base/failpoint"
 	"github.com/goatnote-inc/pawl/internal/server/pointcodec"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
 // DropBlob removes the bytes of a blob, identified by its digest in hex. A missing blob is not an
@@ -38,14 +40,14 @@ const (
 	// sampleNeighbors is the number of runs on each side of a change that keep their samples, so that
 	// before and after can be compared.
 	sampleNeighbors = 5
-	// blobGrace is how long a blob waits for its report.
-	blobGrace = 48 * time.Hour
+	// BlobGrace is how long a blob, or bytes without a row, wait for their report.
+	BlobGrace = 48 * time.Hour
 )
 
 // Retain deletes what the settings allow. Points of the default branch are kept forever.
 func (s *Store) Retain(ctx context.Context, o RetainOptions) (Retained, error) {
 	var all Retained
-	projects, err := s.projectsOr(ctx, o.Project)
+	projects, err := s.db.Projects(ctx, o.Project)
 	if err != nil {
 		return all, err
 	}
@@ -73,7 +75,7 @@ func (s *Store) retain(ctx context.Context, project int64, o RetainOptions) (don
 		if own == 0 {
 			own = server
 		}
-		return s.now().AddDate(0, 0, -own), own > 0
+		return s.db.Now().AddDate(0, 0, -own), own > 0
 	}
 	if before, some := days(p.Settings.BranchDays, o.BranchDays); some {
 		if err := s.dropRuns(ctx, project, before, &done); err != nil {
@@ -85,7 +87,7 @@ func (s *Store) retain(ctx context.Context, project int64, o RetainOptions) (don
 			return done, err
 		}
 	}
-	err = s.dropBlobs(ctx, project, s.now().Add(-blobGrace), o.Drop, &done) // before done is read
+	err = s.dropBlobs(ctx, project, s.db.Now().Add(-BlobGrace), o.Drop, &done) // before done is read
 	return done, err
 }
 
@@ -93,9 +95,9 @@ func (s *Store) retain(ctx context.Context, project int64, o RetainOptions) (don
 // them, a few per transaction.
 func (s *Store) dropRuns(ctx context.Context, project int64, before time.Time, done *Retained) error {
 	for {
-		var runs, points int
-		err := s.inProject(ctx, project, func(tx pgx.Tx) error {
-			if err := lockTiles(ctx, tx, project); err != nil {
+		var runs, dropped int
+		err := s.db.InProject(ctx, project, func(tx pgx.Tx) error {
+			if err := pointstore.LockTiles(ctx, tx, project); err != nil {
 				return err
 			}
 			old, err := oldRuns(ctx, tx, project, before)
@@ -103,7 +105,7 @@ func (s *Store) dropRuns(ctx context.Context, project int64, before time.Time, d
 				return err
 			}
 			runs = len(old.reports)
-			if points, err = old.dropPoints(ctx, tx, project); err != nil {
+			if dropped, err = pointstore.Drop(ctx, tx, project, old.series, old.reports, old.from, old.to); err != nil {
 				return err
 			}
 			for _, sql := range []string{
@@ -122,7 +124,7 @@ func (s *Store) dropRuns(ctx context.Context, project int64, before time.Time, d
 		if err != nil {
 			return err
 		}
-		done.Runs, done.Points = done.Runs+runs, done.Points+points
+		done.Runs, done.Points = done.Runs+runs, done.Points+dropped
 		if runs < retainBatch {
 			return nil
 		}
@@ -144,7 +146,7 @@ func oldRuns(ctx context.Context, tx pgx.Tx, project int64, before time.Time) (o
 	var at time.Time
 	var packed []byte
 	_, err = pgx.ForEachRow(rows, []any{&id, &at, &packed}, func() error {
-		ids, err := unpackIDs(packed)
+		ids, err := pointcodec.UnpackIDs(packed)
 		if err != nil {
 			return fmt.Errorf("report %d: %w", id, err)
 		}
@@ -158,35 +160,6 @@ func oldRuns(ctx context.Context, tx pgx.Tx, project int64, before time.Time) (o
 	slices.Sort(old.series)
 	old.series = slices.Compact(old.series)
 	return old, err
-}
-
-// dropPoints removes the points of the runs, hot or in tiles. Tiles that contain some are
-// rewritten without them.
-func (o someRuns) dropPoints(ctx context.Context, tx pgx.Tx, project int64) (int, error) {
-	tag, err := tx.Exec(ctx, `delete from pawl.point where project_id = $1 and series_id = any($2) and at between $3 and $4 and report_id = any($5)`, project, o.series, o.from, o.to, o.reports)
-	if err != nil {
-		return 0, err
-	}
-	gone := int(tag.RowsAffected())
-	rows, err := tx.Query(ctx, `delete from pawl.tile where project_id = $1 and series_id = any($2) and first_at <= $4 and last_at >= $3 returning `+tileColumns, project, o.series, o.from, o.to)
-	if err != nil {
-		return 0, err
-	}
-	var left []tileRecord
-	err = eachTile(rows, func(r tileRecord, points []pointcodec.Point) error {
-		kept := slices.DeleteFunc(points, func(p pointcodec.Point) bool { return slices.Contains(o.reports, p.Report) })
-		gone += int(r.N) - len(kept)
-		if len(kept) == 0 {
-			return nil
-		}
-		again, err := packTile(r.Series, kept)
-		left = append(left, again)
-		return err
-	})
-	if err != nil {
-		return 0, err
-	}
-	return gone, insertTiles(ctx, tx, project, left)
 }
 
 // dropBlobs removes blobs that no report refers to and that arrived before a time. Rows go first: a
@@ -223,20 +196,12 @@ type orphan struct {
 // report that held a row until it committed.
 func (s *Store) forgetBlobs(ctx context.Context, project int64, before time.Time) (gone []orphan, found int, err error) {
 	const alone = ` and not exists (select from pawl.report_blob r where r.project_id = $1 and r.digest = b.digest)`
-	err = s.inProject(ctx, project, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `select b.digest from pawl.blob b where b.project_id = $1 and b.created < $2`+alone+` order by b.digest limit $3 for update`, project, before, retainBatch)
-		if err != nil {
-			return err
-		}
-		held, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+	err = s.db.InProject(ctx, project, func(tx pgx.Tx) error {
+		held, err := pg.Collect(ctx, tx, pgx.RowTo[[]byte], `select b.digest from pawl.blob b where b.project_id = $1 and b.created < $2`+alone+` order by b.digest limit $3 for update`, project, before, retainBatch)
 		if found = len(held); err != nil || found == 0 {
 			return err
 		}
-		rows, err = tx.Query(ctx, `delete from pawl.blob b where b.project_id = $1 and b.digest = any($2)`+alone+` returning encode(b.digest, 'hex'), b.size`, project, held)
-		if err != nil {
-			return err
-		}
-		gone, err = pgx.CollectRows(rows, pgx.RowToStructByPos[orphan])
+		gone, err = pg.Collect(ctx, tx, pgx.RowToStructByPos[orphan], `delete from pawl.blob b where b.project_id = $1 and b.digest = any($2)`+alone+` returning encode(b.digest, 'hex'), b.size`, project, held)
 		return err
 	})
 	return gone, found, err
@@ -249,7 +214,7 @@ func (s *Store) DropBytes(ctx context.Context, project int64, digest string, dro
 	if err != nil {
 		return false, err
 	}
-	err = s.inProjectWith(ctx, project, lockBlob(project, digest), func(tx pgx.Tx) error {
+	err = s.db.InProjectWith(ctx, project, lockBlob(project, digest), func(tx pgx.Tx) error {
 		var noted bool
 		if err := tx.QueryRow(ctx, `select exists (select from pawl.blob where project_id = $1 and digest = $2)`, project, sum).Scan(&noted); err != nil || noted {
 			return err
@@ -257,8 +222,5 @@ func (s *Store) DropBytes(ctx context.Context, project int64, digest string, dro
 		dropped = true
 		return drop(ctx, project, digest)
 	})
-	if err != nil {
-		return false, fmt.Errorf("cannot remove the bytes of blob %s: %w", digest, err)
-	}
-	return dropped, nil
+	return dropped, pg.Wrap(err, "cannot remove the bytes of blob %s", digest)
 }

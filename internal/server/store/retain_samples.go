@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
 // suiteTestbed identifies the runs that can be neighbors: those of one suite on one testbed.
@@ -46,7 +49,7 @@ func (s *Store) dropSamples(ctx context.Context, project int64, before time.Time
 			and at > r.at order by at offset $4 limit 1) a on true
 		order by r.id`
 	for after := int64(0); ; {
-		runs, err := listOf(ctx, s, project, pgx.RowToStructByPos[sampled], sql, project, after, before, sampleNeighbors-1, retainBatch, pastEnd, futureEnd)
+		runs, err := pg.List(ctx, s.db, project, pgx.RowToStructByPos[sampled], sql, project, after, before, sampleNeighbors-1, retainBatch, time.Time{}, pointstore.Future)
 		if err != nil || len(runs) == 0 {
 			return gone, err
 		}
@@ -56,7 +59,7 @@ func (s *Store) dropSamples(ctx context.Context, project int64, before time.Time
 				drop = append(drop, r.ID)
 			}
 		}
-		tag, err := s.of(project).Exec(ctx, `delete from pawl.report_blob where project_id = $1 and report_id = any($2) and kind = 'samples'`, project, drop)
+		tag, err := s.db.Of(project).Exec(ctx, `delete from pawl.report_blob where project_id = $1 and report_id = any($2) and kind = 'samples'`, project, drop)
 		if err != nil {
 			return gone, err
 		}
@@ -68,7 +71,7 @@ func (s *Store) dropSamples(ctx context.Context, project int64, before time.Time
 // changes returns the events of a project that were not marked as false, by suite and testbed.
 func (s *Store) changes(ctx context.Context, project int64) (map[suiteTestbed][]span, error) {
 	all := map[suiteTestbed][]span{}
-	err := s.readBatch(ctx, project, func(b *pgx.Batch) {
+	err := s.db.ReadBatch(ctx, project, func(b *pgx.Batch) {
 		// Many series change at the same commit, which is one place.
 		b.Queue(`select distinct s.suite, s.testbed_id, e.since, e.at from pawl.event e
 			join pawl.series s on s.project_id = e.project_id and s.id = e.series_id

@@ -14,6 +14,8 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/fsck"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
 // bucket notes whose bytes were removed.
@@ -56,7 +58,7 @@ func TestRetainRunsOfBranches(t *testing.T) {
 		ingest(t, s, project, reportNo(i, cases), lane)
 	}
 	// Half of what goes is in tiles, with points that stay.
-	if _, err := s.Compact(t.Context(), store.CompactOptions{Before: *reportNo(25, 1).Commit.At}); err != nil {
+	if _, err := s.Compact(t.Context(), pointstore.CompactOptions{Before: *reportNo(25, 1).Commit.At}); err != nil {
 		t.Fatal(err)
 	}
 	p, err := s.ProjectByID(t.Context(), project)
@@ -157,7 +159,7 @@ func TestDeleteProject(t *testing.T) {
 	s, url := opened(t)
 	project, _ := history(t, s, "kernels", 10, 2)
 	ingest(t, s, project, withSamples(t, s, project, reportNo(20, 2)), client.Main)
-	if _, err := s.Compact(t.Context(), store.CompactOptions{Before: *reportNo(5, 1).Commit.At}); err != nil {
+	if _, err := s.Compact(t.Context(), pointstore.CompactOptions{Before: *reportNo(5, 1).Commit.At}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Audit(t.Context(), project, "mona", "project.delete", nil); err != nil {
@@ -203,7 +205,7 @@ func TestDeletionIsFinished(t *testing.T) {
 	if _, err := s.Project(t.Context(), "kernels"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("half deleted, and still there: %v", err)
 	}
-	problems, err := s.Fsck(t.Context(), store.FsckOptions{})
+	problems, err := fsck.Run(t.Context(), s, fsck.Options{})
 	if err != nil || len(problems) != 1 || problems[0].Kind != "leftover" {
 		t.Errorf("fsck: %v, %v", problems, err)
 	}
@@ -235,7 +237,7 @@ func TestDeleteWhileReportsArrive(t *testing.T) {
 	var compactor sync.WaitGroup
 	compactor.Go(func() {
 		for ctx.Err() == nil {
-			if _, err := s.Compact(ctx, store.CompactOptions{Project: project, Before: noon.AddDate(1, 0, 0), Batch: 5}); err != nil && ctx.Err() == nil {
+			if _, err := s.Compact(ctx, pointstore.CompactOptions{Project: project, Before: noon.AddDate(1, 0, 0), Batch: 5}); err != nil && ctx.Err() == nil {
 				t.Error(err)
 			}
 		}

@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/pointcodec"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -57,19 +57,19 @@ type columns struct {
 
 // newRow validates what later steps cannot correct.
 func (s *Store) newRow(project int64, in Incoming) (*row, error) {
-	r := &row{project: project, in: in, report: in.Report, received: s.now().UTC().Truncate(time.Microsecond)}
+	r := &row{project: project, in: in, report: in.Report, received: s.db.Now().UTC().Truncate(time.Microsecond)}
 	var err error
 	if r.lane, err = laneNumber(in.Lane); err != nil {
-		return nil, &InvalidError{err.Error()}
+		return nil, &pg.InvalidError{What: err.Error()}
 	}
 	if r.trust, err = pointcodec.Pack(in.Report.Trust, "", false); err != nil {
-		return nil, &InvalidError{err.Error()}
+		return nil, &pg.InvalidError{What: err.Error()}
 	}
 	if r.key, err = hex.DecodeString(in.Key); err != nil || len(r.key) != 32 {
-		return nil, &InvalidError{fmt.Sprintf("the key %.80q must be 64 hex digits", in.Key)}
+		return nil, &pg.InvalidError{What: fmt.Sprintf("the key %.80q must be 64 hex digits", in.Key)}
 	}
 	if r.health, err = json.Marshal(in.Report.Health); err != nil {
-		return nil, &InvalidError{"the health of the device: " + err.Error()}
+		return nil, &pg.InvalidError{What: "the health of the device: " + err.Error()}
 	}
 	sender := in.Sender
 	if sender == nil {
@@ -79,7 +79,7 @@ func (s *Store) newRow(project int64, in Incoming) (*row, error) {
 		return nil, err
 	}
 	if len(in.Report.Points) > client.MaxPoints || len(in.Report.Blobs) > client.MaxBlobs || len(in.Report.History) > client.MaxHistory {
-		return nil, &InvalidError{"the report has too many points, blobs or history entries"}
+		return nil, &pg.InvalidError{What: "the report has too many points, blobs or history entries"}
 	}
 	for _, b := range in.Report.Blobs {
 		sum, err := digestOf(b.Digest)
@@ -101,11 +101,11 @@ func (s *Store) newRow(project int64, in Incoming) (*row, error) {
 func fits(p *client.Point) error {
 	for _, f := range [...]float64{p.Value, p.Low, p.High, p.Spread, p.Baseline} {
 		if math.IsNaN(f) || math.Abs(f) > math.MaxFloat32 {
-			return &InvalidError{fmt.Sprintf("%s: %g cannot be stored", p.CaseKey, f)}
+			return &pg.InvalidError{What: fmt.Sprintf("%s: %g cannot be stored", p.CaseKey, f)}
 		}
 	}
 	if p.Rounds < 0 || p.Rounds > math.MaxInt32 {
-		return &InvalidError{fmt.Sprintf("%s: %d rounds", p.CaseKey, p.Rounds)}
+		return &pg.InvalidError{What: fmt.Sprintf("%s: %d rounds", p.CaseKey, p.Rounds)}
 	}
 	return nil
 }
@@ -126,11 +126,11 @@ func (r *row) arrange() error {
 	for to, from := range order {
 		p := &r.report.Points[from]
 		if to > 0 && c.series[to-1] == r.ids[from] {
-			return &InvalidError{fmt.Sprintf("%s is in the report twice", p.CaseKey)}
+			return &pg.InvalidError{What: fmt.Sprintf("%s is in the report twice", p.CaseKey)}
 		}
 		flags, err := pointcodec.Pack(r.report.Trust, p.Verdict, p.Moved)
 		if err != nil {
-			return &InvalidError{fmt.Sprintf("%s: %v", p.CaseKey, err)}
+			return &pg.InvalidError{What: fmt.Sprintf("%s: %v", p.CaseKey, err)}
 		}
 		c.series[to], c.rounds[to], c.flags[to] = r.ids[from], int32(p.Rounds), int16(flags)
 		c.value[to], c.low[to], c.high[to] = float32(p.Value), float32(p.Low), float32(p.High)
@@ -140,25 +140,13 @@ func (r *row) arrange() error {
 	return nil
 }
 
-// packSeries encodes ascending ids as differences. They are small: a run measures the series of a
-// suite, and most were added together.
-func packSeries(ids []int64) []byte {
-	out := make([]byte, 0, len(ids)+8)
-	var last int64
-	for _, id := range ids {
-		out = binary.AppendUvarint(out, uint64(id-last))
-		last = id
-	}
-	return out
-}
-
 // write inserts the report and returns its number, or 0 if its key already exists.
 func (r *row) write(ctx context.Context, tx pgx.Tx) (id int64, err error) {
 	var lacks []string
 	err = tx.QueryRow(ctx, writeReportSQL,
 		r.project, r.key, r.in.Body[:], r.report.Run, r.report.Suite, r.report.Measured, r.received, r.at, r.placed,
 		r.report.Commit.SHA, r.report.Branch, r.report.Pull, r.lane, int16(r.trust), r.report.Pawl, r.testbed, r.health,
-		string(r.report.Verdict), r.report.Sentence, len(r.points.series), packSeries(r.points.series), r.sender,
+		string(r.report.Verdict), r.report.Sentence, len(r.points.series), pointcodec.PackIDs(r.points.series), r.sender,
 		r.points.series, r.points.value, r.points.low, r.points.high, r.points.spread, r.points.baseline, r.points.rounds, r.points.flags,
 		r.blobs.digests, r.blobs.kinds, r.blobs.names,
 		r.commits.shas, r.commits.parents, r.commits.times, r.commits.authors, r.commits.titles,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/forge/identity"
 	"github.com/goatnote-inc/pawl/internal/server/store/db"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
 
 // Rule is a project's stored identity rule.
@@ -20,22 +21,22 @@ type Rule struct {
 // AddRule allows the CI jobs that match a rule to upload to a project.
 func (s *Store) AddRule(ctx context.Context, project int64, r identity.Rule) (Rule, error) {
 	if err := r.Check(); err != nil {
-		return Rule{}, &InvalidError{err.Error()}
+		return Rule{}, &pg.InvalidError{What: err.Error()}
 	}
 	text, err := json.Marshal(r)
 	if err != nil {
 		return Rule{}, err
 	}
-	row, err := db.New(s.of(project)).AddRule(ctx, db.AddRuleParams{ProjectID: project, Rule: text, Created: s.now()})
+	row, err := db.New(s.db.Of(project)).AddRule(ctx, db.AddRuleParams{ProjectID: project, Rule: text, Created: s.db.Now()})
 	if err != nil {
-		return Rule{}, fmt.Errorf("cannot add a rule to project %d: %w", project, input(err))
+		return Rule{}, fmt.Errorf("cannot add a rule to project %d: %w", project, pg.Input(err))
 	}
 	return ruleOf(row)
 }
 
 // Rules lists the rules of a project in the order they were added.
 func (s *Store) Rules(ctx context.Context, project int64) ([]Rule, error) {
-	rows, err := db.New(s.of(project)).Rules(ctx, project)
+	rows, err := db.New(s.db.Of(project)).Rules(ctx, project)
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the rules of project %d: %w", project, err)
 	}
@@ -50,7 +51,7 @@ func (s *Store) Rules(ctx context.Context, project int64) ([]Rule, error) {
 
 // RemoveRule deletes a rule.
 func (s *Store) RemoveRule(ctx context.Context, project, id int64) error {
-	n, err := db.New(s.of(project)).RemoveRule(ctx, db.RemoveRuleParams{ProjectID: project, ID: id})
+	n, err := db.New(s.db.Of(project)).RemoveRule(ctx, db.RemoveRuleParams{ProjectID: project, ID: id})
 	return changed(n, err, "rule", id)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
 // history is a project with n runs of so many cases in lane main, one run of a branch
@@ -107,7 +108,7 @@ func TestRunSeries(t *testing.T) {
 		}
 	}
 	check("hot")
-	if _, err := s.Compact(t.Context(), store.CompactOptions{Before: *reportNo(3, 1).Commit.At}); err != nil {
+	if _, err := s.Compact(t.Context(), pointstore.CompactOptions{Before: *reportNo(3, 1).Commit.At}); err != nil {
 		t.Fatal(err)
 	}
 	check("in tiles")

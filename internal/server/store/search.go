@@ -51,7 +51,7 @@ func (s *Store) Search(ctx context.Context, account int64, all bool, text string
 
 func (s *Store) searchIn(ctx context.Context, p Project, terms []string, text string) ([]Hit, error) {
 	var hits []Hit
-	err := s.readBatch(ctx, p.ID, func(b *pgx.Batch) {
+	err := s.db.ReadBatch(ctx, p.ID, func(b *pgx.Batch) {
 		add := func(kind, sql string, args ...any) {
 			b.Queue(sql, append(args, p.ID, searchEach)...).Query(func(rows pgx.Rows) error {
 				h := Hit{Project: p.Slug, Kind: kind}

@@ -9,11 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
-
-// MaxListed is the maximum length of a list. The next page is requested with the last entry of the
-// previous one.
-const MaxListed = 1000
 
 // SeriesQuery filters a list of series. Empty fields do not filter.
 type SeriesQuery struct {
@@ -22,7 +19,7 @@ type SeriesQuery struct {
 	Lane    client.Lane
 	Text    string // words that must all occur in the name, suite or implementation, ignoring case
 	After   int64  // the last id of the previous page
-	Limit   int    // 0 means MaxListed
+	Limit   int    // 0 means [pg.MaxListed]
 }
 
 // seriesColumns are the columns that scanSeries reads; the query names the tables s and t.
@@ -34,51 +31,47 @@ const (
 
 // SeriesList lists series in id order.
 func (s *Store) SeriesList(ctx context.Context, project int64, q SeriesQuery) ([]client.Series, error) {
-	where := conditions{args: []any{project, q.After}}
-	if q.Suite != "" {
-		where.add("s.suite = $%d", q.Suite)
-	}
-	if q.Testbed != 0 {
-		where.add("s.testbed_id = $%d", q.Testbed)
-	}
-	if q.Lane != "" {
-		n, err := laneNumber(q.Lane)
-		if err != nil {
-			return nil, err
-		}
-		where.add("s.lane = $%d", n)
+	where := pg.Conditions{Args: []any{project, q.After}}
+	pg.Where(&where, "s.suite = $%d", q.Suite)
+	pg.Where(&where, "s.testbed_id = $%d", q.Testbed)
+	if err := whereLane(&where, "s.lane = $%d", q.Lane); err != nil {
+		return nil, err
 	}
 	if list := words(q.Text); len(list) > 0 {
-		where.add(searched("s.")+" like all ($%d)", list)
+		where.Add(searched("s.")+" like all ($%d)", list)
 	}
-	sql := `select ` + seriesColumns + ` from ` + seriesTables + ` where s.project_id = $1 and s.id > $2` + where.String() + ` order by s.id limit ` + limit(q.Limit)
-	list, err := listOf(ctx, s, project, scanSeries, sql, where.args...)
-	if err != nil {
-		return nil, fmt.Errorf("cannot list the series of project %d: %w", project, err)
+	sql := `select ` + seriesColumns + ` from ` + seriesTables + ` where s.project_id = $1 and s.id > $2` + where.String() + ` order by s.id limit ` + pg.Limit(q.Limit)
+	list, err := pg.List(ctx, s.db, project, scanSeries, sql, where.Args...)
+	return list, pg.Wrap(err, "cannot list the series of project %d", project)
+}
+
+// EachPoint calls do with all points of a project and their commits, series by series in id order,
+// in chunks of one series. A chunk is valid only until do returns. Memory use does not grow with
+// the number of points. Points that arrive meanwhile may be missing.
+func (s *Store) EachPoint(ctx context.Context, project int64, do func(client.Series, []client.StoredPoint) error) error {
+	for after := int64(0); ; {
+		list, err := s.SeriesList(ctx, project, SeriesQuery{After: after})
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		if err := s.EachOf(ctx, project, list, do); err != nil {
+			return fmt.Errorf("cannot read the points of project %d: %w", project, err)
+		}
+		after = list[len(list)-1].ID
 	}
-	return list, nil
 }
 
 // SeriesByID returns one series, or ErrNotFound.
 func (s *Store) SeriesByID(ctx context.Context, project, id int64) (client.Series, error) {
-	one, err := s.seriesByIDs(ctx, project, []int64{id})
-	if err != nil {
-		return client.Series{}, err
-	}
-	if len(one) == 0 {
-		return client.Series{}, fmt.Errorf("series %d of project %d: %w", id, project, ErrNotFound)
-	}
-	return one[0], nil
+	one, err := pg.One(ctx, s.db, project, scanSeries, `select `+seriesColumns+` from `+seriesTables+` where s.project_id = $1 and s.id = $2`, project, id)
+	return one, pg.Wrap(err, "series %d of project %d", id, project)
 }
 
 // seriesByIDs returns the series that exist, in id order.
 func (s *Store) seriesByIDs(ctx context.Context, project int64, ids []int64) ([]client.Series, error) {
-	list, err := listOf(ctx, s, project, scanSeries,
+	list, err := pg.List(ctx, s.db, project, scanSeries,
 		`select `+seriesColumns+` from `+seriesTables+` where s.project_id = $1 and s.id = any($2) order by s.id`, project, ids)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read %d series of project %d: %w", len(ids), project, err)
-	}
-	return list, nil
+	return list, pg.Wrap(err, "cannot read %d series of project %d", len(ids), project)
 }
 
 // Suites returns the sorted names of all suites ever reported. Each costs one index lookup, however
@@ -90,11 +83,8 @@ func (s *Store) Suites(ctx context.Context, project int64) ([]string, error) {
 		select (select s.suite from pawl.series s where s.project_id = $1 and s.suite > suites.suite order by s.suite limit 1)
 		from suites where suites.suite is not null)
 		select suite from suites where suite is not null limit 1000`
-	list, err := listOf(ctx, s, project, pgx.RowTo[string], sql, project)
-	if err != nil {
-		return nil, fmt.Errorf("cannot list the suites of project %d: %w", project, err)
-	}
-	return list, nil
+	list, err := pg.List(ctx, s.db, project, pgx.RowTo[string], sql, project)
+	return list, pg.Wrap(err, "cannot list the suites of project %d", project)
 }
 
 func scanSeries(row pgx.CollectableRow) (client.Series, error) {
@@ -105,7 +95,9 @@ func scanSeries(row pgx.CollectableRow) (client.Series, error) {
 	err := row.Scan(&s.ID, &s.Benchmark, &s.Config, &s.Cache, &s.Metric, &s.Implementation, &s.Name, &s.Suite, &s.Testbed, &lane, &s.Unit, &s.Better,
 		&s.Path, &s.Owners, &s.Created, &s.Points, &last, &at, &noise, &s.TwoSpeeds)
 	s.Lane, s.Last, s.Noise = laneName(lane), float64(last), float64(noise)
-	s.Created, s.LastAt = s.Created.UTC(), timeOr(at)
+	if s.Created = s.Created.UTC(); at != nil {
+		s.LastAt = at.UTC()
+	}
 	return s, err
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
 func TestSeriesList(t *testing.T) {
@@ -84,7 +85,7 @@ func TestSeriesList(t *testing.T) {
 	if _, err := s.SeriesByID(t.Context(), project, theirs[0].ID); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a series of another project: %v", err)
 	}
-	if points, err := s.Points(t.Context(), project, theirs[0].ID, store.Range{}); err != nil || len(points) > 0 {
+	if points, err := s.Points(t.Context(), project, theirs[0].ID, pointstore.Range{}); err != nil || len(points) > 0 {
 		t.Errorf("points of another project: %v, %v", points, err)
 	}
 

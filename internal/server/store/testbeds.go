@@ -9,27 +9,19 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
 
 // Testbeds returns all testbeds of a project, in the order they were added.
 func (s *Store) Testbeds(ctx context.Context, project int64) ([]client.Testbed, error) {
-	list, err := listOf(ctx, s, project, scanTestbed, `select `+testbedSelect+` where project_id = $1 order by id limit `+limit(0), project)
-	if err != nil {
-		return nil, fmt.Errorf("cannot list the testbeds of project %d: %w", project, err)
-	}
-	return list, nil
+	list, err := pg.List(ctx, s.db, project, scanTestbed, `select `+testbedSelect+` where project_id = $1 order by id limit `+pg.Limit(0), project)
+	return list, pg.Wrap(err, "cannot list the testbeds of project %d", project)
 }
 
 // Testbed returns one testbed of a project, or ErrNotFound.
 func (s *Store) Testbed(ctx context.Context, project, id int64) (client.Testbed, error) {
-	list, err := listOf(ctx, s, project, scanTestbed, `select `+testbedSelect+` where project_id = $1 and id = $2`, project, id)
-	if err == nil && len(list) == 0 {
-		err = ErrNotFound
-	}
-	if err != nil {
-		return client.Testbed{}, fmt.Errorf("testbed %d of project %d: %w", id, project, err)
-	}
-	return list[0], nil
+	t, err := pg.One(ctx, s.db, project, scanTestbed, `select `+testbedSelect+` where project_id = $1 and id = $2`, project, id)
+	return t, pg.Wrap(err, "testbed %d of project %d", id, project)
 }
 
 // testbedSelect dates a testbed by its first measurement, because years of history may be uploaded in
@@ -44,21 +36,11 @@ func scanTestbed(row pgx.CollectableRow) (client.Testbed, error) {
 	return t, err
 }
 
-// HealthRecord is the health of a device during one run.
-type HealthRecord struct {
-	Run      int64         `json:"run"`
-	Measured time.Time     `json:"measured"`
-	Commit   string        `json:"commit"`
-	Suite    string        `json:"suite"`
-	Lane     client.Lane   `json:"lane"`
-	Health   client.Health `json:"health"`
-}
-
 // TestbedHistory returns the health of a testbed during its newest runs since a time, oldest first. It
 // uses the time of measurement, because a device's state is independent of commits.
-func (s *Store) TestbedHistory(ctx context.Context, project, id int64, since time.Time, most int) ([]HealthRecord, error) {
-	list, err := listOf(ctx, s, project, scanCheckup, `select id, measured, sha, suite, lane, health from pawl.report
-		where project_id = $1 and testbed_id = $2 and measured >= $3 order by measured desc, id desc limit `+limit(most), project, id, endOr(since, pastEnd))
+func (s *Store) TestbedHistory(ctx context.Context, project, id int64, since time.Time, most int) ([]client.HealthRecord, error) {
+	list, err := pg.List(ctx, s.db, project, scanCheckup, `select id, measured, sha, suite, lane, health from pawl.report
+		where project_id = $1 and testbed_id = $2 and measured >= $3 order by measured desc, id desc limit `+pg.Limit(most), project, id, since)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the history of testbed %d of project %d: %w", id, project, err)
 	}
@@ -66,8 +48,8 @@ func (s *Store) TestbedHistory(ctx context.Context, project, id int64, since tim
 	return list, nil
 }
 
-func scanCheckup(row pgx.CollectableRow) (HealthRecord, error) {
-	var c HealthRecord
+func scanCheckup(row pgx.CollectableRow) (client.HealthRecord, error) {
+	var c client.HealthRecord
 	var lane int16
 	err := row.Scan(&c.Run, &c.Measured, &c.Commit, &c.Suite, &lane, &c.Health)
 	c.Measured, c.Lane = c.Measured.UTC(), laneName(lane)

@@ -9,10 +9,10 @@ import (
 // both sides is an outlier. A change that has not lasted that long is reported later.
 const minLevelPoints = 4
 
-// clean replaces each outlier by the median around it. A point's result depends on settle-1 points after
+// clean replaces each outlier by the median around it. A point's result depends on minLevelPoints-1 points after
 // it, so the last ones are left unchanged. final is the number of points before them, whose results
 // never change.
-func clean(values []float64, least float64) (cleaned []float64, outliers, final int) {
+func clean(values []float64) (cleaned []float64, outliers, final int) {
 	cleaned = slices.Clone(values)
 	final = max(0, len(values)-minLevelPoints+1)
 	for i := range final {

@@ -4,39 +4,20 @@
 // notifications.
 package trend
 
-import "time"
-
 // Version changes when the same points may give a different answer. State from another version is
 // computed again.
 const Version = 2
 
-// Point is one result of a series. Points are in commit order.
-type Point struct {
-	Commit string
-	Time   time.Time
-	Value  float64 // above zero; other values are skipped
-}
-
-// Settings says which changes are reported. Zero fields mean the default.
+// Settings says how a series is read.
 type Settings struct {
-	Least  float64 // min change to report, as a fraction: 0.02
-	MaxP   float64 // max probability that a change is noise: 0.0001
-	Window int     // values examined together: 50
-	Higher bool    // higher is better; default: lower is better
+	Window int  // values examined together; 0 means 50
+	Higher bool // higher is better; default: lower is better
 }
 
-func (s Settings) filled() Settings {
-	if s.Least == 0 {
-		s.Least = 0.02
-	}
-	if s.MaxP == 0 {
-		s.MaxP = 0.0001
-	}
-	if s.Window == 0 {
-		s.Window = 50
-	}
-	return s
-}
+const (
+	least = 0.02   // min change to report, as a fraction
+	maxP  = 0.0001 // max probability that a change is noise
+)
 
 // Kind is the way a series changed.
 type Kind string
@@ -49,26 +30,17 @@ const (
 
 // Event is a lasting change.
 type Event struct {
-	Kind Kind `json:"kind"`
+	Kind Kind
 	// First is the index of the first point of the new level, and Last that of the point before the next
 	// change. A drift lasts from First to Last.
-	First int `json:"first"`
-	Last  int `json:"last"`
-	// FromIndex and End are the indexes of the points of From and To.
-	FromIndex int `json:"begin"`
-	ToIndex   int `json:"end"`
-	// From is the last commit known to have the old level, To the first known to have the new one. The cause is
-	// between them.
-	From   string  `json:"from"`
-	To     string  `json:"to"`
-	Before float64 `json:"before"` // levels
-	After  float64 `json:"after"`
-	P      float64 `json:"p"` // probability that it is noise
-	Worse  bool    `json:"worse"`
+	First, Last int
+	// From is the index of the last point known to have the old level, To that of the first known to have the
+	// new one. The cause is between them.
+	From, To      int
+	Before, After float64 // levels
+	P             float64 // probability that it is noise
+	Worse         bool
 }
-
-// Change returns the change as a fraction of the level before.
-func (e Event) Change() float64 { return e.After/e.Before - 1 }
 
 // Result is the result for a series.
 type Result struct {

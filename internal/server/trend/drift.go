@@ -26,7 +26,7 @@ func (h history) withDrifts(steps []change) []change {
 			if j > i {
 				after = d.before
 			}
-			if share(before, after) >= h.least {
+			if share(before, after) >= least {
 				list = append(list, change{kind: Step, first: c.first, last: parts[j].to - 1, before: before, after: after, p: c.p})
 			}
 		}
@@ -83,7 +83,7 @@ func (h history) sloped(whole stretch, parts []stretch) bool {
 // criterion is called very strong.
 func (h history) drift(s stretch) (change, bool) {
 	f := h.line(s)
-	if s.n() < shortestDrift || share(f.begin, f.end) < h.least || f.p > h.maxP {
+	if s.n() < shortestDrift || share(f.begin, f.end) < least || f.p > maxP {
 		return change{}, false
 	}
 	if criterion(f.residual, s.n(), 2)+10 > criterion(f.flat, s.n(), 1) {
@@ -128,7 +128,7 @@ func (h history) ramp(parts []stretch) (change, bool) {
 		}
 	}
 	n := whole.n()
-	if math.IsInf(best.residual, 1) || share(best.begin, best.end) < h.least || best.p > h.maxP ||
+	if math.IsInf(best.residual, 1) || share(best.begin, best.end) < least || best.p > maxP ||
 		criterion(best.residual, n, 4) > criterion(levels, n, float64(2*len(parts)-1)) {
 		return change{}, false
 	}

@@ -1,6 +1,7 @@
 package trend
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -14,25 +15,25 @@ type State struct {
 	Progress stats.Progress `json:"progress"`
 }
 
-// Find finds the changes in a series. A State from an earlier scan of the start of the same series saves
+// Find finds the changes in a series, given as its points in commit order. Points that are not above zero
+// are skipped. A State from an earlier scan of the start of the same series saves
 // most of the work and does not change the result. A State that does not fit is ignored. If points were
 // inserted or removed, pass the zero State.
-func Find(points []Point, s Settings, st State) (Result, State) {
-	s = s.filled()
+func Find(points []float64, s Settings, st State) (Result, State) {
 	var f Result
 	at := make([]int, 0, len(points)) // indexes of values in points
 	values := make([]float64, 0, len(points))
-	for i, p := range points {
-		if p.Value > 0 && !math.IsInf(p.Value, 0) {
-			at, values = append(at, i), append(values, p.Value)
+	for i, v := range points {
+		if v > 0 && !math.IsInf(v, 0) {
+			at, values = append(at, i), append(values, v)
 		}
 	}
 	f.Passed = len(points) - len(values)
-	cleaned, outliers, final := clean(values, s.Least)
+	cleaned, outliers, final := clean(values)
 	f.Outliers = outliers
 	f.Noise = noise(cleaned)
 
-	finder := stats.ChangeFinder{Window: s.Window, MaxP: s.MaxP, MinMagnitude: s.Least}
+	finder := stats.ChangeFinder{Window: cmp.Or(s.Window, 50), MaxP: maxP, MinMagnitude: least}
 	settled, ok := (*stats.Incremental)(nil), false
 	if st.Version == Version && st.Points <= len(points) {
 		settled, ok = stats.ResumeIncremental(finder, slices.Clip(cleaned[:final]), st.Progress)
@@ -49,11 +50,11 @@ func Find(points []Point, s Settings, st State) (Result, State) {
 			steps = append(steps, change{first: c.Index, p: c.P})
 		}
 	}
-	h := history{values: cleaned, least: s.Least, maxP: s.MaxP}
+	h := history{cleaned}
 	steps, f.TwoSpeeds = h.withoutFlips(steps)
 	steps = h.settled(steps)
 	for _, c := range h.withDrifts(steps) {
-		f.Events = append(f.Events, c.event(points, at, s))
+		f.Events = append(f.Events, c.event(at, s))
 	}
 	if drifts := len(f.Events) > 0 && f.Events[len(f.Events)-1].Kind == Drift; !drifts {
 		f.TwoSpeeds = f.TwoSpeeds || h.gathers(steps)
@@ -83,13 +84,13 @@ type change struct {
 	p             float64
 }
 
-func (c change) event(points []Point, at []int, s Settings) Event {
+func (c change) event(at []int, s Settings) Event {
 	from, to := at[c.first], at[c.last]
 	if c.kind == Step {
 		from, to = at[c.first-1], at[c.first]
 	}
 	return Event{
-		Kind: c.kind, First: at[c.first], Last: at[c.last], FromIndex: from, ToIndex: to, From: points[from].Commit, To: points[to].Commit,
+		Kind: c.kind, First: at[c.first], Last: at[c.last], From: from, To: to,
 		Before: c.before, After: c.after, P: c.p, Worse: (c.after > c.before) != s.Higher,
 	}
 }

@@ -7,11 +7,8 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// history is a series without outliers, with the thresholds for reporting.
-type history struct {
-	values      []float64
-	least, maxP float64
-}
+// history is a series without outliers.
+type history struct{ values []float64 }
 
 // stretch is the part of a history between two changes.
 type stretch struct{ from, to int }

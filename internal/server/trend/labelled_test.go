@@ -105,7 +105,7 @@ func measured(n int, seed uint64) map[string][2]score {
 		var ours, otava score
 		for range n {
 			l, noise := newLabelled(kind, r)
-			f, _ := trend.Find(points(l.values...), trend.Settings{}, trend.State{})
+			f, _ := trend.Find(l.values, trend.Settings{}, trend.State{})
 			var told []int
 			for _, e := range f.Events {
 				if e.Kind == trend.Step {

@@ -67,5 +67,5 @@ func (h history) gathers(steps []change) bool {
 			often = append(often, m.At)
 		}
 	}
-	return len(often) == 2 && share(often[0], often[1]) >= h.least
+	return len(often) == 2 && share(often[0], often[1]) >= least
 }

@@ -1,11 +1,9 @@
 package trend_test
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -13,14 +11,6 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/server/trend"
 )
-
-func points(values ...float64) []trend.Point {
-	list := make([]trend.Point, len(values))
-	for i, v := range values {
-		list[i] = trend.Point{Commit: fmt.Sprint("c", i), Time: time.Unix(int64(i)*3600, 0), Value: v}
-	}
-	return list
-}
 
 // series is n values around levels that begin at the given places, with normal noise.
 func series(seed uint64, n int, noise float64, level func(i int) float64) []float64 {
@@ -66,8 +56,8 @@ func TestPortionsChangeNothing(t *testing.T) {
 		for seen := 0; seen < n; {
 			seen = min(n, seen+rapid.IntRange(1, 25).Draw(t, "more"))
 			var got trend.Result
-			got, st = trend.Find(points(all[:seen]...), s, st)
-			want, fresh := trend.Find(points(all[:seen]...), s, trend.State{})
+			got, st = trend.Find(all[:seen], s, st)
+			want, fresh := trend.Find(all[:seen], s, trend.State{})
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("after %d points (-whole +portions):\n%s", seen, diff)
 			}
@@ -79,7 +69,7 @@ func TestPortionsChangeNothing(t *testing.T) {
 }
 
 func TestAStrangeStateIsLeftAside(t *testing.T) {
-	p := points(series(1, 120, 0.01, step(60, 0.1))...)
+	p := series(1, 120, 0.01, step(60, 0.1))
 	want, good := trend.Find(p, trend.Settings{}, trend.State{})
 	for name, st := range map[string]func(*trend.State){
 		"another version":     func(s *trend.State) { s.Version++ },
@@ -99,7 +89,7 @@ func TestAStrangeStateIsLeftAside(t *testing.T) {
 func TestWhatIsTold(t *testing.T) {
 	type told struct {
 		Kind  trend.Kind
-		To    string
+		To    int
 		Worse bool
 	}
 	for name, c := range map[string]struct {
@@ -109,37 +99,37 @@ func TestWhatIsTold(t *testing.T) {
 		two      bool
 	}{
 		"nothing":           {values: series(1, 200, 0.01, step(1000, 0))},
-		"a step":            {values: series(2, 120, 0.01, step(60, 0.1)), want: []told{{trend.Step, "c60", true}}},
-		"a gain":            {values: series(3, 120, 0.01, step(60, -0.1)), want: []told{{trend.Step, "c60", false}}},
-		"more is better":    {values: series(3, 120, 0.01, step(60, -0.1)), settings: trend.Settings{Higher: true}, want: []told{{trend.Step, "c60", true}}},
-		"four points later": {values: series(4, 64, 0.005, step(60, 0.1)), want: []told{{trend.Step, "c60", true}}},
+		"a step":            {values: series(2, 120, 0.01, step(60, 0.1)), want: []told{{trend.Step, 60, true}}},
+		"a gain":            {values: series(3, 120, 0.01, step(60, -0.1)), want: []told{{trend.Step, 60, false}}},
+		"more is better":    {values: series(3, 120, 0.01, step(60, -0.1)), settings: trend.Settings{Higher: true}, want: []told{{trend.Step, 60, true}}},
+		"four points later": {values: series(4, 64, 0.005, step(60, 0.1)), want: []told{{trend.Step, 60, true}}},
 		"three are few":     {values: series(4, 63, 0.005, step(60, 0.1))},
 		"too small":         {values: series(5, 200, 0.002, step(100, 0.01))},
 		"two of them": {values: series(6, 200, 0.01, func(i int) float64 {
 			return step(60, 0.1)(i) * step(140, -0.2)(i) / 1000
-		}), want: []told{{trend.Step, "c60", true}, {trend.Step, "c140", false}}},
+		}), want: []told{{trend.Step, 60, true}, {trend.Step, 140, false}}},
 		"taken back": {values: series(7, 200, 0.01, func(i int) float64 {
 			return step(60, 0.1)(i) * step(80, -1.0/11)(i) / 1000
-		}), want: []told{{trend.Step, "c60", true}, {trend.Step, "c80", false}}},
+		}), want: []told{{trend.Step, 60, true}, {trend.Step, 80, false}}},
 		"three on the way": {values: series(11, 120, 0.002, func(i int) float64 {
 			if i >= 57 && i < 60 {
 				return 1060
 			}
 			return step(60, 0.15)(i)
-		}), want: []told{{trend.Step, "c60", true}}},
+		}), want: []told{{trend.Step, 60, true}}},
 		"outliers": {values: series(8, 200, 0.01, func(i int) float64 {
 			if i%37 == 5 {
 				return 1500
 			}
 			return 1000
 		})},
-		"a creep": {values: series(9, 300, 0.01, func(i int) float64 { return 1000 * math.Exp(0.0003*float64(i)) }), want: []told{{trend.Drift, "c299", true}}},
+		"a creep": {values: series(9, 300, 0.01, func(i int) float64 { return 1000 * math.Exp(0.0003*float64(i)) }), want: []told{{trend.Drift, 299, true}}},
 		"two speeds": {values: series(10, 240, 0.005, func(i int) float64 {
 			return 1000 + 80*float64(i/9%2)
 		}), two: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, _ := trend.Find(points(c.values...), c.settings, trend.State{})
+			f, _ := trend.Find(c.values, c.settings, trend.State{})
 			var got []told
 			for _, e := range f.Events {
 				got = append(got, told{e.Kind, e.To, e.Worse})
@@ -155,12 +145,12 @@ func TestWhatIsTold(t *testing.T) {
 }
 
 func TestLevelsAreKnown(t *testing.T) {
-	f, _ := trend.Find(points(series(2, 120, 0.01, step(60, 0.1))...), trend.Settings{}, trend.State{})
+	f, _ := trend.Find(series(2, 120, 0.01, step(60, 0.1)), trend.Settings{}, trend.State{})
 	if len(f.Events) != 1 {
 		t.Fatalf("%+v", f)
 	}
 	e := f.Events[0]
-	if math.Abs(e.Change()-0.1) > 0.01 || e.From != "c59" || e.First != 60 || e.Last != 119 || e.P > 1e-6 {
+	if math.Abs(e.After/e.Before-1.1) > 0.01 || e.From != 59 || e.First != 60 || e.Last != 119 || e.P > 1e-6 {
 		t.Errorf("%+v", e)
 	}
 	if f.Noise < 0.005 || f.Noise > 0.02 {
@@ -171,8 +161,8 @@ func TestLevelsAreKnown(t *testing.T) {
 func TestPointsWithoutAValueArePassedOver(t *testing.T) {
 	v := series(2, 120, 0.01, step(60, 0.1))
 	v[10], v[58], v[59], v[60] = 0, math.NaN(), math.Inf(1), -3
-	f, _ := trend.Find(points(v...), trend.Settings{}, trend.State{})
-	if f.Passed != 4 || len(f.Events) != 1 || f.Events[0].From != "c57" || f.Events[0].To != "c61" {
+	f, _ := trend.Find(v, trend.Settings{}, trend.State{})
+	if f.Passed != 4 || len(f.Events) != 1 || f.Events[0].From != 57 || f.Events[0].To != 61 {
 		t.Errorf("the cause is between c57 and c61: %+v", f)
 	}
 }

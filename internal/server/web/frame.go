@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"io"
 	"reflect"
+	"strings"
 
 	"github.com/goatnote-inc/pawl/client"
 )
@@ -39,7 +40,7 @@ type page struct {
 	Tab  string
 }
 
-// templates holds the templates by the name of their view: series.html is for Series.
+// templates holds the templates by the name of their view: serieslist.html is for SeriesList.
 var templates = parsed()
 
 func parsed() map[string]*template.Template {
@@ -47,24 +48,9 @@ func parsed() map[string]*template.Template {
 	views := map[string]*template.Template{}
 	for _, v := range []View{Projects{}, Overview{}, Series{}, SeriesList{}, Compare{}, Run{}, Runs{}, Live{}, Testbed{}, Heat{}, Events{}, Search{}, Login{}, Problem{}} {
 		name := reflect.TypeOf(v).Name()
-		views[name] = template.Must(template.Must(base.Clone()).ParseFS(texts, "templates/"+fileOf(name)))
+		views[name] = template.Must(template.Must(base.Clone()).ParseFS(texts, "templates/"+strings.ToLower(name)+".html"))
 	}
 	return views
-}
-
-// fileOf returns the template name of a view: lower case, words separated.
-func fileOf(view string) string {
-	var b bytes.Buffer
-	for i, r := range view {
-		if r >= 'A' && r <= 'Z' {
-			if i > 0 {
-				b.WriteByte('-')
-			}
-			r += 'a' - 'A'
-		}
-		b.WriteRune(r)
-	}
-	return b.String() + ".html"
 }
 
 // Render writes a complete page, or nothing if it fails.

@@ -1,20 +1,14 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/base/words"
 )
-
-// HeatColumn is one commit of a heat map.
-type HeatColumn struct {
-	Commit, Title string
-	At            time.Time
-}
 
 // HeatRow is one series of a heat map, with a cell for each commit.
 type HeatRow struct {
@@ -24,7 +18,6 @@ type HeatRow struct {
 
 // HeatCell is the value of a series at a commit; Value is 0 if it was not measured.
 type HeatCell struct {
-	Report int64
 	Value  float64
 	Change float64 // relative to the row's median; above zero means worse
 }
@@ -36,7 +29,7 @@ type Heat struct {
 	Bed     int64
 	Beds    []client.Testbed
 	Numbers bool // show numbers in the cells
-	Columns []HeatColumn
+	Columns []client.HeatColumn
 	Rows    []HeatRow
 }
 
@@ -120,15 +113,7 @@ func (h Heat) Sentence() string {
 			list = append(list, odd{words.Sanitize(r.Series.Name), worst})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b odd) int {
-		switch {
-		case a.worst > b.worst:
-			return -1
-		case a.worst < b.worst:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(list, func(a, b odd) int { return cmp.Compare(b.worst, a.worst) })
 	text := fmt.Sprintf("%s over %s.", words.Plural(len(h.Rows), "series"), words.Plural(len(h.Columns), "commit"))
 	if len(list) == 0 {
 		return text + " No series was worse than its own level by 4 % or more."

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"slices"
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
@@ -48,11 +49,7 @@ func (l Live) Columns() []string {
 
 // Compared reports whether the run has both a candidate and a base.
 func (l Live) Compared() bool {
-	there := map[string]bool{}
-	for _, s := range l.Sides {
-		there[s] = true
-	}
-	return there[measure.Candidate] && there[measure.Base]
+	return slices.Contains(l.Sides, measure.Candidate) && slices.Contains(l.Sides, measure.Base)
 }
 
 // Cell formats the value of a side of a row.

@@ -5,7 +5,6 @@ import (
 	"html/template"
 	"math"
 	"strings"
-	"time"
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/base/chart"
@@ -13,17 +12,10 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// Reading is the state of a testbed during one run.
-type Reading struct {
-	Report   int64
-	Measured time.Time
-	client.Health
-}
-
 // TestbedHealth is a testbed with the readings of its last runs.
 type TestbedHealth struct {
 	client.Testbed
-	Readings []Reading // oldest first
+	Readings []client.HealthRecord // oldest first
 }
 
 // Health is the assessment of a machine.
@@ -47,20 +39,20 @@ func (b TestbedHealth) Health() Health {
 	var compared, worse []string
 	for _, sign := range []struct {
 		name string
-		of   func(Reading) float64
+		of   func(client.HealthRecord) float64
 		bad  func(was, is float64) bool
 		text func(was, is float64) string
 	}{
-		{"the speed of pawl's own kernel", func(r Reading) float64 { return r.Calibration }, func(was, is float64) bool { return is > was*1.02 }, func(was, is float64) string {
+		{"the speed of pawl's own kernel", func(r client.HealthRecord) float64 { return r.Calibration }, func(was, is float64) bool { return is > was*1.02 }, func(was, is float64) string {
 			return "pawl's own kernel is " + words.Change(is/was)
 		}},
-		{"the clock", func(r Reading) float64 { return r.SMClockMHz }, func(was, is float64) bool { return is < was*0.98 }, func(was, is float64) string {
+		{"the clock", func(r client.HealthRecord) float64 { return r.SMClockMHz }, func(was, is float64) bool { return is < was*0.98 }, func(was, is float64) string {
 			return fmt.Sprintf("the clock fell from %.0f to %.0f MHz", was, is)
 		}},
-		{"the temperature", func(r Reading) float64 { return r.TemperatureC }, func(was, is float64) bool { return is > was+6 }, func(was, is float64) string {
+		{"the temperature", func(r client.HealthRecord) float64 { return r.TemperatureC }, func(was, is float64) bool { return is > was+6 }, func(was, is float64) string {
 			return fmt.Sprintf("it is %.0f degrees warmer (%.0f °C)", is-was, is)
 		}},
-		{"the noise", func(r Reading) float64 { return r.Noise }, func(was, is float64) bool { return is > was*1.5 && is > 0.005 }, func(was, is float64) string {
+		{"the noise", func(r client.HealthRecord) float64 { return r.Noise }, func(was, is float64) bool { return is > was*1.5 && is > 0.005 }, func(was, is float64) string {
 			return fmt.Sprintf("the spread between rounds is %s instead of %s", words.Percent(is), words.Percent(was))
 		}},
 	} {
@@ -91,7 +83,7 @@ func listed(parts []string) string {
 }
 
 // medianReading returns the median of the reported values; 0 if there are none.
-func medianReading(list []Reading, of func(Reading) float64) float64 {
+func medianReading(list []client.HealthRecord, of func(client.HealthRecord) float64) float64 {
 	var values []float64
 	for _, r := range list {
 		if v := of(r); v > 0 && !math.IsInf(v, 0) {
@@ -105,23 +97,23 @@ func medianReading(list []Reading, of func(Reading) float64) float64 {
 }
 
 // Last returns the latest reading; zero if there is none.
-func (b TestbedHealth) Last() Reading {
+func (b TestbedHealth) Last() client.HealthRecord {
 	if len(b.Readings) == 0 {
-		return Reading{}
+		return client.HealthRecord{}
 	}
 	return b.Readings[len(b.Readings)-1]
 }
 
 // Spark draws the time of pawl's own kernel, or the noise if that is not available.
 func (b TestbedHealth) Spark() template.HTML {
-	of := func(r Reading) float64 { return r.Calibration }
+	of := func(r client.HealthRecord) float64 { return r.Calibration }
 	if medianReading(b.Readings, of) == 0 {
-		of = func(r Reading) float64 { return r.Noise }
+		of = func(r client.HealthRecord) float64 { return r.Noise }
 	}
 	var points []client.StoredPoint
 	for _, r := range b.Readings {
 		if v := float32(of(r)); v > 0 {
-			points = append(points, client.StoredPoint{At: r.Measured, Report: r.Report, Value: v, Low: v, High: v})
+			points = append(points, client.StoredPoint{At: r.Measured, Report: r.Run, Value: v, Low: v, High: v})
 		}
 	}
 	return spark(points, nil)
@@ -144,14 +136,14 @@ func (t Testbed) Charts() []chart.Figure {
 	var list []chart.Figure
 	for _, c := range []struct {
 		title, unit string
-		of          func(Reading) float64
+		of          func(client.HealthRecord) float64
 	}{
-		{"Time of pawl's own kernel, the same in every run", "ns", func(r Reading) float64 { return r.Calibration }},
-		{"Spread between rounds, median over cases", "%", func(r Reading) float64 { return 100 * r.Noise }},
-		{"Temperature, maximum of a run", "°C", func(r Reading) float64 { return r.TemperatureC }},
-		{"Clock, median of a run", "MHz", func(r Reading) float64 { return r.SMClockMHz }},
-		{"Power, median of a run", "W", func(r Reading) float64 { return r.PowerW }},
-		{"Host load", "", func(r Reading) float64 { return r.Load1 }},
+		{"Time of pawl's own kernel, the same in every run", "ns", func(r client.HealthRecord) float64 { return r.Calibration }},
+		{"Spread between rounds, median over cases", "%", func(r client.HealthRecord) float64 { return 100 * r.Noise }},
+		{"Temperature, maximum of a run", "°C", func(r client.HealthRecord) float64 { return r.TemperatureC }},
+		{"Clock, median of a run", "MHz", func(r client.HealthRecord) float64 { return r.SMClockMHz }},
+		{"Power, median of a run", "W", func(r client.HealthRecord) float64 { return r.PowerW }},
+		{"Host load", "", func(r client.HealthRecord) float64 { return r.Load1 }},
 	} {
 		if f, ok := t.Bed.chart(c.title, c.unit, c.of); ok {
 			list = append(list, f)
@@ -160,13 +152,13 @@ func (t Testbed) Charts() []chart.Figure {
 	return list
 }
 
-func (b TestbedHealth) chart(title, unit string, of func(Reading) float64) (chart.Figure, bool) {
+func (b TestbedHealth) chart(title, unit string, of func(client.HealthRecord) float64) (chart.Figure, bool) {
 	low, high := math.Inf(1), math.Inf(-1)
 	var points []client.StoredPoint
 	for _, r := range b.Readings {
 		if v := of(r); v > 0 && !math.IsInf(v, 0) {
 			low, high = min(low, v), max(high, v)
-			points = append(points, client.StoredPoint{At: r.Measured, Report: r.Report, Value: float32(v), Low: float32(v), High: float32(v)})
+			points = append(points, client.StoredPoint{At: r.Measured, Report: r.Run, Value: float32(v), Low: float32(v), High: float32(v)})
 		}
 	}
 	if len(points) < 2 {

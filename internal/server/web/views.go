@@ -53,19 +53,13 @@ func (c Compare) Apart() bool {
 // Drawing draws the two intervals on one scale.
 func (c Compare) Drawing() template.HTML { return drawSides(c.A, c.B) }
 
-// RunPoint is the result of one case of a run.
-type RunPoint struct {
-	Series client.Series
-	Point  client.StoredPoint
-}
-
 // Run is the page of one run.
 type Run struct {
 	Run    client.Run
 	Bed    string
 	Commit string // its title
 	Author string
-	Points []RunPoint
+	Points []client.RunPoint
 	Report template.HTML // the whole report; empty if its files are not kept
 	Why    string        // why Report is empty
 }

@@ -52,10 +52,10 @@ func points() []client.StoredPoint {
 	return list
 }
 
-func readings(n int, change func(i int, h *client.Health)) []web.Reading {
-	var list []web.Reading
+func readings(n int, change func(i int, h *client.Health)) []client.HealthRecord {
+	var list []client.HealthRecord
 	for i := range n {
-		r := web.Reading{Report: int64(i + 1), Measured: day.Add(time.Duration(i) * time.Hour), Health: client.Health{TemperatureC: 60, SMClockMHz: 1500, Calibration: 400_000 + float64(i%3)*100, Noise: 0.004}}
+		r := client.HealthRecord{Run: int64(i + 1), Measured: day.Add(time.Duration(i) * time.Hour), Health: client.Health{TemperatureC: 60, SMClockMHz: 1500, Calibration: 400_000 + float64(i%3)*100, Noise: 0.004}}
 		if change != nil {
 			change(i, &r.Health)
 		}
@@ -73,8 +73,8 @@ func views() map[string]web.View {
 	heat := web.Heat{Suite: "blocks", Suites: []string{"attention", "blocks"}, Bed: 2, Beds: []client.Testbed{bed}, Numbers: true}
 	row := web.HeatRow{Series: series}
 	for i, p := range points() {
-		heat.Columns = append(heat.Columns, web.HeatColumn{Commit: sha(i), Title: "a title", At: p.At})
-		row.Cells = append(row.Cells, web.HeatCell{Report: p.Report, Value: float64(p.Value)})
+		heat.Columns = append(heat.Columns, client.HeatColumn{Commit: sha(i), Title: "a title", At: p.At, Run: p.Report})
+		row.Cells = append(row.Cells, web.HeatCell{Value: float64(p.Value)})
 	}
 	row.Cells[1].Value = 0
 	heat.Rows = []web.HeatRow{row}
@@ -88,7 +88,7 @@ func views() map[string]web.View {
 		"series":      web.Series{Project: project, Series: series, Bed: "NVIDIA L4", Points: points(), Events: []client.Event{event}, Titles: map[string]string{sha(2): "matmul: widen the tile"}, Buckets: 500},
 		"series-list": web.SeriesList{Lane: client.Main, Suites: []string{"blocks"}, List: []client.Series{series}, Beds: beds, Next: "?cursor=x"},
 		"compare":     web.Compare{A: side(0), B: side(2), Alike: true, Sentence: "A took 1.000 us, B 1.102 us.", Missing: "The samples were not sent."},
-		"run":         web.Run{Run: run, Bed: "NVIDIA L4", Commit: "matmul: widen the tile", Author: "lin", Points: []web.RunPoint{{Series: series, Point: points()[2]}}, Why: "The record was not sent."},
+		"run":         web.Run{Run: run, Bed: "NVIDIA L4", Commit: "matmul: widen the tile", Author: "lin", Points: []client.RunPoint{{Series: series, Point: points()[2]}}, Why: "The record was not sent."},
 		"runs":        web.Runs{List: []client.Run{run}, Beds: beds, Lane: "main", Live: []client.LiveRun{live()}},
 		"live":        web.Live{LiveRun: live()},
 		"testbed":     web.Testbed{Bed: web.TestbedHealth{Testbed: bed, Readings: readings(40, nil)}, Runs: []client.Run{run}},

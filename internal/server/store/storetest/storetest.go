@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/goatnote-inc/pawl/internal/server/pgtemp"
-	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/migrations"
 )
 
 var (
@@ -67,7 +67,7 @@ func start() {
 	if started = exec(ctx, "create database migrated"); started != nil {
 		return
 	}
-	_, started = store.Migrate(ctx, server.URL("migrated"))
+	_, started = migrations.Migrate(ctx, server.URL("migrated"))
 }
 
 func execute(t testing.TB, sql string) {

@@ -1,0 +1,106 @@
+package eventstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
+)
+
+// Query filters a list of events. The zero value matches all.
+type Query struct {
+	State  client.EventState
+	Series int64
+	Group  int64
+	Worse  bool      // only changes for the worse
+	Since  time.Time // only events dated at or after it
+	Before int64     // the last id of the previous page
+	Limit  int
+}
+
+const eventSelect = `e.id, e.series_id, s.name, e.kind, e.worse, e.from_sha, e.to_sha, e.commits, e.since, e.at, e.before, e.after, e.p,
+	s.testbed_id, s.owners, e.state, e.note, coalesce(e.group_id, 0), coalesce(g.machine, 0) <> 0, e.detected
+	from pawl.event e join pawl.series s on s.project_id = e.project_id and s.id = e.series_id
+	left join pawl.event_group g on g.project_id = e.project_id and g.id = e.group_id`
+
+// Events lists events, most recently found first.
+func (s *Store) Events(ctx context.Context, project int64, q Query) ([]client.Event, error) {
+	c := pg.Conditions{Args: []any{project}}
+	pg.Where(&c, "e.state = $%d", q.State)
+	pg.Where(&c, "e.series_id = $%d", q.Series)
+	pg.Where(&c, "e.group_id = $%d", q.Group)
+	pg.Where(&c, "e.worse = $%d", q.Worse)
+	pg.Where(&c, "e.at >= $%d", q.Since)
+	pg.Where(&c, "e.id < $%d", q.Before)
+	list, err := pg.List(ctx, s.db, project, scanEvent, `select `+eventSelect+` where e.project_id = $1`+c.String()+` order by e.id desc limit `+pg.Limit(q.Limit), c.Args...)
+	return list, pg.Wrap(err, "cannot list the events of project %d", project)
+}
+
+// Event returns one event, or [pg.ErrNotFound].
+func (s *Store) Event(ctx context.Context, project, id int64) (client.Event, error) {
+	e, err := pg.One(ctx, s.db, project, scanEvent, `select `+eventSelect+` where e.project_id = $1 and e.id = $2`, project, id)
+	return e, pg.Wrap(err, "cannot read event %d of project %d", id, project)
+}
+
+func scanEvent(row pgx.CollectableRow) (e client.Event, err error) {
+	err = row.Scan(&e.ID, &e.Series, &e.Name, &e.Kind, &e.Worse, &e.From, &e.To, &e.Commits, &e.Since, &e.At, &e.Before, &e.After, &e.P,
+		&e.Testbed, &e.Owners, &e.State, &e.Note, &e.Group, &e.Machine, &e.Detected)
+	e.Since, e.At, e.Detected = e.Since.UTC(), e.At.UTC(), e.Detected.UTC()
+	if e.Before != 0 {
+		e.Change = e.After/e.Before - 1
+	}
+	return e, err
+}
+
+// GroupQuery filters a list of groups. The zero value matches all.
+type GroupQuery struct {
+	Since  time.Time // only groups dated at or after it
+	Worse  bool      // only groups in which something got worse
+	Before int64     // the last id of the previous page
+	Limit  int
+}
+
+const (
+	groupColumns = `g.id, g.from_sha, g.to_sha, g.at, g.worst, g.series, g.worse, g.machine`
+	groupSelect  = groupColumns + ` from pawl.event_group g`
+)
+
+// Groups lists groups without their events, most recently found first.
+func (s *Store) Groups(ctx context.Context, project int64, q GroupQuery) ([]client.Group, error) {
+	c := pg.Conditions{Args: []any{project}}
+	pg.Where(&c, "g.at >= $%d", q.Since)
+	pg.Where(&c, "(g.worse > 0) = $%d", q.Worse)
+	pg.Where(&c, "g.id < $%d", q.Before)
+	list, err := pg.List(ctx, s.db, project, scanGroup, `select `+groupSelect+` where g.project_id = $1`+c.String()+` order by g.id desc limit `+pg.Limit(q.Limit), c.Args...)
+	return list, pg.Wrap(err, "cannot list the event groups of project %d", project)
+}
+
+// Group returns one group with its events, largest change first.
+func (s *Store) Group(ctx context.Context, project, id int64) (client.Group, error) {
+	var groups []client.Group
+	var events []client.Event
+	err := s.db.ReadBatch(ctx, project, func(b *pgx.Batch) {
+		pg.Queue(b, scanGroup, &groups, `select `+groupSelect+` where g.project_id = $1 and g.id = $2`, project, id)
+		pg.Queue(b, scanEvent, &events, `select `+eventSelect+` where e.project_id = $1 and e.group_id = $2
+			order by abs(ln(e.after / e.before)) desc, e.id limit `+pg.Limit(0), project, id)
+	})
+	if err == nil && len(groups) == 0 {
+		err = pg.ErrNotFound
+	}
+	if err != nil {
+		return client.Group{}, fmt.Errorf("cannot read group %d of project %d: %w", id, project, err)
+	}
+	groups[0].Events = events
+	return groups[0], nil
+}
+
+func scanGroup(row pgx.CollectableRow) (g client.Group, err error) {
+	var worst float32
+	err = row.Scan(&g.ID, &g.From, &g.To, &g.At, &worst, &g.Series, &g.Worse, &g.Testbed)
+	g.At, g.Worst, g.Machine = g.At.UTC(), float64(worst), g.Testbed != 0
+	return g, err
+}
