@@ -59,7 +59,7 @@ var commandGroups = []struct {
 }{
 	{"start", "Start:", []func(*globals) *cobra.Command{newInit, newDoctor, newSuite}},
 	{"measure", "Measure:", []func(*globals) *cobra.Command{newBench, newSweep, newImport}},
-	{"decide", "Decide:", []func(*globals) *cobra.Command{newRun, newCompare, newBaseline, newFuzz, newPreflight}},
+	{"decide", "Decide:", []func(*globals) *cobra.Command{newRun, newSubmit, newCompare, newBaseline, newFuzz, newPreflight}},
 	{"explain", "Explain:", []func(*globals) *cobra.Command{newProfile, newDiagnose, newDevice}},
 	{"improve", "Improve:", []func(*globals) *cobra.Command{newTune}},
 	{"learn", "Learn:", []func(*globals) *cobra.Command{newSession, newLesson}},

@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
+	"github.com/goatnote-inc/pawl/internal/judge/submit"
+	"github.com/goatnote-inc/pawl/internal/kernel/discover"
+	"github.com/goatnote-inc/pawl/ratchet"
+)
+
+// submitFlags are the flags of pawl submit.
+type submitFlags struct {
+	*globals
+	suite  string
+	diff   string
+	commit string
+	stage  string
+	note   string
+	budget time.Duration
+	wait   time.Duration
+	json   bool
+}
+
+func newSubmit(g *globals) *cobra.Command {
+	f := submitFlags{globals: g}
+	cmd := &cobra.Command{
+		Use:   "submit [FILE... | FOLDER]",
+		Short: "Judge one candidate: kernel in, facts out",
+		Long: `Judges a candidate against a fixed base commit, for agents and search loops. The
+candidate is the base with other files: those named, those of a folder laid over the
+suite's folder, a diff, a commit, or whatever differs in the working tree. The working
+tree itself is not touched.
+
+It goes as far as --stage and ends at the first failure:
+  compile  build it
+  smoke    and look for wrong results, smallest inputs first
+  quick    and race it for a few short rounds, also against the best so far
+  full     and judge it as pawl run does
+
+The base and the trust are fixed by the first submission (pawl submit grant): the current
+commit, and candidates that are not trusted. Files that define the measurement cannot be
+changed. Attempts are kept in .pawl/attempts.
+
+Exit code: 0 not slower, or all that the stage asks for; 1 slower, or it does not build,
+run or compute the right result; 2 no answer; 4 refused.`,
+		Example: `  pawl submit matmul.c --note 'unroll by 4'
+  pawl submit --diff change.diff --stage smoke --json
+  pawl submit --commit HEAD~2 --budget 30s
+  pawl submit /tmp/candidate      # its files replace those in the suite's folder`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.diff, "diff", "", "unified diff `file` on top of the base; - for standard input")
+	fl.StringVar(&f.commit, "commit", "", "`commit` whose files are the candidate")
+	fl.StringVar(&f.stage, "stage", string(submit.Full), "how far to go, a `stage`: compile, smoke, quick or full")
+	fl.DurationVar(&f.budget, "budget", submit.DefaultBudget*time.Second, "max `time` to spend, without waiting")
+	fl.StringVar(&f.note, "note", "", "`text` to keep with the attempt")
+	fl.DurationVar(&f.wait, "wait", 30*time.Minute, "how long to wait while another pawl process uses the device")
+	f.commonFlags(cmd)
+	for _, sub := range []*cobra.Command{newSubmitGrant(g)} {
+		sub.Args = command.Checked(sub.Args)
+		cmd.AddCommand(sub)
+	}
+	return cmd
+}
+
+// commonFlags adds the flags of submit and of its subcommands.
+func (f *submitFlags) commonFlags(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
+	fl.BoolVar(&f.json, "json", false, "the answer as one JSON document on stdout")
+}
+
+func (f *submitFlags) run(ctx context.Context, args []string) error {
+	grant, err := f.grant(ctx, submit.Terms{})
+	if err != nil {
+		return err
+	}
+	s, err := f.submission(args)
+	if err != nil {
+		return command.Usage(err)
+	}
+	answer, err := grant.Submit(ctx, s)
+	if errors.Is(err, submit.ErrUsage) {
+		return command.Usage(err)
+	}
+	if answer.ID == "" {
+		return err
+	}
+	if showErr := f.show(answer); showErr != nil || err != nil {
+		return errors.Join(err, showErr)
+	}
+	return submitError(answer)
+}
+
+// grant opens the grant of the suite. first is for a grant that does not exist yet.
+func (f *submitFlags) grant(ctx context.Context, first submit.Terms) (*submit.Grant, error) {
+	path := cmp.Or(f.suite, discover.SuiteFile)
+	if _, err := os.Stat(path); err != nil {
+		return nil, command.Usage(fmt.Errorf("%w\n  run `pawl init` to write a suite, or use -C FOLDER or --suite FILE", err))
+	}
+	return submit.Open(ctx, submit.Grant{
+		Dir: filepath.Dir(path), Suite: filepath.Base(path), Wait: f.wait, Version: Version(), Now: f.Now,
+	}, first)
+}
+
+// submission turns the command line into a submission.
+func (f *submitFlags) submission(args []string) (submit.Submission, error) {
+	s := submit.Submission{Commit: f.commit, Stage: submit.Stage(f.stage), Budget: f.budget.Seconds(), Note: f.note}
+	kinds := 0
+	for _, given := range []bool{len(args) > 0, f.diff != "", f.commit != ""} {
+		if given {
+			kinds++
+		}
+	}
+	if kinds > 1 {
+		return s, errors.New("files, --diff and --commit exclude each other: submit one candidate")
+	}
+	if f.diff != "" {
+		return f.readDiff(s)
+	}
+	if len(args) == 1 {
+		if info, err := os.Lstat(args[0]); err == nil && info.IsDir() {
+			s.Over = args[0]
+			return s, nil
+		}
+	}
+	s.Files = args
+	return s, nil
+}
+
+// maxDiff is how much of a diff is read: more than submit accepts.
+const maxDiff = 16 << 20
+
+func (f *submitFlags) readDiff(s submit.Submission) (submit.Submission, error) {
+	in := f.In
+	if f.diff != "-" {
+		info, err := os.Stat(f.diff)
+		if err != nil {
+			return s, err
+		}
+		if !info.Mode().IsRegular() {
+			return s, fmt.Errorf("--diff %s: not a regular file", f.diff)
+		}
+		file, err := os.Open(f.diff)
+		if err != nil {
+			return s, err
+		}
+		defer file.Close()
+		in = file
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxDiff))
+	s.Diff = append([]byte{}, text...)
+	return s, err
+}
+
+// show prints an answer: one line of JSON, or a few lines for people.
+func (f *submitFlags) show(a submit.Answer) error {
+	if f.json {
+		text, err := a.Encode()
+		if err == nil {
+			_, err = f.Out.Write(text)
+		}
+		return err
+	}
+	text := fmt.Sprintf("attempt %s: %s", a.ID, a.Status)
+	if a.Verdict != "" && a.Status == submit.Measured {
+		text += ", " + a.Verdict
+	}
+	if a.Speedup > 0 {
+		text += fmt.Sprintf(": %s than the base", words.Change(1/float64(a.Speedup)))
+		if low, high, ok := a.Interval(); ok {
+			text += fmt.Sprintf(" (speed-up %.3f to %.3f)", low, high)
+		}
+	}
+	lines := []string{text}
+	if a.Reason != "" {
+		lines = append(lines, "  "+words.Sanitize(a.Reason))
+	}
+	for _, e := range a.Errors {
+		lines = append(lines, "  "+words.Sanitize(fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)))
+	}
+	if a.Input != "" {
+		lines = append(lines, "  input: "+words.Sanitize(a.Input))
+	}
+	for _, c := range a.Worst {
+		lines = append(lines, fmt.Sprintf("  %s: %s, speed-up %.3f", words.Sanitize(c.Case), c.Verdict, float64(c.Speedup)))
+	}
+	lines = append(lines, fmt.Sprintf("  best so far: %s, speed-up %.3f; took %.1f s, waited %.1f s", a.Best, float64(a.BestSpeedup), float64(a.Cost), float64(a.Waited)))
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(f.Out, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// submitError returns the error with the exit code of an answer that was already shown.
+func submitError(a submit.Answer) error {
+	code := command.ExitFailed
+	switch a.Status {
+	case submit.Compiled, submit.Passed, submit.Identical:
+		return nil
+	case submit.Measured:
+		return verdictError(ratchet.Verdict(a.Verdict))
+	case submit.Refused:
+		code = command.ExitUsage
+	case submit.Failed:
+		code = command.ExitCannot
+	case submit.CompileError, submit.Wrong, submit.Crashed, submit.Timeout, submit.Rejected:
+	}
+	return command.Exit(code, fmt.Errorf("%s: %w", a.Status, command.ErrReported))
+}
