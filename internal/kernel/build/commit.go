@@ -41,8 +41,8 @@ var ownCommitEnv = []string{
 }
 
 // CommitChanges creates a commit on top of base and keeps it by a ref below refs. Neither the working tree nor its
-// index change, no filter runs, and git itself refuses paths that lead through a link or into .git.
-// The same changes make the same commit.
+// index change, and no filter runs. A file at a path below a link replaces the link. The same changes make the
+// same commit.
 func (r *Repository) CommitChanges(ctx context.Context, base, refs, message string, changes []FileChange) (commit string, err error) {
 	if base, err = r.Commit(ctx, base); err != nil {
 		return "", err
