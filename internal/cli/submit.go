@@ -69,7 +69,7 @@ run or compute the right result; 2 no answer; 4 refused.`,
 	fl.StringVar(&f.note, "note", "", "`text` to keep with the attempt")
 	fl.DurationVar(&f.wait, "wait", 30*time.Minute, "how long to wait while another pawl process uses the device")
 	f.commonFlags(cmd)
-	for _, sub := range []*cobra.Command{newSubmitGrant(g)} {
+	for _, sub := range []*cobra.Command{newSubmitExplain(g), newSubmitHistory(g), newSubmitGrant(g)} {
 		sub.Args = command.Checked(sub.Args)
 		cmd.AddCommand(sub)
 	}
@@ -169,11 +169,7 @@ func (f *submitFlags) readDiff(s submit.Submission) (submit.Submission, error) {
 // show prints an answer: one line of JSON, or a few lines for people.
 func (f *submitFlags) show(a submit.Answer) error {
 	if f.json {
-		text, err := a.Encode()
-		if err == nil {
-			_, err = f.Out.Write(text)
-		}
-		return err
+		return f.print(a)
 	}
 	text := fmt.Sprintf("attempt %s: %s", a.ID, a.Status)
 	if a.Verdict != "" && a.Status == submit.Measured {
@@ -205,6 +201,15 @@ func (f *submitFlags) show(a submit.Answer) error {
 		}
 	}
 	return nil
+}
+
+// print writes one bounded line of JSON.
+func (f *submitFlags) print(v interface{ Encode() ([]byte, error) }) error {
+	text, err := v.Encode()
+	if err == nil {
+		_, err = f.Out.Write(text)
+	}
+	return err
 }
 
 // submitError returns the error with the exit code of an answer that was already shown.

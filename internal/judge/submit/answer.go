@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -130,19 +131,21 @@ func clamp(n int) int { return max(0, min(n, maxCount)) }
 // shorten returns s on one line, without characters that cannot be printed, so that its JSON string has at
 // most limit bytes between the quotes. A cut text ends in "...".
 func shorten(s string, limit int) string {
+	return shortenLines(strings.NewReplacer("\n", " ", "\t", " ").Replace(s), limit)
+}
+
+// shortenLines is shorten for a text of several lines.
+func shortenLines(s string, limit int) string {
 	const mark = "..."
 	var b, fits []byte // fits is the longest start of b that leaves room for the mark
 	size := 0
 	for _, r := range s {
+		cost := utf8.RuneLen(r)
 		switch {
-		case r == '\n' || r == '\t':
-			r = ' '
+		case r == '\n', r == '\t', r == '"', r == '\\':
+			cost = 2
 		case r == utf8.RuneError || !unicode.IsPrint(r):
 			continue
-		}
-		cost := utf8.RuneLen(r)
-		if r == '"' || r == '\\' {
-			cost = 2
 		}
 		if size += cost; size > limit {
 			return string(fits) + mark

@@ -90,3 +90,16 @@ func TestShorten(t *testing.T) {
 		}
 	}
 }
+
+func TestExplanation_StaysSmall(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("\"x", 3000)
+	e := Explanation{ID: long, Other: long, Case: long, Tool: long, Reason: long, Code: long, Cost: -math.MaxFloat64}
+	for range 20 {
+		e.Changes, e.Notes = append(e.Changes, long), append(e.Notes, long)
+		e.Hot, e.Try = append(e.Hot, HotLine{long, math.MaxInt, math.MaxFloat64}), append(e.Try, Try{long, long})
+	}
+	if text, err := e.Encode(); err != nil || len(text) > MaxExplanation || !json.Valid(text) {
+		t.Errorf("%d bytes, %v", len(text), err)
+	}
+}
