@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,8 +36,8 @@ type submitFlags struct {
 func newSubmit(g *globals) *cobra.Command {
 	f := submitFlags{globals: g}
 	cmd := &cobra.Command{
-		Use:   "submit [FILE... | FOLDER]",
-		Short: "Judge one candidate: kernel in, facts out",
+		Use:   "submit [FILE... | FOLDER...]",
+		Short: "Judge candidates: kernel in, facts out",
 		Long: `Judges a candidate against a fixed base commit, for agents and search loops. The
 candidate is the base with other files: those named, those of a folder laid over the
 suite's folder, a diff, a commit, or whatever differs in the working tree. The working
@@ -48,6 +49,9 @@ It goes as far as --stage and ends at the first failure:
   quick    and race it for a few short rounds, also against the best so far
   full     and judge it as pawl run does
 
+Several folders are a batch: they are built in parallel, race against each other, and the
+best are judged in fresh rounds. There is one answer a line, in the order of the folders.
+
 The base and the trust are fixed by the first submission (pawl submit grant): the current
 commit, and candidates that are not trusted. Files that define the measurement cannot be
 changed. Attempts are kept in .pawl/attempts.
@@ -57,7 +61,8 @@ run or compute the right result; 2 no answer; 4 refused.`,
 		Example: `  pawl submit matmul.c --note 'unroll by 4'
   pawl submit --diff change.diff --stage smoke --json
   pawl submit --commit HEAD~2 --budget 30s
-  pawl submit /tmp/candidate      # its files replace those in the suite's folder`,
+  pawl submit /tmp/candidate      # its files replace those in the suite's folder
+  pawl submit /tmp/candidates/*   # a batch`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args) },
 	}
@@ -88,21 +93,34 @@ func (f *submitFlags) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := f.submission(args)
+	list, err := f.submissions(args)
 	if err != nil {
 		return command.Usage(err)
 	}
-	answer, err := grant.Submit(ctx, s)
+	var answers []submit.Answer
+	if len(list) == 1 {
+		answers = make([]submit.Answer, 1)
+		answers[0], err = grant.Submit(ctx, list[0])
+	} else {
+		answers, err = grant.SubmitBatch(ctx, list)
+	}
 	if errors.Is(err, submit.ErrUsage) {
 		return command.Usage(err)
 	}
-	if answer.ID == "" {
-		return err
+	var worst error
+	for _, a := range answers {
+		if a.ID == "" {
+			return err
+		}
+		if showErr := f.show(a); showErr != nil {
+			return errors.Join(err, showErr)
+		}
+		worst = cmp.Or(worst, submitError(a))
 	}
-	if showErr := f.show(answer); showErr != nil || err != nil {
-		return errors.Join(err, showErr)
+	if err == nil && len(answers) > 1 && slices.ContainsFunc(answers, func(a submit.Answer) bool { return submitError(a) == nil }) {
+		worst = nil // a batch is for finding one that is good
 	}
-	return submitError(answer)
+	return errors.Join(err, worst)
 }
 
 // grant opens the grant of the suite. first is for a grant that does not exist yet.
@@ -116,29 +134,33 @@ func (f *submitFlags) grant(ctx context.Context, first submit.Terms) (*submit.Gr
 	}, first)
 }
 
-// submission turns the command line into a submission.
-func (f *submitFlags) submission(args []string) (submit.Submission, error) {
+// submissions turns the command line into submissions: one, or a batch of folders.
+func (f *submitFlags) submissions(args []string) ([]submit.Submission, error) {
 	s := submit.Submission{Commit: f.commit, Stage: submit.Stage(f.stage), Budget: f.budget.Seconds(), Note: f.note}
-	kinds := 0
-	for _, given := range []bool{len(args) > 0, f.diff != "", f.commit != ""} {
-		if given {
-			kinds++
+	folders := 0
+	for _, a := range args {
+		if info, err := os.Lstat(a); err == nil && info.IsDir() {
+			folders++
 		}
 	}
-	if kinds > 1 {
-		return s, errors.New("files, --diff and --commit exclude each other: submit one candidate")
+	switch {
+	case len(args) > 0 && (f.diff != "" || f.commit != "") || f.diff != "" && f.commit != "":
+		return nil, errors.New("files, --diff and --commit exclude each other: submit one candidate")
+	case folders > 0 && folders < len(args):
+		return nil, errors.New("files and folders exclude each other: a folder is a candidate of its own")
+	case f.diff != "":
+		s, err := f.readDiff(s)
+		return []submit.Submission{s}, err
+	case folders == 0:
+		s.Files = args
+		return []submit.Submission{s}, nil
 	}
-	if f.diff != "" {
-		return f.readDiff(s)
+	var list []submit.Submission
+	for _, a := range args {
+		s.Over = a
+		list = append(list, s)
 	}
-	if len(args) == 1 {
-		if info, err := os.Lstat(args[0]); err == nil && info.IsDir() {
-			s.Over = args[0]
-			return s, nil
-		}
-	}
-	s.Files = args
-	return s, nil
+	return list, nil
 }
 
 // maxDiff is how much of a diff is read: more than submit accepts.

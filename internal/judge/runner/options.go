@@ -45,6 +45,9 @@ type Options struct {
 	// Baseline returns a third commit to measure, once the device is known; empty for none. A
 	// commit that cannot be checked out or built is left out, with a notice.
 	Baseline func(gpu.Identity) string
+	// Rivals are more commits to measure in the same rounds, as sides named by RivalSide. Each is built by
+	// its own recipe. One that fails ends the run.
+	Rivals []string
 	// lineup chooses the sides; nil for the candidate, its base and the references.
 	lineup func(context.Context, *run) ([]side, error)
 	// built is called after all sides are built, before anything is measured.

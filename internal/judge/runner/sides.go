@@ -98,6 +98,11 @@ func usualSides(ctx context.Context, r *run) ([]side, error) {
 			}
 		}
 	}
+	rivals, err := r.rivals(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names = append(names, rivals...)
 	if r.Again {
 		names = append(names, side{name: suite.Base, from: suite.Candidate, dir: r.Dir})
 	}

@@ -54,7 +54,7 @@ func TestHistory_BestFirst(t *testing.T) {
 	}
 }
 
-func TestHistory_BaseLeadsUnlessSurelySlower(t *testing.T) {
+func TestHistory_BaseLeadsUntilOneIsSurelyFaster(t *testing.T) {
 	t.Parallel()
 	g := history(t, measured(1.05, 0.98, 1.12))
 	if h, err := g.History(1); err != nil || h.Best != baseID || h.BestSpeedup != 1 {

@@ -42,7 +42,7 @@ const hopeless = 0.05
 func (j *job) judge(ctx context.Context) error {
 	o := j.options()
 	if j.Stage == Compile {
-		return j.compile(ctx, o)
+		return j.compile(ctx)
 	}
 	gate := runner.Gate{
 		Options: o, Fuzz: min(fuzzTime[j.Stage], j.budget/4), Report: func(runner.Outcome) error { return nil },
@@ -95,18 +95,24 @@ func randomSeed() uint64 {
 }
 
 // compile builds the candidate and no more.
-func (j *job) compile(ctx context.Context, o runner.Options) (err error) {
+func (j *job) compile(ctx context.Context) (err error) {
 	release, err := j.holdCPU(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
+	return j.buildOnly(ctx)
+}
+
+// buildOnly builds the candidate, for a caller that holds the CPU if it is the device.
+func (j *job) buildOnly(ctx context.Context) error {
+	o := j.options()
 	o.Base = ""
 	if err := os.MkdirAll(filepath.Dir(o.Out), 0o755); err != nil {
 		return err
 	}
-	_, err = runner.BuildOnly(ctx, o)
-	if context.Cause(ctx) == errTimeUp {
+	_, err := runner.BuildOnly(ctx, o)
+	if errors.Is(context.Cause(ctx), errTimeUp) {
 		j.timeUp()
 		return nil
 	}

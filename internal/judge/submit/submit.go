@@ -62,6 +62,9 @@ type job struct {
 	tree    *build.Worktree // the candidate; nil before it is checked out
 	suite   *suite.Suite
 	answer  Answer
+	failure error // why pawl could not judge it, in a batch
+
+	waited, worked time.Duration // in earlier steps of a batch
 }
 
 // open creates the attempt of a submission.
@@ -245,7 +248,11 @@ func (j *job) finish(ctx context.Context, cause error) (Answer, error) {
 	if cause != nil {
 		j.answer.Status, j.answer.Reason = Failed, firstLine(cause.Error())
 	}
-	waited, worked := j.clock.read()
+	waited, worked := j.waited, j.worked
+	if j.clock != nil {
+		w, k := j.clock.read()
+		waited, worked = waited+w, worked+k
+	}
 	a := &j.answer
 	a.Waited, a.Cost = number(waited.Seconds()), number(worked.Seconds())
 	own := j.attempt
