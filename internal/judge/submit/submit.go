@@ -248,6 +248,9 @@ func (j *job) finish(ctx context.Context, cause error) (Answer, error) {
 	if cause != nil {
 		j.answer.Status, j.answer.Reason = Failed, firstLine(cause.Error())
 	}
+	if j.tree != nil { // a temporary folder means nothing to the submitter
+		j.answer.Reason = strings.ReplaceAll(j.answer.Reason, j.tree.Dir+"/", "")
+	}
 	waited, worked := j.waited, j.worked
 	if j.clock != nil {
 		w, k := j.clock.read()
