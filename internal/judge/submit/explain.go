@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -289,6 +290,7 @@ func (x *explainer) profile(ctx context.Context, e *Explanation, a, b Attempt) {
 // explained adds what the profiles of a case show.
 func (x *explainer) explained(e *Explanation, w runner.Explanation) {
 	e.Case, e.Tool = w.Case, w.Tool
+	x.hot(e, w)
 	if w.Err != nil {
 		e.Notes = append(e.Notes, w.Err.Error())
 	}
@@ -320,4 +322,29 @@ func (x *explainer) explained(e *Explanation, w runner.Explanation) {
 		}
 	}
 	e.Notes = append(e.Notes, w.Notes...)
+}
+
+// hot adds the source lines with most instructions, which callgrind counts if the build has debug information.
+func (x *explainer) hot(e *Explanation, w runner.Explanation) {
+	stem := runner.Stem(w.Case, suite.Candidate) + ".callgrind."
+	for _, file := range w.Files {
+		if !strings.HasPrefix(filepath.Base(file), stem) {
+			continue
+		}
+		f, err := os.Open(file)
+		if err != nil {
+			return
+		}
+		defer f.Close()
+		lines, err := profile.CallgrindLines(f, 10*maxHot)
+		for _, l := range lines { // only the candidate's own sources: a library's are not its to change
+			name := strings.TrimPrefix(l.File, x.options.Dir+"/")
+			if _, err := os.Lstat(filepath.Join(x.options.Dir, name)); filepath.IsLocal(name) && err == nil {
+				e.Hot = append(e.Hot, HotLine{File: name, Line: l.Line, Share: number(l.Share)})
+			}
+		}
+		if err == nil && len(e.Hot) == 0 {
+			e.Notes = append(e.Notes, "no hot lines: the build has no debug information; add -g to its flags")
+		}
+	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+	"github.com/goatnote-inc/pawl/measure"
 )
 
 // Stage is how far a submission goes. Each stage includes those before it.
@@ -168,6 +169,9 @@ func (j *job) checkDefinition(ctx context.Context, list []build.FileChange) erro
 		return nil
 	}
 	j.suite = own
+	if err := j.launchable(); err != nil {
+		return err
+	}
 	changed, err := j.changedDefinition(list)
 	if err != nil {
 		return err
@@ -179,6 +183,20 @@ func (j *job) checkDefinition(ctx context.Context, list []build.FileChange) erro
 	}
 	if len(changed) > 0 {
 		j.refuse("it changes how it is measured: " + strings.Join(changed, ", "))
+	}
+	return nil
+}
+
+// launchable returns an error if candidates are not trusted and the suite does not say how to launch them.
+func (j *job) launchable() error {
+	for _, b := range j.suite.Benchmarks {
+		if j.Trust != measure.Checked || len(b.Configs) == 0 {
+			continue
+		}
+		if l, err := b.Launch(b.Configs[0].Params); err == nil && l == nil {
+			return fmt.Errorf("candidates are not trusted, and %s does not say how to launch %s: add launch to the suite, or remove %s and run `pawl submit grant --trust trusted`",
+				j.Suite, b.Name, j.Folder)
+		}
 	}
 	return nil
 }
