@@ -246,7 +246,7 @@ func submitError(a submit.Answer) error {
 		code = command.ExitUsage
 	case submit.Failed:
 		code = command.ExitCannot
-	case submit.CompileError, submit.Wrong, submit.Crashed, submit.Timeout, submit.Rejected:
+	case submit.CompileError, submit.Wrong, submit.Crashed, submit.Timeout, submit.Rejected, submit.Running:
 	}
 	return command.Exit(code, fmt.Errorf("%s: %w", a.Status, command.ErrReported))
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -152,7 +153,7 @@ func shortenLines(s string, limit int) string {
 		}
 		b = utf8.AppendRune(b, r)
 		if size <= limit-len(mark) {
-			fits = b[:len(b):len(b)]
+			fits = slices.Clip(b)
 		}
 	}
 	return string(b)

@@ -115,7 +115,7 @@ func (b *batch) build(ctx context.Context) (err error) {
 	}
 	first := jobs[0]
 	first.restart(ctx)
-	release, err := first.holdCPU(ctx)
+	release, err := b.holdCPU(ctx, first.suite, first.clock)
 	first.stop(1)
 	if err != nil {
 		return err
@@ -220,7 +220,7 @@ func (b *batch) raceOnce(ctx context.Context, jobs []*job, rounds int) (*measure
 // failed anywhere comes last.
 func meanChange(run *measure.Run, side string) float64 {
 	var all []float64
-	for _, e := range ratchet.Gather([]*measure.Run{run}, []*measure.Run{run}, suite.Base, side) {
+	for _, e := range evidenceOf(run, side) {
 		if e.CandidateError != "" {
 			return math.Inf(1)
 		}
@@ -236,9 +236,9 @@ func meanChange(run *measure.Run, side string) float64 {
 
 // lost answers for a candidate that leaves the batch after a race.
 func (j *job) lost(run *measure.Run, side string, rounds int) {
-	evidence := ratchet.Gather([]*measure.Run{run}, []*measure.Run{run}, suite.Base, side)
+	evidence := evidenceOf(run, side)
 	result := ratchet.Judge(runner.Policy(j.suite).WithLooks([]int{rounds}), evidence)
-	j.judged(result, string(result.Verdict))
+	j.judged(result, evidence)
 	j.answer.Stage = Quick
 	if j.answer.Status == Measured {
 		j.answer.Reason = fmt.Sprintf("left the batch after %d rounds: others are faster", rounds)

@@ -97,8 +97,7 @@ func checkPath(name string) error {
 		return refuse("%q does not stay inside the repository", shorten(name, 60))
 	}
 	for part := range strings.SplitSeq(name, "/") {
-		switch lower := strings.ToLower(part); {
-		case strings.HasPrefix(lower, ".git") || strings.HasPrefix(lower, "git~") || lower == ".pawl":
+		if lower := strings.ToLower(part); strings.HasPrefix(lower, ".git") || strings.HasPrefix(lower, "git~") || lower == ".pawl" {
 			return refuse("%s belongs to git or to pawl, not to a kernel", shorten(name, 60))
 		}
 	}

@@ -50,7 +50,7 @@ func (j *job) conclude(ctx context.Context, out runner.Outcome, err error) error
 	case out.State.Result == nil:
 		return errors.New("the run ended without a verdict")
 	default:
-		j.judged(*out.State.Result, string(out.State.Verdict()))
+		j.judged(*out.State.Result, evidenceOf(out.Run, suite.Candidate))
 	}
 	return nil
 }
@@ -131,10 +131,18 @@ func statusOf(kind, text string) Status {
 	}
 }
 
+// evidenceOf returns what a run shows of a side compared with the base.
+func evidenceOf(run *measure.Run, side string) []ratchet.Evidence {
+	if run == nil {
+		return nil
+	}
+	return ratchet.Gather([]*measure.Run{run}, []*measure.Run{run}, suite.Base, side)
+}
+
 // judged answers with the verdicts of a measured candidate.
-func (j *job) judged(r ratchet.Result, verdict string) {
+func (j *job) judged(r ratchet.Result, evidence []ratchet.Evidence) {
 	a := &j.answer
-	a.Status, a.Verdict = Measured, verdict
+	a.Status, a.Verdict = Measured, string(r.Verdict)
 	var worst *ratchet.Judgment
 	for _, c := range r.Cases {
 		switch c.Verdict {
@@ -157,12 +165,12 @@ func (j *job) judged(r ratchet.Result, verdict string) {
 		}
 	}
 	if worst != nil {
-		j.brokenCase(*worst)
+		j.brokenCase(*worst, evidence)
 		return
 	}
 	a.Speedup, a.Range = speedupOf(r)
 	a.Worst = slowest(r.Cases)
-	if verdict == string(ratchet.Inconclusive) {
+	if r.Verdict == ratchet.Inconclusive {
 		a.Reason = r.Sentence
 	}
 	for _, c := range r.Cases {
@@ -173,10 +181,19 @@ func (j *job) judged(r ratchet.Result, verdict string) {
 }
 
 // brokenCase answers for a case that failed while it was measured.
-func (j *job) brokenCase(c ratchet.Judgment) {
-	text := strings.TrimPrefix(c.Sentence, "Broken: the candidate failed: ")
-	j.answer.Verdict = string(ratchet.Broken)
-	j.failed(statusOf("", text), text, c.Name)
+func (j *job) brokenCase(c ratchet.Judgment, evidence []ratchet.Evidence) {
+	text := ""
+	for _, e := range evidence {
+		if e.Case.Name() == c.Name {
+			text = e.CandidateError
+		}
+	}
+	status := statusOf("", text)
+	if strings.HasPrefix(text, trial.WrongResult) {
+		text = "a timed run left a wrong result" // how it was found would help to hide it
+	}
+	j.answer.Verdict = ""
+	j.failed(status, text, c.Name)
 }
 
 // speedupOf returns the speed-up over all gated cases, or of the only one, with its confidence interval.

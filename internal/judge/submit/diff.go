@@ -114,7 +114,7 @@ func (r *diffReader) extended(line string) error {
 
 // names reads the --- and +++ lines, which name the file.
 func (r *diffReader) names(old string) error {
-	new := strings.TrimRight(strings.TrimPrefix(r.lines[r.at+1], "+++ "), "\r\n")
+	now := strings.TrimRight(strings.TrimPrefix(r.lines[r.at+1], "+++ "), "\r\n")
 	if r.file == nil || len(r.file.hunks) > 0 || r.old != "" {
 		if err := r.finish(); err != nil {
 			return err
@@ -122,7 +122,7 @@ func (r *diffReader) names(old string) error {
 		r.file = &fileDiff{}
 	}
 	r.old = old
-	from, to := plainName(old, "a/"), plainName(new, "b/")
+	from, to := plainName(old, "a/"), plainName(now, "b/")
 	switch {
 	case from == "" && to == "":
 		return refuse("line %d of the diff: it names no file", r.at+1)
@@ -178,8 +178,8 @@ func (r *diffReader) hunk() error {
 		return n
 	}
 	h := hunk{at: count(m[1])}
-	old, new := count(m[2]), count(m[3])
-	for r.at++; r.at < len(r.lines) && (len(h.old) < old || len(h.new) < new); r.at++ {
+	olds, news := count(m[2]), count(m[3])
+	for r.at++; r.at < len(r.lines) && (len(h.old) < olds || len(h.new) < news); r.at++ {
 		line := r.lines[r.at]
 		switch {
 		case line == "" || line == "\n" || line == "\r\n": // an empty context line whose space was stripped
@@ -200,8 +200,8 @@ func (r *diffReader) hunk() error {
 		h.endWithoutNewline(r.lines[r.at-1])
 		r.at++
 	}
-	if len(h.old) != old || len(h.new) != new {
-		return refuse("line %d of the diff: the hunk has %d old and %d new lines, its header says %d and %d", start, len(h.old), len(h.new), old, new)
+	if len(h.old) != olds || len(h.new) != news {
+		return refuse("line %d of the diff: the hunk has %d old and %d new lines, its header says %d and %d", start, len(h.old), len(h.new), olds, news)
 	}
 	r.file.hunks = append(r.file.hunks, h)
 	return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/explain/codeid"
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/measure"
@@ -149,6 +150,7 @@ type explainer struct {
 	dir     string // where tools write
 	trees   []*build.Worktree
 	options runner.Options // of the attempt
+	built   bool           // both sides
 }
 
 func (x *explainer) close(ctx context.Context) error {
@@ -163,44 +165,18 @@ func (x *explainer) close(ctx context.Context) error {
 func (x *explainer) build(ctx context.Context, e *Explanation, commits ...string) error {
 	var facts []measure.BuildFacts
 	var files [][]string
-	for i, commit := range commits {
-		tree, err := x.repo.Checkout(ctx, commit)
-		if err != nil {
-			return err
-		}
-		x.trees = append(x.trees, tree)
-		dir := filepath.Join(tree.Dir, filepath.FromSlash(x.inside))
-		own, err := suite.Load(filepath.Join(dir, x.Suite))
-		if err != nil {
-			return err
-		}
-		o := runner.Options{
-			Suite: own, Dir: dir, Path: x.Suite, Seed: randomSeed(), Out: filepath.Join(x.dir, "current.json"), Wait: x.Wait, LockDir: x.LockDir,
-			Version: x.Version, Owner: "pawl submit explain", Trust: x.Trust, Now: x.Now,
-		}
-		if i == 0 {
-			x.options = o
-		}
-		builds, err := runner.BuildOnly(ctx, o)
-		if err != nil {
+	for _, commit := range commits {
+		f, outputs, err := x.buildOne(ctx, commit)
+		if _, failed := errors.AsType[*trial.SideError](err); failed {
 			e.Notes = append(e.Notes, firstLine(err.Error()))
 			return nil
 		}
-		f := measure.BuildFacts{}
-		for _, made := range builds {
-			if made.Side == suite.Candidate {
-				f.Outputs = append(f.Outputs, made.Outputs...)
-			}
+		if err != nil {
+			return err
 		}
-		if err := codeid.Describe(ctx, dir, &f, ""); err != nil {
-			e.Notes = append(e.Notes, firstLine(err.Error()))
-		}
-		var names []string
-		for _, output := range f.Outputs {
-			names = append(names, filepath.Join(dir, output.Path))
-		}
-		facts, files = append(facts, f), append(files, names)
+		facts, files = append(facts, f), append(files, outputs)
 	}
+	x.built = true
 	changes := codediff.Compare(facts[1].Code, facts[0].Code)
 	e.Code = changes.String()
 	e.Changes = append(e.Changes, kernelChanges(facts[1].Kernels, facts[0].Kernels)...)
@@ -210,6 +186,46 @@ func (x *explainer) build(ctx context.Context, e *Explanation, commits ...string
 		e.Changes = append(e.Changes, mixChanges(was, is)...)
 	}
 	return nil
+}
+
+// buildOne checks out a commit, builds it and describes its machine code.
+func (x *explainer) buildOne(ctx context.Context, commit string) (f measure.BuildFacts, outputs []string, err error) {
+	tree, err := x.repo.Checkout(ctx, commit)
+	if err != nil {
+		return f, nil, err
+	}
+	x.trees = append(x.trees, tree)
+	dir := filepath.Join(tree.Dir, filepath.FromSlash(x.inside))
+	own, err := suite.Load(filepath.Join(dir, x.Suite))
+	if err != nil {
+		return f, nil, err
+	}
+	o := runner.Options{
+		Suite: own, Dir: dir, Path: x.Suite, Seed: randomSeed(), Out: filepath.Join(x.dir, "current.json"), Wait: x.Wait, LockDir: x.LockDir,
+		Version: x.Version, Owner: "pawl submit explain", Trust: x.Trust, Now: x.Now,
+	}
+	if len(x.trees) == 1 {
+		x.options = o
+	}
+	release, err := x.holdCPU(ctx, own, &clock{now: x.Now})
+	if err != nil {
+		return f, nil, err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	builds, err := runner.BuildOnly(ctx, o)
+	if err != nil {
+		return f, nil, err
+	}
+	for _, made := range builds {
+		if made.Side == suite.Candidate {
+			f.Outputs = append(f.Outputs, made.Outputs...)
+		}
+	}
+	_ = codeid.Describe(ctx, dir, &f, "") // without tools it describes less
+	for _, output := range f.Outputs {
+		outputs = append(outputs, filepath.Join(dir, output.Path))
+	}
+	return f, outputs, nil
 }
 
 // kernelChanges describes how the resources of device kernels differ.
@@ -267,7 +283,7 @@ const explainTime = 5 * time.Minute
 
 // profile profiles the slowest case of the attempt on both sides. A profiler that does not work leaves a note.
 func (x *explainer) profile(ctx context.Context, e *Explanation, a, b Attempt) {
-	if len(x.trees) < 2 || x.options.Suite == nil {
+	if !x.built {
 		return
 	}
 	o := x.options

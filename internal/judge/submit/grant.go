@@ -75,7 +75,7 @@ func Open(ctx context.Context, g Grant, first Terms) (*Grant, error) {
 	if err := d.Decode(&g.Terms); err != nil {
 		return nil, fmt.Errorf("cannot read %s: %w", path, err)
 	}
-	if err := g.Terms.check(); err != nil {
+	if err := g.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if first != (Terms{}) {
@@ -97,7 +97,7 @@ func (g *Grant) begin(ctx context.Context, path string, first Terms) (err error)
 	if g.Base, err = g.repo.Commit(ctx, g.Base); err != nil {
 		return err
 	}
-	if err := g.Terms.check(); err != nil {
+	if err := g.check(); err != nil {
 		return err
 	}
 	text, err := json.MarshalIndent(g.Terms, "", "  ")

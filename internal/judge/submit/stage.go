@@ -96,7 +96,7 @@ func randomSeed() uint64 {
 
 // compile builds the candidate and no more.
 func (j *job) compile(ctx context.Context) (err error) {
-	release, err := j.holdCPU(ctx)
+	release, err := j.holdCPU(ctx, j.suite, j.clock)
 	if err != nil {
 		return err
 	}
@@ -127,20 +127,20 @@ func (j *job) buildOnly(ctx context.Context) error {
 }
 
 // holdCPU waits for the CPU if it is the device to measure on: a build must not run while it is measured.
-func (j *job) holdCPU(ctx context.Context) (release func() error, err error) {
+func (g *Grant) holdCPU(ctx context.Context, s *suite.Suite, c *clock) (release func() error, err error) {
 	none := func() error { return nil }
 	inventory, err := device.List(ctx, device.Options{})
 	if err != nil {
 		return none, err
 	}
-	d, err := inventory.Select(j.suite.Device.Kind, j.suite.Device.Select)
+	d, err := inventory.Select(s.Device.Kind, s.Device.Select)
 	if err != nil || d.Identity().Kind != gpu.CPU {
 		return none, err
 	}
 	lease, err := device.Acquire(ctx, d, device.LockOptions{
-		Dir: j.LockDir, Owner: "pawl submit", Wait: j.Wait, Now: j.Now, OnWait: func(device.Holder) { j.clock.wait() },
+		Dir: g.LockDir, Owner: "pawl submit", Wait: g.Wait, Now: g.Now, OnWait: func(device.Holder) { c.wait() },
 	})
-	j.clock.work()
+	c.work()
 	if err != nil {
 		return none, err
 	}

@@ -95,7 +95,7 @@ func (g *Grant) open(_ context.Context, s Submission) (*job, error) {
 	j.answer = Answer{ID: a.ID, Stage: s.Stage}
 	if left, limited := g.left(before); limited {
 		if j.budget = min(j.budget, left); left <= 0 {
-			j.answer.Status, j.answer.Reason = Refused, fmt.Sprintf("the budget of %.0f s for all attempts is used up", g.Terms.Budget)
+			j.answer.Status, j.answer.Reason = Refused, fmt.Sprintf("the budget of %.0f s for all attempts is used up", g.Budget)
 		}
 	}
 	return j, nil
@@ -103,10 +103,10 @@ func (g *Grant) open(_ context.Context, s Submission) (*job, error) {
 
 // left returns what is left of the grant's budget, if it has one.
 func (g *Grant) left(list []Attempt) (time.Duration, bool) {
-	if g.Terms.Budget == 0 {
+	if g.Budget == 0 {
 		return 0, false
 	}
-	return time.Duration(max(g.Terms.Budget-spent(list), 0) * float64(time.Second)), true
+	return time.Duration(max(g.Budget-spent(list), 0) * float64(time.Second)), true
 }
 
 // prepare turns the submission into a commit and checks it out.
