@@ -26,6 +26,7 @@ type Options struct {
 	Planted bool   // and once more, as side "slowed", which does more work than it is counted for
 	Rounds  int    // exact number of rounds; 0 for the suite's growth
 	Samples int    // samples per round; 0 for the suite's
+	Brief   bool   // leave out pawl's own kernel at the start and the end, which shows whether the machine changed
 	Budget  time.Duration
 	Seed    uint64
 	BuildOptions

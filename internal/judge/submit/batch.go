@@ -197,7 +197,7 @@ func (b *batch) raceOnce(ctx context.Context, jobs []*job, rounds int) (*measure
 	}()
 	o := first.options()
 	o.Out = filepath.Join(first.attempt.dir, fmt.Sprintf("race-%d", rounds), "current.json")
-	o.Rounds, o.Samples, o.ForceMeasure, o.Budget = rounds, max(minSamples, first.suite.Measure.Samples/quickSamples), true, 0
+	o.Rounds, o.Samples, o.ForceMeasure, o.Brief, o.Budget = rounds, max(minSamples, first.suite.Measure.Samples/quickSamples), true, true, 0
 	for _, j := range jobs[1:] {
 		o.Rivals = append(o.Rivals, j.attempt.Commit)
 	}

@@ -54,7 +54,7 @@ func (j *job) judge(ctx context.Context) error {
 	if j.Stage == Quick {
 		short := *j.suite
 		short.Measure.Rounds = quickLooks
-		gate.Suite, gate.Samples = &short, max(minSamples, short.Measure.Samples/quickSamples)
+		gate.Suite, gate.Brief, gate.Samples = &short, true, max(minSamples, short.Measure.Samples/quickSamples)
 		if leader.Commit != "" && leader.Commit != j.attempt.Commit {
 			gate.Baseline = func(gpu.Identity) string { return leader.Commit }
 		}

@@ -2,6 +2,7 @@ package submit
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -11,7 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
+	"github.com/goatnote-inc/pawl/internal/kernel/device"
 )
 
 const testSuite = `version: 1
@@ -100,6 +103,9 @@ func folder(t *testing.T, files map[string]string) string {
 
 func (g *Grant) try(t *testing.T, s Submission) Answer {
 	t.Helper()
+	if s.Budget == 0 {
+		s.Budget = 600 // a busy machine is no reason to fail
+	}
 	a, err := g.Submit(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
@@ -252,5 +258,44 @@ func TestGrant_BeginningStays(t *testing.T) {
 		if a := g.try(t, Submission{Stage: Compile}); (a.Status == Refused) != refused || a.Left == nil || *a.Left != 0 {
 			t.Errorf("submission %d: %+v", i, a)
 		}
+	}
+}
+
+// A submission says how long it waited for the device; its own time does not include that.
+func TestSubmit_TellsHowLongItWaited(t *testing.T) {
+	g := newGrant(t, Terms{})
+	inventory, err := device.List(t.Context(), device.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cpu, err := inventory.Select(gpu.CPU, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease, err := device.Acquire(t.Context(), cpu, device.LockOptions{Dir: g.LockDir, Owner: "another", Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const held = 500 * time.Millisecond
+	time.AfterFunc(2*held, func() { _ = lease.Release(context.Background()) })
+	a := g.try(t, Submission{Over: folder(t, map[string]string{"kernel.c": fastKernel}), Stage: Compile})
+	if a.Status != Compiled || float64(a.Waited) < held.Seconds() {
+		t.Errorf("%+v", a)
+	}
+}
+
+// An interrupted submission leaves no worktree, and keeps its number.
+func TestSubmit_Interrupted(t *testing.T) {
+	g := newGrant(t, Terms{})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stopped := errors.New("stopped by the test")
+	time.AfterFunc(2*time.Second, func() { cancel(stopped) })
+	a, err := g.Submit(ctx, Submission{Over: folder(t, map[string]string{"kernel.c": kernelOf("for (volatile int i = 0;; i++);")}), Stage: Smoke, Budget: 600})
+	if !errors.Is(err, stopped) || a.Status != Failed || a.ID != "1" {
+		t.Errorf("%+v, %v", a, err)
+	}
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(g.Dir), ".git", "pawl", "*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
