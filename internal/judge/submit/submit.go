@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -164,6 +165,9 @@ func (j *job) dir() string { return filepath.Join(j.tree.Dir, filepath.FromSlash
 // recipe.
 func (j *job) checkDefinition(ctx context.Context, list []build.FileChange) error {
 	own, err := suite.Load(filepath.Join(j.dir(), j.Suite))
+	if _, known, _ := j.repo.File(ctx, j.Base, path.Join(j.inside, j.Suite)); err != nil && !known {
+		return fmt.Errorf("the base %.12s has no %s: commit the suite, remove %s, and submit again", j.Base, j.Suite, j.Folder)
+	}
 	if err != nil {
 		j.refuse(fmt.Sprintf("%s cannot be read: %v", j.Suite, err))
 		return nil
