@@ -34,7 +34,15 @@ const (
 )
 
 func readCallgrind(data []byte) (*Profile, error) {
-	c := callgrind{names: map[string]string{}, self: map[string]float64{}, positions: 1}
+	c, err := parseCallgrind(data)
+	if err != nil {
+		return nil, err
+	}
+	return c.profile()
+}
+
+func parseCallgrind(data []byte) (*callgrind, error) {
+	c := &callgrind{names: map[string]string{}, self: map[string]float64{}, positions: 1, files: map[string]string{}, lines: map[SourceLine]float64{}}
 	number := 0
 	for line := range bytes.Lines(data) {
 		number++
@@ -42,7 +50,7 @@ func readCallgrind(data []byte) (*Profile, error) {
 			return nil, fmt.Errorf("cannot read callgrind file: line %d: %w", number, err)
 		}
 	}
-	return c.profile()
+	return c, nil
 }
 
 // callgrind is the state of the reader.
@@ -56,6 +64,9 @@ type callgrind struct {
 	self             map[string]float64
 	function         string
 	call             bool // the next costs belong to a call, not to the function itself
+	files            map[string]string
+	at               SourceLine // of the last costs
+	lines            map[SourceLine]float64
 }
 
 func (c *callgrind) line(line string) error {
@@ -114,8 +125,12 @@ func (c *callgrind) position(key, value string) error {
 		return err
 	case "calls":
 		c.call = true
+	case "fl", "fi", "fe":
+		c.at.File = c.file(value)
+	case "cfi", "cfl":
+		c.file(value) // later lines may have only its number
 	}
-	return nil // objects and files are not needed
+	return nil // objects are not needed
 }
 
 func (c *callgrind) name(value string) (string, error) {
@@ -140,11 +155,12 @@ func (c *callgrind) name(value string) (string, error) {
 // costs adds a line of costs to its function. Costs of a call belong to other
 // functions, which have their own lines.
 func (c *callgrind) costs(line string) error {
+	fields := strings.Fields(line)
+	c.move(fields[min(c.positions, len(fields))-1])
 	if c.call {
 		c.call = false
 		return nil
 	}
-	fields := strings.Fields(line)
 	if len(fields) <= c.positions || c.function == "" {
 		return nil // a line without costs
 	}
@@ -153,6 +169,9 @@ func (c *callgrind) costs(line string) error {
 		return err
 	}
 	c.self[c.function] += values[0] // the first event is instructions
+	if c.at.Line > 0 && c.at.File != "" && (len(c.lines) < maxLines || c.lines[c.at] > 0) {
+		c.lines[c.at] += values[0]
+	}
 	return nil
 }
 

@@ -140,6 +140,8 @@ func (s State) needed(step Step) bool {
 		return s.Plan.Preflight
 	case Checking:
 		return s.Plan.Check
+	case Measuring:
+		return !s.Plan.CheckOnly
 	case Confirming:
 		return s.Plan.Ledger && s.Plan.Main && len(s.gained()) > 0
 	case UpdatingLedger:

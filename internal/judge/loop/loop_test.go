@@ -92,6 +92,7 @@ func TestPaths(t *testing.T) {
 		{"a gain on a branch is not recorded", plain, -0.2, 0.001, 0.2, "build measure4 measure6 report", ratchet.Improvement},
 		{"on main it is confirmed by fresh rounds", kept, -0.2, 0.001, 0.2, "build measure4 measure6 confirm6 [k] updateledger[k] report", ratchet.Improvement},
 		{"without a gain the baseline's session is kept", kept, -0.01, 0.001, 0.001, "build measure4 measure6 updateledger[] report", ratchet.Maintained},
+		{"checks alone", loop.Plan{Policy: ratchet.Default(), Preflight: true, Check: true, CheckOnly: true}, 0, 0, 0, "build preflight check report", ratchet.Inconclusive},
 		{"all steps", everything, -0.2, 0.001, 0.2, "build preflight check measure4 measure6 confirm6 [k] updateledger[k] profile report", ratchet.Improvement},
 	} {
 		t.Run(test.name, func(t *testing.T) {

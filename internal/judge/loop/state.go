@@ -16,6 +16,8 @@ type Plan struct {
 	Check     bool `json:"check"`
 	// Unchecked says why results are not checked although they could be.
 	Unchecked string `json:"unchecked,omitempty"`
+	// CheckOnly ends the run before it measures.
+	CheckOnly bool `json:"check_only,omitempty"`
 	// Profile is the max number of changed cases to profile; 0 means none.
 	Profile int `json:"profile"`
 }

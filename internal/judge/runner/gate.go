@@ -22,6 +22,9 @@ type Gate struct {
 	ReadOnly bool
 	Fuzz     time.Duration // time to search for wrong results before measuring
 	Explain  time.Duration // time to profile what changed
+	// GiveUp reports that more rounds are not worth their time, given everything measured so far; nil never
+	// gives up. The verdict is then made from the rounds there are.
+	GiveUp func(seen *measure.Run) bool
 	// Report writes the reports for people, once everything is known.
 	Report func(Outcome) error
 }
@@ -34,6 +37,7 @@ type Outcome struct {
 	Kept   []ratchet.Entry
 	Whys   []Explanation // what profiles show of the cases that changed
 	Result Result
+	Broken error // why a side could not be built or run; State has it in words
 }
 
 // RunGate carries out the loop: it asks for the next action, performs it and reports the outcome.
@@ -82,9 +86,12 @@ func (d *driver) measure(ctx context.Context) error {
 	o := d.Options
 	var stopped error
 	o.Built = d.runPreStages
-	o.Baseline = BaselineCommit(d.baselines)
+	if o.Baseline == nil {
+		o.Baseline = BaselineCommit(d.baselines)
+	}
 	o.Decide = func(seen *measure.Run, over bool) []string {
 		d.State.Plan.Policy.Dependence = seen.Plan.Dependence // depends on the device, which is known only now
+		over = over || d.GiveUp != nil && d.GiveUp(seen)
 		if stopped = d.apply(d.evidence(seen, over)); stopped != nil {
 			return nil
 		}
@@ -110,6 +117,7 @@ func (d *driver) measure(ctx context.Context) error {
 	case d.Result.Identical:
 		return d.apply(loop.Built{Identical: d.identicalCases()})
 	case broke:
+		d.Broken = err
 		return d.apply(loop.Failed{Side: side.Side, Why: err.Error()})
 	default:
 		return err

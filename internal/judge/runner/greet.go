@@ -84,7 +84,7 @@ func DeviceEnv(id gpu.Identity) []string {
 
 // calibrate measures pawl's own kernel, which never changes.
 func (r *Setup) calibrate(ctx context.Context, when string) error {
-	if r.plain() {
+	if r.plain() || r.Brief {
 		return nil
 	}
 	c, err := r.calibration(ctx, when)

@@ -27,6 +27,7 @@ type Options struct {
 	Planted bool   // and once more, as side "slowed", which does more work than it is counted for
 	Rounds  int    // exact number of rounds; 0 for the suite's growth
 	Samples int    // samples per round; 0 for the suite's
+	Brief   bool   // leave out pawl's own kernel at the start and the end, which shows whether the machine changed
 	Budget  time.Duration
 	Seed    uint64
 	BuildOptions
@@ -49,6 +50,9 @@ type Options struct {
 	Baseline func(gpu.Identity) string
 	// Points are measured beside the defaults of the suite, instead of a change beside its base; empty for none.
 	Points []Point
+	// Rivals are more commits to measure in the same rounds, as sides named by RivalSide. Each is built by
+	// its own recipe. One that fails ends the run.
+	Rivals []string
 	// Built is called after all sides are built, before anything is measured; nil for nothing.
 	Built func(context.Context, *Setup) error
 	// Decide returns the cases that need more rounds, given everything measured so far. over means

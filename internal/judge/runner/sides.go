@@ -97,6 +97,11 @@ func (r *Setup) usualSides(ctx context.Context) ([]side, error) {
 			}
 		}
 	}
+	rivals, err := r.rivals(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names = append(names, rivals...)
 	if r.Again {
 		names = append(names, side{name: suite.Base, from: suite.Candidate, dir: r.Dir})
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -72,21 +73,47 @@ const (
 	maxMessage         = 500
 )
 
+// Errors returns the first errors in the output of a build, at most n, each position once. Errors that
+// only report that something failed count if there are no others.
+func Errors(log string, n int) []Diagnostic {
+	all, weak := findErrors(log, n)
+	if len(all) == 0 && len(weak) > 0 {
+		return weak[:1]
+	}
+	return all
+}
+
 // firstError returns the first error in the output of a build. Later errors are often its
 // consequences. vague is true if the error only reports that something failed; the
 // cause is then earlier in the output.
 func firstError(log string) (d Diagnostic, vague, ok bool) {
-	var weak *Diagnostic
+	all, weak := findErrors(log, 1)
+	switch {
+	case len(all) > 0:
+		return all[0].withFix(log), false, true
+	case len(weak) > 0:
+		return weak[0].withFix(log), true, true
+	default:
+		return Diagnostic{}, false, false
+	}
+}
+
+// findErrors returns up to n errors, and the first one that only reports that something failed.
+func findErrors(log string, n int) (list, weak []Diagnostic) {
 	var at Diagnostic // last position printed by Python
 	lines := splitLines(log)
 	for i, line := range lines {
+		if len(list) >= n {
+			break
+		}
 		if m := pythonFile.FindStringSubmatch(line); m != nil {
 			at = Diagnostic{File: clean(m[1]), Line: number(m[2])}
 			continue
 		}
 		if m := pythonError.FindStringSubmatch(line); m != nil && (at.File != "" || strings.HasSuffix(m[1], "Error")) {
 			at.Message = clean(m[1] + ": " + m[2])
-			return at.withFix(log), false, true
+			list, at = append(list, at), Diagnostic{}
+			continue
 		}
 		d, s, ok := match(line)
 		if !ok {
@@ -95,17 +122,14 @@ func firstError(log string) (d Diagnostic, vague, ok bool) {
 		if s.follows {
 			d.Message = clean(d.Message + " " + paragraph(lines[i+1:]))
 		}
-		if !s.weak {
-			return d.withFix(log), false, true
-		}
-		if weak == nil {
-			weak = &d
+		switch {
+		case !s.weak && !slices.Contains(list, d):
+			list = append(list, d)
+		case s.weak && weak == nil:
+			weak = []Diagnostic{d}
 		}
 	}
-	if weak == nil {
-		return Diagnostic{}, false, false
-	}
-	return weak.withFix(log), true, true
+	return list, weak
 }
 
 // splitLines splits a log into lines, and limits how much pawl reads of it.

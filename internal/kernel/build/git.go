@@ -1,6 +1,7 @@
 package build
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -111,21 +112,30 @@ func (r *Repository) User(ctx context.Context) string {
 	return name
 }
 
-// git runs one git command. It disables hooks and configuration that could run untrusted programs
-// on checkout.
+// git runs one git command and returns its output without surrounding spaces.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
+	out, err := gitInput(ctx, dir, nil, nil, args...)
+	return strings.TrimSpace(string(out)), err
+}
+
+// gitInput runs one git command with more variables and an input. It disables hooks and configuration
+// that could run untrusted programs on checkout.
+func gitInput(ctx context.Context, dir string, env []string, input []byte, args ...string) ([]byte, error) {
 	safe := []string{"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "protocol.ext.allow=never"}
 	cmd := exec.CommandContext(ctx, "git", append(safe, args...)...)
 	cmd.Dir = dir
-	cmd.Env = append(shell.Environ(), "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
+	cmd.Env = append(append(shell.Environ(), "GIT_TERMINAL_PROMPT=0", "LC_ALL=C"), env...)
+	if input != nil {
+		cmd.Stdin = bytes.NewReader(input)
+	}
 	out, err := cmd.Output()
 	if err != nil {
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok && len(exit.Stderr) > 0 {
-			return "", fmt.Errorf("git %s: %s", args[0], strings.TrimSpace(string(exit.Stderr)))
+			return nil, fmt.Errorf("git %s: %s", args[0], strings.TrimSpace(string(exit.Stderr)))
 		}
-		return "", fmt.Errorf("git %s: %w", args[0], err)
+		return nil, fmt.Errorf("git %s: %w", args[0], err)
 	}
-	return strings.TrimSpace(string(out)), nil
+	return out, nil
 }
 
 // ChangedSince reports whether any commit in HEAD's history, but not in commit's, changed one of the

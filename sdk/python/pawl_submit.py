@@ -1,0 +1,137 @@
+"""Judge kernels from Python: one function, kernel in, facts out.
+
+    import pawl_submit
+
+    answer = pawl_submit.evaluate({"matmul.c": source}, suite="examples/matmul-c", stage="quick")
+    if answer["status"] == "measured":
+        print(answer["speedup"], answer["interval"])
+
+It calls `pawl submit --json`, so the answer is that command's: one flat document. A bad
+candidate is an answer, not an exception. Copy this file next to your loop; it needs only pawl
+in PATH and Python 3.8.
+"""
+
+import asyncio
+import json
+import os
+import subprocess
+import tempfile
+from typing import Any, Dict, List, Mapping, Optional, Union
+
+__all__ = ["SubmitError", "evaluate", "evaluate_async"]
+
+Candidate = Union[str, "os.PathLike[str]", Mapping[str, str]]
+Answer = Dict[str, Any]
+
+
+class SubmitError(Exception):
+    """pawl could not judge the candidate: no suite, no git repository, no device."""
+
+
+def evaluate(
+    candidate: Optional[Candidate] = None,
+    *,
+    diff: Optional[str] = None,
+    commit: Optional[str] = None,
+    suite: "Union[str, os.PathLike[str]]" = ".",
+    stage: str = "full",
+    budget: float = 60,
+    note: str = "",
+    pawl: str = "pawl",
+) -> Answer:
+    """Judges one candidate and returns the answer.
+
+    candidate is a mapping of file names to their text, a folder with such files, or a file of the
+    working tree. Names are relative to the suite's folder. diff is the text of a unified diff, and
+    commit the name of a commit. Without any of them the working tree is the candidate. suite is the
+    suite's folder or file, and budget a number of seconds.
+    """
+    with _Request(candidate, diff, commit, suite, stage, budget, note, pawl) as r:
+        done = subprocess.run(r.command, input=r.input, capture_output=True, check=False)
+        return _answer(done.stdout, done.stderr)
+
+
+async def evaluate_async(
+    candidate: Optional[Candidate] = None,
+    *,
+    diff: Optional[str] = None,
+    commit: Optional[str] = None,
+    suite: "Union[str, os.PathLike[str]]" = ".",
+    stage: str = "full",
+    budget: float = 60,
+    note: str = "",
+    pawl: str = "pawl",
+) -> Answer:
+    """Is evaluate for asyncio. Several at once wait for the device in turn; cancelling one ends its pawl."""
+    with _Request(candidate, diff, commit, suite, stage, budget, note, pawl) as r:
+        process = await asyncio.create_subprocess_exec(
+            *r.command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        )
+        try:
+            out, err = await process.communicate(r.input)
+        finally:
+            if process.returncode is None:
+                process.terminate()
+                await process.wait()
+        return _answer(out, err)
+
+
+class _Request:
+    """A command line, with the temporary folder of a candidate that is only text."""
+
+    def __init__(
+        self,
+        candidate: Optional[Candidate],
+        diff: Optional[str],
+        commit: Optional[str],
+        suite: "Union[str, os.PathLike[str]]",
+        stage: str,
+        budget: float,
+        note: str,
+        pawl: str,
+    ) -> None:
+        self.files = candidate if isinstance(candidate, Mapping) else None
+        self.folder: "Optional[tempfile.TemporaryDirectory[str]]" = None
+        self.input = (diff or "").encode()
+        path = os.fspath(suite)
+        where, name = (path, "") if os.path.isdir(path) else os.path.split(path)
+        self.command: List[str] = [pawl, "-C", where or ".", "submit", "--json", "--stage", stage, "--budget", f"{budget:g}s", "--note", note]
+        if name:
+            self.command += ["--suite", name]
+        if diff is not None:
+            self.command += ["--diff", "-"]
+        if commit is not None:
+            self.command += ["--commit", commit]
+        if candidate is not None and self.files is None:
+            self.command += ["--", os.path.abspath(os.fspath(candidate))]  # type: ignore[arg-type]
+
+    def __enter__(self) -> "_Request":
+        if self.files is None:
+            return self
+        self.folder = tempfile.TemporaryDirectory(prefix="pawl-candidate-")
+        root = self.folder.name
+        for name, text in self.files.items():
+            path = os.path.normpath(os.path.join(root, name))
+            if os.path.isabs(name) or not path.startswith(root + os.sep):
+                self.folder.cleanup()
+                raise ValueError(f"{name!r} is not a path below the suite's folder")
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8", newline="") as f:
+                f.write(text)
+        self.command += ["--", root]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.folder is not None:
+            self.folder.cleanup()
+
+
+def _answer(out: bytes, err: bytes) -> Answer:
+    """Reads the answer. An exit code other than 0 is part of it."""
+    try:
+        answer = json.loads(out)
+    except ValueError:
+        raise SubmitError(err.decode(errors="replace").strip() or "pawl submit printed no answer") from None
+    if answer.get("status") == "error":
+        raise SubmitError(answer.get("reason", ""))
+    return dict(answer)
