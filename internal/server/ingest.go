@@ -167,10 +167,7 @@ func wantJSON(r *http.Request) error {
 func digestOf(r *http.Request) (string, identity.Digest, error) {
 	text := r.PathValue("digest")
 	var d identity.Digest
-	if len(text) != hex.EncodedLen(len(d)) || strings.ToLower(text) != text {
-		return "", d, badRequest("the digest %s must be a SHA-256 in lowercase hexadecimal", words.Sanitize(text))
-	}
-	if _, err := hex.Decode(d[:], []byte(text)); err != nil {
+	if sum, err := hex.DecodeString(text); err != nil || copy(d[:], sum) != len(d) || d.String() != text {
 		return "", d, badRequest("the digest %s must be a SHA-256 in lowercase hexadecimal", words.Sanitize(text))
 	}
 	return text, d, nil

@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -38,7 +39,7 @@ func (s *Server) wrap(inner http.Handler) http.Handler {
 	inner = crossOrigin.Handler(inner)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := &requestInfo{id: rand.Text()[:16], route: "none", from: s.addressOf(r), began: s.now()}
-		r = r.WithContext(withVisit(r.Context(), v))
+		r = r.WithContext(context.WithValue(r.Context(), contextKey{}, v))
 		seen := &responseRecorder{ResponseWriter: w}
 		defer func() { s.logRequest(r, v, seen, cmp.Or(v.begun, s.now().Sub(v.began))) }() // also for a response that is cut off
 		defer func() {

@@ -39,13 +39,10 @@ func (s *Server) projectsPage(r *http.Request) (web.View, error) {
 // whoSees returns the account whose projects are listed. An admin of the server sees all.
 func (s *Server) whoSees(r *http.Request) (account int64, all bool, err error) {
 	v, err := s.viewer(r)
-	if err != nil {
-		return 0, false, err
+	if err == nil {
+		account, all = v.sees()
 	}
-	if v.Account == nil {
-		return 0, false, nil
-	}
-	return v.Account.ID, v.Operator, nil
+	return account, all, err
 }
 
 func (s *Server) overviewPage(r *http.Request, p store.Project) (web.View, error) {

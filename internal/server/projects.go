@@ -47,11 +47,7 @@ func (s *Server) getProjects(w http.ResponseWriter, r *http.Request, _ store.Pro
 
 // projectsOf returns the projects that a viewer may read.
 func (s *Server) projectsOf(r *http.Request, v *Viewer) ([]store.Project, error) {
-	var account int64
-	var all bool
-	if v.Account != nil {
-		account, all = v.Account.ID, v.Operator
-	}
+	account, all := v.sees()
 	list, err := s.store.Projects(r.Context(), account, all)
 	if err != nil || v.Key == nil {
 		return list, err

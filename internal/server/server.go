@@ -182,7 +182,3 @@ func requestInfoOf(r *http.Request) *requestInfo {
 	}
 	return v
 }
-
-func withVisit(ctx context.Context, v *requestInfo) context.Context {
-	return context.WithValue(ctx, contextKey{}, v)
-}

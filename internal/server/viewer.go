@@ -53,6 +53,14 @@ func (v *Viewer) Name() string {
 // anonymous reports whether the caller is anonymous.
 func (v *Viewer) anonymous() bool { return v.Account == nil && v.Key == nil && v.Token.IsZero() }
 
+// sees returns the account whose projects the caller may list; 0 for none. An admin of the server sees all.
+func (v *Viewer) sees() (account int64, all bool) {
+	if v.Account == nil {
+		return 0, false
+	}
+	return v.Account.ID, v.Operator
+}
+
 // viewer identifies the caller, once per request. Invalid credentials are an error, not an anonymous
 // caller: the holder of a revoked key must be told.
 func (s *Server) viewer(r *http.Request) (*Viewer, error) {

@@ -149,7 +149,7 @@ func TestTestbeds(t *testing.T) {
 	if diff := cmp.Diff([]int64{receipts[4].Report, receipts[5].Report, receipts[6].Report}, got); diff != "" {
 		t.Error(diff)
 	}
-	if checkups[0].Health.TemperatureC != 44 || checkups[0].Commit != sha(4) || checkups[2].Lane != client.Fork {
+	if checkups[0].TemperatureC != 44 || checkups[0].Commit != sha(4) || checkups[2].Lane != client.Fork {
 		t.Errorf("%+v", checkups)
 	}
 	if since, err := s.TestbedHistory(t.Context(), project, run.Testbed, reportNo(6, 1).Measured, 0); err != nil || len(since) != 1 {
