@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -9,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -60,7 +60,7 @@ func sessionRoot(at string) (string, bool) {
 
 // sourceState is the current state of the kernel's source and of what it is measured with.
 type sourceState struct {
-	now        journal.Snapshot
+	now        journal.Sources
 	definition string
 	changes    []journal.Change // since the last measurement
 	suite      *suite.Suite     // nil if it cannot be read
@@ -72,14 +72,14 @@ func (s sourceState) did() journal.Did {
 }
 
 // readSourceState returns the state of the source in the folder of a suite.
-func readSourceState(w *journal.Writer, root string, now time.Time) sourceState {
+func readSourceState(ctx context.Context, w *journal.Writer, root string) sourceState {
 	var st sourceState
 	session := w.Session()
 	file := filepath.Join(root, path.Base(filepath.ToSlash(session.Suite)))
 	s, err := suite.Load(file)
 	if err != nil { // the user may be editing it
 		text, _ := os.ReadFile(file)
-		st.definition = journal.TextSource(string(text)).Digest
+		st.definition = journal.Digest(text)
 		s = &suite.Suite{}
 	} else {
 		st.suite = s
@@ -87,10 +87,10 @@ func readSourceState(w *journal.Writer, root string, now time.Time) sourceState 
 	}
 	top := topOf(root)
 	kept, measured := w.Kept()
-	st.now, st.trouble = journal.Take(top, kernelFiles(s, top, root), kept, now)
+	st.now, st.trouble = journal.TakeSources(top, kernelFiles(s, top, root))
 	st.now.Parameters, st.now.Flags = parametersOf(s), flagsOf(s)
 	if measured && st.trouble == nil {
-		st.changes = w.Changes(kept, st.now)
+		st.changes = w.Changes(ctx, kept, st.now)
 	}
 	return st
 }
@@ -105,7 +105,7 @@ func definitionOf(s *suite.Suite, root, benchmark string) string {
 	for _, d := range digests {
 		lines = append(lines, d.Path+" "+d.Digest)
 	}
-	return journal.TextSource(strings.Join(lines, "\n")).Digest
+	return journal.Digest([]byte(strings.Join(lines, "\n")))
 }
 
 // topOf returns the top of the repository that contains a folder, or the folder itself.

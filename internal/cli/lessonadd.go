@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,21 +12,19 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/base/disk"
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 	"github.com/goatnote-inc/pawl/internal/learn/lesson"
+	"github.com/goatnote-inc/pawl/internal/learn/page"
 )
 
 // lessonAdd holds the flags of pawl lesson add.
 type lessonAdd struct {
 	lesson.Lesson
-	claim float64
-	edit  bool
+	edit bool
 }
-
-// subcommand creates a subcommand of pawl lesson.
-type subcommand = func(use, short, long, example string, args cobra.PositionalArgs, run func(context.Context, []string) error) *cobra.Command
 
 func newLessonAdd(f *lessonFlags, sub subcommand) {
 	c := sub("add [FILE]", "Write a lesson", `Writes a lesson to .pawl/lessons, for git: from flags, from a file in the format of
@@ -40,7 +37,7 @@ proposed. A person confirms it with pawl lesson review, or its outcomes do.`,
 		func(ctx context.Context, args []string) error { return f.addLesson(ctx, args) })
 	fl, a := c.Flags(), &f.add
 	fl.StringVar(&a.Title, "title", "", "what it says, in one `sentence`")
-	fl.StringVar(&a.Symptom, "symptom", "", "`condition` on facts; pawl lesson facts lists them")
+	fl.StringVar(&a.Symptom, "symptom", "", "`condition` on facts; docs/reference/lessons.md lists them")
 	fl.StringVar(&a.Class, "class", "", "what it is about: `memory`, compute, latency, launch, occupancy, build, correctness, ...")
 	fl.StringVar(&a.Cause, "cause", "", "why the symptom occurs")
 	fl.StringVar(&a.Fix, "fix", "", "what to do")
@@ -48,7 +45,7 @@ proposed. A person confirms it with pawl lesson review, or its outcomes do.`,
 	fl.StringArrayVar(&a.GPUs, "gpu", nil, "only on this `architecture`: sm_89, sm_9*, cpu; can be repeated")
 	fl.StringArrayVar(&a.Kernels, "kernel", nil, "only for this `family`: attention, matmul, ...; can be repeated")
 	fl.StringArrayVar(&a.Source, "source", nil, "a run, a session or a document that shows it; can be repeated")
-	fl.Float64Var(&a.claim, "claim", 0, "`share` of the time that it saves: 0.2 is a fifth")
+	fl.Float64Var(&a.Claim, "claim", 0, "`share` of the time that it saves: 0.2 is a fifth")
 	fl.BoolVar(&a.edit, "edit", false, "write it in your editor ($VISUAL, $EDITOR)")
 }
 
@@ -61,9 +58,8 @@ func (f *lessonFlags) addLesson(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	l.State = lesson.Proposed
 	if l.Author == "" {
-		l.Author = authorText(f.actor(ctx, root))
+		l.Author = words.Sanitize(page.Actor(f.actor(ctx, root)))
 	}
 	if l.Written.IsZero() {
 		l.Written = f.now().UTC().Truncate(time.Second)
@@ -82,9 +78,6 @@ func (f *lessonFlags) addLesson(ctx context.Context, args []string) error {
 // newLesson returns the lesson from a file, from flags, or from the editor.
 func (f *lessonFlags) newLesson(ctx context.Context, args []string) (*lesson.Lesson, error) {
 	a := &f.add
-	if a.claim != 0 {
-		a.Claim = &a.claim
-	}
 	switch {
 	case len(args) == 1 && a.Title != "":
 		return nil, command.Usage(errors.New("add a lesson from a file or from flags, not from both"))
@@ -104,20 +97,11 @@ func (f *lessonFlags) newLesson(ctx context.Context, args []string) (*lesson.Les
 	if len(missing) > 0 {
 		return nil, command.Usage(fmt.Errorf("a lesson also needs %s\n  or use --edit to open your editor with a template", strings.Join(missing, ", ")))
 	}
-	l := a.Lesson
-	if err := l.Compile(); err != nil {
-		return nil, command.Usage(fmt.Errorf("--symptom: %w", err))
-	}
-	return &l, nil
+	return &a.Lesson, nil
 }
 
 func lessonFile(path string) (*lesson.Lesson, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, command.Usage(fmt.Errorf("cannot read the lesson: %w", err))
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, lesson.MaxFile+1))
+	text, err := disk.ReadRegular(path, lesson.MaxFile)
 	if err != nil {
 		return nil, command.Usage(fmt.Errorf("cannot read the lesson: %w", err))
 	}
@@ -130,7 +114,7 @@ func lessonFile(path string) (*lesson.Lesson, error) {
 
 const lessonTemplate = `---
 title:
-symptom:        # a condition: bank_conflict_pct > 20; pawl lesson facts lists the facts that it can use
+symptom:        # a condition: bank_conflict_pct > 20; docs/reference/lessons.md lists the facts
 class:          # memory, compute, latency, launch, occupancy, build, correctness, environment, measurement, method
 cause: >-
 
@@ -173,12 +157,4 @@ func (f *lessonFlags) editLesson(ctx context.Context) (*lesson.Lesson, error) {
 		return nil, fmt.Errorf("%w\n  your text is kept: fix it and run `pawl lesson add %s`", err, path)
 	}
 	return l, os.RemoveAll(dir)
-}
-
-// authorText formats an actor as an author.
-func authorText(a journal.Actor) string {
-	if a.Kind == journal.Person {
-		return words.Sanitize(a.Name)
-	}
-	return words.Sanitize(strings.TrimSpace(string(a.Kind) + " " + a.Name))
 }

@@ -21,45 +21,29 @@ import (
 	"github.com/goatnote-inc/pawl/internal/learn/gates"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 	"github.com/goatnote-inc/pawl/internal/learn/lesson"
-	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
 // lessonFacts says where the facts come from that lessons are matched against.
 type lessonFacts struct {
-	profile, record string
-	session         bool
-	given           []string
+	profile string
+	given   []string
 
 	writer *journal.Writer // open session; nil if there is none
 }
 
 func (l *lessonFacts) register(fl *pflag.FlagSet) {
 	fl.StringVar(&l.profile, "for", "", "match this `profile`, in any format that pawl diagnose reads")
-	fl.StringVar(&l.record, "run", "", "match this run `record`")
-	fl.BoolVar(&l.session, "session", false, "match the open session (the default without --for, --run and --fact)")
 	fl.StringArrayVar(&l.given, "fact", nil, "match this fact, `name=number`; can be repeated")
 }
 
-// gather collects the known facts and their sources. Later sources override earlier ones: the session,
-// then a record, then a profile, then single facts.
+// gather collects the known facts and their sources: those of the profile and the single facts that were given,
+// or else of the open session.
 func (l *lessonFacts) gather(ctx context.Context, g *globals, root string) (lesson.Facts, []string, error) {
 	facts, from := lesson.Facts{Numbers: map[string]float64{}}, []string{}
-	named := l.profile != "" || l.record != "" || len(l.given) > 0
-	if l.session && l.writer == nil {
-		return facts, nil, command.Usage(journal.ErrNoSession)
-	}
-	if l.writer != nil && (l.session || !named) {
+	if l.writer != nil && l.profile == "" && len(l.given) == 0 {
 		l.ofSession(ctx, g, root, &facts)
 		from = append(from, "the open session")
-	}
-	if l.record != "" {
-		run, err := measure.Load(l.record)
-		if err != nil {
-			return facts, nil, command.Usage(fmt.Errorf("--run: %w", err))
-		}
-		l.ofRun(run, &facts)
-		from = append(from, l.record)
 	}
 	if l.profile != "" {
 		p, err := readAnyProfile(ctx, l.profile)
@@ -68,7 +52,7 @@ func (l *lessonFacts) gather(ctx context.Context, g *globals, root string) (less
 		}
 		seen, err := diagnose.NewSubject(p, nil)
 		if err != nil {
-			return facts, nil, command.Usage(fmt.Errorf("--for %s: %w", l.profile, err))
+			return facts, nil, command.Usage(fmt.Errorf("profile %s: %w", l.profile, err))
 		}
 		maps.Copy(facts.Numbers, seen.All())
 		facts.Kernel += " " + p.Subject.Case + " " + seen.Launch.Kernel
@@ -126,9 +110,10 @@ func (l *lessonFacts) ofSession(ctx context.Context, g *globals, root string, fa
 	}
 	if record != "" && filepath.IsLocal(record) {
 		path := filepath.Join(root, record)
-		if info, err := os.Stat(path); err == nil && info.Size() <= maxRecordBytes {
+		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() <= maxRecordBytes {
 			if run, err := measure.Load(path); err == nil {
-				l.ofRun(run, facts)
+				maps.Copy(facts.Numbers, lesson.OfRun(run))
+				facts.GPU = cmp.Or(lesson.GPUOf(run.Device), facts.GPU)
 			}
 		}
 	}
@@ -137,19 +122,7 @@ func (l *lessonFacts) ofSession(ctx context.Context, g *globals, root string, fa
 		facts.Kernel += " " + profiled.Kernel
 	}
 	now := gates.Now{Time: g.now(), Did: g.currentState(ctx, l.writer, root), Configs: configsOf(root, s.Benchmark)}
-	maps.Copy(facts.Numbers, gates.LearnNow(s, now).Numbers)
-}
-
-func (l *lessonFacts) ofRun(run *measure.Run, facts *lesson.Facts) {
-	maps.Copy(facts.Numbers, lesson.OfRun(run))
-	if arch := lesson.GPUOf(run.Device); arch != "" {
-		facts.GPU = arch
-	}
-	for _, c := range run.Cases {
-		if !strings.Contains(facts.Kernel, c.Benchmark) {
-			facts.Kernel += " " + c.Benchmark
-		}
-	}
+	maps.Copy(facts.Numbers, gates.Learn(s, now).Numbers)
 }
 
 func parseFact(pair string) (string, float64, error) {
@@ -160,7 +133,7 @@ func parseFact(pair string) (string, float64, error) {
 		for _, f := range all {
 			names = append(names, f.Name)
 		}
-		hint := "pawl lesson facts lists them"
+		hint := "docs/reference/lessons.md lists them"
 		if near := spell.Nearest(name, names); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
@@ -171,26 +144,4 @@ func parseFact(pair string) (string, float64, error) {
 		return "", 0, fmt.Errorf("--fact %q: expected name=number", pair)
 	}
 	return name, x, nil
-}
-
-// listFacts prints the facts that a symptom may use.
-func (f *lessonFlags) listFacts() error {
-	if f.json {
-		type fact struct {
-			Name  string      `json:"name"`
-			Unit  string      `json:"unit,omitempty"`
-			About string      `json:"about"`
-			From  lesson.From `json:"from"`
-		}
-		list := []fact{}
-		for _, k := range lesson.Known() {
-			list = append(list, fact(k))
-		}
-		return command.WriteJSON(f.Out, map[string]any{"facts": list})
-	}
-	rows := [][]string{{"fact", "unit", "from", "meaning"}}
-	for _, k := range lesson.Known() {
-		rows = append(rows, []string{k.Name, k.Unit, string(k.From), k.About})
-	}
-	return report.Table(f.Out, f.Style(), []bool{false, false, false, false}, rows)
 }

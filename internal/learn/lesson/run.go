@@ -12,8 +12,8 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// OfRun takes from a record what symptoms may ask for: how it was measured, and what the
-// compiler made of the candidate. What the record does not tell is not there.
+// OfRun returns the facts of a record: how it was measured, and what the compiler made of the
+// candidate. What the record does not have is not there.
 func OfRun(run *measure.Run) map[string]float64 {
 	facts := map[string]float64{}
 	ofTestbed(facts, run)
@@ -27,8 +27,7 @@ func OfRun(run *measure.Run) map[string]float64 {
 	return facts
 }
 
-// GPUOf is the architecture of a device in the words of a lesson's scope: sm_89, or cpu;
-// empty where nobody can tell.
+// GPUOf returns the architecture of a device as lessons name it: sm_89, or cpu; empty if unknown.
 func GPUOf(device gpu.Identity) string {
 	switch {
 	case device.Kind == gpu.CPU:
@@ -71,7 +70,7 @@ func ofRounds(facts map[string]float64, run *measure.Run) {
 	}
 }
 
-// ofCases looks at the candidate's cases that are times.
+// ofCases reads the candidate's cases that are times.
 func ofCases(facts map[string]float64, run *measure.Run) {
 	hot, host, unsteady, verified := true, false, false, 0
 	shortest, step, spread := math.Inf(1), 0.0, 0.0
@@ -113,7 +112,7 @@ func ofCases(facts map[string]float64, run *measure.Run) {
 
 var maxRegisters = lazyregexp.New(`-maxrregcount[= ]([0-9]{1,4})\b`)
 
-// ofBuild looks at the kernels that were made for the device, the worst of them.
+// ofBuild reads the kernels that were built for the device, the worst of them.
 func ofBuild(facts map[string]float64, impl measure.Implementation, device gpu.Identity) {
 	facts["dirty"] = truth(impl.Dirty)
 	most := func(name string, v int) { facts[name] = max(facts[name], float64(v)) }
@@ -135,7 +134,7 @@ func ofBuild(facts map[string]float64, impl measure.Implementation, device gpu.I
 	if len(impl.Build.Kernels) > 0 && arch != "" {
 		facts["arch_built"] = truth(here > 0)
 	}
-	// A command that starts something else, make or a script, does not tell its flags.
+	// A command that starts something else, such as make, does not show its flags.
 	if command := impl.Build.Command; strings.Contains(command, "nvcc") {
 		facts["fast_math"] = truth(strings.Contains(command, "use_fast_math"))
 		if m := maxRegisters.FindStringSubmatch(command); m != nil {
