@@ -12,21 +12,25 @@ import (
 )
 
 func newChecklist(g *globals) *cobra.Command {
-	var html string
-	cmd := &cobra.Command{
+	return newPageCommand(g, &cobra.Command{
 		Use:   "checklist",
 		Short: "Show the gates of the session as a checklist",
 		Long: `Shows every gate with its answer and the reason, the next step, and the last entries of the
 open session. --html writes it as a page for a browser; write it again to update it.`,
 		Example: `  pawl session checklist
   pawl session checklist --html checklist.html`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			state, err := g.pageState(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return g.showPage(page.Checklist(state), html)
-		},
+	}, page.Checklist)
+}
+
+// newPageCommand returns a command that shows a page of the state of the work.
+func newPageCommand(g *globals, cmd *cobra.Command, of func(page.State) page.Page) *cobra.Command {
+	var html string
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		state, err := g.pageState(cmd.Context())
+		if err != nil {
+			return err
+		}
+		return g.showPage(of(state), html)
 	}
 	cmd.Flags().StringVar(&html, "html", "", "write a page to this `file`")
 	return cmd

@@ -89,7 +89,6 @@ func (f *compareFlags) run(ctx context.Context, args []string) error {
 	}
 	result := ratchet.Judge(policy, evidence)
 	in.Result = &result
-	f.journalFacts.recordComparison(candidate, result)
 	return f.show(report.NewDocument(in), result)
 }
 

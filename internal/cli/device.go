@@ -72,7 +72,6 @@ GPU is needed.`,
 			if err != nil {
 				return err
 			}
-			g.journalFacts.recordHardware(found)
 			return g.showHardware(found, asJSON)
 		},
 	}

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/doctor"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/internal/judge/preflight"
@@ -16,7 +14,6 @@ import (
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 	"github.com/goatnote-inc/pawl/internal/tune"
 	"github.com/goatnote-inc/pawl/measure"
-	"github.com/goatnote-inc/pawl/ratchet"
 )
 
 // recordDoctor records what the doctor found.
@@ -50,28 +47,6 @@ func (s *journalFacts) recordPreflight(r preflight.Report) {
 		}
 	}
 	s.add(func(d *journal.Did) { d.Limits = l })
-}
-
-// recordHardware records the limits of a device that was looked up. It records nothing for several devices.
-func (s *journalFacts) recordHardware(h hardware) {
-	if len(h.archs) != 1 || h.local == nil && len(h.cards) > 1 {
-		return
-	}
-	l := &journal.Limits{Device: h.archs[0].Name, SharedLimit: float64(h.archs[0].SharedPerBlock.Value), Fits: true}
-	if len(h.cards) == 1 {
-		l.Device = h.cards[0].Name
-	}
-	s.add(func(d *journal.Did) { d.Limits = l })
-}
-
-// recordOccupancy records whether a block fits.
-func (s *journalFacts) recordOccupancy(a gpu.Arch, o gpu.Occupancy) {
-	s.add(func(d *journal.Did) {
-		d.Limits = &journal.Limits{
-			Device: a.Name, SharedMemory: float64(o.Launch.DynamicShared + o.Launch.StaticShared), SharedLimit: float64(a.SharedPerBlock.Value),
-			Fits: o.BlocksPerSM > 0, Problems: o.Refused,
-		}
-	})
 }
 
 // recordFuzz records the result of a search for wrong results.
@@ -223,19 +198,4 @@ func pointValues(point map[string]any) map[string]string {
 		out[k] = fmt.Sprint(v)
 	}
 	return out
-}
-
-// recordComparison records the verdicts of existing records. It is not a measurement, so it has no times.
-func (s *journalFacts) recordComparison(runs []*measure.Run, judged ratchet.Result) {
-	m := &journal.Measured{Verdict: string(judged.Verdict)}
-	if n := len(runs); n > 0 {
-		m.Run, m.Digest, m.Trust = runs[n-1].ID, runs[n-1].Digest, string(runs[n-1].Trust)
-	}
-	for _, j := range judged.Cases {
-		if !slices.ContainsFunc(m.Cases, func(c journal.MeasuredCase) bool { return c.Case == j.Name }) {
-			m.Cases = append(m.Cases, journal.MeasuredCase{Case: j.Name})
-		}
-	}
-	addVerdicts(m, judged)
-	s.add(func(d *journal.Did) { d.Measured = m })
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/goatnote-inc/pawl/internal/base/disk"
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
@@ -27,14 +29,10 @@ type lessonFlags struct {
 	json         bool
 	state, class string
 	facts        lessonFacts
-	add          lessonAdd
 	confirm      bool
 	refute       bool
 	because      string
 }
-
-// subcommand creates a subcommand of pawl lesson.
-type subcommand = func(use, short, long, example string, args cobra.PositionalArgs, run func(context.Context, []string) error) *cobra.Command
 
 func newLesson(g *globals) *cobra.Command {
 	f := &lessonFlags{globals: g}
@@ -48,7 +46,7 @@ is measured afterwards is its outcome. See docs/how-to/lessons.md.`,
 		Example: `  pawl lesson list
   pawl lesson list --for results/nsight/attention_S512.json
   pawl lesson show softmax-in-fp16
-  pawl lesson add --edit`,
+  pawl lesson add lesson.md`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.list(cmd.Context()) },
 	}
@@ -62,16 +60,18 @@ is measured afterwards is its outcome. See docs/how-to/lessons.md.`,
 		return c
 	}
 	list := sub("list", "List all lessons, the matching ones first", `Lists the lessons of this repository and those that come with pawl. Lessons that match what
-is known come first, with their fix: the open session, or what --for and --fact give. Within
-each part, lessons with measured gains come before those that were never tried.`,
-		"  pawl lesson list --state confirmed\n  pawl lesson list --for profile.json --json\n  pawl lesson list --fact bank_conflict_pct=40", cobra.NoArgs,
+is known come first, with their fix: the open session, or the profile of --for. Within each
+part, lessons with measured gains come before those that were never tried.`,
+		"  pawl lesson list --state confirmed\n  pawl lesson list --for profile.json --json", cobra.NoArgs,
 		func(ctx context.Context, _ []string) error { return f.list(ctx) })
-	f.facts.register(list.Flags())
+	list.Flags().StringVar(&f.facts.profile, "for", "", "match this `profile`, in any format that pawl diagnose reads")
 	list.Flags().StringVar(&f.state, "state", "", "only lessons in this `state`: proposed, confirmed or refuted")
 	list.Flags().StringVar(&f.class, "class", "", "only lessons about this `class`: memory, build, method, ...")
 	sub("show NAME", "Show one lesson and its outcomes", "Shows a lesson. The start of its name is enough.",
 		"  pawl lesson show softmax-in-fp16", cobra.ExactArgs(1), func(_ context.Context, args []string) error { return f.show(args[0]) })
-	newLessonAdd(f, sub)
+	sub("add FILE", "Add a lesson to this repository", `Checks a lesson in the format of docs/reference/lessons.md, and writes it to .pawl/lessons with
+its author, date and name, for git.`,
+		"  pawl lesson add lesson.md", cobra.ExactArgs(1), func(ctx context.Context, args []string) error { return f.add(ctx, args[0]) })
 	c := sub("review NAME", "Confirm or refute a lesson", `Writes a person's decision about a lesson next to it, for git. The last review decides the
 state of the lesson. Agents, CI and scripts cannot review.
 
@@ -156,11 +156,11 @@ func (f *lessonFlags) list(ctx context.Context) error {
 		}
 		list = append(list, l)
 	}
-	return command.WriteJSON(f.Out, map[string]any{"lessons": list, "facts": facts, "from": from})
+	return command.WriteJSON(f.Out, map[string]any{"lessons": list, "from": from})
 }
 
 // writeList prints the lessons that match with their fix, then a table of all.
-func (f *lessonFlags) writeList(all []lesson.Standing, from []string) error {
+func (f *lessonFlags) writeList(all []lesson.Standing, from string) error {
 	style := f.Style()
 	n := 0
 	rows := [][]string{{"lesson", "state", "seen", "gain", "class", "title"}}
@@ -177,8 +177,8 @@ func (f *lessonFlags) writeList(all []lesson.Standing, from []string) error {
 		}
 		rows = append(rows, []string{words.Sanitize(s.Name), stateWord(s), fmt.Sprint(s.Seen), gain, s.Class, words.Sanitize(s.Title)})
 	}
-	if len(from) > 0 {
-		fmt.Fprintf(f.Out, "%d of %s match %s\n\n", n, words.Plural(len(all), "lesson"), logText(strings.Join(from, ", ")))
+	if from != "" {
+		fmt.Fprintf(f.Out, "%d of %s match %s\n\n", n, words.Plural(len(all), "lesson"), logText(from))
 	}
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(f.Out, "no lessons found")
@@ -263,6 +263,33 @@ func folded(text string, most int) []string {
 		line = strings.TrimSpace(line + " " + word)
 	}
 	return append(lines, line)
+}
+
+func (f *lessonFlags) add(ctx context.Context, path string) error {
+	text, err := disk.ReadRegular(path, lesson.MaxFile)
+	if err != nil {
+		return command.Usage(fmt.Errorf("cannot read the lesson: %w", err))
+	}
+	l, err := lesson.Parse(path, text)
+	if err != nil {
+		return command.Usage(err)
+	}
+	_, root, err := f.openJournal()
+	if err != nil && !errors.Is(err, journal.ErrNoSession) {
+		return err
+	}
+	l.Author = cmp.Or(l.Author, words.Sanitize(page.Actor(f.actor(ctx, root))))
+	if l.Written.IsZero() {
+		l.Written = f.now().UTC().Truncate(time.Second)
+	}
+	if path, err = (lesson.Folder{Root: root}).Add(l); err != nil {
+		return command.Usage(err)
+	}
+	if f.json {
+		return command.WriteJSON(f.Out, map[string]string{"name": l.Name, "path": path})
+	}
+	_, err = fmt.Fprintf(f.Out, "%s\n  commit it, and run `pawl session note --lesson %s` when you follow it\n", path, l.Name)
+	return err
 }
 
 func (f *lessonFlags) review(ctx context.Context, name string) error {

@@ -69,7 +69,6 @@ func (f *occupancyFlags) run(ctx context.Context) error {
 	if err != nil {
 		return command.Usage(err)
 	}
-	f.journalFacts.recordOccupancy(arch, o)
 	if f.json {
 		err = command.WriteJSON(f.Out, o)
 	} else {

@@ -66,7 +66,7 @@ func sessionTable(g *globals, list []journal.Summary) error {
 }
 
 func newSessionShow(g *globals) *cobra.Command {
-	var asJSON, markdown bool
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show [ID]",
 		Short: "Show what happened in a session, entry by entry",
@@ -77,7 +77,7 @@ enough.
 Exit code: 0; 1 if the journal was altered: every line has the digest of the line before.`,
 		Example: `  pawl session show
   pawl session show 3f9a01
-  pawl session show --md > session.md`,
+  pawl session show --json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			path, err := g.sessionFolder().Find(append(args, "")[0])
@@ -92,8 +92,6 @@ Exit code: 0; 1 if the journal was altered: every line has the digest of the lin
 			switch p := page.Session(s, err, g.now()); {
 			case asJSON:
 				shown = command.WriteJSON(g.Out, map[string]any{"summary": journal.Summarize(s, g.now()), "entries": s.Entries, "intact": err == nil})
-			case markdown:
-				shown = p.Markdown(g.Out)
 			default:
 				shown = p.Text(g.Out, g.Style())
 			}
@@ -101,7 +99,6 @@ Exit code: 0; 1 if the journal was altered: every line has the digest of the lin
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the entries as JSON")
-	cmd.Flags().BoolVar(&markdown, "md", false, "print Markdown, for a pull request")
 	return cmd
 }
 

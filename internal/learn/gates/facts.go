@@ -39,61 +39,15 @@ func (f Facts) arg(name, otherwise string) string {
 	return word
 }
 
-// Fact is a number that gates and the symptoms of lessons use.
-type Fact struct{ Name, About string }
+// Names returns all facts of a session. docs/reference/gates.md says what each means.
+func Names() []string { return strings.Fields(names) }
 
-// Names returns all facts of a session, in the order in which the work meets them.
-func Names() []Fact { return facts }
-
-var facts = []Fact{
-	{"minutes", "minutes since the session started"},
-	{"minutes_silent", "minutes since the last entry"},
-	{"host_changed", "1: this is not the host that was checked last"},
-	{"device_seconds", "seconds with the device held"},
-	{"dollars", "what they cost"},
-	{"budget_left", "share of the budget that is left, of seconds or dollars the smaller"},
-	{"gpu", "1: the session works on a GPU"},
-	{"environment_ok", "1: pawl doctor found no problem on this host"},
-	{"abi_ok", "0: what was built did not load, or the toolchain failed, since pawl doctor ran"},
-	{"claims_verified", "1: it was built here"},
-	{"limits_known", "1: preflight computed what the device allows"},
-	{"fits", "1: nothing exceeds it"},
-	{"shared_memory", "bytes of shared memory in a block"},
-	{"shared_limit", "bytes that a block may have"},
-	{"minimum_ns", "least time that the smallest config can take"},
-	{"target", "wanted speedup"},
-	{"target_minimums", "time of the target in least possible times"},
-	{"reference_measured", "1: the reference was measured here"},
-	{"reference_ns", "its median at the smallest config"},
-	{"smallest_measured", "1: the smallest config was measured"},
-	{"build_ok", "1: the present source builds, 0: it does not"},
-	{"build_minutes_broken", "minutes since the first of the failed builds in a row"},
-	{"sources_ok", "0: a file is missing from the build"},
-	{"symbols_ok", "0: a symbol is not defined"},
-	{"unchecked", "1: the suite does not say what is right"},
-	{"points", "points that were checked last"},
-	{"failed_points", "of them, wrong"},
-	{"smallest_correct", "1: the smallest checked config is right"},
-	{"not_finite", "1: a result was NaN or infinite"},
-	{"max_difference", "largest difference"},
-	{"first_bad_tiles", "size of the smallest wrong config in tiles"},
-	{"measurements", "measurements of the candidate in this session"},
-	{"smallest_speedup", "reference over candidate at the smallest config"},
-	{"speedup", "the same over all configs measured last, geometric mean"},
-	{"speedup_slope", "slope of its logarithm against that of the work"},
-	{"concurrency_slope", "the same against heads and batch, if only these differ"},
-	{"profiled", "1: there is a profile of the present or the last measured source"},
-	{"no_profiler", "1: profiling was tried and no profiler works here"},
-	{"changed", "files, parameters and flags that changed since the last measurement"},
-	{"repairing", "1: what was measured last is known to be wrong"},
-	{"correct_since_change", "1: the present source was checked and is right, 0: it is wrong"},
-	{"attempts_without_20", "last attempts in a row that gained less than 20 %"},
-	{"last_gain", "logarithm of before over after of the last attempt"},
-	{"definition_changed", "1: the definition is not that of the first measurement"},
-	{"reached", "1: the target is reached; without one, 20 % over the beginning"},
-	{"configs", "configs of the suite, or all that were measured"},
-	{"configs_measured", "configs measured with the source of the last measurement"},
-}
+const names = `minutes minutes_silent host_changed device_seconds dollars budget_left gpu environment_ok abi_ok
+claims_verified limits_known fits shared_memory shared_limit minimum_ns target target_minimums
+reference_measured reference_ns smallest_measured build_ok build_minutes_broken sources_ok symbols_ok
+unchecked points failed_points smallest_correct not_finite max_difference first_bad_tiles measurements
+smallest_speedup speedup speedup_slope concurrency_slope profiled no_profiler changed repairing
+correct_since_change attempts_without_20 last_gain definition_changed reached configs configs_measured`
 
 // short formats a number with three significant digits.
 func short(x float64) string {

@@ -137,6 +137,13 @@ func (s Standing) rank() int {
 	return 2
 }
 
+func truth(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
 // All returns the lessons, those that match the facts first, then by evidence.
 func (b *Book) All(f Facts) []Standing {
 	v := f.view()

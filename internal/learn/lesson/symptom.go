@@ -33,14 +33,14 @@ func (l *Lesson) Compile() error {
 	return nil
 }
 
-// Asks returns the facts that the symptom uses, in the order of Known.
+// Asks returns the facts that the symptom uses.
 func (l *Lesson) Asks() []string {
 	if l.Compile() != nil || l.matches == nil {
 		return nil
 	}
 	var names []string
 	for _, slot := range l.matches.Slots() {
-		names = append(names, known().list[slot].Name)
+		names = append(names, known().names[slot])
 	}
 	return names
 }
@@ -58,7 +58,7 @@ type view struct {
 
 func (f Facts) view() *view {
 	k := known()
-	v := &view{slots: make([]float64, len(k.list)), gpu: strings.ToLower(f.GPU), kernel: strings.ToLower(f.Kernel)}
+	v := &view{slots: make([]float64, len(k.names)), gpu: strings.ToLower(f.GPU), kernel: strings.ToLower(f.Kernel)}
 	for i := range v.slots {
 		v.slots[i] = math.NaN()
 	}

@@ -1,11 +1,11 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/learn/gates"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 )
@@ -59,8 +59,8 @@ func Commands() [][]string {
 	}
 }
 
-// Guide returns everything to know at work on one page. device is nil if unknown.
-func Guide(s State, device *Section) Page {
+// Guide returns everything to know at work on one page.
+func Guide(s State) Page {
 	p := Page{Title: "How kernel work goes well", Lines: s.lines()}
 	if s.Session != nil && s.Session.Goal != "" {
 		p.Title = s.Session.Goal
@@ -84,15 +84,12 @@ func Guide(s State, device *Section) Page {
 	p.add(gate)
 	p.add(rules)
 	p.add(Section{Title: "Commands", Head: []string{"command", "what it does"}, Rows: Commands()})
-	if device != nil {
-		p.add(*device)
-	}
 	return p
 }
 
-// Checklist returns the gates of the session with their answers, and what happened last.
-func Checklist(s State) Page {
-	p := Page{Title: "Checklist", Lines: s.lines()}
+// Gates returns the gates with their answers.
+func Gates(s State) Page {
+	p := Page{Title: "Gates", Lines: s.lines()}
 	marks := map[gates.Answer]string{gates.Passed: "[x]", gates.Overridden: "[x]", gates.Stop: "[!]", gates.Advice: "[?]"}
 	answers := s.answers()
 	for _, phase := range journal.Phases {
@@ -102,10 +99,7 @@ func Checklist(s State) Page {
 				continue
 			}
 			st, asked := answers[g.ID]
-			mark, reason := marks[st.Answer], st.Sentence
-			if mark == "" {
-				mark = "[ ]"
-			}
+			mark, reason := cmp.Or(marks[st.Answer], "[ ]"), st.Sentence
 			if !asked || st.Answer == gates.Idle {
 				reason = g.Title
 			}
@@ -116,6 +110,13 @@ func Checklist(s State) Page {
 		}
 		p.add(sec)
 	}
+	return p
+}
+
+// Checklist returns the gates with their answers, and what happened last.
+func Checklist(s State) Page {
+	p := Gates(s)
+	p.Title = "Checklist"
 	if s.Session != nil {
 		const shown = 20
 		last := Timeline(s.Session)
@@ -150,50 +151,4 @@ func (s State) lines() []string {
 		lines = append(lines, "The journal is not as it was written: "+s.Chain.Error())
 	}
 	return lines
-}
-
-// Limits returns what a card allows. card is nil if only the architecture is known.
-func Limits(name string, card *gpu.Card, arch gpu.Arch) *Section {
-	d := &Section{Title: "Limits of " + name, Head: []string{"what", "limit"}}
-	add := func(label, text string) { d.Rows = append(d.Rows, []string{label, text}) }
-	if s := arch.SharedPerBlock; s.Known() {
-		text := kilobytes(s) + " per block by request"
-		if arch.SharedStatic.Known() {
-			text = kilobytes(arch.SharedStatic) + " per block, " + kilobytes(s) + " by request"
-		}
-		add("shared memory", text)
-	}
-	if r := arch.RegistersPerSM; r.Known() {
-		add("registers", fmt.Sprintf("%s per thread, %dK per SM", figure(arch.RegistersPerThread), r.Value/1024))
-	}
-	if t := arch.ThreadsPerSM; t.Known() {
-		add("threads", fmt.Sprintf("%s per block, %s per SM in %s blocks", figure(arch.ThreadsPerBlock), figure(t), figure(arch.BlocksPerSM)))
-	}
-	if card == nil {
-		return d
-	}
-	if card.SMs.Known() {
-		add("SMs", figure(card.SMs)+", L2 "+figure(card.L2MB)+" MB")
-	}
-	if card.BandwidthGBs.Known() {
-		add("memory", figure(card.MemoryGB)+" GB at "+figure(card.BandwidthGBs)+" GB/s")
-	}
-	for _, t := range gpu.DTypes() {
-		if peak := card.TFLOPS[t]; peak.Known() {
-			add("peak "+strings.ToUpper(string(t)), figure(peak)+" TFLOPS, dense")
-		}
-	}
-	return d
-}
-
-// figure formats a value; an uncertain one has a question mark.
-func figure[T any](c gpu.Cell[T]) string {
-	if c.Certain {
-		return fmt.Sprint(c.Value)
-	}
-	return fmt.Sprint(c.Value) + "?"
-}
-
-func kilobytes(c gpu.Cell[int]) string {
-	return figure(gpu.Cell[string]{Value: fmt.Sprintf("%d KB", c.Value/1024), Certain: c.Certain, Source: c.Source})
 }

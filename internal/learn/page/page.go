@@ -1,6 +1,6 @@
 // Package page shows the learning loop to people: the guide, the checklist, one session, and the
-// report of all sessions. A page is a title, lines and tables, written for a terminal, as Markdown
-// or as one HTML file without script. Every text is sanitized or escaped here.
+// report of all sessions. A page is a title, lines and tables, written for a terminal or as one HTML
+// file without script. Every text is sanitized or escaped here.
 //
 // The package must not decide the answer of a gate, nor read or write a journal.
 package page
@@ -12,7 +12,6 @@ import (
 	"html/template"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/report"
@@ -76,38 +75,6 @@ func (p Page) Text(w io.Writer, style report.Style) error {
 		}
 	}
 	_, err := w.Write(b.Bytes())
-	return err
-}
-
-// Markdown writes the page for a forge.
-func (p Page) Markdown(w io.Writer) error {
-	p = p.clean()
-	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n", words.MarkdownText(p.Title))
-	lines := func(list []string) {
-		for _, line := range list {
-			fmt.Fprintf(&b, "\n%s\n", words.MarkdownText(line))
-		}
-	}
-	lines(p.Lines)
-	for _, s := range p.Sections {
-		fmt.Fprintf(&b, "\n## %s\n", words.MarkdownText(s.Title))
-		lines(s.Lines)
-		if len(s.Rows) == 0 {
-			continue
-		}
-		fmt.Fprintf(&b, "\n| %s |\n|%s\n", strings.Join(s.Head, " | "), strings.Repeat(" --- |", len(s.Head)))
-		for _, row := range s.Rows {
-			cells := make([]string, len(row))
-			for i, cell := range row {
-				if cells[i] = words.MarkdownText(cell); strings.HasPrefix(cell, "pawl ") || strings.HasPrefix(cell, "git ") {
-					cells[i] = words.MarkdownCode(cell)
-				}
-			}
-			fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
-		}
-	}
-	_, err := io.WriteString(w, b.String())
 	return err
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/learn/gates"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 	"github.com/goatnote-inc/pawl/internal/learn/page"
@@ -87,12 +86,7 @@ func state(s *journal.Session) page.State {
 }
 
 func TestGuideAndChecklist(t *testing.T) {
-	arch, err := gpu.FindArch("sm_89")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cards := gpu.FindCards("L4")
-	golden(t, "guide.txt", text(t, page.Guide(page.State{Next: gates.Step{Do: "Start a session.", Command: "pawl session start"}}, page.Limits("L4", &cards[0], arch))))
+	golden(t, "guide.txt", text(t, page.Guide(page.State{Next: gates.Step{Do: "Start a session.", Command: "pawl session start"}})))
 	s := six(t)[5]
 	s.Entries = s.Entries[:6]
 	golden(t, "checklist.txt", text(t, page.Checklist(state(s))))
@@ -119,18 +113,15 @@ func TestPages_EscapeWhatAJournalSays(t *testing.T) {
 		{Kind: journal.KindNoted, Noted: &journal.Noted{Text: hostile}},
 		{Kind: journal.KindDid, Did: &journal.Did{Command: "bench", Args: []string{hostile}, Exit: 3, Error: hostile}},
 	}
-	for _, p := range []page.Page{page.Session(s, errors.New(hostile), time.Time{}), page.Checklist(state(s)), page.Guide(state(s), nil), page.Report([]journal.Summary{journal.Summarize(s, time.Time{})})} {
-		var html, md bytes.Buffer
-		if err := errors.Join(p.HTML(&html), p.Markdown(&md)); err != nil {
+	for _, p := range []page.Page{page.Session(s, errors.New(hostile), time.Time{}), page.Checklist(state(s)), page.Guide(state(s)), page.Report([]journal.Summary{journal.Summarize(s, time.Time{})})} {
+		var html bytes.Buffer
+		if err := p.HTML(&html); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(html.String(), "Content-Security-Policy") || strings.Contains(html.String(), "<script") {
 			t.Errorf("%s as HTML", p.Title)
 		}
-		if strings.Contains(md.String(), "<script") || strings.Contains(md.String(), "](http://") {
-			t.Errorf("%s as Markdown:\n%s", p.Title, md.String())
-		}
-		for _, out := range []string{text(t, p), md.String(), html.String()} {
+		for _, out := range []string{text(t, p), html.String()} {
 			if strings.ContainsAny(out, "\x1b\u202e") {
 				t.Errorf("%s has control characters", p.Title)
 			}
