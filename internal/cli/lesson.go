@@ -114,22 +114,6 @@ func (f *lessonFlags) open() (*lesson.Book, string) {
 	return b, root
 }
 
-// listedLesson is a lesson in a list. Only a lesson that matches includes what to do: pawl lesson show has
-// the rest.
-type listedLesson struct {
-	Name    string       `json:"name"`
-	Title   string       `json:"title"`
-	Class   string       `json:"class"`
-	State   lesson.State `json:"state"`
-	Seen    int          `json:"seen"`
-	Gain    float64      `json:"gain,omitempty"`
-	Edited  bool         `json:"edited,omitempty"`
-	Speaks  bool         `json:"speaks,omitempty"`
-	Symptom string       `json:"symptom,omitempty"`
-	Fix     string       `json:"fix,omitempty"`
-	FixID   string       `json:"fix_id,omitempty"`
-}
-
 func (f *lessonFlags) list(ctx context.Context) error {
 	if f.state != "" && !slices.Contains([]string{"proposed", "confirmed", "refuted"}, f.state) {
 		return command.Usage(fmt.Errorf("unknown --state %q (known: proposed, confirmed, refuted)", f.state))
@@ -148,15 +132,13 @@ func (f *lessonFlags) list(ctx context.Context) error {
 	if !f.json {
 		return f.writeList(all, from)
 	}
-	list := []listedLesson{}
-	for _, s := range all {
-		l := listedLesson{Name: s.Name, Title: s.Title, Class: s.Class, State: s.State, Seen: s.Seen, Gain: s.Gain, Edited: s.Edited, Speaks: s.Speaks}
-		if s.Speaks {
-			l.Symptom, l.Fix, l.FixID = s.Symptom, s.Fix, s.FixID
+	for i := range all {
+		l := &all[i]
+		if l.Body, l.Tests, l.Source = "", nil, nil; !l.Speaks { // pawl lesson show has the rest
+			l.Symptom, l.Cause, l.Fix = "", "", ""
 		}
-		list = append(list, l)
 	}
-	return command.WriteJSON(f.Out, map[string]any{"lessons": list, "from": from})
+	return command.WriteJSON(f.Out, map[string]any{"lessons": append([]lesson.Standing{}, all...), "from": from})
 }
 
 // writeList prints the lessons that match with their fix, then a table of all.
@@ -168,8 +150,7 @@ func (f *lessonFlags) writeList(all []lesson.Standing, from string) error {
 		if s.Speaks && s.State != lesson.Refuted {
 			n++
 			fmt.Fprintf(f.Out, "%s  %s\n", style.Bold(words.Sanitize(s.Title)), style.Faint(words.Sanitize(s.Name)+", "+stateWord(s)))
-			f.paragraph("  ", "because "+s.Symptom)
-			f.paragraph("  ", s.Fix)
+			fmt.Fprintf(f.Out, "  because %s\n  %s\n", words.Sanitize(s.Symptom), words.SanitizeTo(s.Fix, maxLessonText))
 		}
 		gain := "-"
 		if s.Seen > 0 {
@@ -199,6 +180,9 @@ func stateWord(s lesson.Standing) string {
 	return string(s.State)
 }
 
+// maxLessonText limits a text of a lesson on a terminal, in characters.
+const maxLessonText = 2000
+
 func (f *lessonFlags) show(name string) error {
 	b, _ := f.open()
 	s, err := b.Find(name)
@@ -220,11 +204,9 @@ func (f *lessonFlags) show(name string) error {
 		fields = append(fields, [2]string{"measured", fmt.Sprintf("%s over %s", words.Change(math.Exp(-s.Gain)), words.Plural(s.Seen, "outcome"))})
 	}
 	for _, v := range fields {
-		if v[1] == "" {
-			continue
+		if v[1] != "" {
+			fmt.Fprintf(f.Out, "%-9s  %s\n", v[0], words.SanitizeTo(v[1], maxLessonText))
 		}
-		lines := folded(v[1], f.width()-11)
-		fmt.Fprintf(f.Out, "%-9s  %s\n", v[0], strings.Join(lines, "\n           "))
 	}
 	if s.Body != "" {
 		fmt.Fprintln(f.Out)
@@ -233,36 +215,6 @@ func (f *lessonFlags) show(name string) error {
 		fmt.Fprintln(f.Out, "  "+words.SanitizeTo(strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    "), 400))
 	}
 	return nil
-}
-
-// paragraph prints untrusted text, sanitized and folded.
-func (f *lessonFlags) paragraph(indent, text string) {
-	for _, line := range folded(text, f.width()-len(indent)) {
-		fmt.Fprintln(f.Out, indent+line)
-	}
-}
-
-// width returns the width of the terminal, or a readable default.
-func (f *lessonFlags) width() int {
-	if w := f.Style().Width; w > 40 {
-		return min(w, 110)
-	}
-	return 100
-}
-
-// folded sanitizes untrusted text and breaks it into lines.
-func folded(text string, most int) []string {
-	lines, line := []string{}, ""
-	for word := range strings.FieldsSeq(text) {
-		if word = words.Sanitize(word); word == "" {
-			continue
-		}
-		if line != "" && len(line)+1+len(word) > most {
-			lines, line = append(lines, line), ""
-		}
-		line = strings.TrimSpace(line + " " + word)
-	}
-	return append(lines, line)
 }
 
 func (f *lessonFlags) add(ctx context.Context, path string) error {

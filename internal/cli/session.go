@@ -181,7 +181,7 @@ func (f *sessionEnd) draft(root string, s *journal.Session) (string, error) {
 	if !ok {
 		return "", nil
 	}
-	l.Written = f.now().UTC().Truncate(time.Second)
+	l.Written, l.Author = f.now().UTC().Truncate(time.Second), words.Sanitize(page.Actor(s.Entries[0].Actor))
 	if _, err := (lesson.Folder{Root: root}).Add(l); err != nil {
 		return "", err
 	}

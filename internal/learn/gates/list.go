@@ -180,11 +180,13 @@ func askSharedMemory(f Facts) verdict {
 }
 
 func askBuilds(f Facts) verdict {
-	if !f.known("build_ok") {
-		return open("pawl build", "Build it.")
-	}
-	if f.is("build_ok") {
+	switch {
+	case f.is("build_ok"):
 		return passed("It builds.")
+	case !f.known("build_ok") && f.is("claims_verified") && f.num("build_minutes_broken") == 0:
+		return idle // the source changed after a working build: the next command builds it
+	case !f.known("build_ok"):
+		return open("pawl build", "Build it.")
 	}
 	fix := "Fix the first error, and build again."
 	switch f.Texts["build_class"] {
@@ -227,45 +229,48 @@ func askCorrect(f Facts) verdict {
 // wrong.
 func measurable(f Facts) bool { return f.num("measurements") > 0 && !f.is("repairing") }
 
+// explained reports whether a profile can say why it is slow, or none can be taken here.
+func explained(f Facts) bool { return f.is("profiled") || f.is("no_profiler") }
+
 func askSmallestSpeed(f Facts) verdict {
 	speed := f.num("smallest_speedup")
+	at := fmt.Sprintf("%s runs at %sx of %s", f.text("smallest", "The smallest config"), short(speed), f.text("reference", "the reference"))
 	switch {
 	case f.is("repairing"):
 		return idle
 	case !f.known("smallest_speedup"):
 		return open(benchSmallest(f), "Measure the smallest config side by side with %s.", f.text("reference", "the reference"))
-	case speed >= halfSpeed || f.is("profiled") || f.is("no_profiler"):
-		return passed("%s runs at %sx of %s.", f.text("smallest", "The smallest config"), short(speed), f.text("reference", "the reference"))
+	case speed >= halfSpeed || explained(f):
+		return passed("%s.", at)
 	}
-	bug := ""
+	at += fmt.Sprintf(", below %sx", short(halfSpeed))
 	if speed < 0.1 {
-		bug = " Below 0.1x there is a fundamental bug."
+		at += " (below 0.1x there is a fundamental bug)"
 	}
-	return no("pawl profile "+f.arg("smallest", "CASE"), "%s runs at %sx of %s, below %sx. Stop and profile it before anything is changed or tuned.%s", f.text("smallest", "The smallest config"), short(speed), f.text("reference", "the reference"), short(halfSpeed), bug)
+	return no("pawl profile "+f.arg("smallest", "CASE"), "%s. Stop and profile it before anything is changed or tuned.", at)
 }
 
 func askScaling(f Facts) verdict {
-	slope := f.num("speedup_slope")
-	switch {
-	case f.is("repairing") || f.num("measurements") == 0:
-		return idle
-	case !f.known("speedup_slope"):
+	if f.num("measurements") > 0 && !f.known("speedup_slope") && !f.is("repairing") {
 		return open("pawl bench", "Measure all configs, to see how the speedup changes with the size.")
-	case slope >= fallingSlope || f.is("profiled") || f.is("no_profiler"):
-		return passed("The speedup changes with the size by a slope of %s.", short(slope))
 	}
-	return no("pawl profile "+f.arg("largest", "CASE"), "The speedup falls with the size (slope %s): launches or bandwidth. Profile the largest config.", short(slope))
+	return askSlope(f, "speedup_slope", "the size", "launches or bandwidth. Profile the largest config")
 }
 
 func askConcurrency(f Facts) verdict {
-	slope := f.num("concurrency_slope")
+	return askSlope(f, "concurrency_slope", "heads and batch", "look at the size of the grid")
+}
+
+// askSlope asks whether the speedup falls with something.
+func askSlope(f Facts, fact, with, then string) verdict {
+	slope := f.num(fact)
 	switch {
-	case f.is("repairing") || !f.known("concurrency_slope"):
+	case f.is("repairing") || !f.known(fact):
 		return idle
-	case slope >= fallingSlope || f.is("profiled") || f.is("no_profiler"):
-		return passed("The speedup changes with heads and batch by a slope of %s.", short(slope))
+	case slope >= fallingSlope || explained(f):
+		return passed("The speedup changes with %s by a slope of %s.", with, short(slope))
 	}
-	return no("pawl profile "+f.arg("largest", "CASE"), "The speedup falls with heads and batch (slope %s): look at the size of the grid.", short(slope))
+	return no("pawl profile "+f.arg("largest", "CASE"), "The speedup falls with %s (slope %s): %s.", with, short(slope), then)
 }
 
 func askDefinition(f Facts) verdict {

@@ -27,7 +27,7 @@ func Draft(s *journal.Session) (*Lesson, bool) {
 	l := &Lesson{
 		Title: cut(what+" made it "+gained(best.Gain)+" as fast", maxTitle), Class: "method",
 		Cause: "Unknown: no profile was taken before the change.", Fix: cut("Change "+what+" as in the diff below.", maxText),
-		Source: []string{"session " + s.ID, "run " + best.Run}, Author: author(s), FixID: best.Fix,
+		Source: []string{"session " + s.ID, "run " + best.Run}, FixID: best.Fix,
 	}
 	if note := paragraph(words.SanitizeTo(best.Note, maxText)); note != "" {
 		l.Title, l.Fix = cut(note, maxTitle), cut(note, maxText)
@@ -38,16 +38,10 @@ func Draft(s *journal.Session) (*Lesson, bool) {
 	if gpuForm.MatchString(best.GPU) {
 		l.GPUs = []string{best.GPU}
 	}
-	kernel := best.Kernel
 	if p := profileBefore(s.Entries, best.Run); p != nil {
-		kernel += " " + p.Kernel
 		if rule, symptom, ok := shown(p, best.Fix); ok {
-			l.Symptom, l.Class = symptom, string(rule.Class)
-			l.Cause = cut(cause(rule, symptom, p), maxText)
+			l.Symptom, l.Class, l.Cause = symptom, string(rule.Class), rule.Title+"."
 		}
-	}
-	if f := family(kernel); f != "" {
-		l.Kernels = []string{f}
 	}
 	l.Body = body(s, best)
 	if _, err := Write(l); err != nil { // perhaps a symptom of a rule that is not pawl's own
@@ -131,38 +125,7 @@ func shown(p *journal.Profiled, fixID string) (*diagnose.Rule, string, bool) {
 	return nil, "", false
 }
 
-func cause(rule *diagnose.Rule, symptom string, p *journal.Profiled) string {
-	l := Lesson{Symptom: symptom}
-	var values []string
-	for _, name := range l.Asks() {
-		values = append(values, fmt.Sprintf("%s was %.4g", name, p.Facts[name]))
-	}
-	return rule.Title + ". Before the change " + strings.Join(values, ", ") + "."
-}
-
 func gained(gain float64) string { return fmt.Sprintf("%.2fx", math.Exp(gain)) }
-
-func author(s *journal.Session) string {
-	if len(s.Entries) == 0 {
-		return ""
-	}
-	by := s.Entries[0].Actor
-	if by.Kind == journal.Person {
-		return cut(words.Sanitize(by.Name), maxTitle)
-	}
-	return cut(words.Sanitize(string(by.Kind)+" "+by.Name), maxTitle)
-}
-
-// family returns the family of a kernel by its name; empty if unknown.
-func family(name string) string {
-	v := &view{kernel: strings.ToLower(name)}
-	for _, f := range []string{"attention", "matmul", "convolution", "sparse", "norm", "reduction", "elementwise"} {
-		if v.ofFamily([]string{f}) {
-			return f
-		}
-	}
-	return ""
-}
 
 // cut shortens a text to so many characters.
 func cut(s string, most int) string {

@@ -19,12 +19,12 @@ type Lesson struct {
 	// where it is true. Without one it never matches.
 	Symptom string    `json:"symptom,omitempty" yaml:"symptom,omitempty"`
 	Class   string    `json:"class" yaml:"class"` // see Classes
-	Cause   string    `json:"cause" yaml:"cause"`
-	Fix     string    `json:"fix" yaml:"fix"`
+	Cause   string    `json:"cause,omitempty" yaml:"cause"`
+	Fix     string    `json:"fix,omitempty" yaml:"fix"`
 	FixID   string    `json:"fix_id,omitempty" yaml:"fix_id,omitempty"`        // of a rule: see journal.FixID
 	GPUs    []string  `json:"gpus,omitempty" yaml:"gpus,omitempty,flow"`       // sm_80, sm_9*; empty for all
 	Kernels []string  `json:"kernels,omitempty" yaml:"kernels,omitempty,flow"` // families; empty for all
-	Source  []string  `json:"source" yaml:"source"`                            // runs, sessions, documents: the evidence
+	Source  []string  `json:"source,omitempty" yaml:"source"`                  // runs, sessions, documents: the evidence
 	Author  string    `json:"author,omitempty" yaml:"author,omitempty"`        //
 	Claim   float64   `json:"claim,omitempty" yaml:"claim,omitempty"`          // share of the time that its author expects to save
 	Written time.Time `json:"written,omitzero" yaml:"written,omitempty"`       //

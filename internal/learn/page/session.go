@@ -125,26 +125,16 @@ func results(d *journal.Did) []string {
 		}
 		say("%s is limited by %s: %s", p.Case, p.Bottleneck, cmp.Or(strings.Join(rules, ", "), "no finding"))
 	}
-	if t := d.Tuned; t != nil {
-		say("%s tried, %s", words.Plural(t.Evaluations, "point"), tuned(t))
+	if t := d.Tuned; t != nil && t.Speedup == 0 {
+		say("%s tried, no gain proven", words.Plural(t.Evaluations, "point"))
+	} else if t != nil {
+		say("%s tried, %.2fx with %v", words.Plural(t.Evaluations, "point"), t.Speedup, strings.TrimPrefix(fmt.Sprint(t.Point), "map"))
 	}
 	if d.Exit != 0 && len(lines) == 0 || d.Exit >= 3 {
 		line, _, _ := strings.Cut(d.Error, "\n")
 		say("exit %d %s", d.Exit, line)
 	}
 	return lines
-}
-
-func tuned(t *journal.Tuned) string {
-	if t.Speedup == 0 {
-		return "no gain proven"
-	}
-	var point []string
-	for k, v := range t.Point {
-		point = append(point, k+"="+v)
-	}
-	slices.Sort(point)
-	return fmt.Sprintf("%.2fx with %s", t.Speedup, strings.Join(point, " "))
 }
 
 // measured describes the smallest and the largest config of a measurement.
