@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"path"
-	"strings"
 )
 
 // Attempt is a measured change: what the recommendation learns from.
@@ -13,8 +12,6 @@ type Attempt struct {
 	Lesson  string   `json:"lesson,omitempty"` // that was followed
 	Note    string   `json:"note,omitempty"`   // last note before it; untrusted
 	Class   string   `json:"class,omitempty"`  // bottleneck in the last profile before it
-	GPU     string   `json:"gpu,omitempty"`
-	Kernel  string   `json:"kernel,omitempty"` // benchmark
 	Gain    float64  `json:"gain"`             // logarithm of before over after
 	Error   float64  `json:"error,omitempty"`  // its standard error
 	Verdict string   `json:"verdict,omitempty"`
@@ -31,7 +28,7 @@ const unknownError = 0.02
 // Attempts returns what was tried in a session, in order. A search for parameters with a proven
 // best point is an attempt too; applying that point afterwards is none.
 func Attempts(s *Session) []Attempt {
-	t := trail{session: s, profiled: map[string]bool{}, bad: map[string]bool{}}
+	t := trail{profiled: map[string]bool{}, bad: map[string]bool{}}
 	for _, e := range s.Entries {
 		t.add(e)
 	}
@@ -40,8 +37,7 @@ func Attempts(s *Session) []Attempt {
 
 // trail is the state while a journal is read from the front.
 type trail struct {
-	session *Session
-	list    []Attempt
+	list []Attempt
 
 	last     *Did            // measurement
 	class    string          // of the last profile
@@ -111,7 +107,7 @@ func (t *trail) measured(d *Did) {
 	before := t.last
 	blind := before != nil && !t.fresh && (before.Source == "" || !t.profiled[before.Source]) && !t.noTool
 	t.last, t.fresh = d, false
-	a := Attempt{Changes: d.Changes, Diff: d.Diff, Run: d.Measured.Run, Verdict: d.Measured.Verdict, Kernel: t.kernel(d.Measured)}
+	a := Attempt{Changes: d.Changes, Diff: d.Diff, Run: d.Measured.Run, Verdict: d.Measured.Verdict}
 	ok := false
 	switch {
 	case before == nil: // the change was made before the session: only a decided difference counts
@@ -134,8 +130,7 @@ func (t *trail) measured(d *Did) {
 
 // searched adds a search that proved a point.
 func (t *trail) searched(d *Did) {
-	benchmark, _, _ := strings.Cut(d.Tuned.Case, "/")
-	a := Attempt{Gain: math.Log(d.Tuned.Speedup), Error: unknownError, Kernel: benchmark, Run: d.Tuned.Run, Verdict: "improvement"}
+	a := Attempt{Gain: math.Log(d.Tuned.Speedup), Error: unknownError, Run: d.Tuned.Run, Verdict: "improvement"}
 	for _, name := range differing(d.Tuned.Point, nil) {
 		a.Changes = append(a.Changes, Change{What: Parameter, Name: name, After: d.Tuned.Point[name]})
 	}
@@ -154,7 +149,7 @@ func (t *trail) judge(a *Attempt, d *Did) {
 	if a.Verdict == "regression" && a.Gain < 0 || a.Gain < -max(2*a.Error, unknownError) {
 		a.Wrong = append(a.Wrong, fmt.Sprintf("%.2fx slower", math.Exp(-a.Gain)))
 	}
-	a.Fix, a.Lesson, a.Note, a.Class, a.GPU = t.noted.Fix, t.noted.Lesson, t.noted.Text, t.class, t.session.GPU
+	a.Fix, a.Lesson, a.Note, a.Class = t.noted.Fix, t.noted.Lesson, t.noted.Text, t.class
 	t.noted = Noted{}
 	t.list = append(t.list, *a)
 }
@@ -167,15 +162,6 @@ func (t *trail) applied(changes []Change) bool {
 		}
 	}
 	return true
-}
-
-// kernel returns the benchmark of the session, or the one measured.
-func (t *trail) kernel(m *Measured) string {
-	if t.session.Benchmark != "" || len(m.Cases) == 0 {
-		return t.session.Benchmark
-	}
-	benchmark, _, _ := strings.Cut(m.Cases[0].Case, "/")
-	return benchmark
 }
 
 // gainOf returns the gain from one measurement to the next: side by side if the base of the second

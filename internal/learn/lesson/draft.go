@@ -35,8 +35,8 @@ func Draft(s *journal.Session) (*Lesson, bool) {
 	if !fixIDForm.MatchString(l.FixID) {
 		l.FixID = ""
 	}
-	if gpuForm.MatchString(best.GPU) {
-		l.GPUs = []string{best.GPU}
+	if gpuForm.MatchString(s.GPU) {
+		l.GPUs = []string{s.GPU}
 	}
 	if p := profileBefore(s.Entries, best.Run); p != nil {
 		if rule, symptom, ok := shown(p, best.Fix); ok {
