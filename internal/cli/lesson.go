@@ -194,8 +194,16 @@ func (f *lessonFlags) show(name string) error {
 	}
 	fmt.Fprintf(f.Out, "%s\n%s\n", f.Style().Bold(words.Sanitize(s.Title)), f.Style().Faint(words.Sanitize(s.Name)))
 	fields := [][2]string{
-		{"state", stateWord(s) + ": " + s.Why}, {"symptom", s.Symptom}, {"class", s.Class}, {"cause", s.Cause}, {"fix", s.Fix}, {"fix id", s.FixID},
-		{"GPUs", strings.Join(s.GPUs, ", ")}, {"kernels", strings.Join(s.Kernels, ", ")}, {"source", strings.Join(s.Source, "; ")}, {"author", s.Author},
+		{"state", stateWord(s) + ": " + s.Why},
+		{"symptom", s.Symptom},
+		{"class", s.Class},
+		{"cause", s.Cause},
+		{"fix", s.Fix},
+		{"fix id", s.FixID},
+		{"GPUs", strings.Join(s.GPUs, ", ")},
+		{"kernels", strings.Join(s.Kernels, ", ")},
+		{"source", strings.Join(s.Source, "; ")},
+		{"author", s.Author},
 	}
 	if s.Claim > 0 {
 		fields = append(fields, [2]string{"claims", fmt.Sprintf("to save %.0f %% of the time", 100*s.Claim)})

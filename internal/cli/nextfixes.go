@@ -43,7 +43,7 @@ func (f *nextFlags) adviseFixes(ctx context.Context) error {
 	if f.json {
 		err = command.WriteJSON(f.Out, advice)
 	} else {
-		err = writeAdvice(f.globals, advice)
+		writeAdvice(f.globals, advice)
 	}
 	if err == nil && len(advice.Fixes) == 0 {
 		return command.Exit(command.ExitNoAnswer, errors.New("no finding and no lesson names a fix that is left: run `pawl diagnose FILE --all` to see what the profile has"))
@@ -114,7 +114,7 @@ func buildOf(root string) learn.Build {
 // maxShownFixes is how many fixes a terminal shows.
 const maxShownFixes = 8
 
-func writeAdvice(g *globals, a learn.Advice) error {
+func writeAdvice(g *globals, a learn.Advice) {
 	style := g.Style()
 	head := "limited by " + a.Class
 	if a.Kernel != "" {
@@ -143,7 +143,6 @@ func writeAdvice(g *globals, a learn.Advice) error {
 	if len(a.Fixes) > 0 {
 		fmt.Fprintf(g.Out, "\nRecord what you try, so that pawl learns from its outcome: pawl session note --fix %s\n", words.Sanitize(a.Fixes[0].ID))
 	}
-	return nil
 }
 
 // expectedText says what to expect of a fix, and on which basis.

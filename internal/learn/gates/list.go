@@ -169,7 +169,7 @@ func askReference(f Facts) verdict {
 
 func askSharedMemory(f Facts) verdict {
 	switch {
-	case !f.is("gpu") && !(f.known("fits") && !f.is("fits")):
+	case !f.is("gpu") && (!f.known("fits") || f.is("fits")):
 		return idle
 	case !f.known("limits_known"):
 		return open("pawl preflight", "Compute shared memory, registers and blocks before compiling.")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"slices"
 )
 
 // Attempt is a measured change: what the recommendation learns from.
@@ -94,14 +95,7 @@ func (t *trail) mark(source string) {
 }
 
 // Correct reports whether no result of the attempt was found wrong.
-func (a Attempt) Correct() bool {
-	for _, w := range a.Wrong {
-		if w == wrongResult {
-			return false
-		}
-	}
-	return true
-}
+func (a Attempt) Correct() bool { return !slices.Contains(a.Wrong, wrongResult) }
 
 func (t *trail) measured(d *Did) {
 	before := t.last

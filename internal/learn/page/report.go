@@ -69,18 +69,15 @@ func total(all []journal.Summary) string {
 
 // phases says where the time went.
 func phases(all []journal.Summary) string {
-	text := "Minutes by phase:"
-	for i, phase := range journal.Phases {
+	var parts []string
+	for _, phase := range journal.Phases {
 		sum := 0.0
 		for _, s := range all {
 			sum += s.Phases[phase]
 		}
-		if i > 0 {
-			text += ","
-		}
-		text += fmt.Sprintf(" %s %.0f", phase, sum)
+		parts = append(parts, fmt.Sprintf("%s %.0f", phase, sum))
 	}
-	return text + "."
+	return "Minutes by phase: " + strings.Join(parts, ", ") + "."
 }
 
 // trends compares the first sessions with the last: medians of a third at each end.
