@@ -63,7 +63,7 @@ var forbidden = []struct{ from, to, reason string }{
 var testHelpers = []string{
 	"internal/base/await", "internal/base/testrun", "internal/kernel/device/devicetest", "internal/forge/githubtest", "internal/forge/forgetest", "internal/forge/identity/identitytest",
 	"internal/forge/untrusted/untrustedtest", "client/clienttest", "internal/base/mutate", "internal/base/golden", "internal/server/store/storetest",
-	"internal/server/pointcodec/pointcodectest", "internal/learn/keep/keeptest",
+	"internal/server/pointcodec/pointcodectest",
 }
 
 // wingOf returns the wing of a package; "" for tests and tools outside the wings.

@@ -54,11 +54,11 @@ func everyMethod(t *testing.T, c *client) {
 func everyTool(t *testing.T, c *client) {
 	t.Helper()
 	good := map[string]map[string]any{
-		"session_start": {"goal": "try"}, "session_status": {}, "session_note": {"text": "x"}, "next": {}, "gates": {}, "doctor": {},
+		"session_start": {"goal": "try"}, "session_note": {"text": "x"}, "next": {}, "gates": {}, "doctor": {},
 		"gpu": {"card": "L4"}, "occupancy": {"arch": "sm_89", "threads": 128, "registers": 64, "shared_memory": 4096},
 		"lessons": {}, "learn": {}, "baseline": {}, "build": {}, "session_end": {"outcome": "nothing"},
 	}
-	for _, tool := range []string{"session_start", "session_status", "session_note", "next", "gates", "doctor", "gpu", "occupancy", "lessons", "learn", "baseline", "build"} {
+	for _, tool := range []string{"session_start", "session_note", "next", "gates", "doctor", "gpu", "occupancy", "lessons", "learn", "baseline", "build"} {
 		if a := c.call(tool, good[tool]); a.Refused != "" || a.Exit > 2 {
 			t.Errorf("%s: exit %d %s %s", tool, a.Exit, a.Refused, a.Said)
 		}

@@ -69,7 +69,6 @@ func TestLoop(t *testing.T) {
 	} else {
 		t.Logf("%.0f %% less time, confirmed, after %d tool calls", -100*change, calls)
 	}
-	good(call("session_status", nil))
 	good(call("session_end", map[string]any{"outcome": "reached", "text": "faster"}))
 	if calls >= 20 {
 		t.Errorf("%d tool calls, want fewer than 20", calls)

@@ -20,7 +20,7 @@ import (
 var unjournaledCommands = []string{
 	"help", "completion", "__complete", "__completeNoDesc", "version", "suite schema", "suite show", "report", "ci cost", "sdk", "wake",
 	"session", "mcp", "device list", "more",
-	"lesson list", "lesson show", "lesson match",
+	"lesson list", "lesson show",
 }
 
 // journalAll makes every command leave an entry while a session is open: what it did, how long it took,
@@ -84,7 +84,7 @@ func (g *globals) openEntry(cmd *cobra.Command) *entry {
 		return nil
 	}
 	e := &entry{writer: w, root: root, began: g.now()}
-	e.source = readSourceState(w, root, g.now())
+	e.source = readSourceState(cmd.Context(), w, root)
 	if e.source.trouble != nil {
 		g.Say("note: the journal does not record what changed: " + e.source.trouble.Error())
 	}
@@ -102,6 +102,9 @@ func (e *entry) close(ctx context.Context, g *globals, facts *journalFacts, err 
 		e.did.Error = firstLines(err.Error(), 6)
 	}
 	facts.fill(ctx, &e.did, err)
+	if kept, ok := e.writer.Kept(); ok && e.did.Measures() {
+		e.did.Diff = e.writer.Diff(ctx, kept, e.source.now)
+	}
 	trouble := e.writer.Append(journal.Entry{Actor: e.actor(ctx, g), Kind: journal.KindDid, Did: &e.did})
 	if trouble == nil && e.did.Measures() {
 		trouble = e.writer.Keep(e.source.now)

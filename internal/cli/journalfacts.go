@@ -4,12 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/cli/decide"
-	"github.com/goatnote-inc/pawl/internal/cli/explain"
 	"github.com/goatnote-inc/pawl/internal/doctor"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/internal/judge/preflight"
@@ -18,7 +15,6 @@ import (
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 	"github.com/goatnote-inc/pawl/internal/tune"
 	"github.com/goatnote-inc/pawl/measure"
-	"github.com/goatnote-inc/pawl/ratchet"
 )
 
 // recordDoctor records what the doctor found.
@@ -52,28 +48,6 @@ func (s *journalFacts) recordPreflight(r preflight.Report) {
 		}
 	}
 	s.add(func(d *journal.Did) { d.Limits = l })
-}
-
-// recordHardware records the limits of a device that was looked up. It records nothing for several devices.
-func (s *journalFacts) recordHardware(h explain.Hardware) {
-	if len(h.Archs) != 1 || h.Local == nil && len(h.Cards) > 1 {
-		return
-	}
-	l := &journal.Limits{Device: h.Archs[0].Name, SharedLimit: float64(h.Archs[0].SharedPerBlock.Value), Fits: true}
-	if len(h.Cards) == 1 {
-		l.Device = h.Cards[0].Name
-	}
-	s.add(func(d *journal.Did) { d.Limits = l })
-}
-
-// recordOccupancy records whether a block fits.
-func (s *journalFacts) recordOccupancy(a gpu.Arch, o gpu.Occupancy) {
-	s.add(func(d *journal.Did) {
-		d.Limits = &journal.Limits{
-			Device: a.Name, SharedMemory: float64(o.Launch.DynamicShared + o.Launch.StaticShared), SharedLimit: float64(a.SharedPerBlock.Value),
-			Fits: o.BlocksPerSM > 0, Problems: o.Refused,
-		}
-	})
 }
 
 // recordFuzz records the result of a search for wrong results.
@@ -225,19 +199,4 @@ func pointValues(point map[string]any) map[string]string {
 		out[k] = fmt.Sprint(v)
 	}
 	return out
-}
-
-// recordComparison records the verdicts of existing records. It is not a measurement, so it has no times.
-func (s *journalFacts) recordComparison(runs []*measure.Run, judged ratchet.Result) {
-	m := &journal.Measured{Verdict: string(judged.Verdict)}
-	if n := len(runs); n > 0 {
-		m.Run, m.Digest, m.Trust = runs[n-1].ID, runs[n-1].Digest, string(runs[n-1].Trust)
-	}
-	for _, j := range judged.Cases {
-		if !slices.ContainsFunc(m.Cases, func(c journal.MeasuredCase) bool { return c.Case == j.Name }) {
-			m.Cases = append(m.Cases, journal.MeasuredCase{Case: j.Name})
-		}
-	}
-	addVerdicts(m, judged)
-	s.add(func(d *journal.Did) { d.Measured = m })
 }

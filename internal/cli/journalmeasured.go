@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -183,29 +184,21 @@ func addVerdicts(m *journal.Measured, judged ratchet.Result) {
 // is that of the change alone.
 func baseIsLastMeasured(ctx context.Context, run *measure.Run, e *entry) bool {
 	kept, ok := e.writer.Kept()
-	if !ok || len(kept.Files) == 0 {
-		return false
-	}
 	i := slices.IndexFunc(run.Implementations, func(i measure.Implementation) bool { return i.Name == measure.Base })
-	if i < 0 || run.Implementations[i].Commit == "" {
+	if !ok || len(kept.Files) == 0 || i < 0 || run.Implementations[i].Commit == "" {
 		return false
 	}
-	top := topOf(e.root)
-	for path, f := range kept.Files {
-		text, err := env.GitOutput(ctx, top, "show", run.Implementations[i].Commit+":"+path)
-		if err != nil || journal.TextSource(text).Digest != f.Digest {
+	commit, top := run.Implementations[i].Commit, topOf(e.root)
+	for path, digest := range kept.Files {
+		text, err := env.GitOutput(ctx, top, "show", commit+":"+path)
+		if err != nil || journal.Digest([]byte(text)) != digest {
 			return false
 		}
 	}
-	was, err := env.GitOutput(ctx, e.root, "show", run.Implementations[i].Commit+":./"+filepath.Base(e.writer.Session().Suite))
+	was, err := env.GitOutput(ctx, e.root, "show", commit+":./"+filepath.Base(e.writer.Session().Suite))
 	if err != nil {
 		return false
 	}
 	s, err := suite.Parse("pawl.yaml", []byte(was))
-	return err == nil && sameSettings(kept, journal.Snapshot{Parameters: parametersOf(s), Flags: flagsOf(s)})
-}
-
-// sameSettings reports whether parameters and flags are equal.
-func sameSettings(a, b journal.Snapshot) bool {
-	return len(journal.Changed(journal.Snapshot{Parameters: a.Parameters, Flags: a.Flags}, b)) == 0
+	return err == nil && maps.Equal(kept.Parameters, parametersOf(s)) && maps.Equal(kept.Flags, flagsOf(s))
 }

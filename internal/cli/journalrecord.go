@@ -2,7 +2,6 @@ package cli
 
 import (
 	"github.com/goatnote-inc/pawl/internal/cli/decide"
-	"github.com/goatnote-inc/pawl/internal/cli/explain"
 	"github.com/goatnote-inc/pawl/internal/doctor"
 	"github.com/goatnote-inc/pawl/internal/judge/preflight"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
@@ -16,17 +15,11 @@ func (s *journalFacts) Record(result any) {
 		s.recordDoctor(r)
 	case preflight.Report:
 		s.recordPreflight(r)
-	case explain.Hardware:
-		s.recordHardware(r)
-	case explain.Fit:
-		s.recordOccupancy(r.Arch, r.Occupancy)
 	case decide.Fuzzed:
 		s.recordFuzz(r.Answer, r.Benchmarks)
 	case runner.Explanation:
 		s.recordDiagnosis(r.Case, *r.After, *r.Diagnosis)
 	case *tune.Report:
 		s.recordTuning(r)
-	case decide.Comparison:
-		s.recordComparison(r.Runs, r.Result)
 	}
 }

@@ -1,15 +1,14 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -61,7 +60,7 @@ func sessionRoot(at string) (string, bool) {
 
 // sourceState is the current state of the kernel's source and of what it is measured with.
 type sourceState struct {
-	now        journal.Snapshot
+	now        journal.Sources
 	definition string
 	changes    []journal.Change // since the last measurement
 	suite      *suite.Suite     // nil if it cannot be read
@@ -73,14 +72,14 @@ func (s sourceState) did() journal.Did {
 }
 
 // readSourceState returns the state of the source in the folder of a suite.
-func readSourceState(w *journal.Writer, root string, now time.Time) sourceState {
+func readSourceState(ctx context.Context, w *journal.Writer, root string) sourceState {
 	var st sourceState
 	session := w.Session()
 	file := filepath.Join(root, path.Base(filepath.ToSlash(session.Suite)))
 	s, err := suite.Load(file)
 	if err != nil { // the user may be editing it
 		text, _ := os.ReadFile(file)
-		st.definition = journal.TextSource(string(text)).Digest
+		st.definition = journal.Digest(text)
 		s = &suite.Suite{}
 	} else {
 		st.suite = s
@@ -88,10 +87,10 @@ func readSourceState(w *journal.Writer, root string, now time.Time) sourceState 
 	}
 	top := topOf(root)
 	kept, measured := w.Kept()
-	st.now, st.trouble = journal.Take(top, kernelFiles(s, top, root), kept, now)
+	st.now, st.trouble = journal.TakeSources(top, kernelFiles(ctx, s, root))
 	st.now.Parameters, st.now.Flags = parametersOf(s), flagsOf(s)
 	if measured && st.trouble == nil {
-		st.changes = w.Changes(kept, st.now)
+		st.changes = w.Changes(ctx, kept, st.now)
 	}
 	return st
 }
@@ -106,7 +105,7 @@ func definitionOf(s *suite.Suite, root, benchmark string) string {
 	for _, d := range digests {
 		lines = append(lines, d.Path+" "+d.Digest)
 	}
-	return journal.TextSource(strings.Join(lines, "\n")).Digest
+	return journal.Digest([]byte(strings.Join(lines, "\n")))
 }
 
 // topOf returns the top of the repository that contains a folder, or the folder itself.
@@ -125,46 +124,38 @@ func topOf(root string) string {
 	}
 }
 
-// Limits of the search for sources. The folder of a suite is small, or build.inputs names what matters.
-const (
-	maxKernelFiles  = 2000
-	maxVisitedFiles = 20_000
-)
+// maxKernelFiles limits the source files of a kernel. The folder of a suite is small, or build.inputs names
+// what matters.
+const maxKernelFiles = 2000
 
-// kernelFiles returns the source files of a kernel, as paths from the top: the sources in the folder
-// of the suite and those that its build names. Files that define the measurement, and build outputs,
-// are left out.
-func kernelFiles(s *suite.Suite, top, root string) []string {
-	at, err := filepath.Abs(root)
-	if err != nil {
-		return nil
-	}
-	k := kernelWalk{top: top, found: map[string]bool{}}
-	inside, err := filepath.Rel(top, at)
-	if err != nil {
-		return nil
-	}
-	inside = filepath.ToSlash(inside)
-	for _, glob := range slices.Concat(s.Definition, ownFiles(s)) {
-		k.excluded = append(k.excluded, path.Join(inside, glob))
-	}
-	var named []string
+// kernelFiles returns the source files of a kernel, as paths from the top: what git sees in the folder of the
+// suite, and what its build names. Files that define the measurement, and build outputs, are left out.
+func kernelFiles(ctx context.Context, s *suite.Suite, root string) []string {
+	var excluded []string
+	exclude := slices.Concat(s.Definition, ownFiles(s))
+	within := []string{"."}
 	for _, i := range s.Implementations {
-		for _, out := range i.Build.Outputs {
-			k.excluded = append(k.excluded, path.Join(inside, out))
-		}
+		exclude = append(exclude, i.Build.Outputs...)
 		if i.Name == suite.Candidate {
-			named = slices.Concat(i.Build.Sources, i.Build.Inputs)
+			within = slices.Concat(within, i.Build.Sources, i.Build.Inputs)
 		}
 	}
-	k.walk(at)
-	for _, glob := range named {
-		matches, _ := filepath.Glob(filepath.Join(at, filepath.FromSlash(glob)))
-		for _, m := range matches {
-			k.walk(m)
+	for _, glob := range exclude {
+		excluded = append(excluded, path.Join(filepath.ToSlash(fromTop(root, root)), glob))
+	}
+	var files []string
+	for _, part := range within { // one by one: git fails for all of them if one is outside the repository
+		out, err := env.GitOutput(ctx, root, "ls-files", "-z", "--full-name", "--cached", "--others", "--exclude-standard", "--", part)
+		if err == nil {
+			files = append(files, strings.Split(out, "\x00")...)
 		}
 	}
-	return slices.Sorted(maps.Keys(k.found))
+	files = slices.DeleteFunc(files, func(name string) bool {
+		return !isSource(path.Base(name)) || slices.ContainsFunc(excluded, func(glob string) bool { return affected.Match(glob, name) })
+	})
+	slices.Sort(files)
+	files = slices.Compact(files)
+	return files[:min(len(files), maxKernelFiles)]
 }
 
 // ownFiles returns the names of the suite's own files, always including pawl.yaml.
@@ -176,45 +167,6 @@ func ownFiles(s *suite.Suite) []string {
 		}
 	}
 	return list
-}
-
-type kernelWalk struct {
-	top      string
-	excluded []string // globs to leave out
-	found    map[string]bool
-	seen     int
-}
-
-// walk adds a source file, or the sources below a folder.
-func (k *kernelWalk) walk(from string) {
-	_ = filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
-		k.seen++
-		switch {
-		case k.seen > maxVisitedFiles || len(k.found) >= maxKernelFiles:
-			return fs.SkipAll
-		case err != nil:
-			return nil //nolint:nilerr // an unreadable file cannot be built from either
-		case d.IsDir() && name != from && isGeneratedFolder(d.Name()):
-			return fs.SkipDir
-		case d.IsDir() || !isSource(d.Name()):
-			return nil
-		}
-		rel, err := filepath.Rel(k.top, name)
-		if err != nil || strings.HasPrefix(rel, "..") {
-			return nil //nolint:nilerr // outside the repository
-		}
-		rel = filepath.ToSlash(rel)
-		if !slices.ContainsFunc(k.excluded, func(glob string) bool { return affected.Match(glob, rel) }) {
-			k.found[rel] = true
-		}
-		return nil
-	})
-}
-
-// isGeneratedFolder reports whether a folder holds generated files.
-func isGeneratedFolder(name string) bool {
-	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "build") || strings.HasPrefix(name, "cmake-build") ||
-		slices.Contains([]string{"results", "tuning", "node_modules", "__pycache__", "CMakeFiles", "venv", "dist"}, name)
 }
 
 var sourceEndings = []string{

@@ -1,21 +1,26 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"math"
+	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
+	"github.com/goatnote-inc/pawl/internal/base/disk"
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/cli/env"
-	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 	"github.com/goatnote-inc/pawl/internal/learn/lesson"
+	"github.com/goatnote-inc/pawl/internal/learn/page"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
@@ -25,7 +30,6 @@ type lessonFlags struct {
 	json         bool
 	state, class string
 	facts        lessonFacts
-	add          lessonAdd
 	confirm      bool
 	refute       bool
 	because      string
@@ -38,13 +42,13 @@ func newLesson(g *globals) *cobra.Command {
 		Short: "Lessons about kernels: symptom, cause, fix, and outcomes",
 		Long: `A lesson says what to do about a symptom: a condition on facts of a profile, of a record or
 of the open session. It is a Markdown file in .pawl/lessons, written once. pawl comes with
-a starting set, whose lessons are only proposed. Record that you follow a lesson with
-pawl session note --lesson NAME: what is measured afterwards is its outcome. A lesson whose
-prediction fails loses weight by itself. See docs/how-to/lessons.md.`,
+a starting set. Record that you follow a lesson with pawl session note --lesson NAME: what
+is measured afterwards is its outcome. See docs/how-to/lessons.md.`,
 		Example: `  pawl lesson list
-  pawl lesson match --for results/nsight/attention_S512.json
+  pawl lesson list --for results/nsight/attention_S512.json
   pawl lesson show softmax-in-fp16
-  pawl lesson add --edit`,
+  pawl lesson add lesson.md`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.list(cmd.Context()) },
 	}
 	cmd.PersistentFlags().BoolVar(&f.json, "json", false, "print JSON on stdout")
@@ -57,92 +61,58 @@ prediction fails loses weight by itself. See docs/how-to/lessons.md.`,
 		return c
 	}
 	list := sub("list", "List all lessons, the matching ones first", `Lists the lessons of this repository and those that come with pawl. Lessons that match what
-is known come first: the open session, or what --for, --run and --fact give.`,
+is known come first, with their fix: the open session, or the profile of --for. Within each
+part, lessons with measured gains come before those that were never tried.`,
 		"  pawl lesson list --state confirmed\n  pawl lesson list --for profile.json --json", cobra.NoArgs,
 		func(ctx context.Context, _ []string) error { return f.list(ctx) })
-	match := sub("match", "Show the lessons that match a profile, a record or the session", `Shows the lessons whose symptom is true of what is known, the highest weight first, with
-the numbers that make them match. A lesson does not match if a fact that it needs is not
-known. Exit code: 0 if a lesson matches, 2 if none does.`,
-		"  pawl lesson match --for results/nsight/attention_S512.json\n  pawl lesson match --session\n  pawl lesson match --fact bank_conflict_pct=40", cobra.NoArgs,
-		func(ctx context.Context, _ []string) error { return f.match(ctx) })
-	for _, c := range []*cobra.Command{list, match} {
-		f.facts.register(c.Flags())
-	}
+	list.Flags().StringVar(&f.facts.profile, "for", "", "match this `profile`, in any format that pawl diagnose reads")
 	list.Flags().StringVar(&f.state, "state", "", "only lessons in this `state`: proposed, confirmed or refuted")
 	list.Flags().StringVar(&f.class, "class", "", "only lessons about this `class`: memory, build, method, ...")
 	sub("show NAME", "Show one lesson and its outcomes", "Shows a lesson. The start of its name is enough.",
 		"  pawl lesson show softmax-in-fp16", cobra.ExactArgs(1), func(_ context.Context, args []string) error { return f.show(args[0]) })
-	sub("facts", "List the facts that a symptom can use", "Lists the facts that the symptom of a lesson can use, and the source of each.",
-		"  pawl lesson facts", cobra.NoArgs, func(context.Context, []string) error { return f.listFacts() })
-	newLessonAdd(f, sub)
-	newLessonReview(f, sub)
-	return command.Group(cmd)
+	sub("add FILE", "Add a lesson to this repository", `Checks a lesson in the format of docs/reference/lessons.md, and writes it to .pawl/lessons with
+its author, date and name, for git.`,
+		"  pawl lesson add lesson.md", cobra.ExactArgs(1), func(ctx context.Context, args []string) error { return f.add(ctx, args[0]) })
+	c := sub("review NAME", "Confirm or refute a lesson", `Writes a person's decision about a lesson next to it, for git. The last review decides the
+state of the lesson. Agents, CI and scripts cannot review.
+
+Exit code: 0; 1 if the review is refused.`,
+		`  pawl lesson review softmax-in-fp16 --confirm --because 'three kernels of ours had it'
+  pawl lesson review narrow-loads --refute --because 'the compiler does it since 13.1'`, cobra.ExactArgs(1),
+		func(ctx context.Context, args []string) error { return f.review(ctx, args[0]) })
+	c.Flags().BoolVar(&f.confirm, "confirm", false, "the lesson is right")
+	c.Flags().BoolVar(&f.refute, "refute", false, "the lesson is wrong")
+	c.Flags().StringVar(&f.because, "because", "", "the reason, in one `sentence`; recorded with your name")
+	return cmd
 }
 
-// loadLessons reads the lessons and their outcomes. What cannot be read is reported and left out.
-func (f *lessonFlags) loadLessons() (*lesson.Book, string) {
+// loadLessons reads the lessons with their outcomes, and all sessions. What cannot be read is reported and left
+// out.
+func (g *globals) loadLessons(root string) (*lesson.Book, []journal.Summary) {
+	b, err := lesson.Folder{Root: root}.Read()
+	past, pastErr := journal.Folder{Root: root, Now: g.now}.Summaries()
+	for _, s := range past {
+		if s.Broken != "" {
+			pastErr = errors.Join(pastErr, errors.New(s.Broken))
+		}
+		b.Learn(s.ID, s.Attempts)
+	}
+	if err = errors.Join(err, pastErr); err != nil {
+		fmt.Fprintln(g.Err, g.ErrStyle().Warn("skipped: ")+env.LogText(err.Error()))
+	}
+	return b, past
+}
+
+// open returns the lessons, and the folder of the suite. It sets the open session.
+func (f *lessonFlags) open() (*lesson.Book, string) {
 	w, root, err := f.openJournal()
-	if err != nil && !errors.Is(err, journal.ErrNoSession) {
+	if err == nil {
+		f.facts.writer = w
+	} else if !errors.Is(err, journal.ErrNoSession) {
 		fmt.Fprintln(f.Err, "note: "+env.LogText(err.Error()))
 	}
-	b, err := readLessons(root)
-	if err != nil {
-		fmt.Fprintln(f.Err, f.ErrStyle().Warn("skipped: ")+env.LogText(err.Error()))
-	}
-	past, err := journal.Folder{Root: root, Now: f.now}.Summaries()
-	if err != nil {
-		fmt.Fprintln(f.Err, f.ErrStyle().Warn("skipped: ")+env.LogText(err.Error()))
-	}
-	for _, s := range past {
-		b.Learn(lesson.Outcomes(s.ID, s.Followed))
-	}
-	f.facts.writer = w
+	b, _ := f.loadLessons(root)
 	return b, root
-}
-
-// readLessons reads the lessons of a folder. Parsed lessons are cached in pawl's cache folder.
-func readLessons(root string) (*lesson.Book, error) {
-	f := lesson.Folder{Root: root}
-	if dir, err := build.CacheDir(); err == nil {
-		f.Cache = filepath.Join(dir, "lessons")
-	}
-	return f.Read()
-}
-
-// lessonList is the JSON output of pawl lesson list and pawl lesson match.
-type lessonList[T any] struct {
-	Lessons []T          `json:"lessons"`
-	Facts   lesson.Facts `json:"facts"`
-	From    []string     `json:"from"` // sources of the facts
-}
-
-// listedLesson is a lesson in a list. Only a lesson that matches includes what to do. pawl lesson show
-// has the rest: agents pay for every word.
-type listedLesson struct {
-	Name    string       `json:"name"`
-	Title   string       `json:"title"`
-	Class   string       `json:"class"`
-	State   lesson.State `json:"state"`
-	Weight  float64      `json:"weight"`
-	Seen    int          `json:"seen"`
-	Edited  bool         `json:"edited"`
-	Speaks  bool         `json:"speaks"`
-	Symptom string       `json:"symptom,omitempty"`
-	Cause   string       `json:"cause,omitempty"`
-	Fix     string       `json:"fix,omitempty"`
-	FixID   string       `json:"fix_id,omitempty"`
-}
-
-func listedLessons(all []lesson.Standing) []listedLesson {
-	list := []listedLesson{}
-	for _, s := range all {
-		l := listedLesson{Name: s.Name, Title: s.Title, Class: s.Class, State: s.State, Weight: s.Weight, Seen: s.Seen, Edited: s.Edited, Speaks: s.Speaks}
-		if s.Speaks {
-			l.Symptom, l.Cause, l.Fix, l.FixID = s.Symptom, s.Cause, s.Fix, s.FixID
-		}
-		list = append(list, l)
-	}
-	return list
 }
 
 func (f *lessonFlags) list(ctx context.Context) error {
@@ -152,7 +122,7 @@ func (f *lessonFlags) list(ctx context.Context) error {
 	if f.class != "" && !slices.Contains(lesson.Classes(), f.class) {
 		return command.Usage(fmt.Errorf("unknown --class %q (known: %s)", f.class, strings.Join(lesson.Classes(), ", ")))
 	}
-	b, root := f.loadLessons()
+	b, root := f.open()
 	facts, from, err := f.facts.gather(ctx, f.globals, root)
 	if err != nil {
 		return err
@@ -160,44 +130,44 @@ func (f *lessonFlags) list(ctx context.Context) error {
 	all := slices.DeleteFunc(b.All(facts), func(s lesson.Standing) bool {
 		return f.state != "" && string(s.State) != f.state || f.class != "" && s.Class != f.class
 	})
-	if f.json {
-		return command.WriteJSON(f.Out, lessonList[listedLesson]{listedLessons(all), facts, from})
+	if !f.json {
+		return f.writeList(all, from)
 	}
-	return f.writeList(all, from)
+	for i := range all {
+		l := &all[i]
+		if l.Body, l.Tests, l.Source = "", nil, nil; !l.Speaks { // pawl lesson show has the rest
+			l.Symptom, l.Cause, l.Fix = "", "", ""
+		}
+	}
+	return command.WriteJSON(f.Out, map[string]any{"lessons": append([]lesson.Standing{}, all...), "from": from})
 }
 
-// writeList prints the lessons that match, then the others.
-func (f *lessonFlags) writeList(all []lesson.Standing, from []string) error {
+// writeList prints the lessons that match with their fix, then a table of all.
+func (f *lessonFlags) writeList(all []lesson.Standing, from string) error {
 	style := f.Style()
-	speaks := func(s lesson.Standing) bool { return s.Speaks && s.State != lesson.Refuted }
 	n := 0
-	for n < len(all) && speaks(all[n]) {
-		n++
+	rows := [][]string{{"lesson", "state", "seen", "gain", "class", "title"}}
+	for _, s := range all {
+		if s.Speaks && s.State != lesson.Refuted {
+			n++
+			fmt.Fprintf(f.Out, "%s  %s\n", style.Bold(words.Sanitize(s.Title)), style.Faint(words.Sanitize(s.Name)+", "+stateWord(s)))
+			fmt.Fprintf(f.Out, "  because %s\n  %s\n", words.Sanitize(s.Symptom), words.SanitizeTo(s.Fix, maxLessonText))
+		}
+		gain := "-"
+		if s.Seen > 0 {
+			gain = words.Change(math.Exp(-s.Gain))
+		}
+		rows = append(rows, []string{words.Sanitize(s.Name), stateWord(s), fmt.Sprint(s.Seen), gain, s.Class, words.Sanitize(s.Title)})
 	}
-	if len(from) > 0 {
-		speak := "match"
-		if n == 1 {
-			speak = "matches"
-		}
-		fmt.Fprintf(f.Out, "%s of %d %s %s\n", words.Plural(n, "lesson"), len(all), speak, env.LogText(strings.Join(from, ", ")))
-	}
-	for _, part := range [][]lesson.Standing{all[:n], all[n:]} {
-		if len(part) == 0 {
-			continue
-		}
-		rows := [][]string{{"lesson", "state", "weight", "seen", "class", "title"}}
-		for _, s := range part {
-			rows = append(rows, []string{words.Sanitize(s.Name), stateWord(s), fmt.Sprintf("%.2f", s.Weight), fmt.Sprint(s.Seen), s.Class, words.Sanitize(s.Title)})
-		}
-		if err := report.Table(f.Out, style, []bool{false, false, true, true, false, false}, rows); err != nil {
-			return err
-		}
-		if len(part) == n && n < len(all) {
-			fmt.Fprintln(f.Out)
-		}
+	if from != "" {
+		fmt.Fprintf(f.Out, "%d of %s match %s\n\n", n, words.Plural(len(all), "lesson"), env.LogText(from))
 	}
 	if len(all) == 0 {
-		fmt.Fprintln(f.Out, "no lessons found")
+		_, err := fmt.Fprintln(f.Out, "no lessons found")
+		return err
+	}
+	if err := report.Table(f.Out, style, []bool{false, false, true, true, false, false}, rows); err != nil {
+		return err
 	}
 	_, err := fmt.Fprintln(f.Out, style.Faint("pawl lesson show NAME shows one; pawl session note --lesson NAME records that you follow it"))
 	return err
@@ -211,46 +181,123 @@ func stateWord(s lesson.Standing) string {
 	return string(s.State)
 }
 
-func (f *lessonFlags) match(ctx context.Context) error {
-	b, root := f.loadLessons()
-	facts, from, err := f.facts.gather(ctx, f.globals, root)
+// maxLessonText limits a text of a lesson on a terminal, in characters.
+const maxLessonText = 2000
+
+func (f *lessonFlags) show(name string) error {
+	b, _ := f.open()
+	s, err := b.Find(name)
 	if err != nil {
-		return err
-	}
-	if len(from) == 0 {
-		return command.Usage(errors.New("nothing to match: no session is open here\n  set what is known with --for PROFILE, --run RECORD or --fact NAME=NUMBER"))
-	}
-	speaking := b.Speaking(facts)
-	none := error(nil)
-	if len(speaking) == 0 {
-		none = command.Exit(command.ExitNoAnswer, fmt.Errorf("no lesson matches %s: %w", env.LogText(strings.Join(from, ", ")), command.ErrReported))
+		return command.Usage(err)
 	}
 	if f.json {
-		return errors.Join(command.WriteJSON(f.Out, lessonList[lesson.Standing]{append([]lesson.Standing{}, speaking...), facts, from}), none)
+		return command.WriteJSON(f.Out, s)
 	}
-	if none != nil {
-		fmt.Fprintf(f.Out, "no lesson matches %s\n", env.LogText(strings.Join(from, ", ")))
-		return none
+	fmt.Fprintf(f.Out, "%s\n%s\n", f.Style().Bold(words.Sanitize(s.Title)), f.Style().Faint(words.Sanitize(s.Name)))
+	fields := [][2]string{
+		{"state", stateWord(s) + ": " + s.Why},
+		{"symptom", s.Symptom},
+		{"class", s.Class},
+		{"cause", s.Cause},
+		{"fix", s.Fix},
+		{"fix id", s.FixID},
+		{"GPUs", strings.Join(s.GPUs, ", ")},
+		{"kernels", strings.Join(s.Kernels, ", ")},
+		{"source", strings.Join(s.Source, "; ")},
+		{"author", s.Author},
 	}
-	for i, s := range speaking {
-		if i > 0 {
-			fmt.Fprintln(f.Out)
+	if s.Claim > 0 {
+		fields = append(fields, [2]string{"claims", fmt.Sprintf("to save %.0f %% of the time", 100*s.Claim)})
+	}
+	if s.Seen > 0 {
+		fields = append(fields, [2]string{"measured", fmt.Sprintf("%s over %s", words.Change(math.Exp(-s.Gain)), words.Plural(s.Seen, "outcome"))})
+	}
+	for _, v := range fields {
+		if v[1] != "" {
+			fmt.Fprintf(f.Out, "%-9s  %s\n", v[0], words.SanitizeTo(v[1], maxLessonText))
 		}
-		f.writeMatch(s, facts)
+	}
+	if s.Body != "" {
+		fmt.Fprintln(f.Out)
+	}
+	for line := range strings.Lines(s.Body) { // plain text: nothing in it is interpreted
+		fmt.Fprintln(f.Out, "  "+words.SanitizeTo(strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    "), 400))
 	}
 	return nil
 }
 
-// writeMatch prints a lesson: its title, why it matches, the cause and the fix.
-func (f *lessonFlags) writeMatch(s lesson.Standing, facts lesson.Facts) {
-	style := f.Style()
-	fmt.Fprintf(f.Out, "%s  %s\n", style.Bold(words.Sanitize(s.Title)), style.Faint(fmt.Sprintf("%s, %s, weight %.2f", words.Sanitize(s.Name), stateWord(s), s.Weight)))
-	var because []string
-	for _, name := range s.Asks() {
-		because = append(because, fmt.Sprintf("%s is %.4g", name, facts.Numbers[name]))
+func (f *lessonFlags) add(ctx context.Context, path string) error {
+	text, err := disk.ReadRegular(path, lesson.MaxFile)
+	if err != nil {
+		return command.Usage(fmt.Errorf("cannot read the lesson: %w", err))
 	}
-	fmt.Fprintf(f.Out, "  because %s\n", strings.Join(because, ", "))
-	for _, line := range []string{s.Cause, s.Fix} {
-		f.paragraph("  ", line)
+	l, err := lesson.Parse(path, text)
+	if err != nil {
+		return command.Usage(err)
 	}
+	_, root, err := f.openJournal()
+	if err != nil && !errors.Is(err, journal.ErrNoSession) {
+		return err
+	}
+	l.Author = cmp.Or(l.Author, words.Sanitize(page.Actor(f.actor(ctx, root))))
+	if l.Written.IsZero() {
+		l.Written = f.now().UTC().Truncate(time.Second)
+	}
+	if path, err = (lesson.Folder{Root: root}).Add(l); err != nil {
+		return command.Usage(err)
+	}
+	if f.json {
+		return command.WriteJSON(f.Out, map[string]string{"name": l.Name, "path": path})
+	}
+	_, err = fmt.Fprintf(f.Out, "%s\n  commit it, and run `pawl session note --lesson %s` when you follow it\n", path, l.Name)
+	return err
+}
+
+func (f *lessonFlags) review(ctx context.Context, name string) error {
+	reason := strings.Join(strings.Fields(f.because), " ")
+	switch {
+	case f.confirm == f.refute:
+		return command.Usage(errors.New("use either --confirm or --refute"))
+	case reason == "" || len(reason) > 1000:
+		return command.Usage(errors.New("--because must be a reason of 1 to 1000 characters, for readers of the lesson"))
+	}
+	b, root := f.open()
+	s, err := b.Find(name)
+	if err != nil {
+		return command.Usage(err)
+	}
+	who := f.actor(ctx, root)
+	if err := f.requirePerson(who, "review a lesson"); err != nil {
+		return err
+	}
+	r := lesson.Review{Lesson: s.Name, State: lesson.Confirmed, Reason: reason, By: words.Sanitize(who.Name), Time: f.now().UTC().Truncate(time.Second)}
+	if r.By == "" {
+		return command.Usage(errors.New("a review needs the name of its author: git config user.name is not set"))
+	}
+	if f.refute {
+		r.State = lesson.Refuted
+	}
+	if s.Reviewed != nil && !r.Time.After(s.Reviewed.Time) {
+		r.Time = s.Reviewed.Time.Add(time.Second) // another clock was ahead; the last review must win
+	}
+	path, err := lesson.Folder{Root: root}.Review(r)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return command.WriteJSON(f.Out, r)
+	}
+	_, err = fmt.Fprintf(f.Out, "%s\n  %s is %s by %s; commit the file\n", path, s.Name, r.State, r.By)
+	return err
+}
+
+// requirePerson refuses agents, CI and scripts.
+func (g *globals) requirePerson(who journal.Actor, does string) error {
+	if who.Kind != journal.Person {
+		return command.Exit(command.ExitFailed, fmt.Errorf("only a person can %s, but this is %s: ask the person you work for", does, words.Sanitize(page.Actor(who))))
+	}
+	if in, ok := g.In.(*os.File); !ok || !term.IsTerminal(int(in.Fd())) {
+		return command.Exit(command.ExitFailed, fmt.Errorf("only a person at a terminal can %s, but the input of this command is not a terminal", does))
+	}
+	return nil
 }

@@ -6,88 +6,50 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
-	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/goatnote-inc/pawl/gpu"
-	"github.com/goatnote-inc/pawl/internal/base/spell"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/cli/explain"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/internal/learn/gates"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 	"github.com/goatnote-inc/pawl/internal/learn/lesson"
-	"github.com/goatnote-inc/pawl/internal/report"
-	"github.com/goatnote-inc/pawl/measure"
 )
 
 // lessonFacts says where the facts come from that lessons are matched against.
 type lessonFacts struct {
-	profile, record string
-	session         bool
-	given           []string
-
-	writer *journal.Writer // open session; nil if there is none
+	profile string
+	writer  *journal.Writer // open session; nil if there is none
 }
 
-func (l *lessonFacts) register(fl *pflag.FlagSet) {
-	fl.StringVar(&l.profile, "for", "", "match this `profile`, in any format that pawl diagnose reads")
-	fl.StringVar(&l.record, "run", "", "match this run `record`")
-	fl.BoolVar(&l.session, "session", false, "match the open session (the default without --for, --run and --fact)")
-	fl.StringArrayVar(&l.given, "fact", nil, "match this fact, `name=number`; can be repeated")
-}
-
-// gather collects the known facts and their sources. Later sources override earlier ones: the session,
-// then a record, then a profile, then single facts.
-func (l *lessonFacts) gather(ctx context.Context, g *globals, root string) (lesson.Facts, []string, error) {
-	facts, from := lesson.Facts{Numbers: map[string]float64{}}, []string{}
-	named := l.profile != "" || l.record != "" || len(l.given) > 0
-	if l.session && l.writer == nil {
-		return facts, nil, command.Usage(journal.ErrNoSession)
-	}
-	if l.writer != nil && (l.session || !named) {
-		l.ofSession(ctx, g, root, &facts)
-		from = append(from, "the open session")
-	}
-	if l.record != "" {
-		run, err := measure.Load(l.record)
-		if err != nil {
-			return facts, nil, command.Usage(fmt.Errorf("--run: %w", err))
-		}
-		l.ofRun(run, &facts)
-		from = append(from, l.record)
-	}
-	if l.profile != "" {
+// gather collects the known facts and their source: the profile, or else the open session.
+func (l *lessonFacts) gather(ctx context.Context, g *globals, root string) (lesson.Facts, string, error) {
+	facts, from := lesson.Facts{Numbers: map[string]float64{}}, l.profile
+	switch {
+	case l.profile != "":
 		p, err := explain.ReadAnyProfile(ctx, l.profile)
 		if err != nil {
-			return facts, nil, err
+			return facts, "", err
 		}
 		seen, err := diagnose.NewSubject(p, nil)
 		if err != nil {
-			return facts, nil, command.Usage(fmt.Errorf("--for %s: %w", l.profile, err))
+			return facts, "", command.Usage(fmt.Errorf("profile %s: %w", l.profile, err))
 		}
 		maps.Copy(facts.Numbers, seen.All())
-		facts.Kernel += " " + p.Subject.Case + " " + seen.Launch.Kernel
-		facts.GPU = cmp.Or(archOf(seen), facts.GPU)
-		from = append(from, l.profile)
-	}
-	for _, pair := range l.given {
-		name, x, err := parseFact(pair)
-		if err != nil {
-			return facts, nil, command.Usage(err)
+		facts.Kernel, facts.GPU = p.Subject.Case+" "+seen.Launch.Kernel, archOf(seen)
+	case l.writer != nil:
+		s := l.writer.Session()
+		from, facts.GPU, facts.Kernel = "the open session", s.GPU, s.Benchmark
+		for _, e := range s.Entries {
+			if e.Did != nil && e.Did.Profiled != nil {
+				maps.Copy(facts.Numbers, e.Did.Profiled.Facts)
+				facts.Kernel = strings.TrimSpace(s.Benchmark + " " + e.Did.Profiled.Kernel)
+			}
 		}
-		facts.Numbers[name] = x
+		now := gates.Now{Time: g.now(), Did: g.currentState(ctx, l.writer, root), Configs: configsOf(root, s.Benchmark)}
+		maps.Copy(facts.Numbers, gates.Learn(s, now).Numbers)
 	}
-	if len(l.given) > 0 {
-		from = append(from, strings.Join(l.given, ", "))
-	}
-	facts.Kernel = strings.TrimSpace(facts.Kernel)
-	// An infinite value, such as an unset budget, cannot be printed or compared.
 	maps.DeleteFunc(facts.Numbers, func(_ string, x float64) bool { return math.IsInf(x, 0) || math.IsNaN(x) })
 	return facts, from, nil
 }
@@ -98,100 +60,12 @@ func archOf(seen diagnose.Subject) string {
 		return string(gpu.CPU)
 	}
 	name := seen.Launch.CC
-	if name == "" && seen.Card != nil {
-		name = seen.Card.Arch
+	if seen.Card != nil {
+		name = cmp.Or(name, seen.Card.Arch)
 	}
 	arch, err := gpu.FindArch(name)
 	if err != nil {
 		return ""
 	}
 	return arch.Name
-}
-
-// maxRecordBytes is the maximum size, in bytes, of a record that is read implicitly for its facts.
-const maxRecordBytes = 16 << 20
-
-// ofSession adds the facts that the gates have about the session, its last profile and its last record.
-func (l *lessonFacts) ofSession(ctx context.Context, g *globals, root string, facts *lesson.Facts) {
-	s := l.writer.Session()
-	facts.GPU, facts.Kernel = s.GPU, s.Benchmark
-	var profiled *journal.Profiled
-	record := ""
-	for _, e := range s.Entries {
-		if e.Did != nil && e.Did.Profiled != nil {
-			profiled = e.Did.Profiled
-		}
-		if e.Did != nil && e.Did.Measured != nil && e.Did.Measured.Path != "" {
-			record = e.Did.Measured.Path
-		}
-	}
-	if record != "" && filepath.IsLocal(record) {
-		path := filepath.Join(root, record)
-		if info, err := os.Stat(path); err == nil && info.Size() <= maxRecordBytes {
-			if run, err := measure.Load(path); err == nil {
-				l.ofRun(run, facts)
-			}
-		}
-	}
-	if profiled != nil {
-		maps.Copy(facts.Numbers, profiled.Facts)
-		facts.Kernel += " " + profiled.Kernel
-	}
-	now := gates.Now{Time: g.now(), Did: g.currentState(ctx, l.writer, root), Configs: configsOf(root, s.Benchmark)}
-	maps.Copy(facts.Numbers, gates.LearnNow(s, now).Numbers)
-}
-
-func (l *lessonFacts) ofRun(run *measure.Run, facts *lesson.Facts) {
-	maps.Copy(facts.Numbers, lesson.OfRun(run))
-	if arch := lesson.GPUOf(run.Device); arch != "" {
-		facts.GPU = arch
-	}
-	for _, c := range run.Cases {
-		if !strings.Contains(facts.Kernel, c.Benchmark) {
-			facts.Kernel += " " + c.Benchmark
-		}
-	}
-}
-
-func parseFact(pair string) (string, float64, error) {
-	name, text, _ := strings.Cut(pair, "=")
-	all := lesson.Known()
-	if !slices.ContainsFunc(all, func(f lesson.Fact) bool { return f.Name == name }) {
-		var names []string
-		for _, f := range all {
-			names = append(names, f.Name)
-		}
-		hint := "pawl lesson facts lists them"
-		if near := spell.Nearest(name, names); near != "" {
-			hint = fmt.Sprintf("did you mean %q?", near)
-		}
-		return "", 0, fmt.Errorf("--fact %q: unknown fact: %s", pair, hint)
-	}
-	x, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
-		return "", 0, fmt.Errorf("--fact %q: expected name=number", pair)
-	}
-	return name, x, nil
-}
-
-// listFacts prints the facts that a symptom may use.
-func (f *lessonFlags) listFacts() error {
-	if f.json {
-		type fact struct {
-			Name  string      `json:"name"`
-			Unit  string      `json:"unit,omitempty"`
-			About string      `json:"about"`
-			From  lesson.From `json:"from"`
-		}
-		list := []fact{}
-		for _, k := range lesson.Known() {
-			list = append(list, fact(k))
-		}
-		return command.WriteJSON(f.Out, map[string]any{"facts": list})
-	}
-	rows := [][]string{{"fact", "unit", "from", "meaning"}}
-	for _, k := range lesson.Known() {
-		rows = append(rows, []string{k.Name, k.Unit, string(k.From), k.About})
-	}
-	return report.Table(f.Out, f.Style(), []bool{false, false, false, false}, rows)
 }

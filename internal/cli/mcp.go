@@ -15,7 +15,6 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/loopback"
 	"github.com/goatnote-inc/pawl/internal/base/version"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
-	"github.com/goatnote-inc/pawl/internal/cli/env"
 	"github.com/goatnote-inc/pawl/internal/learn/mcp"
 )
 
@@ -94,24 +93,11 @@ func (f *mcpFlags) options() (mcp.Options, error) {
 	if err != nil {
 		return mcp.Options{}, fmt.Errorf("cannot get the current folder: %w", err)
 	}
-	top := repositoryTop(dir)
+	top := topOf(dir) // without git: the git on the path may be one that lies in the repository
 	return mcp.Options{
 		Dir: dir, Top: top, Pawl: "/proc/self/exe", Version: version.Version(), Environ: mcp.CleanEnviron(os.Environ(), top),
 		State: stateFolder(f.Getenv), Now: f.Now,
 	}, nil
-}
-
-// repositoryTop returns the nearest folder at or above dir that contains .git, or else dir. It does not
-// run git: until the top is known, the git on the path may be one that lies in the repository.
-func repositoryTop(dir string) string {
-	for at := dir; ; at = filepath.Dir(at) {
-		if env.Exists(filepath.Join(at, ".git")) {
-			return at
-		}
-		if at == filepath.Dir(at) {
-			return dir
-		}
-	}
 }
 
 // stateFolder returns the user's folder for persistent state that belongs to no repository; empty if

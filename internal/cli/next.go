@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
@@ -38,25 +37,25 @@ func newNext(g *globals) *cobra.Command {
 		Long: `Shows which gate comes next in the open session, what to do about it and with which
 command. Without a session it shows how to start.
 
-Inside a session, pawl refuses commands that a gate stops. A person at a terminal can
-override the current stop with --override and a reason, which the journal records. Agents,
-CI and scripts cannot.
+Five gates stop commands while their answer is no: environment, builds, correct, definition
+and budget. A person at a terminal can override the current stop with --override and a
+reason, which the journal records. Agents, CI and scripts cannot. All other gates advise.
 
-With --fixes it ranks the fixes from the findings of a profile and from lessons by their
-expected gain: what the rules say, corrected by every attempt of earlier sessions. The
-profile is the last one of the open session, or --profile FILE. Record what you try next
-with pawl session note --fix ID, so that pawl learns from its outcome.
+With --fixes it ranks the fixes from the findings of a profile and from lessons: fixes with
+measured gains first, then what rules expect, then lessons that were never tried. A fix that
+the build already has, or that was tried and did nothing, is listed with the reason instead.
+The profile is the last one of the open session, or --profile FILE.
 
 Exit code: 0; 1 if an override is refused; 2 if --fixes knows none.`,
 		Example: `  pawl session next
   pawl session next --json
   pawl session next --fixes
   pawl session next --profile results/nsight/attention_S512.json
-  pawl session next --override 'both constants describe one tile'`,
+  pawl session next --override 'the oracle is wrong for N=1, see #12'`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.given = cmd.Flags().Changed
 			if f.fixes || f.profile != "" {
-				return (&learnNextFlags{globals: g, profile: f.profile, json: f.json}).run(cmd.Context())
+				return f.adviseFixes(cmd.Context())
 			}
 			return f.run(cmd.Context())
 		},
@@ -79,17 +78,14 @@ func (f *nextFlags) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	st := f.gateStateOf(ctx, w, root, f.currentState(ctx, w, root))
-	if st.note != "" {
-		fmt.Fprintln(f.Err, "note: "+st.note)
-	}
+	status := f.gateStatus(w, root, f.currentState(ctx, w, root))
 	if f.given("override") {
-		if err := f.goOn(ctx, st, root); err != nil {
+		if err := f.goOn(ctx, w, status, root); err != nil {
 			return err
 		}
-		st = f.gateStateOf(ctx, w, root, f.currentState(ctx, w, root))
+		status = f.gateStatus(w, root, f.currentState(ctx, w, root))
 	}
-	return f.show(gates.Next(st.status))
+	return f.show(gates.Next(status))
 }
 
 func (f *nextFlags) show(s gates.Step) error {
@@ -97,11 +93,10 @@ func (f *nextFlags) show(s gates.Step) error {
 		return command.WriteJSON(f.Out, s)
 	}
 	style := f.Style()
-	head := s.Do
+	text := s.Do + "\n"
 	if s.Stop {
-		head = style.Bad("stop at "+s.Gate+": ") + s.Do
+		text = style.Bad("stop at "+s.Gate+": ") + text
 	}
-	text := head + "\n"
 	if s.Command != "" {
 		text += "  " + style.Bold(s.Command) + "\n"
 	}
@@ -112,65 +107,44 @@ func (f *nextFlags) show(s gates.Step) error {
 	return err
 }
 
-// goOn records in the journal that a person overrides the current stop.
-func (f *nextFlags) goOn(ctx context.Context, st gateState, root string) error {
+// goOn records in the journal that a person overrides the current stop: the gate that refused last if it
+// still would, or else the first.
+func (f *nextFlags) goOn(ctx context.Context, w *journal.Writer, status []gates.Status, root string) error {
 	reason := strings.TrimSpace(f.override)
 	if reason == "" || len(reason) > 1000 {
 		return command.Usage(errors.New("--override must be a reason of 1 to 1000 characters: the journal records it"))
 	}
 	who := f.actor(ctx, root)
-	if who.Kind != journal.Person {
-		return command.Exit(command.ExitFailed, fmt.Errorf("only a person can override a stop, but this is %s: do what the gate asks for, or ask the person you work for", refusedActorText(who)))
+	if err := f.requirePerson(who, "override a stop"); err != nil {
+		return err
 	}
-	if in, ok := f.In.(*os.File); !ok || !term.IsTerminal(int(in.Fd())) {
-		return command.Exit(command.ExitFailed, errors.New("only a person at a terminal can override a stop, but the input of this command is not a terminal"))
+	gate := ""
+	if next := gates.Next(status); next.Stop {
+		gate = next.Gate
 	}
-	gate := currentStop(st)
+	for _, e := range slices.Backward(w.Session().Entries) {
+		if e.Refused != nil {
+			if slices.ContainsFunc(status, func(s gates.Status) bool { return s.ID == e.Refused.Gate && s.Answer == gates.Stop }) {
+				gate = e.Refused.Gate
+			}
+			break
+		}
+	}
 	if gate == "" {
 		return command.Exit(command.ExitFailed, errors.New("nothing to override: no gate stops anything now"))
 	}
 	entry := journal.Entry{Actor: who, Kind: journal.KindOverrode, Overrode: &journal.Overrode{Gate: gate, Reason: reason}}
-	if err := st.writer.Append(entry); err != nil {
+	if err := w.Append(entry); err != nil {
 		return fmt.Errorf("cannot override %s: %w", gate, err)
 	}
-	fmt.Fprintf(f.Err, "stop at %s overridden; the journal has the reason\n", gate)
+	fmt.Fprintf(f.Err, "stop at %s overridden; the journal has the reason\n", words.Sanitize(gate))
 	return nil
-}
-
-// currentStop returns the gate that an override applies to: the one that refused last, if it still
-// would, or else the next one. It is empty if no gate stops anything.
-func currentStop(st gateState) string {
-	holds := func(id string) bool {
-		return slices.ContainsFunc(st.status, func(s gates.Status) bool {
-			return s.Gate.ID == id && (s.Answer == gates.Failed || s.Answer == gates.Open)
-		})
-	}
-	entries := st.writer.Session().Entries
-	for _, e := range slices.Backward(entries) {
-		if e.Refused != nil && holds(e.Refused.Gate) {
-			return e.Refused.Gate
-		}
-		if e.Refused != nil || e.Did != nil && e.Did.Measured != nil {
-			break
-		}
-	}
-	if next := gates.Next(st.status); next.Stop {
-		return next.Gate
-	}
-	return ""
-}
-
-func refusedActorText(a journal.Actor) string {
-	if a.Kind == journal.CI {
-		return "CI"
-	}
-	return "the agent " + words.Sanitize(a.Name)
 }
 
 // firstStep returns the first step to take, based on the files in the folder.
 func firstStep(root string) gates.Step {
-	there := func(names ...string) bool {
-		_, err := os.Stat(filepath.Join(append([]string{root}, names...)...))
+	there := func(name string) bool {
+		_, err := os.Stat(filepath.Join(root, name))
 		return !errors.Is(err, fs.ErrNotExist)
 	}
 	_, _, err := env.LoadSuite(filepath.Join(root, "pawl.yaml"))

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/cli/env"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 	"github.com/goatnote-inc/pawl/internal/learn/lesson"
+	"github.com/goatnote-inc/pawl/internal/learn/page"
 )
 
 func newSession(g *globals) *cobra.Command {
@@ -24,19 +27,19 @@ func newSession(g *globals) *cobra.Command {
 		Long: `A session is a piece of work on a kernel, from start to end. While one is open, every pawl
 command adds an entry to its journal: what ran, what had changed since the last
 measurement, the result, who ran it, how long it took and what it cost. pawl session next
-says what to do, and stops at the gates.
+says what to do. Five gates stop commands: environment, builds, correct, definition and
+budget. The others advise.
 
 Journals are .pawl/sessions/ID.jsonl. Git does not see a journal until its session has
 ended. Lines are only added, each names the one before, and what looks like a secret is
 left out.`,
 		Example: `  pawl session start --goal "softmax 1.2 times as fast as torch" --target 1.2 --plan 4h
   pawl session note "the tile may be too small" --fix low-occupancy/1
-  pawl session status
   pawl session end --outcome better "BLOCK_M 128 helps, 256 spills"
   pawl session show`,
 	}
-	return command.Group(cmd, newSessionStart(g), newNext(g), newGates(g), newSessionNote(g), newSessionStatus(g), newSessionEnd(g),
-		newSessionList(g), newSessionShow(g), newSessionReport(g), newChecklist(g), newGuide(g), newSessionVerify(g))
+	return command.Group(cmd, newSessionStart(g), newSessionNote(g), newSessionEnd(g), newSessionList(g), newSessionShow(g),
+		newNext(g), newGates(g), newChecklist(g), newGuide(g), newSessionReport(g))
 }
 
 type sessionNote struct {
@@ -51,7 +54,7 @@ func newSessionNote(g *globals) *cobra.Command {
 		Use:   "note TEXT",
 		Short: "Write a note, or record what you try next",
 		Long: `Adds what you think, saw or decided to the journal. --fix and --lesson record what you try
-next: what is measured afterwards is its outcome, and the model learns from it.`,
+next: what is measured afterwards is its outcome, and later recommendations use it.`,
 		Example: `  pawl session note "the compiler spills at 256 threads"
   pawl session note "pad the tile" --fix bank-conflicts/1
   pawl session note --lesson softmax-in-fp16-3f9a01`,
@@ -126,8 +129,8 @@ func newSessionEnd(g *globals) *cobra.Command {
 stopped (at a gate), lost (the host died, or the work was abandoned) or nothing (nothing is
 faster). Without --outcome it is derived from the measurements.
 
-The journal moves to .pawl/sessions, to be committed with the change. The best confirmed
-attempt is drafted as a lesson in .pawl/lessons.`,
+The journal moves to .pawl/sessions, to be committed with the change. The best attempt is
+drafted as a lesson in .pawl/lessons, with its diff, note and verdict.`,
 		Example: `  pawl session end
   pawl session end --outcome better "BLOCK_M 128 helps, 256 spills"
   pawl session end --outcome lost "the spot host went away during the build"`,
@@ -153,15 +156,11 @@ func (f *sessionEnd) run(cmd *cobra.Command, text string) error {
 	if err != nil {
 		return sessionError(err)
 	}
-	what := f.currentState(ctx, w, root)
-	what.Command, what.Args = "session end", argsOf(cmd, f.Args)
-	if outcome == "" || outcome == journal.Reached || outcome == journal.Better { // giving up is always allowed
-		if err := f.checkGates(ctx, w, root, what); err != nil {
-			return err
-		}
-	}
 	s := w.Session()
-	e := journal.Ended{Outcome: outcome, Text: strings.TrimSpace(text), Speedup: speedupOf(s), Commit: headOf(ctx, root)}
+	e := journal.Ended{Outcome: outcome, Text: strings.TrimSpace(text), Commit: headOf(ctx, root)}
+	if all := s.Measurements(); len(all) > 0 {
+		e.Speedup = s.Speedup(all[len(all)-1].Measured)
+	}
 	if outcome == "" {
 		e.Outcome = outcomeOf(s, e.Speedup)
 	}
@@ -179,11 +178,11 @@ func (f *sessionEnd) run(cmd *cobra.Command, text string) error {
 
 // draft writes a lesson from the session. It returns its name; empty if there is nothing to learn.
 func (f *sessionEnd) draft(root string, s *journal.Session) (string, error) {
-	l, ok := lesson.Draft(s, journal.Attempts(s))
+	l, ok := lesson.Draft(s)
 	if !ok {
 		return "", nil
 	}
-	l.Written = f.now().UTC().Truncate(time.Second)
+	l.Written, l.Author = f.now().UTC().Truncate(time.Second), words.Sanitize(page.Actor(s.Entries[0].Actor))
 	if _, err := (lesson.Folder{Root: root}).Add(l); err != nil {
 		return "", err
 	}
@@ -191,7 +190,7 @@ func (f *sessionEnd) draft(root string, s *journal.Session) (string, error) {
 }
 
 func (f *sessionEnd) show(ctx context.Context, s *journal.Session, note string) error {
-	sum := journal.Sum(s, f.now())
+	sum := journal.Summarize(s, f.now())
 	if f.json {
 		return command.WriteJSON(f.Out, struct {
 			Session journal.Summary `json:"session"`
@@ -200,7 +199,7 @@ func (f *sessionEnd) show(ctx context.Context, s *journal.Session, note string) 
 		}{sum, filepath.ToSlash(s.Path), note})
 	}
 	style := f.Style()
-	fmt.Fprintf(f.Out, "%s: %s, %s\n", style.Bold("session "+s.ID+" has ended"), outcomeText(*s.Ended), spentText(sum))
+	fmt.Fprintf(f.Out, "%s: %s, %s\n", style.Bold("session "+s.ID+" has ended"), page.Outcome(*s.Ended), page.Spent(sum))
 	fmt.Fprintf(f.Out, "journal: %s\n", s.Path)
 	if s.Ended.Lesson != "" {
 		fmt.Fprintf(f.Out, "lesson:  .pawl/lessons/%s.md, drafted from its best attempt: read and correct it\n", words.Sanitize(s.Ended.Lesson))
@@ -218,4 +217,24 @@ func (f *sessionEnd) show(ctx context.Context, s *journal.Session, note string) 
 		fmt.Fprintln(f.Out, style.Faint("git add "+folders+" keeps it with the change"))
 	}
 	return nil
+}
+
+// outcomeOf derives the outcome of a session from its measurements.
+func outcomeOf(s *journal.Session, speedup float64) journal.Result {
+	if speedup >= cmp.Or(s.Target, 1.2) {
+		return journal.Reached
+	}
+	gain := 0.0
+	for _, a := range journal.Attempts(s) {
+		if a.Correct() {
+			gain += a.Gain
+		}
+	}
+	switch {
+	case gain > math.Log(1.02):
+		return journal.Better
+	case s.Entries[len(s.Entries)-1].Kind == journal.KindRefused:
+		return journal.Stopped
+	}
+	return journal.Nothing
 }

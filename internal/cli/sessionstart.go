@@ -20,7 +20,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/kernel/device"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
-	"github.com/goatnote-inc/pawl/internal/learn/model"
+	"github.com/goatnote-inc/pawl/internal/learn/page"
 )
 
 type sessionStart struct {
@@ -42,7 +42,7 @@ func newSessionStart(g *globals) *cobra.Command {
 		Use:   "start",
 		Short: "Start a session on a kernel",
 		Long: `Opens a journal. From now on every pawl command in this folder adds an entry, pawl session next
-says what to do, and gates stop what should not be done yet.
+says what to do, and five gates stop what should not be done yet.
 
 A working tree has at most one open session.`,
 		Example: `  pawl session start
@@ -78,7 +78,9 @@ func (f *sessionStart) run(ctx context.Context) error {
 	}
 	root := filepath.Dir(path)
 	folder := journal.Folder{Root: root, Now: f.now}
-	started.Forecast = f.forecast(folder)
+	if past, err := folder.Summaries(); err == nil {
+		started.Forecast = journal.NewForecast(past)
+	}
 	w, err := folder.Start(started, f.actor(ctx, root))
 	if _, open := errors.AsType[*journal.OpenError](err); open {
 		return command.Usage(err)
@@ -191,22 +193,6 @@ func headOf(ctx context.Context, root string) string {
 	return strings.TrimSpace(out)
 }
 
-// forecast predicts this session from earlier ones.
-func (f *sessionStart) forecast(folder journal.Folder) *journal.Forecast {
-	list, err := folder.Summaries()
-	if err != nil {
-		return nil
-	}
-	var past []model.Past
-	for _, s := range list {
-		if s.Ended == nil || s.Broken != "" {
-			continue
-		}
-		past = append(past, model.Past{Minutes: s.Minutes, Speedup: s.Ended.Speedup})
-	}
-	return forecastOf(past)
-}
-
 func (f *sessionStart) show(s *journal.Session) error {
 	if f.json {
 		return command.WriteJSON(f.Out, struct {
@@ -216,24 +202,8 @@ func (f *sessionStart) show(s *journal.Session) error {
 		}{s.Started, s.Began, filepath.ToSlash(s.Path)})
 	}
 	style := f.Style()
-	about := s.Benchmark
-	if about == "" {
-		about = "all benchmarks"
-	}
-	if s.Reference != "" {
-		about += " against " + s.Reference
-	}
-	if s.Device != "" {
-		about += " on " + words.Sanitize(s.Device)
-	}
-	fmt.Fprintf(f.Out, "%s: %s\n", style.Bold("session "+s.ID), about)
-	if fc := s.Forecast; fc != nil && fc.Basis > 0 {
-		fmt.Fprintf(f.Out, "forecast from %s: %s, %.2fx (%.2fx to %.2fx)\n", words.Plural(fc.Basis, "session"), minutesRange(fc.Minutes), fc.Speedup.Value, fc.Speedup.Low, fc.Speedup.High)
-	}
+	fmt.Fprintf(f.Out, "%s: %s\n", style.Bold("session "+s.ID), words.Sanitize(page.Subject(s.Started)))
+	fmt.Fprintf(f.Out, "forecast: %s\n", page.Forecast(s.Forecast))
 	_, err := fmt.Fprintln(f.Out, style.Faint("every command adds an entry now; run `pawl session next` to see what to do"))
 	return err
-}
-
-func minutesRange(r journal.Range) string {
-	return fmt.Sprintf("%s (%s to %s)", minutesText(r.Value), minutesText(r.Low), minutesText(r.High))
 }

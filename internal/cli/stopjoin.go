@@ -40,8 +40,8 @@ func (g *globals) actor(ctx context.Context, root string) journal.Actor {
 }
 
 // currentState returns the current host and the state of the kernel's source.
-func (g *globals) currentState(_ context.Context, w *journal.Writer, root string) journal.Did {
-	d := readSourceState(w, root, g.now()).did()
+func (g *globals) currentState(ctx context.Context, w *journal.Writer, root string) journal.Did {
+	d := readSourceState(ctx, w, root).did()
 	d.Host = g.hostName()
 	return d
 }

@@ -31,12 +31,6 @@ type compareFlags struct {
 	json    bool
 }
 
-// Comparison is a judgement of existing records, for the journal.
-type Comparison struct {
-	Runs   []*measure.Run
-	Result ratchet.Result
-}
-
 // NewCompare returns the command pawl compare.
 func NewCompare(g *env.Env) *cobra.Command {
 	f := compareFlags{Env: g}
@@ -99,7 +93,6 @@ func (f *compareFlags) run(ctx context.Context, args []string) error {
 	}
 	result := ratchet.Judge(policy, evidence)
 	in.Result = &result
-	f.Record(Comparison{candidate, result})
 	return f.show(report.NewDocument(in), result)
 }
 

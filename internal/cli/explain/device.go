@@ -72,7 +72,6 @@ GPU is needed.`,
 			if err != nil {
 				return err
 			}
-			g.Record(found)
 			return showHardware(g, found, asJSON)
 		},
 	}

@@ -70,7 +70,6 @@ func (f *occupancyFlags) run(ctx context.Context) error {
 	if err != nil {
 		return command.Usage(err)
 	}
-	f.Record(Fit{arch, o})
 	if f.json {
 		err = command.WriteJSON(f.Out, o)
 	} else {
@@ -195,10 +194,4 @@ func (s *byteSize) Set(text string) error {
 	}
 	*s = byteSize(n * unit)
 	return nil
-}
-
-// Fit says how a launch fits an architecture, for the journal.
-type Fit struct {
-	Arch      gpu.Arch
-	Occupancy gpu.Occupancy
 }

@@ -52,5 +52,5 @@ come to the best point, how good its recommendations are, and what each costs.`,
   pawl-lab tune --quick                                    # the tuner, in under a minute
   pawl-lab judge --data DATA --out docs/lab --seed 1       # all of it, takes minutes`,
 	})
-	return command.Group(root, newJudge(g), newTune(g), newLearn(g))
+	return command.Group(root, newJudge(g), newTune(g))
 }

@@ -1,70 +1,105 @@
 package gates
 
-// Fact is a number that conditions ask for.
-type Fact struct {
-	Name   string
-	About  string
-	Always bool // it is known in every session, from the first entry on
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/goatnote-inc/pawl/internal/learn/journal"
+)
+
+// Facts is what is known of a session. A fact that is not known is not there. Texts are the names
+// that sentences need, made harmless.
+type Facts struct {
+	Numbers map[string]float64
+	Texts   map[string]string
 }
 
-// Names are all facts, in the order in which the work meets them. Conditions of gates and
-// symptoms of lessons may ask for these.
-func Names() []Fact { return facts }
+func (f Facts) num(name string) float64 { return f.Numbers[name] }
 
-var facts = []Fact{
-	{"minutes", "minutes since the session began", true},
-	{"minutes_silent", "minutes since the last entry", true},
-	{"host_changed", "1: this is another host than that of the last look at the environment, or of the last entry", true},
-	{"device_seconds", "seconds with the device taken", true},
-	{"dollars", "what they cost", true},
-	{"budget_left", "share of the budget that is left, of seconds or dollars the smaller", false},
-	{"gpu", "1: the session works on a GPU", true},
-	{"environment_ok", "1: pawl doctor found nothing wrong on this host", false},
-	{"abi_ok", "0: what was built did not load, or the toolchain did not work, since pawl doctor looked", true},
-	{"claims_verified", "1: it was built here", false},
-	{"limits_known", "1: preflight computed what the device allows", false},
-	{"fits", "1: nothing exceeds it", false},
-	{"shared_memory", "bytes of shared memory in a block", false},
-	{"shared_limit", "bytes that a block may have", false},
-	{"minimum_ns", "least time that the smallest config can take", false},
-	{"target", "speed-up that is wanted", false},
-	{"target_minimums", "the target's time in least possible times; very large where either is not known", true},
-	{"reference_measured", "1: the reference was measured here", false},
-	{"reference_ns", "its median at the smallest config", false},
-	{"smallest_measured", "1: the smallest config is among what was measured", true},
-	{"build_ok", "1: the last build worked", false},
-	{"build_minutes_broken", "minutes since the first of the builds that failed in a row", true},
-	{"sources_ok", "0: a file is missing from the build", false},
-	{"symbols_ok", "0: nothing defines a symbol", false},
-	{"committed", "1: the sources are those of a commit", true},
-	{"unchecked", "1: the suite does not say what is right", true},
-	{"points", "points that were checked last", false},
-	{"failed_points", "of them, wrong", false},
-	{"smallest_correct", "1: the smallest config that was tried is right", false},
-	{"not_finite", "1: NaN or infinity was among the results", true},
-	{"max_difference", "largest difference that was seen", false},
-	{"first_bad_tiles", "size of the smallest wrong config in tiles", false},
-	{"measurements", "measurements of the candidate in this session", true},
-	{"smallest_speedup", "reference over candidate at the smallest config", false},
-	{"speedup", "the same over all configs measured last, geometric mean", false},
-	{"speedup_slope", "slope of its logarithm against that of the work", false},
-	{"concurrency_slope", "the same against heads and batch, where only these differ", false},
-	{"profiled", "1: there is a profile of the present or the last measured source", true},
-	{"changed", "variables that changed since the last measurement", true},
-	{"changed_files", "files in which they did", true},
-	{"mending", "1: what was measured last is known to be wrong, so that changes mend it", true},
-	{"correct_since_change", "1: the present source was checked and is right, 0: it is wrong", false},
-	{"attempts_made", "changes that were measured", true},
-	{"attempts_without_20", "of the last ones, how many in a row gained less than 20 %", true},
-	{"last_gain", "logarithm of before over after of the last one", false},
-	{"definition_changed", "1: the definition is not that of the first measurement", true},
-	{"reached", "1: the target is reached; without one, 20 % over the first measurement", true},
-	{"configs", "configs of the suite, or all that were measured", true},
-	{"configs_measured", "configs measured with the source as it was at the last measurement", true},
+func (f Facts) is(name string) bool { return f.Numbers[name] == 1 }
+
+func (f Facts) known(name string) bool { _, ok := f.Numbers[name]; return ok }
+
+func (f Facts) text(name, otherwise string) string {
+	if t := f.Texts[name]; t != "" {
+		return t
+	}
+	return otherwise
 }
 
-// texts are the words that sentences and commands may name, beside the facts.
-var texts = []string{
-	"host", "last_host", "last_command", "problems", "claim_words", "build_class", "build_where", "good", "reference", "smallest", "largest",
-	"smallest_checked", "first_bad", "replay", "difference_words", "speed_words", "profile_case", "bottleneck", "changes", "put_back",
+// arg returns a text as an argument of a command line.
+func (f Facts) arg(name, otherwise string) string {
+	word := f.text(name, otherwise)
+	if strings.ContainsFunc(word, func(r rune) bool { return !plainRune(r) }) {
+		return "'" + strings.ReplaceAll(word, "'", "") + "'"
+	}
+	return word
+}
+
+// Names returns all facts of a session. docs/reference/gates.md says what each means.
+func Names() []string { return strings.Fields(names) }
+
+const names = `minutes minutes_silent host_changed device_seconds dollars budget_left gpu environment_ok abi_ok
+claims_verified limits_known fits shared_memory shared_limit minimum_ns target target_minimums
+reference_measured reference_ns smallest_measured build_ok build_minutes_broken sources_ok symbols_ok
+unchecked points failed_points smallest_correct not_finite max_difference first_bad_tiles measurements
+smallest_speedup speedup speedup_slope concurrency_slope profiled no_profiler changed repairing
+correct_since_change attempts_without_20 last_gain definition_changed reached configs configs_measured`
+
+// short formats a number with three significant digits.
+func short(x float64) string {
+	if x == math.Trunc(x) && math.Abs(x) < 1e6 {
+		return strconv.FormatFloat(x, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(x, 'g', 3, 64)
+}
+
+func plainRune(r rune) bool {
+	return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_./=:-+,@", r))
+}
+
+// name keeps only what a name can have: no spaces, no other signs, 60 characters. Sentences are made
+// of names from sources and journals, which are untrusted.
+func name(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if plainRune(r) && b.Len() < 60 {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// replay accepts a command that pawl itself wrote, and nothing that a shell reads as more than one.
+func replay(command string) string {
+	if !strings.HasPrefix(command, "pawl fuzz ") || len(command) > 400 || strings.ContainsFunc(command, func(r rune) bool { return r != ' ' && !plainRune(r) }) {
+		return ""
+	}
+	return command
+}
+
+// Changed names changes with their numbers: "TILE 64 to 128 and kernel.cu (+3 -1)".
+func Changed(changes []journal.Change) string {
+	const most = 4
+	var all []string
+	for _, c := range changes {
+		text := name(c.Name)
+		switch before, after := name(c.Before), name(c.After); {
+		case c.What == journal.File:
+			text = fmt.Sprintf("%s (+%d -%d)", text, c.Added, c.Gone)
+		case before != "" && after != "":
+			text = fmt.Sprintf("%s %s to %s", text, before, after)
+		}
+		all = append(all, text)
+	}
+	if n := len(all); n > most {
+		all = append(all[:most-1], fmt.Sprintf("%d more", n-most+1))
+	}
+	if n := len(all); n > 1 {
+		return strings.Join(all[:n-1], ", ") + " and " + all[n-1]
+	}
+	return strings.Join(all, "")
 }

@@ -1,92 +1,147 @@
-// Package gates knows how kernel work goes well: four phases, their gates in order, and
-// what to do next. The gates are data (gates.yaml): what each asks, the condition over facts
-// under which it is passed, the commands it stops while it is not, and the command that is
-// right then. Everything that shows gates, as a list, a picture or a page, shows that file.
+// Package gates knows how kernel work goes well: four phases, their gates in order, and what to
+// do next. Five gates are stops: while their answer is no, they refuse commands inside a session.
+// The others are advice, with the reason. An open question never stops anything, so no tool that
+// is missing on a machine can block the work.
 //
-// The package is pure: it reads a journal's entries and says what they come to. It must not
-// know how facts are gathered, nor run anything. Its sentences hold numbers and names, never
-// text that a compiler or a stranger wrote.
+// The package is pure: it reads the entries of a journal. It must not know how facts are gathered,
+// nor run anything. Its sentences hold numbers and names, never text of a compiler or a kernel.
 package gates
 
-// Phase is a part of the way.
-type Phase struct {
-	ID    string `json:"id" yaml:"id"` // assess, build, baseline, optimise
-	Title string `json:"title" yaml:"title"`
-	Gates []Gate `json:"gates" yaml:"gates"`
-}
+import (
+	"fmt"
+	"slices"
 
-// Gate is a question that must be answered with yes before the work goes on.
-type Gate struct {
-	ID    string `json:"id" yaml:"id"` // "one-variable"
-	Title string `json:"title" yaml:"title"`
-	// When is the condition under which the gate is asked at all, Known that under which
-	// its answer is known, Pass what the answer has to be: expressions over facts. An empty
-	// When or Known is always; a fact that is missing makes When and Known false. A fact
-	// alone asks whether it is there.
-	When  string `json:"when,omitempty" yaml:"when"`
-	Known string `json:"known,omitempty" yaml:"known"`
-	Pass  string `json:"pass" yaml:"pass"`
-	// Stops are the commands that do not run inside a session while the gate's answer is
-	// no, Before those that do not while it is not known either. "session end --outcome
-	// reached" is a command with that option only.
-	Stops  []string `json:"stops,omitempty" yaml:"stops"`
-	Before []string `json:"before,omitempty" yaml:"before"`
-	// Lasts is how long an override of it holds: for the session, or up to the next
-	// measurement. Empty where there is nothing to override.
-	Lasts   Lasts  `json:"lasts,omitempty" yaml:"lasts"`
-	Why     string `json:"why" yaml:"why"`                     // one sentence: what it cost whoever did without
-	Do      string `json:"do" yaml:"do"`                       // what to do while it is open, a sentence with {facts}
-	Run     string `json:"run" yaml:"run"`                     // the command for it, with {case}, {smallest}, ...
-	Fails   string `json:"fails" yaml:"fails"`                 // what to do when the answer is no
-	FailRun string `json:"fail_run,omitempty" yaml:"fail_run"` // the command for that; Run where it is empty
-	Says    string `json:"says" yaml:"says"`                   // the answer yes in words
-}
-
-// Lasts is how long an override holds.
-type Lasts string
-
-// How long overrides hold.
-const (
-	ForSession     Lasts = "session"
-	ForMeasurement Lasts = "measurement"
+	"github.com/goatnote-inc/pawl/internal/learn/journal"
 )
 
-// Facts is what is known of a session, in numbers; what is not known is not there. Texts
-// are the words that sentences need: the smallest case, what changed.
-type Facts struct {
-	Numbers map[string]float64
-	Texts   map[string]string
+// Gate is a question about the work.
+type Gate struct {
+	ID    string   `json:"id"`
+	Phase string   `json:"phase"` // assess, build, baseline, optimize
+	Title string   `json:"title"`
+	Why   string   `json:"why"`             // what it cost to do without
+	Stops []string `json:"stops,omitempty"` // commands refused while the answer is no; empty for advice
+
+	lasts bool // an override holds for the session, not only until the next measurement
+	ask   func(Facts) verdict
 }
 
-// Answer is where a gate stands.
+// Answer is the state of a gate.
 type Answer string
 
 // The answers.
 const (
+	Passed     Answer = "passed"
 	Open       Answer = "open"       // not known yet
-	Passed     Answer = "passed"     //
-	Failed     Answer = "failed"     // a stop
-	Overridden Answer = "overridden" // not passed, and a person went on
+	Advice     Answer = "advice"     // no, and the gate only advises
+	Stop       Answer = "stop"       // no, and the gate refuses commands
+	Overridden Answer = "overridden" // no, and a person went on
 	Idle       Answer = "idle"       // not asked now
 )
 
+// verdict is what a gate says of the facts.
+type verdict struct {
+	answer            Answer
+	sentence, command string
+}
+
+func passed(format string, args ...any) verdict {
+	return verdict{Passed, fmt.Sprintf(format, args...), ""}
+}
+
+func open(command, format string, args ...any) verdict {
+	return verdict{Open, fmt.Sprintf(format, args...), command}
+}
+
+func no(command, format string, args ...any) verdict {
+	return verdict{Advice, fmt.Sprintf(format, args...), command}
+}
+
+var idle = verdict{answer: Idle}
+
 // Status is a gate with its answer.
 type Status struct {
-	Gate     Gate   `json:"gate"`
-	Phase    string `json:"phase"`
+	Gate
 	Answer   Answer `json:"answer"`
-	Sentence string `json:"sentence"`          // why the answer is that, or what to do, with the numbers
-	Command  string `json:"command,omitempty"` // what to run for it now
-	Reason   string `json:"reason,omitempty"`  // of the override, not to be trusted
-	By       string `json:"by,omitempty"`      // who overrode it, not to be trusted
+	Sentence string `json:"sentence,omitempty"` // the reason, or what to do, with the numbers
+	Command  string `json:"command,omitempty"`  // to run for it now
+	Reason   string `json:"reason,omitempty"`   // of the override; untrusted
+	By       string `json:"by,omitempty"`       // who overrode it; untrusted
+}
+
+// All returns the gates in order.
+func All() []Gate { return slices.Clone(gates) }
+
+// Look returns the answer of each gate, in order. The entries say what was overridden.
+func Look(f Facts, entries []journal.Entry) []Status {
+	var all []Status
+	for _, g := range gates {
+		v := g.ask(f)
+		st := Status{Gate: g, Answer: v.answer, Sentence: v.sentence, Command: v.command}
+		if v.answer == Advice && len(g.Stops) > 0 {
+			st.Answer = Stop
+			if o, who := override(g, entries); o != nil {
+				st.Answer, st.Command, st.Reason, st.By = Overridden, "", o.Reason, who
+			}
+		}
+		all = append(all, st)
+	}
+	return all
+}
+
+// override returns the last one of a gate that still holds, and its author. Only people's count: a
+// journal can have others, written by hand.
+func override(g Gate, entries []journal.Entry) (*journal.Overrode, string) {
+	for _, e := range slices.Backward(entries) {
+		if !g.lasts && e.Did.Measures() {
+			return nil, ""
+		}
+		if e.Overrode != nil && e.Overrode.Gate == g.ID && e.Actor.Kind == journal.Person {
+			if e.Actor.Name == "" {
+				return e.Overrode, "a person"
+			}
+			return e.Overrode, e.Actor.Name
+		}
+	}
+	return nil, ""
 }
 
 // Step is the one thing to do now.
 type Step struct {
 	Phase   string `json:"phase"`
-	Gate    string `json:"gate,omitempty"` // empty where all are passed
-	Stop    bool   `json:"stop"`           // the gate's answer is no
+	Gate    string `json:"gate,omitempty"` // empty if all are passed
+	Stop    bool   `json:"stop"`
 	Do      string `json:"do"`
 	Why     string `json:"why"`
 	Command string `json:"command,omitempty"`
+}
+
+// Next returns what to do first: a stop, or else the first gate in order that is not passed.
+func Next(all []Status) Step {
+	for _, answers := range [][]Answer{{Stop}, {Open, Advice}} {
+		for _, st := range all {
+			if slices.Contains(answers, st.Answer) {
+				return Step{Phase: st.Phase, Gate: st.ID, Stop: st.Answer == Stop, Do: st.Sentence, Why: st.Why, Command: st.Command}
+			}
+		}
+	}
+	return Step{
+		Phase: optimize, Do: "Every gate is passed: end the session, and keep what was learned.",
+		Why: "What is not written down is found out again.", Command: "pawl session end --outcome reached",
+	}
+}
+
+// Stopped returns the gate that refuses a command; nil for none.
+func Stopped(all []Status, command string) *Status {
+	for i := range all {
+		if all[i].Answer == Stop && slices.Contains(all[i].Stops, command) {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+// Stoppable reports whether a gate can refuse the command.
+func Stoppable(command string) bool {
+	return slices.ContainsFunc(gates, func(g Gate) bool { return slices.Contains(g.Stops, command) })
 }

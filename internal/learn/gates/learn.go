@@ -2,6 +2,7 @@ package gates
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -10,31 +11,23 @@ import (
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 )
 
-// Now is what is known at this moment beside the journal. Everything in it may be missing.
+// Now is what is known at this moment besides the journal. All of it may be missing.
 type Now struct {
 	Time time.Time
-	// Did is the command that would run: its host, the source and definition that lie
-	// there, and how they differ from those of the last measurement.
-	Did journal.Did
-	// Committed says that the sources are those of a commit.
-	Committed bool
-	// Configs are the cases of the suite from the smallest to the largest.
-	Configs []string
+	// Did is the command that would run: its host, the present source and definition, and how
+	// they differ from those of the last measurement.
+	Did     journal.Did
+	Configs []string // cases of the suite from the smallest to the largest
 }
 
-// Learn takes from a session what the gates ask for, as it was after its last entry.
-func Learn(s *journal.Session) Facts { return LearnNow(s, Now{}) }
-
-// LearnNow takes from a session, and from what is known now, what the gates ask for.
-func LearnNow(s *journal.Session, now Now) Facts {
+// Learn returns the facts of a session.
+func Learn(s *journal.Session, now Now) Facts {
 	l := learner{
-		session: s, now: now,
-		numbers: map[string]float64{}, texts: map[string]string{},
+		session: s, now: now, measurements: s.Measurements(), begin: s.Beginning(), order: map[*journal.Did]int{},
+		Facts: Facts{Numbers: map[string]float64{}, Texts: map[string]string{}},
 	}
-	for _, f := range facts {
-		if f.Always {
-			l.numbers[f.Name] = 0
-		}
+	for _, always := range []string{"unchecked", "not_finite", "profiled", "no_profiler", "repairing", "definition_changed", "reached", "smallest_measured"} {
+		l.set(always, false)
 	}
 	l.walk()
 	l.moment()
@@ -42,65 +35,55 @@ func LearnNow(s *journal.Session, now Now) Facts {
 	l.checks()
 	l.times()
 	l.attempts()
-	return Facts{Numbers: l.numbers, Texts: l.texts}
+	return l.Facts
 }
 
 // learner reads a journal once and keeps the entries that later questions are about.
 type learner struct {
+	Facts
 	session *journal.Session
 	now     Now
-	numbers map[string]float64
-	texts   map[string]string
+	begin   map[string]float64
 
-	last         *journal.Did // that ran
-	environment  *journal.Did // the last look at it
+	last         *journal.Did
+	lastTime     time.Time
+	environment  *journal.Did // last check
 	unfit        bool         // what was built since did not load
-	built        *journal.Did // the last build
-	brokenSince  time.Time    // of the builds that failed in a row; zero while it works
-	ran          bool         // it was built, or ran, at least once
+	built        *journal.Built
+	builtSource  string
+	brokenSince  time.Time // of the failed builds in a row; zero while it works
+	ran          bool      // it was built or ran at least once
 	limits       *journal.Limits
 	measurements []*journal.Did
 	checked      []*journal.Did
 	profiled     []*journal.Did
 	order        map[*journal.Did]int // place among the entries
-	source       string               // the present one
+	source       string               // present
 	definition   string
 	changes      []journal.Change // since the last measurement
-	silentSince  time.Time
 }
 
 func (l *learner) set(name string, yes bool) {
-	l.numbers[name] = 0
+	l.Numbers[name] = 0
 	if yes {
-		l.numbers[name] = 1
+		l.Numbers[name] = 1
 	}
 }
 
-// walk goes through the entries in order.
+// walk reads the entries in order.
 func (l *learner) walk() {
-	l.order = map[*journal.Did]int{}
-	l.silentSince = l.session.Began
+	l.lastTime = l.session.Began
 	for i, e := range l.session.Entries {
-		l.silentSince = e.Time
-		if e.Refused != nil && e.Refused.Changes != nil {
-			l.changes = e.Refused.Changes
+		l.lastTime = e.Time
+		if e.Did != nil {
+			l.last, l.order[e.Did] = e.Did, i
+			l.take(e.Did, e.Time)
 		}
-		if e.Did == nil {
-			continue
-		}
-		d := e.Did
-		l.last, l.order[d] = d, i
-		l.take(d, e.Time)
 	}
-	if l.now.Did.Source != "" {
-		l.source, l.changes = l.now.Did.Source, l.now.Did.Changes
+	if d := l.now.Did; d.Source != "" {
+		l.source, l.changes = d.Source, d.Changes
 	}
-	if l.now.Did.Definition != "" {
-		l.definition = l.now.Did.Definition
-	}
-	if l.now.Did.Changes != nil {
-		l.changes = l.now.Did.Changes
-	}
+	l.definition = cmp.Or(l.now.Did.Definition, l.definition)
 }
 
 // take keeps what one command found.
@@ -108,9 +91,7 @@ func (l *learner) take(d *journal.Did, at time.Time) {
 	if d.Source != "" {
 		l.source, l.changes = d.Source, d.Changes
 	}
-	if d.Definition != "" {
-		l.definition = d.Definition
-	}
+	l.definition = cmp.Or(d.Definition, l.definition)
 	if d.Environment != nil {
 		l.environment, l.unfit = d, false
 	}
@@ -120,150 +101,212 @@ func (l *learner) take(d *journal.Did, at time.Time) {
 	if d.Limits != nil {
 		l.limits = d.Limits
 		if problem(d.Limits, "symbols") {
-			l.built = &journal.Did{Built: &journal.Built{Class: journal.UndefinedSymbol}, Source: d.Source}
+			l.built, l.builtSource = &journal.Built{Class: journal.UndefinedSymbol}, d.Source
 		}
 	}
 	if d.Checked != nil && d.Checked.Points > 0 {
-		l.checked = append(l.checked, d)
-		l.ran = true
+		l.checked, l.ran = append(l.checked, d), true
 	}
 	if d.Command == "fuzz" && d.Exit == 2 && d.Checked == nil && len(d.Args) == 0 {
 		l.set("unchecked", true)
 	}
 	if d.Profiled != nil {
 		l.profiled = append(l.profiled, d)
+		l.set("no_profiler", false)
+	} else if d.CannotProfile() {
+		l.set("no_profiler", true)
 	}
 	if d.Measures() {
-		l.measurements = append(l.measurements, d)
-		l.ran, l.changes = true, nil
+		l.changes = nil
 		l.works(d)
 	}
 }
 
-// builds keeps what one build came to. What does not load is the environment's fault, as
-// long as nobody has looked at that again.
+// builds keeps the result of a build. What does not load is the fault of the environment until that is
+// checked again.
 func (l *learner) builds(d *journal.Did, at time.Time) {
 	if d.Built.OK {
 		l.works(d)
 		return
 	}
-	l.built = d
+	l.built, l.builtSource = d.Built, d.Source
 	if l.brokenSince.IsZero() {
 		l.brokenSince = at.Add(-time.Duration(d.Seconds * float64(time.Second)))
 	}
-	c := class(d.Built)
-	l.unfit = c == journal.ABI || c == journal.Toolchain
+	l.unfit = d.Built.Class == journal.ABI || d.Built.Class == journal.Toolchain
 }
 
 func (l *learner) works(d *journal.Did) {
 	l.ran, l.unfit, l.brokenSince = true, false, time.Time{}
-	l.built = &journal.Did{Built: &journal.Built{OK: true}, Source: d.Source}
+	l.built, l.builtSource = &journal.Built{OK: true}, d.Source
 }
 
-// moment is the clock, the host and the purse.
+// moment sets the facts of clock, host and budget.
 func (l *learner) moment() {
-	at := l.now.Time
-	if at.IsZero() {
-		at = l.silentSince
+	n := l.Numbers
+	if l.now.Time.IsZero() {
+		l.now.Time = l.lastTime
 	}
-	l.now.Time = at
-	n := l.numbers
-	n["minutes"] = max(0, at.Sub(l.session.Began).Minutes())
-	n["minutes_silent"] = max(0, at.Sub(l.silentSince).Minutes())
-	seconds, dollars := l.session.Spent()
-	n["device_seconds"], n["dollars"] = seconds, dollars
+	n["minutes"] = max(0, l.now.Time.Sub(l.session.Began).Minutes())
+	n["minutes_silent"] = max(0, l.now.Time.Sub(l.lastTime).Minutes())
+	n["device_seconds"], n["dollars"] = l.session.Spent()
 	if b := l.session.Budget; b != nil {
 		left := math.Inf(1)
 		if b.Seconds > 0 {
-			left = min(left, 1-seconds/b.Seconds)
+			left = min(left, 1-n["device_seconds"]/b.Seconds)
 		}
 		if b.Dollars > 0 {
-			left = min(left, 1-dollars/b.Dollars)
+			left = min(left, 1-n["dollars"]/b.Dollars)
 		}
 		if !math.IsInf(left, 0) {
 			n["budget_left"] = left
 		}
 	}
 	l.set("gpu", l.session.GPU != "" && l.session.GPU != "cpu")
-	l.set("committed", l.now.Committed)
-	l.texts["good"] = name(l.session.Commit)
-	l.host()
-}
-
-// host compares where the work goes on with where it was.
-func (l *learner) host() {
+	l.Texts["good"] = name(l.session.Commit)
 	here := l.now.Did.Host
-	if l.last != nil {
-		if here == "" {
-			here = l.last.Host
-		}
-		l.texts["last_command"], l.texts["last_host"] = "pawl "+name(l.last.Command), name(l.last.Host)
+	if here == "" && l.last != nil {
+		here = l.last.Host
 	}
-	l.texts["host"] = name(here)
 	looked := l.last
 	if l.environment != nil {
 		looked = l.environment
 	}
 	moved := looked != nil && looked.Host != "" && here != "" && looked.Host != here
 	l.set("host_changed", moved)
+	l.Texts["host"] = name(here)
+	if moved {
+		l.Texts["last_host"] = name(looked.Host)
+	}
 	if l.environment != nil && !moved {
 		e := l.environment.Environment
 		l.set("environment_ok", e.OK)
-		if !e.OK {
-			l.texts["problems"] = plural(len(e.Problems), "problem")
+		l.Texts["problems"] = fmt.Sprintf("%d problems", len(e.Problems))
+		if len(e.Problems) == 1 {
+			l.Texts["problems"] = "1 problem"
 		}
 	}
 }
 
-// build is whether it can be built, and what keeps it from that.
+// build sets whether it builds, and what keeps it from that.
 func (l *learner) build() {
 	l.set("abi_ok", !l.unfit)
-	if l.built != nil {
-		ok := l.built.Built.OK
-		c := class(l.built.Built)
-		l.set("build_ok", ok)
-		l.set("claims_verified", ok || l.ran)
-		if !ok && !l.ran {
-			l.texts["claim_words"] = "It does not build here"
+	if b := l.built; b != nil {
+		l.set("claims_verified", b.OK || l.ran)
+		if l.builtSource == l.source || l.builtSource == "" { // another source may build
+			l.set("build_ok", b.OK)
+			l.set("sources_ok", b.Class != journal.MissingFile)
+			l.set("symbols_ok", b.Class != journal.UndefinedSymbol && b.Class != journal.Instantiation)
 		}
-		l.set("sources_ok", ok || c != journal.MissingFile)
-		l.set("symbols_ok", ok || c != journal.UndefinedSymbol && c != journal.Instantiation)
-		if !ok {
-			l.texts["build_class"], l.texts["build_where"] = cmp.Or(c, "compile error"), name(l.built.Built.Where)
+		if !b.OK {
+			if b.Class != journal.OtherMistake {
+				l.Texts["build_class"] = b.Class
+			}
+			l.Texts["build_where"] = name(b.Where)
 		}
 	} else if l.ran {
 		l.set("claims_verified", true)
 	}
+	l.Numbers["build_minutes_broken"] = 0
 	if !l.brokenSince.IsZero() {
-		l.numbers["build_minutes_broken"] = max(0, l.now.Time.Sub(l.brokenSince).Minutes())
+		l.Numbers["build_minutes_broken"] = max(0, l.now.Time.Sub(l.brokenSince).Minutes())
 	}
-	if m := l.limits; m != nil {
-		l.set("limits_known", true)
-		l.set("fits", m.Fits)
-		l.numbers["shared_memory"], l.numbers["shared_limit"] = m.SharedMemory, m.SharedLimit
-		if m.SharedLimit == 0 {
-			l.numbers["shared_limit"] = math.Inf(1) // nobody knows one
-		}
-		if m.Minimum > 0 {
-			l.numbers["minimum_ns"] = m.Minimum
-		}
-		if problem(m, "claims") && len(l.measurements) == 0 {
-			l.set("claims_verified", false)
-			l.texts["claim_words"] = "The suite claims more than the device can do"
-		}
+	m := l.limits
+	if m == nil {
+		return
+	}
+	l.set("limits_known", true)
+	l.set("fits", m.Fits)
+	l.Numbers["shared_memory"] = m.SharedMemory
+	if m.SharedLimit > 0 {
+		l.Numbers["shared_limit"] = m.SharedLimit
+	}
+	if m.Minimum > 0 {
+		l.Numbers["minimum_ns"] = m.Minimum
+	}
+	if problem(m, "claims") && len(l.measurements) == 0 {
+		l.set("claims_verified", false)
+		l.Texts["claim_words"] = "The suite claims more than the device can do"
 	}
 }
 
-// problem tells whether preflight stopped at one of its own gates.
+// problem reports whether preflight stopped at one of its own gates.
 func problem(m *journal.Limits, gate string) bool {
 	return slices.ContainsFunc(m.Problems, func(p string) bool { return strings.HasPrefix(p, gate+":") })
 }
 
-// class is what kind of mistake a build failed with, in words that sentences may have.
-func class(b *journal.Built) string {
-	switch b.Class {
-	case journal.MissingFile, journal.UndefinedSymbol, journal.Instantiation, journal.Toolchain, journal.ABI:
-		return b.Class
+// checks sets what is known of the results.
+func (l *learner) checks() {
+	if len(l.checked) == 0 {
+		return
 	}
-	return ""
+	c := l.checked[len(l.checked)-1].Checked
+	n := l.Numbers
+	n["points"], n["failed_points"], n["max_difference"] = float64(c.Points), float64(c.Failed), c.Worst
+	l.set("smallest_correct", c.SmallestOK)
+	l.set("not_finite", c.NotFinite)
+	if c.Failed > 0 {
+		l.Texts["first_bad"], l.Texts["replay"] = name(c.FirstBad), replay(c.Replay)
+		if c.Tiles > 0 {
+			n["first_bad_tiles"] = c.Tiles
+		}
+		switch {
+		case c.NotFinite:
+			l.Texts["difference_words"] = "NaN or infinity among the results; accumulate in FP32"
+		case c.Worst >= wrongAbove:
+			l.Texts["difference_words"] = fmt.Sprintf("off by up to %s, which is a bug and not imprecision", short(c.Worst))
+		case c.Worst > 0:
+			l.Texts["difference_words"] = fmt.Sprintf("off by up to %s", short(c.Worst))
+		}
+	}
+	var last *journal.Did
+	if len(l.measurements) > 0 {
+		last = l.measurements[len(l.measurements)-1]
+	}
+	for _, d := range l.checked {
+		bad := d.Checked.Wrong()
+		after := last == nil || l.order[d] > l.order[last]
+		if l.source != "" && d.Source == l.source || d.Source == "" && after {
+			if ok, seen := n["correct_since_change"]; seen && ok == 0 && d.Source != "" {
+				bad = true // wrong once is wrong, whatever else is checked
+			}
+			l.set("correct_since_change", !bad)
+		}
+		if last != nil && bad && d.Source != "" && d.Source == last.Source {
+			l.set("repairing", true)
+		}
+	}
+}
+
+// attempts sets what was changed, and the results.
+func (l *learner) attempts() {
+	n := l.Numbers
+	n["changed"] = float64(len(l.changes))
+	l.Texts["changes"] = Changed(l.changes)
+	all := journal.Attempts(l.session)
+	n["attempts_without_20"] = 0
+	for _, a := range slices.Backward(all) {
+		if a.Correct() && a.Gain >= math.Log(enough) {
+			break
+		}
+		n["attempts_without_20"]++
+	}
+	if len(all) > 0 {
+		n["last_gain"] = all[len(all)-1].Gain
+	}
+	if speedup, known := n["speedup"]; known {
+		l.set("reached", speedup >= cmp.Or(l.session.Target, enough) && n["repairing"] == 0 && n["changed"] == 0)
+	}
+	if len(l.measurements) == 0 {
+		return
+	}
+	last := l.measurements[len(l.measurements)-1]
+	for _, p := range l.profiled {
+		if p.Source != "" && (p.Source == last.Source || p.Source == l.source) || p.Source == "" && l.order[p] > l.order[last] {
+			l.set("profiled", true)
+			l.Texts["bottleneck"] = name(p.Profiled.Bottleneck)
+		}
+	}
+	first := l.measurements[0].Definition
+	l.set("definition_changed", first != "" && l.definition != "" && l.definition != first)
 }

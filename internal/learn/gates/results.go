@@ -2,7 +2,6 @@ package gates
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -11,57 +10,12 @@ import (
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 )
 
-// beyond is a number of times that stands for "nobody knows a bound".
-const beyond = 1e12
-
-// checks is what is known of the results.
-func (l *learner) checks() {
-	if len(l.checked) == 0 {
-		return
-	}
-	c := l.checked[len(l.checked)-1].Checked
-	n := l.numbers
-	n["points"], n["failed_points"], n["max_difference"] = float64(c.Points), float64(c.Failed), c.Worst
-	l.set("smallest_correct", c.SmallestOK)
-	l.set("not_finite", c.NotFinite)
-	if c.Tiles > 0 && c.Failed > 0 {
-		n["first_bad_tiles"] = c.Tiles
-	}
-	l.texts["smallest_checked"] = cmp.Or(name(c.Smallest), "The smallest config")
-	if c.Failed == 0 {
-		return
-	}
-	l.texts["first_bad"] = name(c.FirstBad)
-	l.texts["replay"] = replay(c.Replay)
-	switch {
-	case c.NotFinite:
-		l.texts["difference_words"] = "NaN or infinity among the results; accumulate in FP32"
-	case c.Worst >= 0.1:
-		l.texts["difference_words"] = fmt.Sprintf("off by up to %s, which is wrong and not imprecise", short(c.Worst))
-	case c.Worst > 0:
-		l.texts["difference_words"] = fmt.Sprintf("off by up to %s", short(c.Worst))
-	}
-}
-
-// replay lets a command through that pawl itself wrote, and nothing that a shell would read
-// as more than one.
-func replay(command string) string {
-	if !strings.HasPrefix(command, "pawl fuzz ") || len(command) > 400 {
-		return ""
-	}
-	if strings.ContainsFunc(command, func(r rune) bool { return r != ' ' && !plainRune(r) }) {
-		return ""
-	}
-	return command
-}
-
-// times is what was measured against the reference: what the suite calls so, or the base,
-// or, where there is neither, the first measurement of the session.
+// times sets what was measured against the reference: the implementation that the session names, or
+// else the beginning of the session.
 func (l *learner) times() {
-	l.texts["reference"] = cmp.Or(name(l.session.Reference), "the state at the beginning")
-	n := l.numbers
+	n := l.Numbers
+	l.Texts["reference"] = cmp.Or(name(l.session.Reference), "the beginning")
 	n["measurements"] = float64(len(l.measurements))
-	n["target_minimums"] = beyond
 	if l.session.Target > 0 {
 		n["target"] = l.session.Target
 	}
@@ -70,21 +24,19 @@ func (l *learner) times() {
 	if len(configs) == 0 {
 		configs = seen
 	}
-	n["configs"] = float64(len(configs))
+	n["configs"], n["configs_measured"] = float64(len(configs)), 0
 	if len(configs) > 0 {
-		l.texts["smallest"], l.texts["largest"] = name(configs[0]), name(configs[len(configs)-1])
-		l.texts["profile_case"] = l.texts["smallest"]
+		l.Texts["smallest"], l.Texts["largest"] = name(configs[0]), name(configs[len(configs)-1])
 		l.set("smallest_measured", slices.Contains(seen, configs[0]))
 	}
 	if len(l.measurements) == 0 {
 		return
 	}
 	last := l.measurements[len(l.measurements)-1]
-	first := l.firstTimes()
 	l.set("reference_measured", l.session.Reference == "")
 	for _, m := range l.measurements {
 		for _, c := range m.Measured.Cases {
-			r := l.reference(c, first)
+			r := l.reference(c)
 			if l.session.Reference != "" && c.Reference > 0 {
 				l.set("reference_measured", true)
 			}
@@ -93,17 +45,17 @@ func (l *learner) times() {
 			}
 		}
 	}
-	if s, ok := n["smallest_speedup"]; ok && s < 0.1 {
-		l.texts["speed_words"] = "below 0.1x there is a fundamental mistake"
+	if x := l.session.Speedup(last.Measured); x > 0 {
+		n["speedup"] = x
 	}
-	l.slopes(last, first)
+	l.slopes(last)
 	if t, r, m := n["target"], n["reference_ns"], n["minimum_ns"]; t > 0 && r > 0 && m > 0 {
 		n["target_minimums"] = r / t / m
 	}
 	n["configs_measured"] = float64(l.sameSource(last))
 }
 
-// cases are those that were measured, from the smallest to the largest.
+// cases returns those that were measured, from the smallest to the largest.
 func (l *learner) cases() []string {
 	work := map[string]float64{}
 	for _, m := range l.measurements {
@@ -111,7 +63,7 @@ func (l *learner) cases() []string {
 			work[c.Case] = max(work[c.Case], c.Work)
 		}
 	}
-	all := make([]string, 0, len(work))
+	var all []string
 	for c := range work {
 		all = append(all, c)
 	}
@@ -119,66 +71,44 @@ func (l *learner) cases() []string {
 	return all
 }
 
-// firstTimes are the first of the candidate, by case.
-func (l *learner) firstTimes() map[string]float64 {
-	first := map[string]float64{}
-	for _, m := range l.measurements {
-		for _, c := range m.Measured.Cases {
-			if _, there := first[c.Case]; !there && c.Candidate > 0 {
-				first[c.Case] = c.Candidate
-			}
-		}
-	}
-	return first
-}
-
-func (l *learner) reference(c journal.MeasuredCase, first map[string]float64) float64 {
+func (l *learner) reference(c journal.MeasuredCase) float64 {
 	if l.session.Reference != "" {
 		return c.Reference
 	}
-	return cmp.Or(c.Base, first[c.Case])
+	return l.begin[c.Case]
 }
 
-// slopes is how the speed-up of the last measurement goes with the size.
-func (l *learner) slopes(last *journal.Did, first map[string]float64) {
+// slopes sets how the speedup of the last measurement changes with the size.
+func (l *learner) slopes(last *journal.Did) {
 	var size, speed []float64
 	grids := map[string][2][]float64{} // by everything but heads and batch
-	sum := 0.0
 	for _, c := range last.Measured.Cases {
-		r := l.reference(c, first)
+		r := l.reference(c)
 		if r <= 0 || c.Candidate <= 0 {
 			continue
 		}
 		s := math.Log(r / c.Candidate)
-		sum += s
-		speed = append(speed, s)
-		size = append(size, math.Log(max(c.Work, 1)))
+		speed, size = append(speed, s), append(size, math.Log(max(c.Work, 1)))
 		if rest, grid := grid(c.Case); grid > 0 {
 			g := grids[rest]
 			grids[rest] = [2][]float64{append(g[0], math.Log(grid)), append(g[1], s)}
 		}
 	}
-	if len(speed) == 0 {
-		return
-	}
-	l.numbers["speedup"] = math.Exp(sum / float64(len(speed)))
 	if b, ok := slope(size, speed); ok {
-		l.numbers["speedup_slope"] = b
-	} else if len(speed) >= int(l.numbers["configs"]) {
-		l.numbers["speedup_slope"] = 0 // all of one size, or of sizes that nobody can tell
+		l.Numbers["speedup_slope"] = b
+	} else if len(speed) > 0 && len(speed) >= int(l.Numbers["configs"]) {
+		l.Numbers["speedup_slope"] = 0 // all of one size, or of unknown sizes
 	}
-	worst := math.Inf(1)
 	for _, g := range grids {
 		if b, ok := slope(g[0], g[1]); ok {
-			worst = min(worst, b)
+			if worst, known := l.Numbers["concurrency_slope"]; !known || b < worst {
+				l.Numbers["concurrency_slope"] = b
+			}
 		}
-	}
-	if !math.IsInf(worst, 0) {
-		l.numbers["concurrency_slope"] = worst
 	}
 }
 
-// slope is that of a line through points; false where they stand above each other.
+// slope returns that of a line through points; false if all have the same x.
 func slope(x, y []float64) (float64, bool) {
 	var mx, my, xx, xy float64
 	for i := range x {
@@ -195,8 +125,8 @@ func slope(x, y []float64) (float64, bool) {
 	return xy / xx, true
 }
 
-// grid splits the name of a case such as attention/B32_H8_S512 into what heads and batch
-// are, multiplied, and the rest; 0 where it names neither.
+// grid splits the name of a case such as attention/B32_H8_S512 into the product of heads and batch,
+// and the rest; 0 if it names neither.
 func grid(c string) (rest string, size float64) {
 	size = 1
 	found := false

@@ -1,174 +1,165 @@
 package journal
 
 import (
+	"fmt"
 	"math"
 	"path"
-	"strings"
-	"time"
+	"slices"
 )
 
-// Attempt is two measurements after each other with a change between them: what the model
-// learns from.
+// Attempt is a measured change: what the recommendation learns from.
 type Attempt struct {
-	Fix      string   `json:"fix,omitempty"`    // that was tried, as noted before
-	Lesson   string   `json:"lesson,omitempty"` // that was followed
-	Class    string   `json:"class,omitempty"`  // bottleneck of the last profile before it
-	GPU      string   `json:"gpu,omitempty"`
-	Kernel   string   `json:"kernel,omitempty"` // the benchmark
-	Gain     float64  `json:"gain"`             // logarithm of before over after
-	Error    float64  `json:"error,omitempty"`  // its standard error; 0 where nobody can tell
-	Changes  []Change `json:"changes,omitempty"`
-	Correct  bool     `json:"correct"`           // it was measured, and nothing wrong was found after the change
-	Profiled bool     `json:"profiled"`          // the source it changed had been profiled
-	Minutes  float64  `json:"minutes,omitempty"` // since the measurement before
-	Run      string   `json:"run,omitempty"`     // that shows the gain
+	Fix     string   `json:"fix,omitempty"`    // that was tried, as noted before
+	Lesson  string   `json:"lesson,omitempty"` // that was followed
+	Note    string   `json:"note,omitempty"`   // last note before it; untrusted
+	Class   string   `json:"class,omitempty"`  // bottleneck in the last profile before it
+	Gain    float64  `json:"gain"`             // logarithm of before over after
+	Error   float64  `json:"error,omitempty"`  // its standard error
+	Verdict string   `json:"verdict,omitempty"`
+	Changes []Change `json:"changes,omitempty"`
+	Diff    string   `json:"diff,omitempty"` // untrusted
+	Run     string   `json:"run,omitempty"`
+	Wrong   []string `json:"wrong,omitempty"` // what makes it a wrong optimization; empty for none
 }
 
-// Measures tells a command that measured the candidate as it lies in the working tree.
-func (d *Did) Measures() bool {
-	return d != nil && d.Measured != nil && (d.Command == "bench" || d.Command == "run") && d.Measured.candidate()
-}
-
-func (m *Measured) candidate() bool {
-	for _, c := range m.Cases {
-		if c.Candidate > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// unknownError is the standard error of a gain of which the spread was not kept: two
-// medians of a quiet device differ by so much.
+// unknownError is the standard error of a gain whose spread is unknown: medians of two runs on
+// a quiet device differ by so much.
 const unknownError = 0.02
 
-// Attempts are what was tried in a session, in order. A search for parameters whose best
-// point was proved is one too; putting that point into the suite afterwards is none.
+// Attempts returns what was tried in a session, in order. A search for parameters with a proven
+// best point is an attempt too; applying that point afterwards is none.
 func Attempts(s *Session) []Attempt {
-	t := trail{session: s}
+	t := trail{profiled: map[string]bool{}, bad: map[string]bool{}}
 	for _, e := range s.Entries {
-		t.see(e)
+		t.add(e)
 	}
 	return t.list
 }
 
-// trail is what is known while a journal is read from the front.
+// trail is the state while a journal is read from the front.
 type trail struct {
-	session *Session
-	list    []Attempt
+	list []Attempt
 
-	last     *Did // the last measurement
-	lastTime time.Time
-	class    string            // of the last profile
-	profiled map[string]bool   // sources of which there is a profile
-	since    bool              // there is one since the last measurement
-	noted    Noted             // what is tried next
-	wrong    map[string]bool   // sources of which a result was wrong
-	tuned    map[string]string // the point that the last search proved
+	last     *Did            // measurement
+	class    string          // of the last profile
+	profiled map[string]bool // sources with a profile
+	fresh    bool            // there is a profile since the last measurement
+	noTool   bool            // profiling was tried and cannot work here
+	noted    Noted
+	bad      map[string]bool   // sources with a wrong result
+	tuned    map[string]string // point that the last search proved
 }
 
-func (t *trail) see(e Entry) {
-	if e.Noted != nil && (e.Noted.Fix != "" || e.Noted.Lesson != "") {
-		t.noted.Fix, t.noted.Lesson = e.Noted.Fix, e.Noted.Lesson
+func (t *trail) add(e Entry) {
+	if n := e.Noted; n != nil {
+		if n.Fix != "" || n.Lesson != "" {
+			t.noted.Fix, t.noted.Lesson = n.Fix, n.Lesson
+		}
+		if n.Text != "" {
+			t.noted.Text = n.Text
+		}
 	}
 	d := e.Did
 	if d == nil {
 		return
 	}
 	if d.Profiled != nil {
-		t.class = d.Profiled.Bottleneck
-		if t.profiled == nil {
-			t.profiled = map[string]bool{}
-		}
-		t.profiled[d.Source], t.since = true, true
+		t.class, t.profiled[d.Source], t.fresh, t.noTool = d.Profiled.Bottleneck, true, true, false
 	}
-	if d.Checked != nil && (d.Checked.Failed > 0 || d.Checked.NotFinite) {
+	t.noTool = t.noTool || d.CannotProfile()
+	if d.Checked != nil && d.Checked.Wrong() {
 		t.mark(d.Source)
 	}
 	if d.Tuned != nil && d.Tuned.Speedup > 0 {
 		t.searched(d)
 	}
 	if d.Measures() {
-		t.measured(d, e.Time)
+		t.measured(d)
 	}
 }
 
-// mark tells that a source gives wrong results, also of an attempt that was measured before
-// anybody looked.
+// CannotProfile reports whether profiling was tried and no profiler works here.
+func (d *Did) CannotProfile() bool {
+	return d != nil && d.Command == "profile" && d.Profiled == nil && d.Exit == 3
+}
+
+const wrongResult = "wrong result"
+
+// mark records that a source gives wrong results, also for the attempt that was measured before
+// the check.
 func (t *trail) mark(source string) {
-	if t.wrong == nil {
-		t.wrong = map[string]bool{}
-	}
-	t.wrong[source] = true
-	if n := len(t.list); n > 0 && t.last != nil && t.last.Source == source {
-		t.list[n-1].Correct = false
+	t.bad[source] = true
+	if n := len(t.list); n > 0 && t.last != nil && t.last.Source == source && t.list[n-1].Correct() {
+		t.list[n-1].Wrong = append(t.list[n-1].Wrong, wrongResult)
 	}
 }
 
-func (t *trail) measured(d *Did, at time.Time) {
-	before, since := t.last, t.lastTime
-	profiled := before != nil && (t.since || before.Source != "" && t.profiled[before.Source])
-	t.last, t.lastTime, t.since = d, at, false
-	if before == nil || len(d.Changes) == 0 {
-		return
-	}
-	if t.applied(d.Changes) {
+// Correct reports whether no result of the attempt was found wrong.
+func (a Attempt) Correct() bool { return !slices.Contains(a.Wrong, wrongResult) }
+
+func (t *trail) measured(d *Did) {
+	before := t.last
+	blind := before != nil && !t.fresh && (before.Source == "" || !t.profiled[before.Source]) && !t.noTool
+	t.last, t.fresh = d, false
+	a := Attempt{Changes: d.Changes, Diff: d.Diff, Run: d.Measured.Run, Verdict: d.Measured.Verdict}
+	ok := false
+	switch {
+	case before == nil: // the change was made before the session: only a decided difference counts
+		a.Gain, a.Error, ok = paired(d.Measured)
+		ok = ok && (a.Verdict == "regression" || a.Verdict == "improvement")
+	case len(d.Changes) == 0:
+	case t.applied(d.Changes):
 		t.tuned = nil
-		return
+	default:
+		a.Gain, a.Error, ok = gainOf(before.Measured, d.Measured)
 	}
-	gain, err, ok := gainOf(before.Measured, d.Measured)
 	if !ok {
 		return
 	}
-	t.add(Attempt{
-		Gain: gain, Error: err, Changes: d.Changes, Run: d.Measured.Run,
-		Kernel: t.kernel(d.Measured), Correct: !t.wrong[d.Source] && d.Measured.Verdict != "broken", Profiled: profiled,
-		Minutes: max(0, at.Sub(since).Minutes()),
-	})
+	if blind {
+		a.Wrong = append(a.Wrong, "no profile")
+	}
+	t.judge(&a, d)
 }
 
-// searched is a search that proved a point.
+// searched adds a search that proved a point.
 func (t *trail) searched(d *Did) {
-	benchmark, _, _ := strings.Cut(d.Tuned.Case, "/")
-	a := Attempt{
-		Gain: math.Log(d.Tuned.Speedup), Error: unknownError, Kernel: benchmark, Run: d.Tuned.Run,
-		Correct: !t.wrong[d.Source], Profiled: t.since || d.Source != "" && t.profiled[d.Source], Minutes: d.Seconds / 60,
-	}
-	for _, name := range keysOf(d.Tuned.Point, nil) {
+	a := Attempt{Gain: math.Log(d.Tuned.Speedup), Error: unknownError, Run: d.Tuned.Run, Verdict: "improvement"}
+	for _, name := range differing(d.Tuned.Point, nil) {
 		a.Changes = append(a.Changes, Change{What: Parameter, Name: name, After: d.Tuned.Point[name]})
 	}
 	t.tuned = d.Tuned.Point
-	t.add(a)
+	t.judge(&a, d)
 }
 
-// applied tells that all that changed is the point of the last search.
+// judge adds an attempt with what is wrong about it.
+func (t *trail) judge(a *Attempt, d *Did) {
+	if n := len(a.Changes); n > 1 && d.Tuned == nil {
+		a.Wrong = append(a.Wrong, fmt.Sprintf("%d variables at once", n))
+	}
+	if t.bad[d.Source] || a.Verdict == "broken" {
+		a.Wrong = append(a.Wrong, wrongResult)
+	}
+	if a.Verdict == "regression" && a.Gain < 0 || a.Gain < -max(2*a.Error, unknownError) {
+		a.Wrong = append(a.Wrong, fmt.Sprintf("%.2fx slower", math.Exp(-a.Gain)))
+	}
+	a.Fix, a.Lesson, a.Note, a.Class = t.noted.Fix, t.noted.Lesson, t.noted.Text, t.class
+	t.noted = Noted{}
+	t.list = append(t.list, *a)
+}
+
+// applied reports whether all changes are the point of the last search.
 func (t *trail) applied(changes []Change) bool {
 	for _, c := range changes {
-		v, ok := t.tuned[path.Base(c.Name)]
-		if c.What != Parameter && c.What != Constant || !ok || v != c.After {
+		if v, ok := t.tuned[path.Base(c.Name)]; c.What != Parameter || !ok || v != c.After {
 			return false
 		}
 	}
 	return true
 }
 
-func (t *trail) add(a Attempt) {
-	a.Fix, a.Lesson, a.Class, a.GPU = t.noted.Fix, t.noted.Lesson, t.class, t.session.GPU
-	t.noted = Noted{}
-	t.list = append(t.list, a)
-}
-
-// kernel is the benchmark worked on, or the one measured.
-func (t *trail) kernel(m *Measured) string {
-	if t.session.Benchmark != "" || len(m.Cases) == 0 {
-		return t.session.Benchmark
-	}
-	benchmark, _, _ := strings.Cut(m.Cases[0].Case, "/")
-	return benchmark
-}
-
-// gainOf is what a measurement shows against the one before: side by side where its base is
-// what was measured before, else by the medians of the cases that both have.
+// gainOf returns the gain from one measurement to the next: side by side if the base of the second
+// is what was measured before, or else from the medians of the cases that both have.
 func gainOf(before, after *Measured) (gain, stderr float64, ok bool) {
 	if after.BaseBefore {
 		if gain, stderr, ok := paired(after); ok {
@@ -182,22 +173,22 @@ func gainOf(before, after *Measured) (gain, stderr float64, ok bool) {
 	var sum, variance float64
 	n := 0
 	for _, c := range after.Cases {
-		b, there := was[c.Case]
-		if !there || b.Candidate <= 0 || c.Candidate <= 0 {
+		b := was[c.Case]
+		if b.Candidate <= 0 || c.Candidate <= 0 {
 			continue
 		}
 		sum += math.Log(b.Candidate / c.Candidate)
-		variance += spread(b)*spread(b) + spread(c)*spread(c)
+		variance += b.Spread*b.Spread + c.Spread*c.Spread
 		n++
 	}
 	if n == 0 {
 		return 0, 0, false
 	}
-	// Two runs have something of their own, which more cases do not average out.
+	// Two runs differ by something that more cases do not average out.
 	return sum / float64(n), math.Sqrt(variance/float64(n*n) + unknownError*unknownError), true
 }
 
-// paired is the mean gain over cases that were measured beside their base.
+// paired returns the mean gain over the cases that were measured side by side with their base.
 func paired(m *Measured) (gain, stderr float64, ok bool) {
 	var variance float64
 	n := 0
@@ -212,12 +203,4 @@ func paired(m *Measured) (gain, stderr float64, ok bool) {
 		return 0, 0, false
 	}
 	return gain / float64(n), math.Sqrt(variance) / float64(n), true
-}
-
-// spread is the standard error of the logarithm of a median.
-func spread(c MeasuredCase) float64 {
-	if c.Spread > 0 {
-		return c.Spread
-	}
-	return unknownError / math.Sqrt2
 }

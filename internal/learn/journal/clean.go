@@ -8,18 +8,18 @@ import (
 	"unicode/utf8"
 )
 
-// What an entry may hold. Texts of compilers and kernels are as long as they like.
+// Limits of an entry: texts of compilers and kernels can have any length.
 const (
 	maxText = 4 << 10 // bytes
 	maxList = 10_000
 )
 
-// clean is an entry as it may be written: a copy without secrets, with texts and lists of
-// bounded length, and with numbers that JSON has. The caller's own is left as it is.
+// clean returns a copy of an entry without secrets, with texts and lists of bounded length, and
+// with finite numbers.
 func clean(e Entry) Entry {
 	out, ok := reflect.TypeAssert[Entry](cleaned(reflect.ValueOf(e)))
 	if !ok {
-		panic("journal: a cleaned entry is no entry")
+		panic("journal: the copy is not an entry")
 	}
 	return out
 }
@@ -73,7 +73,7 @@ func cleaned(v reflect.Value) reflect.Value {
 	return out
 }
 
-// finite makes infinities the largest number there is, and 0 of what is none.
+// finite replaces infinities by the largest number, and NaN by 0.
 func finite(x float64) float64 {
 	switch {
 	case math.IsNaN(x):

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// patience is how long to wait for the lock of a journal. Who holds it writes one line: a
-// holder that takes longer is stopped, and a command must not wait for it.
+// patience is how long to wait for the lock of a journal. Its holder writes one line: one that
+// takes longer is suspended, and a command must not wait for it.
 const patience = 10 * time.Second
 
-// flock takes the lock of a file. It goes with the process, however that ends.
+// flock locks a file. The lock ends with the process.
 func flock(f *os.File) error {
 	var waited time.Duration
 	for wait := time.Millisecond; ; wait = min(2*wait, 20*time.Millisecond) {

@@ -1,10 +1,10 @@
-// Package journal keeps what happened in a working session on a kernel: what was run,
-// what had changed since the last measurement, what came of it, who did it, and what it
-// cost. A journal is a file of lines that are only ever added; each line names the digest
-// of the one before, so that a line that was changed later is seen.
+// Package journal records what happened in a working session on a kernel: what ran, what had
+// changed since the last measurement, the result, who ran it and what it cost. A journal is a
+// file of lines that are only added. Each line has the digest of the line before, so that a
+// line that was changed later is detected.
 //
-// The package knows entries and files. It must not know what is good practice (gates),
-// what was learned (lesson) or how anything is shown.
+// The package knows entries and files. It must not know what is good practice (gates), what
+// was learned (lesson) or how anything is shown.
 package journal
 
 import (
@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// Entry is one line of a journal. Exactly one of the pointers is set, the one its kind
-// names.
+// Entry is one line of a journal. Exactly one of the pointers is set: the one that Kind names.
 type Entry struct {
 	Before string    `json:"before"` // digest of the line before; empty in the first
 	Time   time.Time `json:"time"`
@@ -28,29 +27,29 @@ type Entry struct {
 	Ended    *Ended    `json:"ended,omitempty"`
 }
 
-// Kind says what an entry tells of.
+// Kind is the kind of an entry.
 type Kind string
 
 // The kinds.
 const (
 	KindStarted  Kind = "started"
 	KindDid      Kind = "did"      // a command of pawl ran
-	KindRefused  Kind = "refused"  // a gate kept a command from running
-	KindNoted    Kind = "noted"    // somebody wrote something down
-	KindOverrode Kind = "overrode" // a person went on past a stop
+	KindRefused  Kind = "refused"  // a gate refused a command
+	KindNoted    Kind = "noted"    // a note
+	KindOverrode Kind = "overrode" // a person overrode a stop
 	KindEnded    Kind = "ended"
 )
 
-// Actor is who did it, as far as pawl can tell.
+// Actor is who ran a command, as far as pawl knows.
 type Actor struct {
 	Kind ActorKind `json:"kind"`
-	Name string    `json:"name,omitempty"` // of a person as git knows it, of an agent as its client says
+	Name string    `json:"name,omitempty"` // a person's as git has it, an agent's as its client says
 }
 
-// ActorKind tells people from programs.
+// ActorKind separates people from programs.
 type ActorKind string
 
-// The kinds of actors. CI is a program too, but one that nobody can talk into something.
+// The kinds of actors.
 const (
 	Person ActorKind = "person"
 	Agent  ActorKind = "agent"
@@ -59,20 +58,19 @@ const (
 
 // Started opens a session.
 type Started struct {
-	ID        string  `json:"id"`             // sorts by time, unique without a server
-	Goal      string  `json:"goal,omitempty"` // in the words of whoever started it
-	Benchmark string  `json:"benchmark"`      // of the suite, the one worked on; empty for all
-	Suite     string  `json:"suite"`          // path from the top of the repository
-	Reference string  `json:"reference,omitempty"`
-	Target    float64 `json:"target,omitempty"`  // speed-up against the reference that is wanted
-	Planned   float64 `json:"planned,omitempty"` // minutes
-	Commit    string  `json:"commit,omitempty"`
-	Device    string  `json:"device,omitempty"` // name of the device
-	GPU       string  `json:"gpu,omitempty"`    // its architecture: sm_89, or cpu
-	Price     float64 `json:"price,omitempty"`  // dollars an hour
-	Budget    *Budget `json:"budget,omitempty"`
-	// Forecast is what was expected of the session when it began.
-	Forecast *Forecast `json:"forecast,omitempty"`
+	ID        string    `json:"id"`             // sorts by time, unique without a server
+	Goal      string    `json:"goal,omitempty"` // untrusted
+	Benchmark string    `json:"benchmark"`      // of the suite; empty for all
+	Suite     string    `json:"suite"`          // path from the top of the repository
+	Reference string    `json:"reference,omitempty"`
+	Target    float64   `json:"target,omitempty"`  // wanted speedup over the reference
+	Planned   float64   `json:"planned,omitempty"` // minutes
+	Commit    string    `json:"commit,omitempty"`
+	Device    string    `json:"device,omitempty"`
+	GPU       string    `json:"gpu,omitempty"`   // architecture: sm_89, or cpu
+	Price     float64   `json:"price,omitempty"` // dollars per hour
+	Budget    *Budget   `json:"budget,omitempty"`
+	Forecast  *Forecast `json:"forecast,omitempty"` // made at the start; nil without earlier sessions
 }
 
 // Budget is what a session may spend; 0 is no limit.
@@ -81,15 +79,14 @@ type Budget struct {
 	Dollars float64 `json:"dollars,omitempty"`
 }
 
-// Forecast is what is expected of a session, each with the interval that should hold it in
-// four of five cases.
+// Forecast is what earlier sessions took and reached.
 type Forecast struct {
 	Minutes Range `json:"minutes"`
 	Speedup Range `json:"speedup"`
 	Basis   int   `json:"basis"` // sessions it is made from
 }
 
-// Range is a number with the interval of 80 % around it.
+// Range is the median of some values with the smallest and the largest.
 type Range struct {
 	Value float64 `json:"value"`
 	Low   float64 `json:"low"`
@@ -98,23 +95,21 @@ type Range struct {
 
 // Did is a command of pawl that ran inside a session.
 type Did struct {
-	Command string   `json:"command"` // "bench", "session note", ...
+	Command string   `json:"command"` // "bench", "device show", ...
 	Args    []string `json:"args,omitempty"`
 	Exit    int      `json:"exit"`
-	Error   string   `json:"error,omitempty"` // its first lines, not to be trusted
+	Error   string   `json:"error,omitempty"` // first lines; untrusted
 	Seconds float64  `json:"seconds"`
-	Device  float64  `json:"device_seconds,omitempty"` // of them, with the device taken
+	Device  float64  `json:"device_seconds,omitempty"` // of them, with the device held
 	Dollars float64  `json:"dollars,omitempty"`
-	// Host is the name of the machine it ran on: a session may go on on another one.
-	Host string `json:"host,omitempty"`
+	Host    string   `json:"host,omitempty"` // a session may continue on another machine
 
-	// Source is the digest of everything the kernel is made from, Definition that of what
-	// it is measured with: suite, harness, oracle, tolerances. What is compared must have
-	// one definition.
-	Source     string `json:"source,omitempty"`
-	Definition string `json:"definition,omitempty"`
-	// Changes is how the source differs from that of the last measurement.
-	Changes []Change `json:"changes,omitempty"`
+	// Source is the digest of what the kernel is built from, Definition that of what it is
+	// measured with: suite, harness, oracle, tolerances.
+	Source     string   `json:"source,omitempty"`
+	Definition string   `json:"definition,omitempty"`
+	Changes    []Change `json:"changes,omitempty"` // since the last measurement
+	Diff       string   `json:"diff,omitempty"`    // the same as a patch, in a measurement; untrusted
 
 	Environment *Environment `json:"environment,omitempty"`
 	Built       *Built       `json:"built,omitempty"`
@@ -125,25 +120,24 @@ type Did struct {
 	Tuned       *Tuned       `json:"tuned,omitempty"`
 }
 
-// Refused is a command that a gate kept from running.
+// Refused is a command that a gate refused.
 type Refused struct {
 	Command string   `json:"command"`
 	Args    []string `json:"args,omitempty"`
 	Gate    string   `json:"gate"`
 	Why     string   `json:"why"`
-	Instead string   `json:"instead,omitempty"` // the command that is right now
-	Changes []Change `json:"changes,omitempty"`
+	Instead string   `json:"instead,omitempty"` // command to run first
 }
 
-// Noted is something written down. Fix and Lesson say what is tried next, so that what is
-// measured afterwards is its outcome.
+// Noted is a note. Fix and Lesson name what is tried next: the next measured change is its
+// outcome.
 type Noted struct {
 	Text   string `json:"text,omitempty"`
-	Fix    string `json:"fix,omitempty"`    // see FixID
-	Lesson string `json:"lesson,omitempty"` // name of a lesson
+	Fix    string `json:"fix,omitempty"` // see FixID
+	Lesson string `json:"lesson,omitempty"`
 }
 
-// Overrode is a stop that a person went past.
+// Overrode is a stop that a person overrode.
 type Overrode struct {
 	Gate   string `json:"gate"`
 	Reason string `json:"reason"`
@@ -153,8 +147,8 @@ type Overrode struct {
 type Ended struct {
 	Outcome Result  `json:"outcome"`
 	Text    string  `json:"text,omitempty"`
-	Speedup float64 `json:"speedup,omitempty"` // against the reference at the end; 0 where it was not measured
-	Lesson  string  `json:"lesson,omitempty"`  // that was drafted from it
+	Speedup float64 `json:"speedup,omitempty"` // see Session.Speedup
+	Lesson  string  `json:"lesson,omitempty"`  // drafted from it
 	Commit  string  `json:"commit,omitempty"`
 }
 
@@ -163,13 +157,13 @@ type Result string
 
 // The results.
 const (
-	Reached Result = "reached" // what was wanted
-	Better  Result = "better"  // faster than before, not as wanted
+	Reached Result = "reached" // the target
+	Better  Result = "better"  // faster, but not the target
 	Stopped Result = "stopped" // at a gate
-	Lost    Result = "lost"    // the host died, or nobody came back
+	Lost    Result = "lost"    // the host died, or the work was abandoned
 	Nothing Result = "nothing" // nothing is faster
 )
 
-// FixID names a fix of a rule: "bank-conflicts/1" is its first. Fixes of lessons that no
-// rule has are "lesson/NAME".
+// FixID names the nth fix of a rule: "bank-conflicts/1". A fix that only a lesson has is
+// "lesson/NAME".
 func FixID(rule string, n int) string { return rule + "/" + strconv.Itoa(n) }

@@ -1,27 +1,23 @@
 package journal
 
-// Change is one variable that differs between two states of the source: the unit of "one
-// variable at a time".
+// Change is one thing that differs between two states of the source.
 type Change struct {
 	What   ChangeKind `json:"what"`
-	File   string     `json:"file,omitempty"` // from the top of the repository
-	Name   string     `json:"name"`           // the constant, the function, the parameter or the flag
+	Name   string     `json:"name"` // parameter, flag variable, or path from the top of the repository
 	Before string     `json:"before,omitempty"`
 	After  string     `json:"after,omitempty"`
-	Added  int        `json:"added,omitempty"` // lines
+	Added  int        `json:"added,omitempty"` // lines, as git counts them
 	Gone   int        `json:"gone,omitempty"`
 }
 
-// ChangeKind says what kind of variable changed.
+// ChangeKind is the kind of a change.
 type ChangeKind string
 
-// The kinds. Code that changed because a constant of it did is told as the constant alone.
+// The kinds.
 const (
-	Constant  ChangeKind = "constant"  // #define, constexpr, a numeric const, an assignment at the top of a Python file
-	Parameter ChangeKind = "parameter" // of the suite: a default of what can be tuned
-	Flag      ChangeKind = "flag"      // of the build
-	Code      ChangeKind = "code"      // a function or kernel
-	File      ChangeKind = "file"      // anything else of a file, or one that came or went
+	Parameter ChangeKind = "parameter" // default of a tunable parameter of the suite
+	Flag      ChangeKind = "flag"      // of the build, as the suite has it
+	File      ChangeKind = "file"
 )
 
 // Environment is what pawl doctor found.
@@ -30,56 +26,55 @@ type Environment struct {
 	Problems []string `json:"problems,omitempty"`
 }
 
-// Built is what came of building the candidate.
+// Built is the result of building the candidate.
 type Built struct {
 	OK    bool   `json:"ok"`
-	Class string `json:"class,omitempty"` // of the first mistake, one of those below
+	Class string `json:"class,omitempty"` // of the first error, one of the constants below
 	Where string `json:"where,omitempty"` // file:line
-	Text  string `json:"text,omitempty"`  // not to be trusted
+	Text  string `json:"text,omitempty"`  // untrusted
 }
 
-// The classes of what stops a build, or keeps what was built from being loaded.
+// The classes of failures to build, or to load what was built.
 const (
 	MissingFile     = "missing file"
 	UndefinedSymbol = "undefined symbol"
-	Instantiation   = "instantiation" // a template that nobody instantiated
-	ABI             = "abi"           // parts that were built for another library or compiler
-	Toolchain       = "toolchain"     // no compiler, or one that cannot do it
+	Instantiation   = "instantiation" // a template that is not instantiated
+	ABI             = "abi"           // parts built for another library or compiler
+	Toolchain       = "toolchain"     // no compiler, or one that cannot build it
 	OtherMistake    = "other"
 )
 
-// Limits is what the device allows, and what the kernel asks for.
+// Limits is what the device allows and what the kernel needs.
 type Limits struct {
 	Device       string   `json:"device,omitempty"`
-	SharedMemory float64  `json:"shared_memory,omitempty"` // bytes of a block, the largest of the configs looked at
+	SharedMemory float64  `json:"shared_memory,omitempty"` // bytes per block, the largest of the configs
 	SharedLimit  float64  `json:"shared_limit,omitempty"`  // bytes that a block may have
-	Fits         bool     `json:"fits"`                    // everything does, not only shared memory
+	Fits         bool     `json:"fits"`
 	Problems     []string `json:"problems,omitempty"`
-	// Minimum is the least time that the smallest config can take on this device, by its
-	// operations and bytes; 0 where nobody can tell.
-	Minimum float64 `json:"minimum_ns,omitempty"`
+	Minimum      float64  `json:"minimum_ns,omitempty"` // least time of the smallest config by its work; 0 if unknown
 }
 
-// Checked is what looking for wrong results found.
+// Checked is the result of a correctness check.
 type Checked struct {
 	Points     int     `json:"points"`
 	Failed     int     `json:"failed"`
-	Smallest   string  `json:"smallest,omitempty"`  // the smallest config that was tried
-	SmallestOK bool    `json:"smallest_ok"`         // and whether it was right
-	Worst      float64 `json:"worst,omitempty"`     // largest difference seen
-	FirstBad   string  `json:"first_bad,omitempty"` // the smallest config that is wrong
-	// Tiles is that config's size in tiles, along the parameter whose edges the suite
-	// names; 0 where it names none. 1.016 is one more than a tile of 64.
-	Tiles     float64 `json:"first_bad_tiles,omitempty"`
-	Replay    string  `json:"replay,omitempty"`     // command that repeats it
-	NotFinite bool    `json:"not_finite,omitempty"` // NaN or infinity was among the results
+	Smallest   string  `json:"smallest,omitempty"` // smallest config that was checked
+	SmallestOK bool    `json:"smallest_ok"`
+	Worst      float64 `json:"worst,omitempty"`           // largest difference
+	FirstBad   string  `json:"first_bad,omitempty"`       // smallest wrong config
+	Tiles      float64 `json:"first_bad_tiles,omitempty"` // its size in tiles; 0 if the suite names no edges
+	Replay     string  `json:"replay,omitempty"`          // command that repeats it
+	NotFinite  bool    `json:"not_finite,omitempty"`      // a result was NaN or infinite
 }
 
-// Measured is what a record says.
+// Wrong reports whether a result was wrong.
+func (c *Checked) Wrong() bool { return c.Failed > 0 || c.NotFinite || !c.SmallestOK }
+
+// Measured is the content of a record.
 type Measured struct {
-	Run     string         `json:"run"`              // its id
-	Path    string         `json:"path,omitempty"`   // of the record, from the top of the repository
-	Digest  string         `json:"digest,omitempty"` // of the record
+	Run     string         `json:"run"`
+	Path    string         `json:"path,omitempty"` // from the top of the repository
+	Digest  string         `json:"digest,omitempty"`
 	Verdict string         `json:"verdict,omitempty"`
 	Trust   string         `json:"trust,omitempty"`
 	Cases   []MeasuredCase `json:"cases"`
@@ -88,35 +83,31 @@ type Measured struct {
 	BaseBefore bool `json:"base_before,omitempty"`
 }
 
-// MeasuredCase is one config, all implementations that were measured beside each other.
-// Times are medians in nanoseconds, 0 where that side was not measured.
+// MeasuredCase is one config with all implementations measured side by side. Times are medians
+// in nanoseconds, 0 if not measured.
 type MeasuredCase struct {
-	Case      string  `json:"case"`           // benchmark/config
-	Work      float64 `json:"work,omitempty"` // operations, or bytes, by which configs are ordered; 0 where nobody can tell
-	Candidate float64 `json:"candidate"`
-	Base      float64 `json:"base,omitempty"`
-	Reference float64 `json:"reference,omitempty"`
-	Verdict   string  `json:"verdict,omitempty"` // against the base
-	// Gain is the logarithm of base over candidate with its standard error: 0.182 is 20 %
-	// faster. Nil where there was no base, or no judge.
-	Gain  *float64 `json:"gain,omitempty"`
-	Error float64  `json:"gain_error,omitempty"`
-	// Spread is the standard error of the logarithm of the candidate's median, by how rounds
-	// differ; 0 where there is only one.
-	Spread float64 `json:"spread,omitempty"`
+	Case      string   `json:"case"`           // benchmark/config
+	Work      float64  `json:"work,omitempty"` // operations or bytes; orders configs
+	Candidate float64  `json:"candidate"`
+	Base      float64  `json:"base,omitempty"`
+	Reference float64  `json:"reference,omitempty"`
+	Verdict   string   `json:"verdict,omitempty"`    // against the base
+	Gain      *float64 `json:"gain,omitempty"`       // logarithm of base over candidate; nil without a base
+	Error     float64  `json:"gain_error,omitempty"` // its standard error
+	Spread    float64  `json:"spread,omitempty"`     // standard error of the logarithm of the candidate's median
 }
 
 // Profiled is what a profile shows.
 type Profiled struct {
 	Case       string             `json:"case"`
 	Tool       string             `json:"tool"`
-	Kernel     string             `json:"kernel,omitempty"` // not to be trusted
+	Kernel     string             `json:"kernel,omitempty"` // untrusted
 	Bottleneck string             `json:"bottleneck"`
 	Findings   []Found            `json:"findings,omitempty"`
-	Facts      map[string]float64 `json:"facts,omitempty"` // the quantities lessons ask for
+	Facts      map[string]float64 `json:"facts,omitempty"` // quantities that lessons use
 }
 
-// Found is a finding, and what its rule expects of its fixes.
+// Found is a finding.
 type Found struct {
 	Rule  string  `json:"rule"`
 	Class string  `json:"class"`
@@ -127,14 +118,14 @@ type Found struct {
 // Fix is one thing to do about a finding.
 type Fix struct {
 	ID   string  `json:"id"`   // see FixID
-	Gain float64 `json:"gain"` // share of the time that its rule expects it to save
+	Gain float64 `json:"gain"` // share of the time that its rule expects to save
 }
 
-// Tuned is what a search for parameters came to.
+// Tuned is the result of a search for parameters.
 type Tuned struct {
 	Case        string            `json:"case"`
 	Evaluations int               `json:"evaluations"`
 	Point       map[string]string `json:"point,omitempty"`
-	Speedup     float64           `json:"speedup,omitempty"` // proved; 0 where it was not
-	Run         string            `json:"run,omitempty"`     // that proved it
+	Speedup     float64           `json:"speedup,omitempty"` // proven; 0 if not
+	Run         string            `json:"run,omitempty"`     // that proves it
 }

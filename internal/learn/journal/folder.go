@@ -17,19 +17,18 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/disk"
 )
 
-// Folder is where the journals of a repository are: one file a session, under a name that
-// nobody else gives, so that two people's never meet in a merge. Those that are open lie in
-// a folder that git does not see.
+// Folder holds the journals of a repository: one file per session, with a unique name, so that
+// merges never conflict. Git does not see the folder with the open one.
 type Folder struct {
 	Root string           // the folder of the suite
 	Now  func() time.Time // nil for the real clock
 	Rand io.Reader        // nil for the real one
 }
 
-// Dir is where journals that ended are, from Root.
+// Dir is the folder of ended journals, from Root.
 const Dir = ".pawl/sessions"
 
-// maxSessions is how many journals a folder is read for.
+// maxSessions is the most journals that a folder may have.
 const maxSessions = 100_000
 
 func (f Folder) dir() string     { return filepath.Join(f.Root, filepath.FromSlash(Dir)) }
@@ -42,8 +41,7 @@ func (f Folder) now() time.Time {
 	return f.Now()
 }
 
-// Start begins a session. There is one open at a time in a working tree. The id is given
-// here, whatever s says.
+// Start opens a session; a working tree has at most one. It sets the ID.
 func (f Folder) Start(s Started, by Actor) (*Writer, error) {
 	release, err := f.prepare()
 	if err != nil {
@@ -72,18 +70,17 @@ func (f Folder) Start(s Started, by Actor) (*Writer, error) {
 	return f.writer(path)
 }
 
-// OpenError says that a session goes on here already.
+// OpenError says that a session is already open here.
 type OpenError struct {
 	ID    string
 	Began time.Time
 }
 
 func (e *OpenError) Error() string {
-	return fmt.Sprintf("session %s, begun %s, is open here: pawl session end closes it", e.ID, e.Began.Format("2006-01-02 15:04 MST"))
+	return fmt.Sprintf("session %s, started %s, is open here: run `pawl session end`", e.ID, e.Began.Format("2006-01-02 15:04 MST"))
 }
 
-// prepare makes the folders, keeps git from seeing the open one, and keeps others from
-// starting a session at the same moment.
+// prepare creates the folders, hides the open one from git, and locks out other starts.
 func (f Folder) prepare() (release func(), err error) {
 	if err := os.MkdirAll(f.openDir(), 0o755); err != nil {
 		return nil, err
@@ -104,7 +101,7 @@ func (f Folder) prepare() (release func(), err error) {
 	return func() { lock.Close() }, nil
 }
 
-// newID is a name that sorts by time and that nobody else gives.
+// newID returns a unique name that sorts by time.
 func (f Folder) newID(now time.Time) (string, error) {
 	random := f.Rand
 	if random == nil {
@@ -117,7 +114,7 @@ func (f Folder) newID(now time.Time) (string, error) {
 	return now.Format("20060102T150405Z") + "-" + hex.EncodeToString(b[:]), nil
 }
 
-// Open is the session that goes on here; ErrNoSession where none does.
+// Open returns the open session; ErrNoSession if there is none.
 func (f Folder) Open() (*Writer, error) { return f.open() }
 
 func (f Folder) open() (*Writer, error) {
@@ -128,7 +125,7 @@ func (f Folder) open() (*Writer, error) {
 	for _, name := range slices.Backward(names) {
 		w, err := f.writer(filepath.Join(f.openDir(), name))
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // it was ended meanwhile
+		case errors.Is(err, fs.ErrNotExist): // it ended meanwhile
 			continue
 		case err != nil:
 			return nil, err
@@ -143,8 +140,8 @@ func (f Folder) open() (*Writer, error) {
 	return nil, ErrNoSession
 }
 
-// Sessions are all that ended and the one that goes on, by their start. What cannot be read
-// is left out and told in the error, which comes with the others.
+// Sessions returns all sessions, by their start. What cannot be read is left out and is in the
+// error, which comes together with the others.
 func (f Folder) Sessions() ([]*Session, error) {
 	paths, err := f.Paths()
 	if err != nil {
@@ -168,8 +165,8 @@ func (f Folder) Sessions() ([]*Session, error) {
 	return list, errors.Join(errs...)
 }
 
-// Find is the path of the session with an id, or of the only one whose id begins so; the
-// open one, or else the last, for an empty id.
+// Find returns the path of the session with an id, or of the only one whose id starts or ends so.
+// For an empty id it is the open one, or else the last.
 func (f Folder) Find(id string) (string, error) {
 	paths, err := f.Paths()
 	if err != nil {
@@ -177,7 +174,7 @@ func (f Folder) Find(id string) (string, error) {
 	}
 	if id == "" {
 		if len(paths) == 0 {
-			return "", errors.New("there is no session here: pawl session start begins one")
+			return "", errors.New("there is no session here: run `pawl session start`")
 		}
 		return paths[len(paths)-1], nil // the open one comes last
 	}
@@ -193,15 +190,15 @@ func (f Folder) Find(id string) (string, error) {
 	}
 	switch len(found) {
 	case 0:
-		return "", fmt.Errorf("there is no session %q here: pawl session list names them", id)
+		return "", fmt.Errorf("there is no session %q here: see `pawl session list`", id)
 	case 1:
 		return found[0], nil
 	default:
-		return "", fmt.Errorf("%d sessions begin with %q: write more of the id", len(found), id)
+		return "", fmt.Errorf("%d sessions match %q: write more of the id", len(found), id)
 	}
 }
 
-// Paths are the journals: those that ended, then the open one.
+// Paths returns the journals: the ended ones, then the open one.
 func (f Folder) Paths() ([]string, error) {
 	var list []string
 	for _, dir := range []string{f.dir(), f.openDir()} {
@@ -216,7 +213,7 @@ func (f Folder) Paths() ([]string, error) {
 	return list, nil
 }
 
-// journalsIn are the names of journals in a folder, sorted.
+// journalsIn returns the names of the journals in a folder, sorted.
 func journalsIn(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -233,7 +230,7 @@ func journalsIn(dir string) ([]string, error) {
 		}
 	}
 	if len(names) > maxSessions {
-		return nil, fmt.Errorf("%d journals in %s: %d is the most", len(names), dir, maxSessions)
+		return nil, fmt.Errorf("%d journals in %s: the limit is %d", len(names), dir, maxSessions)
 	}
 	return names, nil
 }

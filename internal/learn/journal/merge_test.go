@@ -101,7 +101,7 @@ func workOf(t *testing.T, name string, i int) work {
 	}
 	l := &lesson.Lesson{
 		Title: "Pad the tile", Symptom: "changed > 1", Class: "method", Cause: "too few warps", Fix: fmt.Sprintf("take %d", i),
-		Source: []string{"session " + w.Session().ID}, Author: name, State: lesson.Proposed, Written: now,
+		Source: []string{"session " + w.Session().ID}, Author: name, Written: now,
 	}
 	lessons := lesson.Folder{Root: root}
 	if _, err := lessons.Add(l); err != nil {

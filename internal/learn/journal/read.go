@@ -7,41 +7,37 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
+	"github.com/goatnote-inc/pawl/internal/base/disk"
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
 )
 
-// A journal comes from a repository that anybody may have written to.
+// Limits of a journal, which is untrusted: anyone with write access to the repository can change it.
 const (
 	maxLine    = 4 << 20 // bytes
 	maxEntries = 100_000
 	maxFile    = 256 << 20 // bytes
 )
 
-// Read reads a journal. A last line without its end, which a crash leaves, is passed over;
-// anything else that is wrong is a *BrokenError that names the line, and what stands before
-// it comes with it. A line is also wrong when the one before it is not the one it names.
+// Read reads a journal. It ignores an unfinished last line, which a crash leaves. Anything else
+// that is wrong is a *BrokenError with the line, returned together with the entries before it.
 func Read(r io.Reader) (*Session, error) {
 	s, _, err := read(r)
 	return s, err
 }
 
-// ReadFile is Read of a file.
+// ReadFile reads the journal in a regular file.
 func ReadFile(path string) (*Session, error) {
-	f, err := os.Open(path)
+	text, err := disk.ReadRegular(path, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("read journal: %w", err)
 	}
-	defer f.Close()
-	s, err := Read(f)
-	if s != nil {
-		s.Path = path
-	}
+	s, err := Read(bytes.NewReader(text))
+	s.Path = path
 	return s, broken(path, err)
 }
 
-// end is where a journal ends: the bytes of its whole lines, and the digest of the last.
+// end is the end of a journal: the bytes of its complete lines, and the digest of the last.
 type end struct {
 	size   int64
 	digest string
@@ -51,12 +47,12 @@ func read(r io.Reader) (*Session, end, error) {
 	s, at := &Session{}, end{}
 	err := s.extend(io.LimitReader(r, maxFile), &at)
 	if err == nil && len(s.Entries) == 0 {
-		err = &BrokenError{Line: 1, Why: "there is no entry in it"}
+		err = &BrokenError{Line: 1, Why: "it has no entry"}
 	}
 	return s, at, err
 }
 
-// extend reads what follows after at. A line without its end is left unread.
+// extend reads the lines after at. It leaves an unfinished line unread.
 func (s *Session) extend(r io.Reader, at *end) error {
 	b := bufio.NewReaderSize(r, 64<<10)
 	for {
@@ -81,13 +77,13 @@ func (s *Session) extend(r io.Reader, at *end) error {
 		}
 		s.add(e)
 		at.size += int64(len(line)) + 1
-		at.digest = digestOf(line)
+		at.digest = Digest(line)
 	}
 }
 
 var errLong = errors.New("line too long")
 
-// readLine is the next line without its end; io.EOF also for one that has none.
+// readLine returns the next line without its newline; io.EOF for an unfinished one.
 func readLine(b *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
@@ -105,14 +101,14 @@ func readLine(b *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// decode reads a line. A field that is not known is a mistake and not the future: what a
-// newer pawl wrote cannot be summed up by leaving half of it out.
+// decode reads a line. An unknown field is an error: a summary that leaves out half of what
+// another version wrote would be wrong.
 func decode(line []byte) (Entry, error) {
 	var e Entry
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&e); err != nil {
-		return e, fmt.Errorf("not an entry as this pawl knows it (a newer one may): %w", err)
+		return e, fmt.Errorf("this version of pawl cannot read the entry: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return e, errors.New("more than one value")
@@ -120,7 +116,7 @@ func decode(line []byte) (Entry, error) {
 	return e, e.check()
 }
 
-// check tells whether an entry is what its kind says, and nothing else.
+// check returns an error if an entry is not of its kind.
 func (e *Entry) check() error {
 	parts := map[Kind]bool{
 		KindStarted: e.Started != nil, KindDid: e.Did != nil, KindRefused: e.Refused != nil,
@@ -129,37 +125,37 @@ func (e *Entry) check() error {
 	has, known := parts[e.Kind]
 	switch {
 	case !known:
-		return fmt.Errorf("there is no kind of entry %q", e.Kind)
+		return fmt.Errorf("unknown kind of entry %q", e.Kind)
 	case !has:
-		return fmt.Errorf("an entry of kind %q without what it tells of", e.Kind)
+		return fmt.Errorf("the entry of kind %q is empty", e.Kind)
 	case e.Time.IsZero():
 		return errors.New("no time")
 	}
 	for kind, there := range parts {
 		if there && kind != e.Kind {
-			return fmt.Errorf("an entry of kind %q that tells of %q too", e.Kind, kind)
+			return fmt.Errorf("the entry of kind %q has %q too", e.Kind, kind)
 		}
 	}
 	switch e.Actor.Kind {
 	case Person, Agent, CI:
 		return nil
 	default:
-		return fmt.Errorf("there is no kind of actor %q", e.Actor.Kind)
+		return fmt.Errorf("unknown kind of actor %q", e.Actor.Kind)
 	}
 }
 
 var idForm = lazyregexp.New(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}$`)
 
-// follows tells whether an entry may be the next one.
+// follows returns an error if an entry cannot be the next one.
 func (s *Session) follows(e Entry, before string) error {
 	first := len(s.Entries) == 0
 	switch {
 	case e.Before != before:
-		return errors.New("the line before is not the one that this one was written after: something was changed, added or taken out")
+		return errors.New("the line before was changed, added or removed after this one was written")
 	case first != (e.Kind == KindStarted):
-		return errors.New("a journal begins with the entry that started the session, and has one of them")
+		return errors.New("a journal has exactly one entry that starts the session, the first")
 	case first && !idForm.MatchString(e.Started.ID):
-		return fmt.Errorf("%q is no id of a session", e.Started.ID)
+		return fmt.Errorf("%q is not the id of a session", e.Started.ID)
 	case s.Ended != nil:
 		return errors.New("an entry after the end of the session")
 	}
@@ -175,6 +171,3 @@ func (s *Session) add(e Entry) {
 	}
 	s.Entries = append(s.Entries, e)
 }
-
-// digestOf is what the next line calls this one.
-func digestOf(line []byte) string { return hexDigest(line) }

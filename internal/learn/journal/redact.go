@@ -7,10 +7,10 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
 )
 
-// hidden stands where a secret was.
+// hidden replaces a secret.
 const hidden = "[secret]"
 
-// forms are secrets that can be told by their look alone.
+// forms match secrets by their form alone.
 var forms = lazyregexp.New(strings.Join([]string{
 	`gh[pousr]_[A-Za-z0-9]{16,}`,
 	`github_pat_[A-Za-z0-9_]{16,}`,
@@ -32,14 +32,14 @@ var forms = lazyregexp.New(strings.Join([]string{
 }, "|"))
 
 var (
-	// login is the name and password of an address.
+	// login is the user and password of a URL.
 	login = lazyregexp.New(`([A-Za-z][A-Za-z0-9+.-]*://)[^/\s:@"']*:[^/\s@"']+@`)
-	// header is what stands after Authorization, Cookie and the like, and a scheme's token.
+	// header is the value of Authorization, Cookie and the like.
 	header = lazyregexp.New(`(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|x-api-key|x-auth-token)(["']?\s*[:=]\s*["']?)[^\r\n"']+`)
 	bearer = lazyregexp.New(`(?i)\b(bearer|basic)(\s+)[A-Za-z0-9._~+/=-]{8,}`)
-	// named is a value after a name that says what it is; weak is one after a name that may
-	// mean something harmless, of which only what looks like chance is hidden.
-	//nolint:gosec // a pattern of names, and no secret
+	// named is a value after a telling name; weak is one after a name that can be harmless, hidden
+	// only if it looks random.
+	//nolint:gosec // a pattern of names, not a secret
 	secretName = `[A-Za-z0-9_.-]*(?:token|password|passwd|passphrase|secret|api[_-]?key|access[_-]?key|private[_-]?key|credential)[A-Za-z0-9_.-]*`
 	named      = lazyregexp.New(`(?i)(` + secretName + `["']?\s*(?:=|:)\s*)("[^"]*"|'[^']*'|[^\s"',;&)}\]]+)`)
 	weak       = lazyregexp.New(`(?i)([A-Za-z0-9_.-]*(?:key|auth|pass|pwd|pw|sig|signature|session|cert)["']?\s*[=:]\s*["']?)([A-Za-z0-9+/_=-]{16,})`)
@@ -48,8 +48,7 @@ var (
 	word = lazyregexp.New(`(?i)(--?` + secretName + `\s+)([^\s-]\S*)`)
 )
 
-// Redact hides what looks like a secret. It rather hides too much: a journal is read by a
-// whole team and kept for ever.
+// Redact hides what looks like a secret, and rather too much: a journal is shared and kept.
 func Redact(s string) string {
 	s = forms.ReplaceAllString(s, hidden)
 	s = login.ReplaceAllString(s, "${1}"+hidden+"@")
@@ -71,8 +70,8 @@ func Redact(s string) string {
 	})
 }
 
-// harmless are values that say that there is none, or where it is, or that are code:
-// tokens=4096 and key: 12 are what kernels are about.
+// harmless reports whether a value is a short number, a variable or a word that says that there is
+// none: tokens=4096 and key: 12 are what kernels are about.
 func harmless(value string) bool {
 	number := value != ""
 	for _, r := range value {
@@ -82,7 +81,7 @@ func harmless(value string) bool {
 		strings.EqualFold(value, "true") || strings.EqualFold(value, "false") || strings.EqualFold(value, "none") || value == ""
 }
 
-// byChance tells words that nobody would write: of many different letters and digits.
+// byChance reports whether a word looks random: many different letters and digits.
 func byChance(s string) bool {
 	var count [256]int
 	digits, letters := 0, 0

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// agents are the variables by which coding agents mark the shells they start, as far as
-// their makers say so; without a name, the value is it. One that is missing here is told by
-// PAWL_ACTOR=agent:NAME.
+// agents are the variables with which coding agents mark their shells; without a name, the value
+// is the name. PAWL_ACTOR=agent:NAME marks any other.
 var agents = []struct{ variable, name string }{
 	{"CLAUDECODE", "claude-code"},
 	{"CURSOR_AGENT", "cursor"},
@@ -27,8 +26,8 @@ var agents = []struct{ variable, name string }{
 	{"AGENT", ""},
 }
 
-// Who says who runs a command, by the environment it was given; gitUser is asked only for a
-// person. Nobody can be made a person by a variable: it is what remains.
+// Who returns who runs a command, from its environment. It calls gitUser only for a person. No
+// variable makes a person: it is what remains.
 func Who(getenv func(string) string, gitUser func() string) Actor {
 	if name, ok := strings.CutPrefix(getenv("PAWL_ACTOR"), "agent:"); ok {
 		return Actor{Agent, actorName(cmp.Or(name, "unknown"))}
@@ -51,7 +50,7 @@ func Who(getenv func(string) string, gitUser func() string) Actor {
 	return Actor{Person, actorName(gitUser())}
 }
 
-// actorName is a name on one line, of a length that a list can show.
+// actorName returns a name on one line, short enough for a list.
 func actorName(s string) string {
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < ' ' || r == ' ' || r == 0x7f }), " ")
 	if r := []rune(s); len(r) > 80 {

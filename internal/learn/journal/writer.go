@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +15,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/disk"
 )
 
-// Writer adds to the journal of an open session. Several processes may.
+// Writer adds to the journal of an open session. Several processes may write at once.
 type Writer struct {
 	folder  Folder
 	path    string
@@ -23,12 +24,11 @@ type Writer struct {
 }
 
 func (f Folder) writer(path string) (*Writer, error) {
-	file, err := os.Open(path)
+	text, err := disk.ReadRegular(path, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("read journal: %w", err)
 	}
-	defer file.Close()
-	s, at, err := read(file)
+	s, at, err := read(bytes.NewReader(text))
 	if err != nil {
 		return nil, broken(path, err)
 	}
@@ -36,11 +36,11 @@ func (f Folder) writer(path string) (*Writer, error) {
 	return &Writer{folder: f, path: path, session: s, at: at}, nil
 }
 
-// Session is everything so far: what was there when it was opened, and what was seen since.
+// Session returns all entries so far.
 func (w *Writer) Session() *Session { return w.session }
 
-// Append adds an entry, on disk when it returns. It fills in the time where there is none
-// and the digest of the line before, and removes what looks like a secret.
+// Append adds an entry durably. It sets the time if there is none and the digest of the line
+// before, and removes what looks like a secret.
 func (w *Writer) Append(e Entry) error {
 	file, err := w.lock()
 	if err != nil {
@@ -56,8 +56,7 @@ func (w *Writer) Append(e Entry) error {
 	return nil
 }
 
-// End closes the session and moves its journal to where git sees it. Where it goes is in
-// Session().Path afterwards.
+// End closes the session and moves its journal to where git sees it: Session().Path afterwards.
 func (w *Writer) End(e Ended, by Actor) error {
 	if err := w.Append(Entry{Actor: by, Kind: KindEnded, Ended: &e}); err != nil {
 		return err
@@ -65,8 +64,8 @@ func (w *Writer) End(e Ended, by Actor) error {
 	return w.publish()
 }
 
-// lock opens the journal for one line, reads what others added, and cuts off what a crash
-// left of a line.
+// lock opens the journal for one line, reads what other processes added, and removes an
+// unfinished line.
 func (w *Writer) lock() (*os.File, error) {
 	file, err := os.OpenFile(w.path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -89,15 +88,15 @@ func (w *Writer) refresh(file *os.File) error {
 	if err != nil {
 		return err
 	}
-	// Whoever held the lock may have ended the session: a line added now would be lost.
+	// The last holder of the lock may have ended the session: a line added now would be lost.
 	if now, err := os.Stat(w.path); err != nil || !os.SameFile(info, now) {
 		return ErrNoSession
 	}
 	if info.Size() < w.at.size {
-		return broken(w.path, &BrokenError{Line: len(w.session.Entries), Why: "the journal is shorter than it was: something was taken out"})
+		return broken(w.path, &BrokenError{Line: len(w.session.Entries), Why: "the journal is shorter than it was: lines were removed"})
 	}
 	if info.Size() > maxFile-maxLine {
-		return fmt.Errorf("the journal has grown to %d bytes: pawl session end closes it", info.Size())
+		return fmt.Errorf("the journal has grown to %d bytes: run `pawl session end`", info.Size())
 	}
 	if err := w.session.extend(io.NewSectionReader(file, w.at.size, info.Size()-w.at.size), &w.at); err != nil {
 		return broken(w.path, err)
@@ -122,22 +121,22 @@ func (w *Writer) add(file *os.File, e Entry) error {
 		return err
 	}
 	if _, err := file.WriteAt(append(line, '\n'), w.at.size); err != nil {
-		return errors.Join(err, file.Truncate(w.at.size)) // half a line would be healed by the next to come, too
+		return errors.Join(err, file.Truncate(w.at.size))
 	}
 	if err := file.Sync(); err != nil {
 		return errors.Join(err, file.Truncate(w.at.size))
 	}
 	w.session.add(e)
-	w.at = end{w.at.size + int64(len(line)) + 1, digestOf(line)}
+	w.at = end{w.at.size + int64(len(line)) + 1, Digest(line)}
 	return nil
 }
 
-// publish moves a journal that has ended to where git sees it. A crash before it is made
-// good by the next that looks for an open session.
+// publish moves an ended journal to where git sees it. After a crash, the next look for an open
+// session does it.
 func (w *Writer) publish() error {
 	to := filepath.Join(w.folder.dir(), filepath.Base(w.path))
 	err := os.Rename(w.path, to)
-	if errors.Is(err, fs.ErrNotExist) { // somebody else did
+	if errors.Is(err, fs.ErrNotExist) { // another process did
 		_, err = os.Stat(to)
 	}
 	if err != nil {
@@ -147,22 +146,22 @@ func (w *Writer) publish() error {
 	return errors.Join(disk.SyncDir(w.folder.dir()), disk.SyncDir(w.folder.openDir()), os.RemoveAll(w.copies()))
 }
 
-// copies is the folder with the sources as they were at the last measurement.
+// copies returns the folder with the sources of the last measurement.
 func (w *Writer) copies() string { return strings.TrimSuffix(w.path, ".jsonl") }
 
-// encode makes a line of an entry. What could not be read must not be written.
+// encode returns the line of an entry, and an error for one that could not be read back.
 func encode(e Entry) ([]byte, error) {
 	line, err := json.Marshal(e)
 	if err != nil {
 		return nil, fmt.Errorf("encode an entry: %w", err)
 	}
 	if len(line) >= maxLine {
-		return nil, fmt.Errorf("an entry of %d bytes: %d is the most", len(line), maxLine)
+		return nil, fmt.Errorf("the entry has %d bytes: the limit is %d", len(line), maxLine)
 	}
 	return line, e.check()
 }
 
-// broken names the file of a mistake.
+// broken adds the file to an error.
 func broken(path string, err error) error {
 	if b, ok := errors.AsType[*BrokenError](err); ok {
 		b.Path = path

@@ -3,13 +3,28 @@ package lesson
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/base/spell"
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/learn/journal"
 )
 
-// Book is lessons with what is known of each by now.
+// How outcomes prove a lesson.
+const (
+	// Noticed is the gain, as a logarithm, from which on an outcome counts as one that held.
+	Noticed = 0.02
+	// priorWeight is how many outcomes without a gain a lesson starts with: one lucky outcome
+	// proves little.
+	priorWeight   = 2
+	confirmedAt   = 3 // outcomes that held
+	confirmedFrom = 2 // sessions they are from
+	refutedAt     = 3 // outcomes that did not hold, more than three times as many as did
+)
+
+// Book holds lessons with their outcomes and reviews.
 type Book struct {
 	entries []*entry
 	byName  map[string]*entry
@@ -19,192 +34,160 @@ type entry struct {
 	lesson          *Lesson
 	starter, edited bool
 	review          *Review // the last
-	tally           tally
+	gains           []float64
+	held            int
+	sessions        map[string]bool // of the outcomes that held
 }
 
-// NewBook is a book with the lessons that pawl comes with.
-func NewBook() *Book { return newBook(Starter()) }
-
-func newBook(starters []*Lesson) *Book {
-	b := &Book{byName: map[string]*entry{}}
-	for _, l := range starters {
-		b.add(&entry{lesson: l, starter: true})
+func (b *Book) add(e *entry) error {
+	name := e.lesson.Name
+	switch {
+	case !nameForm.MatchString(name):
+		return fmt.Errorf("%.80q is not the name of a lesson: use lower-case letters, digits and dashes", name)
+	case b.byName[name] != nil:
+		return fmt.Errorf("lesson %s: another lesson has this name", name)
 	}
-	return b
-}
-
-// Add puts a lesson into the book.
-func (b *Book) Add(l *Lesson) error { return b.addEntry(&entry{lesson: l}) }
-
-func (b *Book) addEntry(e *entry) error {
-	if !nameForm.MatchString(e.lesson.Name) {
-		return fmt.Errorf("%.80q is no name of a lesson: small letters, digits and dashes", e.lesson.Name)
-	}
-	if old := b.byName[e.lesson.Name]; old != nil {
-		whose := "another lesson"
-		if old.starter {
-			whose = "a lesson that pawl comes with"
-		}
-		return fmt.Errorf("lesson %s: %s has this name", e.lesson.Name, whose)
-	}
-	if err := e.lesson.Compile(); err != nil {
-		return err
-	}
-	b.add(e)
+	b.entries = append(b.entries, e)
+	b.byName[name] = e
 	return nil
 }
 
-func (b *Book) add(e *entry) {
-	b.entries = append(b.entries, e)
-	b.byName[e.lesson.Name] = e
-}
-
-// Learn takes outcomes in. Those of lessons that the book does not have are passed over.
-func (b *Book) Learn(outcomes []Outcome) {
-	for _, o := range outcomes {
-		if e := b.byName[o.Lesson]; e != nil {
-			e.tally.add(e.lesson.Claim, o)
+// Learn adds the outcomes of the lessons that were followed in a session.
+func (b *Book) Learn(session string, attempts []journal.Attempt) {
+	for _, a := range attempts {
+		e := b.byName[a.Lesson]
+		if e == nil || math.IsNaN(a.Gain) || math.IsInf(a.Gain, 0) {
+			continue
+		}
+		gain := a.Gain
+		if !a.Correct() {
+			gain = min(gain, 0) // a wrong result has no speed
+		}
+		e.gains = append(e.gains, gain)
+		if gain >= Noticed {
+			e.held++
+			e.sessions[session] = true
 		}
 	}
 }
 
-// Review takes a person's word in. Whichever order they come in, the latest counts.
+// Review adds a person's decision. In whichever order they come, the latest counts.
 func (b *Book) Review(r Review) {
+	later := func(a, b Review) bool { // also within one moment: every reader gets the same state
+		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.State, b.State), cmp.Compare(a.By, b.By), cmp.Compare(a.Reason, b.Reason)) > 0
+	}
 	if e := b.byName[r.Lesson]; e != nil && (e.review == nil || later(r, *e.review)) {
 		e.review = &r
 	}
 }
 
-// later orders reviews, those of one moment too: every reader must come to the same state.
-func later(a, b Review) bool {
-	return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.State, b.State), cmp.Compare(a.By, b.By), cmp.Compare(a.Reason, b.Reason)) > 0
-}
-
-// Standing is a lesson as it is by now.
+// Standing is a lesson with what is known of it by now.
 type Standing struct {
 	Lesson
-	State    State    `json:"state"`
-	Why      string   `json:"why"`            // it is in that state
-	Weight   float64  `json:"weight"`         // from 0 to 1: how far it is believed
-	Seen     int      `json:"seen"`           // outcomes
-	Held     float64  `json:"held"`           // of them, as far as anybody can tell, as predicted
-	Gain     *float64 `json:"gain,omitempty"` // mean of the outcomes, as a logarithm
-	Sessions int      `json:"sessions"`       // in which it surely held
-	Starter  bool     `json:"starter"`        // pawl came with it
-	Edited   bool     `json:"edited"`         // its text is not the one that its name was given for
-	Speaks   bool     `json:"speaks"`         // of the facts that were asked about
-	Reviewed *Review  `json:"review,omitempty"`
+	State    State   `json:"state"`
+	Why      string  `json:"why"`            // it is in that state
+	Seen     int     `json:"seen"`           // outcomes
+	Held     int     `json:"held"`           // of them, with a gain
+	Gain     float64 `json:"gain,omitempty"` // mean of the outcomes as a logarithm, shrunk to none
+	Starter  bool    `json:"starter"`        // pawl comes with it
+	Edited   bool    `json:"edited"`         // its text is not the one that its name was made for
+	Speaks   bool    `json:"speaks"`         // it matches the facts that were given
+	Reviewed *Review `json:"review,omitempty"`
 }
 
 func (e *entry) standing() Standing {
-	review := State("")
-	if e.review != nil {
-		review = e.review.State
+	s := Standing{Lesson: *e.lesson, Seen: len(e.gains), Held: e.held, Starter: e.starter, Edited: e.edited, Reviewed: e.review}
+	for _, g := range e.gains {
+		s.Gain += g / float64(priorWeight+len(e.gains))
 	}
-	s := Standing{
-		Lesson: *e.lesson, Weight: e.tally.weight(review), Seen: e.tally.seen, Held: e.tally.held,
-		Sessions: len(e.tally.sessions), Starter: e.starter, Edited: e.edited, Reviewed: e.review,
-	}
-	s.State, s.Why = e.tally.state(e.lesson.State, review)
-	if e.review != nil {
-		s.Why = fmt.Sprintf("%s by %s", e.review.State, e.review.By)
-		if e.review.Reason != "" {
-			s.Why += ": " + e.review.Reason
+	failed := s.Seen - s.Held
+	score := fmt.Sprintf("%d of %s had a gain", s.Held, words.Plural(s.Seen, "outcome"))
+	switch {
+	case e.review != nil:
+		s.State, s.Why = e.review.State, fmt.Sprintf("%s by %s: %s", e.review.State, e.review.By, e.review.Reason)
+		if s.Seen > 0 {
+			s.Why += "; " + score
 		}
-		if review == Confirmed && e.tally.weight("") < refutedBelow {
-			s.Why += "; but its prediction held in " + e.tally.score() + " only"
-		}
-	}
-	if s.State == Refuted && review != Refuted {
-		s.Weight = min(s.Weight, refutedBelow)
-	}
-	if e.tally.seen > 0 {
-		mean := e.tally.gains / float64(e.tally.seen)
-		s.Gain = &mean
+	case s.Seen == 0:
+		s.State, s.Why = Proposed, "not tried yet"
+	case failed >= refutedAt && failed > 3*s.Held:
+		s.State, s.Why = Refuted, score
+	case s.Held >= confirmedAt && s.Held > failed && len(e.sessions) >= confirmedFrom:
+		s.State, s.Why = Confirmed, score
+	default:
+		s.State, s.Why = Proposed, score
 	}
 	return s
 }
 
-// All are the lessons, what speaks of the facts first, then those of the repository, then by
-// weight. What is refuted is last in each.
-func (b *Book) All(f Facts) []Standing {
-	v := f.view()
-	list := make([]Standing, 0, len(b.entries))
-	for _, e := range b.entries {
-		s := e.standing()
-		s.Speaks = v.heard(e.lesson)
-		list = append(list, s)
+// Measured reports whether outcomes show a gain.
+func (s Standing) Measured() bool { return s.Seen > 0 && s.Gain >= Noticed }
+
+// rank orders lessons by evidence: measured gains, then untried ones, then those that did nothing, then
+// refuted ones. What a lesson claims does not count.
+func (s Standing) rank() int {
+	switch {
+	case s.State == Refuted:
+		return 3
+	case s.Measured():
+		return 0
+	case s.Seen == 0:
+		return 1
 	}
-	slices.SortFunc(list, func(a, b Standing) int {
-		return cmp.Or(
-			before(a.Speaks, b.Speaks), before(b.State == Refuted, a.State == Refuted), before(b.Starter, a.Starter),
-			cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Name, b.Name),
-		)
-	})
-	return list
+	return 2
 }
 
-// before puts what is first.
-func before(a, b bool) int {
-	switch {
-	case a && !b:
-		return -1
-	case b && !a:
+func truth(yes bool) int {
+	if yes {
 		return 1
 	}
 	return 0
 }
 
-// Speaking are the lessons that speak of the facts and are not refuted, the most believed
-// first.
-func (b *Book) Speaking(f Facts) []Standing {
+// All returns the lessons, those that match the facts first, then by evidence.
+func (b *Book) All(f Facts) []Standing {
 	v := f.view()
 	var list []Standing
 	for _, e := range b.entries {
-		if !v.heard(e.lesson) {
-			continue
-		}
-		if s := e.standing(); s.State != Refuted {
-			s.Speaks = true
-			list = append(list, s)
-		}
+		s := e.standing()
+		s.Speaks = v.matches(e.lesson)
+		list = append(list, s)
 	}
 	slices.SortFunc(list, func(a, b Standing) int {
-		return cmp.Or(cmp.Compare(b.Weight, a.Weight), before(b.Starter, a.Starter), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(
+			cmp.Compare(truth(b.Speaks), truth(a.Speaks)), cmp.Compare(a.rank(), b.rank()), cmp.Compare(b.Gain, a.Gain),
+			cmp.Compare(truth(a.Starter), truth(b.Starter)), cmp.Compare(a.Name, b.Name),
+		)
 	})
 	return list
 }
 
-// State is what a lesson is by now; empty for one that the book does not have.
-func (b *Book) State(name string) State {
-	if e := b.byName[name]; e != nil {
-		return e.standing().State
-	}
-	return ""
+// Speaking returns the lessons that match the facts and are not refuted, by evidence.
+func (b *Book) Speaking(f Facts) []Standing {
+	return slices.DeleteFunc(b.All(f), func(s Standing) bool { return !s.Speaks || s.State == Refuted })
 }
 
-// Find gives a lesson by its name, or by the beginning of it where no other begins so.
+// Find returns a lesson by its name, or by a prefix that no other has.
 func (b *Book) Find(name string) (Standing, error) {
 	if e := b.byName[name]; e != nil {
 		return e.standing(), nil
 	}
-	var match []*entry
-	var names []string
+	var match, names []string
 	for _, e := range b.entries {
 		names = append(names, e.lesson.Name)
 		if name != "" && strings.HasPrefix(e.lesson.Name, name) {
-			match = append(match, e)
+			match = append(match, e.lesson.Name)
 		}
 	}
-	switch {
-	case len(match) == 1:
-		return match[0].standing(), nil
-	case len(match) > 1:
-		return Standing{}, fmt.Errorf("lesson %.80q is one of %d: %s, %s, ...; write more of its name", name, len(match), match[0].lesson.Name, match[1].lesson.Name)
+	switch len(match) {
+	case 0:
+		hint := "see `pawl lesson list`"
+		if near := spell.Nearest(name, names); near != "" {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		return Standing{}, fmt.Errorf("there is no lesson %.80q: %s", name, hint)
+	case 1:
+		return b.byName[match[0]].standing(), nil
 	}
-	hint := "pawl lesson list shows what there is"
-	if near := spell.Nearest(name, names); near != "" {
-		hint = fmt.Sprintf("did you mean %q?", near)
-	}
-	return Standing{}, fmt.Errorf("there is no lesson %.80q: %s", name, hint)
+	return Standing{}, fmt.Errorf("%d lessons start with %.80q, such as %s and %s: write more of the name", len(match), name, match[0], match[1])
 }

@@ -10,63 +10,79 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
+	"github.com/goatnote-inc/pawl/internal/learn/gates"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 )
 
-// Draft makes a lesson of the best thing that a session showed: an attempt with right
-// results whose gain is above zero for sure, made after a profile. What the profile showed
-// before the change is the symptom. Without such a profile nobody can say when it would
-// help again, and there is no lesson.
-func Draft(session *journal.Session, attempts []journal.Attempt) (*Lesson, bool) {
-	best, ok := bestAttempt(attempts)
-	if !ok || session == nil {
-		return nil, false
-	}
-	p := profileBefore(session.Entries, best.Run)
-	if p == nil {
-		return nil, false
-	}
-	rule, symptom, ok := shown(p, best.Fix)
+// Draft returns a lesson from the best attempt of a session: one with right results whose gain is
+// surely above zero. Its body has the note, the verdict and the diff. If a profile was taken before
+// the change, what it showed is the symptom; without one the lesson matches nothing until a person
+// adds a symptom.
+func Draft(s *journal.Session) (*Lesson, bool) {
+	best, ok := bestAttempt(journal.Attempts(s))
 	if !ok {
 		return nil, false
 	}
-	what := changes(best.Changes)
+	what := gates.Changed(best.Changes)
 	l := &Lesson{
-		Title: cut(rule.Title+": "+what, maxTitle), Symptom: symptom, Class: string(rule.Class),
-		Cause: cut(cause(rule, symptom, p), maxText), Fix: cut(fix(best, what), maxText), FixID: best.Fix,
-		Source: []string{"session " + session.ID, "run " + best.Run},
-		Author: author(session), State: Proposed,
+		Title: cut(what+" made it "+gained(best.Gain)+" as fast", maxTitle), Class: "method",
+		Cause: "Unknown: no profile was taken before the change.", Fix: cut("Change "+what+" as in the diff below.", maxText),
+		Source: []string{"session " + s.ID, "run " + best.Run}, FixID: best.Fix,
+	}
+	if note := paragraph(words.SanitizeTo(best.Note, maxText)); note != "" {
+		l.Title, l.Fix = cut(note, maxTitle), cut(note, maxText)
 	}
 	if !fixIDForm.MatchString(l.FixID) {
 		l.FixID = ""
 	}
-	if gpuForm.MatchString(best.GPU) {
-		l.GPUs = []string{best.GPU}
+	if gpuForm.MatchString(s.GPU) {
+		l.GPUs = []string{s.GPU}
 	}
-	if f := family(best.Kernel + " " + p.Kernel); f != "" {
-		l.Kernels = []string{f}
+	if p := profileBefore(s.Entries, best.Run); p != nil {
+		if rule, symptom, ok := shown(p, best.Fix); ok {
+			l.Symptom, l.Class, l.Cause = symptom, string(rule.Class), rule.Title+"."
+		}
 	}
-	// What was the best of several was lucky too: the claim is the low end of what it may be.
-	if share := 1 - math.Exp(-(best.Gain - 1.28*best.Error)); share >= 0.01 {
-		share = math.Floor(share*100) / 100
-		l.Claim = &share
-	}
-	if n := len(session.Entries); n > 0 {
-		l.Written = session.Entries[n-1].Time.UTC().Truncate(1e9)
-	}
-	l.Tests = []Test{{Name: "as it was found", Speaks: true, Kernel: first(l.Kernels), GPU: first(l.GPUs), Facts: asked(l, p.Facts)}}
-	l.Body = fmt.Sprintf("Drafted by pawl at the end of session %s. The change was measured as %s.\n\nIs the cause right? Would it help elsewhere? "+
-		"Say so with `pawl lesson review`.", session.ID, words.MarkdownText(gained(best)))
-	if _, err := Write(l); err != nil {
-		return nil, false // a symptom of a rule that is not pawl's own, perhaps
+	l.Body = body(s, best)
+	if _, err := Write(l); err != nil { // perhaps a symptom of a rule that is not pawl's own
+		l.Symptom, l.matches = "", nil
 	}
 	return l, true
 }
 
-// bestAttempt is the one with the largest gain of those that are surely gains.
+// body holds the evidence: note, verdict and diff. A fence longer than any in the diff keeps it text.
+func body(s *journal.Session, a journal.Attempt) string {
+	var b strings.Builder
+	if a.Note != "" {
+		fmt.Fprintf(&b, "Note: %s\n\n", words.MarkdownText(words.SanitizeTo(a.Note, maxText)))
+	}
+	verdict := a.Verdict
+	if verdict == "" {
+		verdict = "faster than the measurement before"
+	}
+	fmt.Fprintf(&b, "Verdict: %s, %s (%s to %s), run %s of session %s.\n", words.MarkdownText(verdict), gained(a.Gain),
+		gained(a.Gain-1.96*a.Error), gained(a.Gain+1.96*a.Error), words.MarkdownText(a.Run), s.ID)
+	if a.Diff == "" {
+		return b.String()
+	}
+	fence := "```"
+	for strings.Contains(a.Diff, fence) {
+		fence += "`"
+	}
+	plain := strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && words.Invisible(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(a.Diff, "?"))
+	fmt.Fprintf(&b, "\n%sdiff\n%s\n%s\n", fence, strings.TrimRight(plain, "\n"), fence)
+	return b.String()
+}
+
+// bestAttempt returns the one with the largest of the sure gains.
 func bestAttempt(attempts []journal.Attempt) (best journal.Attempt, ok bool) {
 	for _, a := range attempts {
-		sure := a.Correct && a.Error > 0 && a.Gain-1.96*a.Error > 0 && len(a.Changes) > 0 && a.Run != ""
+		sure := a.Correct() && a.Error > 0 && a.Gain-1.96*a.Error > 0 && len(a.Changes) > 0 && a.Run != ""
 		if sure && !math.IsInf(a.Gain, 0) && (!ok || a.Gain > best.Gain) {
 			best, ok = a, true
 		}
@@ -74,8 +90,7 @@ func bestAttempt(attempts []journal.Attempt) (best journal.Attempt, ok bool) {
 	return best, ok
 }
 
-// profileBefore is the last profile before the run that shows the gain: of the state before
-// the change, or it was not a profile before optimising.
+// profileBefore returns the last profile before the run: of the state before the change.
 func profileBefore(entries []journal.Entry, run string) *journal.Profiled {
 	at := slices.IndexFunc(entries, func(e journal.Entry) bool {
 		return e.Did != nil && e.Did.Measured != nil && e.Did.Measured.Run == run
@@ -92,19 +107,16 @@ func profileBefore(entries []journal.Entry, run string) *journal.Profiled {
 	return nil
 }
 
-// shown is the finding that the fix is about, or else the first whose condition holds of the
-// facts, and that condition.
+// shown returns the rule of the fix, or else of the first finding, whose condition holds, and that
+// condition.
 func shown(p *journal.Profiled, fixID string) (*diagnose.Rule, string, bool) {
-	rules := diagnose.Rules()
-	var ids []string
-	if id, _, found := strings.Cut(fixID, "/"); found {
-		ids = append(ids, id)
-	}
+	id, _, _ := strings.Cut(fixID, "/")
+	ids := []string{id}
 	for _, f := range p.Findings {
 		ids = append(ids, f.Rule)
 	}
 	for _, id := range ids {
-		if r, ok := rules.Find(id); ok {
+		if r, ok := diagnose.Rules().Find(id); ok {
 			if symptom, holds := r.Holds(profile.Facts(p.Facts)); holds {
 				return r, symptom, true
 			}
@@ -113,89 +125,7 @@ func shown(p *journal.Profiled, fixID string) (*diagnose.Rule, string, bool) {
 	return nil, "", false
 }
 
-// changes says what changed, in a few words. The names are from the source, so that they
-// are made harmless.
-func changes(list []journal.Change) string {
-	var parts []string
-	for i, c := range list {
-		if i == 3 {
-			parts = append(parts, fmt.Sprintf("and %d more", len(list)-i))
-			break
-		}
-		name := words.Sanitize(c.Name)
-		switch {
-		case c.Before != "" && c.After != "":
-			parts = append(parts, fmt.Sprintf("%s from %s to %s", name, cut(words.Sanitize(c.Before), 40), cut(words.Sanitize(c.After), 40)))
-		case c.What == journal.Code:
-			parts = append(parts, name+" rewritten")
-		default:
-			parts = append(parts, name+" changed")
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-func cause(rule *diagnose.Rule, symptom string, p *journal.Profiled) string {
-	l := Lesson{Symptom: symptom}
-	var values []string
-	for _, name := range l.Asks() {
-		values = append(values, fmt.Sprintf("%s was %.4g", name, p.Facts[name]))
-	}
-	return rule.Title + ". Before the change " + strings.Join(values, ", ") + "."
-}
-
-func fix(a journal.Attempt, what string) string {
-	text := "Change " + what
-	if len(a.Changes) == 1 && a.Changes[0].File != "" {
-		text += " in " + words.Sanitize(a.Changes[0].File)
-	}
-	return text + "."
-}
-
-// gained is a gain as people read it.
-func gained(a journal.Attempt) string {
-	low, high := math.Exp(a.Gain-1.96*a.Error), math.Exp(a.Gain+1.96*a.Error)
-	return fmt.Sprintf("%.2fx (between %.2fx and %.2fx)", math.Exp(a.Gain), low, high)
-}
-
-func author(s *journal.Session) string {
-	if len(s.Entries) == 0 {
-		return ""
-	}
-	by := s.Entries[0].Actor
-	if by.Kind == journal.Person {
-		return cut(words.Sanitize(by.Name), maxName)
-	}
-	return cut(words.Sanitize(string(by.Kind)+" "+by.Name), maxName)
-}
-
-// family is the family of a kernel by its name; empty for one that nobody can tell.
-func family(name string) string {
-	v := &view{kernel: strings.ToLower(name)}
-	for _, f := range []string{"attention", "matmul", "convolution", "sparse", "norm", "reduction", "elementwise"} {
-		if v.ofFamily([]string{f}) {
-			return f
-		}
-	}
-	return ""
-}
-
-func asked(l *Lesson, facts map[string]float64) map[string]float64 {
-	out := map[string]float64{}
-	for _, name := range l.Asks() {
-		if x, ok := facts[name]; ok {
-			out[name] = x
-		}
-	}
-	return out
-}
-
-func first(list []string) string {
-	if len(list) == 0 {
-		return ""
-	}
-	return list[0]
-}
+func gained(gain float64) string { return fmt.Sprintf("%.2fx", math.Exp(gain)) }
 
 // cut shortens a text to so many characters.
 func cut(s string, most int) string {

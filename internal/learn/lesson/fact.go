@@ -12,99 +12,47 @@ import (
 	"github.com/goatnote-inc/pawl/internal/learn/gates"
 )
 
-// Facts is what is known of a kernel and of the session it is worked on in. What is not
-// known is not there.
+// Facts is what is known of a kernel and of its session. A fact that is not known is not there.
 type Facts struct {
 	Numbers map[string]float64 `json:"numbers"`
 	GPU     string             `json:"gpu,omitempty"`    // sm_89, or cpu
-	Kernel  string             `json:"kernel,omitempty"` // names by which its family is told: of the benchmark, of the kernel
+	Kernel  string             `json:"kernel,omitempty"` // names of the benchmark and the kernel, for its family
 }
 
-// Fact is something that a symptom may ask for.
-type Fact struct {
-	Name  string
-	Unit  string // as in profile.Quantity; "yes" for what is 1 or 0
-	About string
-	From  From
-}
-
-// From says where a fact is from.
-type From string
-
-// Where facts are from.
-const (
-	FromProfile From = "profile"
-	FromRecord  From = "record"  // of a run: see OfRun
-	FromSession From = "session" // what gates.Learn takes from a journal
-)
-
-const yes = "yes"
-
-// recordFacts are those of OfRun that no profile has.
-var recordFacts = []Fact{
-	{Name: "spill_bytes", Unit: "byte", About: "registers that a thread stores to memory and loads back, as the compiler counts them"},
-	{Name: "stack_bytes", Unit: "byte", About: "stack of a thread"},
-	{Name: "local_bytes", Unit: "byte", About: "local memory of a thread beside its stack"},
-	{Name: "static_shared_bytes", Unit: "byte", About: "static shared memory of a block"},
-	{Name: "compiler_remarks", Unit: "", About: "losses that the compiler foresees"},
-	{Name: "arch_built", Unit: yes, About: "the build has code for the architecture of the device"},
-	{Name: "fast_math", Unit: yes, About: "the build asks for fast arithmetic"},
-	{Name: "max_registers", Unit: "", About: "registers that the build allows a thread for all kernels"},
-	{Name: "clocks_free", Unit: yes, About: "the clocks of the device were not held"},
-	{Name: "clock_spread_pct", Unit: "%", About: "spread of the SM clock between samples"},
-	{Name: "rounds", Unit: "", About: "rounds that count"},
-	{Name: "rounds_dropped", Unit: "", About: "rounds that do not count"},
-	{Name: "throttled", Unit: yes, About: "the device slowed itself down"},
-	{Name: "foreign_process", Unit: yes, About: "somebody else used the device"},
-	{Name: "host_timed", Unit: yes, About: "a kernel of a GPU was timed by a clock of the host"},
-	{Name: "hot_only", Unit: yes, About: "no case was measured with a cold cache"},
-	{Name: "verified", Unit: "", About: "results of timed runs that were compared and right"},
-	{Name: "unsteady", Unit: yes, About: "warm-up ended by its limit"},
-	{Name: "shortest_ns", Unit: "ns", About: "median of the fastest case"},
-	{Name: "timer_step_pct", Unit: "%", About: "step of the timer, of the shortest sample"},
-	{Name: "dirty", Unit: yes, About: "the candidate was built from changes that no commit has"},
-}
-
-// Known lists the facts that symptoms may ask for.
-func Known() []Fact { return slices.Clone(known().list) }
-
-type knownFacts struct {
-	list   []Fact
-	slots  map[string]int
-	names  []string
-	layout *expr.Layout
-}
-
+// known holds the facts that symptoms can use: the quantities of a profile, and what gates know of the
+// session.
 var known = sync.OnceValue(func() *knownFacts {
 	k := &knownFacts{slots: map[string]int{}, layout: expr.NewLayout()}
-	add := func(f Fact) {
-		if _, twice := k.slots[f.Name]; twice {
-			return // a build and a profile both know the registers
-		}
-		if _, err := k.layout.Add(f.Name, []any{0.0}); err != nil {
-			return // a name is there once, and zero is a number
-		}
-		k.slots[f.Name] = len(k.list)
-		k.names = append(k.names, f.Name)
-		k.list = append(k.list, f)
-	}
 	for _, q := range slices.Concat(profile.Quantities(), diagnose.Derived()) {
-		add(Fact{Name: q.Name, Unit: q.Unit, About: q.About, From: FromProfile})
+		k.add(q.Name)
 	}
-	for _, f := range recordFacts {
-		f.From = FromRecord
-		add(f)
-	}
-	for _, f := range gates.Names() {
-		add(Fact{Name: f.Name, About: f.About, From: FromSession})
+	for _, name := range gates.Names() {
+		k.add(name)
 	}
 	return k
 })
 
-// near is a hint for a fact that does not exist.
+type knownFacts struct {
+	names  []string
+	slots  map[string]int
+	layout *expr.Layout
+}
+
+func (k *knownFacts) add(name string) {
+	if _, twice := k.slots[name]; twice {
+		return
+	}
+	if _, err := k.layout.Add(name, []any{0.0}); err != nil {
+		return // a name is there once, and zero is a number
+	}
+	k.slots[name] = len(k.names)
+	k.names = append(k.names, name)
+}
+
+// near returns a hint for a fact that does not exist.
 func near(name string) string {
 	if n := spell.Nearest(name, known().names); n != "" {
 		return "did you mean " + strconv.Quote(n) + "?"
 	}
-	return "pawl lesson facts lists them"
+	return "docs/reference/gates.md and profile.md list them"
 }

@@ -2,6 +2,7 @@ package lesson
 
 import (
 	"bytes"
+	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,144 +10,91 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/goatnote-inc/pawl/internal/base/disk"
 )
 
-// Dir is where the lessons of a repository are, from the folder of its suite.
+// Dir is the folder of the lessons of a repository, from the folder of its suite.
 const Dir = ".pawl/lessons"
 
 const (
-	reviewDir  = "reviews"
-	maxLessons = 10000
-	maxReviews = 50000
-	maxReview  = 16 << 10 // bytes
+	reviewDir = "reviews"
+	maxFiles  = 10_000
+	maxReview = 16 << 10 // bytes
 )
 
-// Folder is the lessons of a repository, each in a file that is written once.
-type Folder struct {
-	Root  string // folder of the suite
-	Cache string // folder where what was read is kept to be faster; empty for none
-}
+//go:embed starter/*.md
+var starterFiles embed.FS
 
-// Read gives a book of the lessons that pawl comes with and those of the folder. What cannot
-// be read is left out and told in the error, which comes with the book.
+// Folder holds the lessons of a repository, each in a file that is written once.
+type Folder struct{ Root string } // folder of the suite
+
+// Read returns the lessons that pawl comes with and those of the folder. What cannot be read is left
+// out and is in the error, which comes together with the book.
 func (f Folder) Read() (*Book, error) {
-	c := openCache(f.Cache, f.Root)
-	defer c.close()
-	starters, _ := readStarters(c) // a test reads them all
-	b := newBook(starters)
-	dir := filepath.Join(f.Root, Dir)
-	files, err := names(dir, ".md", maxLessons)
-	if err != nil {
-		return b, fmt.Errorf("read lessons: %w", err)
-	}
-	read := each(files, func(file string) (*entry, error) { return readLesson(c, filepath.Join(dir, file)) })
-	var problems []error
-	for _, r := range read {
-		if r.err == nil {
-			r.err = b.addEntry(r.value)
+	b := &Book{byName: map[string]*entry{}}
+	starters, err := starterFiles.ReadDir("starter")
+	problems := []error{err}
+	for _, file := range starters {
+		text, err := starterFiles.ReadFile("starter/" + file.Name())
+		if err == nil {
+			err = b.read("starter/"+file.Name(), text, true)
 		}
-		problems = append(problems, r.err)
+		problems = append(problems, err)
 	}
-	reviews := filepath.Join(dir, reviewDir)
-	if files, err = names(reviews, ".json", maxReviews); err != nil {
-		return b, errors.Join(append(problems, fmt.Errorf("read reviews of lessons: %w", err))...)
-	}
-	for _, r := range each(files, func(file string) (*Review, error) { return readReview(filepath.Join(reviews, file)) }) {
-		if problems = append(problems, r.err); r.err == nil {
-			b.Review(*r.value)
+	problems = append(problems, eachFile(filepath.Join(f.Root, Dir), ".md", MaxFile, func(path string, text []byte) error {
+		return b.read(path, text, false)
+	}))
+	problems = append(problems, eachFile(filepath.Join(f.Root, Dir, reviewDir), ".json", maxReview, func(path string, text []byte) error {
+		r, err := ParseReview(text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
 		}
-	}
+		b.Review(*r)
+		return nil
+	}))
 	return b, errors.Join(problems...)
 }
 
-// names lists the files of a folder in order. A folder that is not there has none; what
-// begins with a dot, a README and what is no plain file are passed over.
-func names(dir, suffix string, most int) ([]string, error) {
-	list, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+func (b *Book) read(path string, text []byte, starter bool) error {
+	l, err := Parse(path, text)
 	if err != nil {
-		return nil, err
-	}
-	var files []string
-	for _, e := range list {
-		if e.Type().IsRegular() && strings.HasSuffix(e.Name(), suffix) && e.Name()[0] != '.' && e.Name() != "README.md" {
-			files = append(files, e.Name())
-		}
-	}
-	if len(files) > most {
-		return nil, fmt.Errorf("%s has %d files, more than %d", dir, len(files), most)
-	}
-	return files, nil
-}
-
-type result[T any] struct {
-	value *T
-	err   error
-}
-
-// each reads files side by side, and gives what came of them in their order.
-func each[T any](files []string, read func(string) (*T, error)) []result[T] {
-	out := make([]result[T], len(files))
-	var all sync.WaitGroup
-	for part := range runtime.GOMAXPROCS(0) {
-		all.Go(func() {
-			for i := part; i < len(files); i += runtime.GOMAXPROCS(0) {
-				out[i].value, out[i].err = read(files[i])
-			}
-		})
-	}
-	all.Wait()
-	return out
-}
-
-func readLesson(c *cache, path string) (*entry, error) {
-	text, err := readBounded(path, MaxFile)
-	if err != nil {
-		return nil, fmt.Errorf("read a lesson: %w", err)
-	}
-	l, err := c.parse(filepath.ToSlash(path), text)
-	if err != nil {
-		return nil, err
+		return err
 	}
 	l.Name = strings.TrimSuffix(filepath.Base(path), ".md")
-	return &entry{lesson: l, edited: edited(l.Name, text)}, nil
+	return b.add(&entry{lesson: l, starter: starter, edited: !starter && edited(l.Name, text), sessions: map[string]bool{}})
 }
 
-func readReview(path string) (*Review, error) {
-	text, err := readBounded(path, maxReview)
-	if err != nil {
-		return nil, fmt.Errorf("read a review of a lesson: %w", err)
+// eachFile reads the regular files of a folder in order, and reports links, pipes and devices. A folder
+// that does not exist has none.
+func eachFile(dir, suffix string, limit int64, read func(path string, text []byte) error) error {
+	list, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	r, err := ParseReview(text)
-	if err != nil {
-		return nil, fmt.Errorf("read a review of a lesson: %s: %w", path, err)
+	problems := []error{err}
+	for i, e := range list {
+		if i == maxFiles {
+			problems = append(problems, fmt.Errorf("%s has more than %d files: the rest is ignored", dir, maxFiles))
+			break
+		}
+		if e.IsDir() || !strings.HasSuffix(e.Name(), suffix) || e.Name()[0] == '.' || e.Name() == "README.md" {
+			continue
+		}
+		path := filepath.ToSlash(filepath.Join(dir, e.Name()))
+		text, err := disk.ReadRegular(path, limit)
+		if err == nil {
+			err = read(path, text)
+		}
+		problems = append(problems, err)
 	}
-	return r, nil
+	return errors.Join(problems...)
 }
 
-// readBounded reads no more of a file than shows that it is too large.
-func readBounded(path string, most int64) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return io.ReadAll(io.LimitReader(file, most+1))
-}
-
-// ParseReview reads the text of a review's file.
+// ParseReview reads the text of a review.
 func ParseReview(text []byte) (*Review, error) {
-	if len(text) > maxReview {
-		return nil, fmt.Errorf("it has more than %d bytes", maxReview)
-	}
 	var r Review
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -154,7 +102,7 @@ func ParseReview(text []byte) (*Review, error) {
 		return nil, err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("there is something behind it")
+		return nil, errors.New("text after the review")
 	}
 	return &r, r.check()
 }
@@ -162,22 +110,18 @@ func ParseReview(text []byte) (*Review, error) {
 func (r *Review) check() error {
 	switch {
 	case !nameForm.MatchString(r.Lesson):
-		return fmt.Errorf("%.80q is no name of a lesson", r.Lesson)
-	case !slices.Contains(states, string(r.State)):
-		return fmt.Errorf("%.40q is no state of a lesson: %s", r.State, strings.Join(states, ", "))
-	case strings.TrimSpace(r.Reason) == "":
-		return errors.New("a review gives its reason")
-	case strings.TrimSpace(r.By) == "":
-		return errors.New("a review says whose it is")
+		return fmt.Errorf("%.80q is not the name of a lesson", r.Lesson)
+	case !slices.Contains([]State{Proposed, Confirmed, Refuted}, r.State):
+		return fmt.Errorf("%.40q is not a state: use proposed, confirmed or refuted", r.State)
+	case strings.TrimSpace(r.Reason) == "" || strings.TrimSpace(r.By) == "" || r.Time.IsZero():
+		return errors.New("a review needs a reason, an author and a time")
 	case len(r.Reason) > maxText || len(r.By) > maxText:
-		return fmt.Errorf("a review has no more than %d bytes of text", maxText)
-	case r.Time.IsZero():
-		return errors.New("a review says when it was made")
+		return fmt.Errorf("a review has at most %d bytes of text", maxText)
 	}
 	return nil
 }
 
-// Add writes a lesson and gives it its name.
+// Add writes a lesson and sets its name.
 func (f Folder) Add(l *Lesson) (path string, err error) {
 	text, err := Write(l)
 	if err != nil {
@@ -185,37 +129,32 @@ func (f Folder) Add(l *Lesson) (path string, err error) {
 	}
 	l.Name = Name(l.Title, text)
 	path = filepath.Join(f.Root, Dir, l.Name+".md")
-	if err := writeOnce(path, text); err != nil {
+	if err := writeNew(path, text); err != nil {
 		return "", fmt.Errorf("write lesson %s: %w", l.Name, err)
 	}
 	return path, nil
 }
 
-// Review writes a review down.
+// Review writes a review.
 func (f Folder) Review(r Review) (path string, err error) {
 	if err := r.check(); err != nil {
 		return "", err
 	}
 	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return "", fmt.Errorf("write a review of lesson %s: %w", r.Lesson, err)
+	if err == nil {
+		text = append(text, '\n')
+		path = filepath.Join(f.Root, Dir, reviewDir, r.Lesson+"-"+digest(text, 8)+".json")
+		err = writeNew(path, text)
 	}
-	text = append(text, '\n')
-	path = filepath.Join(f.Root, Dir, reviewDir, r.Lesson+"-"+digest(text, 8)+".json")
-	if err := writeOnce(path, text); err != nil {
+	if err != nil {
 		return "", fmt.Errorf("write a review of lesson %s: %w", r.Lesson, err)
 	}
 	return path, nil
 }
 
-// writeOnce makes a file whole or not at all. Its name is made from its content: one that is
-// there already is the same.
-func writeOnce(path string, text []byte) error {
+func writeNew(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
-	}
-	if old, err := readBounded(path, MaxFile); err == nil && bytes.Equal(old, text) {
-		return nil
 	}
 	return disk.WriteAtomic(path, text)
 }

@@ -1,10 +1,8 @@
-// Package lesson keeps what was learned about kernels: a symptom, its cause and what helps,
-// with the evidence. A lesson is a Markdown file with front matter in .pawl/lessons, written
-// once; what was seen of it later, outcomes and reviews, lies beside it in files of its own,
-// so that two people's lessons never meet in a merge.
+// Package lesson keeps what was learned about kernels: a symptom, its cause and what helps, with
+// the evidence. A lesson is a Markdown file with front matter in .pawl/lessons, written once.
+// Reviews are files next to it, and outcomes come from journals, so that merges never conflict.
 //
-// The package must not know how a session goes, nor what a fix gains: it counts what was
-// seen, model says what to expect.
+// The package must not know how a session goes, nor rank fixes.
 package lesson
 
 import (
@@ -13,40 +11,39 @@ import (
 	"github.com/goatnote-inc/pawl/internal/kernel/suite/expr"
 )
 
-// Lesson is one thing that was learned.
+// Lesson is one thing that was learned. Its texts are untrusted.
 type Lesson struct {
-	Name  string `json:"name"` // of its file, without .md: words of the title and a part of its digest
-	Title string `json:"title"`
-	// Symptom is an expression over facts of a profile, of a build and of a session: the
-	// lesson speaks where it is true. A fact that is not known makes it silent.
-	Symptom string    `json:"symptom"`
-	Class   string    `json:"class"` // bottleneck class of diagnose, or build, correctness, environment, measurement, method
-	Cause   string    `json:"cause"`
-	Fix     string    `json:"fix"`               // what to do, in words
-	FixID   string    `json:"fix_id,omitempty"`  // of a rule, where it is one of those: journal.FixID
-	GPUs    []string  `json:"gpus,omitempty"`    // sm_80, sm_9*; empty for all
-	Kernels []string  `json:"kernels,omitempty"` // families: attention, matmul, reduction, ...; empty for all
-	Source  []string  `json:"source"`            // runs, sessions, documents: where it is from
-	Author  string    `json:"author,omitempty"`
-	State   State     `json:"state"`           // as written; see Book.State for what it is by now
-	Claim   *float64  `json:"claim,omitempty"` // share of the time that its author expects it to save
-	Written time.Time `json:"written,omitzero"`
-	Tests   []Test    `json:"tests,omitempty"`
-	Body    string    `json:"body,omitempty"` // Markdown below the front matter; not to be trusted
+	Name  string `json:"name" yaml:"-"` // of its file, without .md: words of the title and part of its digest
+	Title string `json:"title" yaml:"title"`
+	// Symptom is an expression over facts of a profile, a record and a session: the lesson matches
+	// where it is true. Without one it never matches.
+	Symptom string    `json:"symptom,omitempty" yaml:"symptom,omitempty"`
+	Class   string    `json:"class" yaml:"class"` // see Classes
+	Cause   string    `json:"cause,omitempty" yaml:"cause"`
+	Fix     string    `json:"fix,omitempty" yaml:"fix"`
+	FixID   string    `json:"fix_id,omitempty" yaml:"fix_id,omitempty"`        // of a rule: see journal.FixID
+	GPUs    []string  `json:"gpus,omitempty" yaml:"gpus,omitempty,flow"`       // sm_80, sm_9*; empty for all
+	Kernels []string  `json:"kernels,omitempty" yaml:"kernels,omitempty,flow"` // families; empty for all
+	Source  []string  `json:"source,omitempty" yaml:"source"`                  // runs, sessions, documents: the evidence
+	Author  string    `json:"author,omitempty" yaml:"author,omitempty"`        //
+	Claim   float64   `json:"claim,omitempty" yaml:"claim,omitempty"`          // share of the time that its author expects to save
+	Written time.Time `json:"written,omitzero" yaml:"written,omitempty"`       //
+	Tests   []Test    `json:"tests,omitempty" yaml:"tests,omitempty"`          // examples
+	Body    string    `json:"body,omitempty" yaml:"-"`                         // Markdown below the front matter
 
-	speaks *expr.Bound // the symptom; nil where nobody compiled it yet
+	matches *expr.Bound // the symptom; nil before Compile
 }
 
-// Test is an example of the symptom: facts, and whether the lesson speaks of them.
+// Test is an example: facts, and whether the lesson matches them.
 type Test struct {
-	Name   string             `json:"name,omitempty"`
-	Speaks bool               `json:"speaks"`
-	GPU    string             `json:"gpu,omitempty"`
-	Kernel string             `json:"kernel,omitempty"`
-	Facts  map[string]float64 `json:"facts"`
+	Name   string             `json:"name,omitempty" yaml:"name,omitempty"`
+	Want   string             `json:"want" yaml:"want"` // speaks or silent
+	GPU    string             `json:"gpu,omitempty" yaml:"gpu,omitempty"`
+	Kernel string             `json:"kernel,omitempty" yaml:"kernel,omitempty"`
+	Facts  map[string]float64 `json:"facts" yaml:"facts,flow"`
 }
 
-// State is how far a lesson is to be believed.
+// State is how far a lesson is proven.
 type State string
 
 // The states.
@@ -56,21 +53,11 @@ const (
 	Refuted   State = "refuted"
 )
 
-// Review is a person's word on a lesson.
+// Review is a person's decision about a lesson.
 type Review struct {
 	Lesson string    `json:"lesson"`
 	State  State     `json:"state"`
 	Reason string    `json:"reason"`
 	By     string    `json:"by"`
 	Time   time.Time `json:"time"`
-}
-
-// Outcome is what came of following a lesson in a session.
-type Outcome struct {
-	Lesson  string  `json:"lesson"`
-	Session string  `json:"session"`
-	Run     string  `json:"run,omitempty"`
-	Gain    float64 `json:"gain"` // logarithm of before over after
-	Error   float64 `json:"error,omitempty"`
-	Wrong   bool    `json:"wrong,omitempty"` // the results were: no gain counts then
 }

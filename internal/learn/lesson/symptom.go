@@ -10,62 +10,55 @@ import (
 	"github.com/goatnote-inc/pawl/internal/kernel/suite/expr"
 )
 
-// compile reads a symptom. An error is an *expr.Error with the place inside of it.
-func compile(symptom string) (*expr.Bound, error) {
-	e, err := expr.Compile(symptom)
+// Compile prepares the symptom for matching.
+func (l *Lesson) Compile() error {
+	if l.matches != nil || l.Symptom == "" {
+		return nil
+	}
+	e, err := expr.Compile(l.Symptom)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("symptom: %w", err)
 	}
 	for _, v := range e.Variables() {
 		if _, ok := known().slots[v.Name]; !ok {
-			return nil, &expr.Error{Pos: v.Pos, Msg: fmt.Sprintf("there is no fact %q", v.Name), Hint: near(v.Name)}
+			return fmt.Errorf("symptom: there is no fact %q (%s)", v.Name, near(v.Name))
 		}
 	}
 	if len(e.Variables()) == 0 {
-		return nil, &expr.Error{Msg: "it asks for no fact", Hint: "a lesson that always speaks says nothing"}
+		return errors.New("symptom: it uses no fact, so it would always match")
 	}
-	return e.Bind(known().layout)
-}
-
-// Compile makes a lesson that was not parsed ready to be matched.
-func (l *Lesson) Compile() error {
-	if l.speaks != nil {
-		return nil
+	if l.matches, err = e.Bind(known().layout); err != nil {
+		return fmt.Errorf("symptom: %w", err)
 	}
-	b, err := compile(l.Symptom)
-	if err != nil {
-		return fmt.Errorf("symptom %q of lesson %s: %w", l.Symptom, l.Name, err)
-	}
-	l.speaks = b
 	return nil
 }
 
-// Asks lists the facts that the symptom reads, in the order of Known.
+// Asks returns the facts that the symptom uses.
 func (l *Lesson) Asks() []string {
-	if l.Compile() != nil {
+	if l.Compile() != nil || l.matches == nil {
 		return nil
 	}
 	var names []string
-	for _, slot := range l.speaks.Slots() {
+	for _, slot := range l.matches.Slots() {
 		names = append(names, known().names[slot])
 	}
 	return names
 }
 
-// Speaks tells whether the lesson is about what is known. It is silent where a fact that
-// its symptom reads is not known, or one that its scope needs.
-func (l *Lesson) Speaks(f Facts) bool { return l.Compile() == nil && f.view().heard(l) }
+// Matches reports whether the symptom is true of the facts. It is false if a fact that the symptom or
+// the scope needs is not known.
+func (l *Lesson) Matches(f Facts) bool { return l.Compile() == nil && f.view().matches(l) }
 
-// view is facts as many symptoms read them: by slots, not by names.
+// view is facts by slot, for matching many symptoms.
 type view struct {
-	slots  []float64 // NaN for what is not known
+	slots  []float64 // NaN if not known
 	gpu    string
 	kernel string
 }
 
 func (f Facts) view() *view {
 	k := known()
-	v := &view{slots: make([]float64, len(k.list)), gpu: strings.ToLower(f.GPU), kernel: strings.ToLower(f.Kernel)}
+	v := &view{slots: make([]float64, len(k.names)), gpu: strings.ToLower(f.GPU), kernel: strings.ToLower(f.Kernel)}
 	for i := range v.slots {
 		v.slots[i] = math.NaN()
 	}
@@ -77,14 +70,16 @@ func (f Facts) view() *view {
 	return v
 }
 
-// heard tells whether a compiled lesson speaks.
-func (v *view) heard(l *Lesson) bool {
-	for _, slot := range l.speaks.Slots() {
+func (v *view) matches(l *Lesson) bool {
+	if l.matches == nil {
+		return false
+	}
+	for _, slot := range l.matches.Slots() {
 		if math.IsNaN(v.slots[slot]) {
 			return false
 		}
 	}
-	return l.speaks.Holds(v.slots) && v.onGPU(l.GPUs) && v.ofFamily(l.Kernels)
+	return l.matches.Holds(v.slots) && v.onGPU(l.GPUs) && v.ofFamily(l.Kernels)
 }
 
 func (v *view) onGPU(patterns []string) bool {
@@ -96,8 +91,7 @@ func (v *view) onGPU(patterns []string) bool {
 	return len(patterns) == 0
 }
 
-// families are the words by which the family of a kernel is told from its name. A family
-// that is not here is told by its own.
+// families are the words that name the family of a kernel. Any other family is its own word.
 var families = map[string][]string{
 	"attention":   {"attention", "attn", "attend", "sdpa", "mha"},
 	"matmul":      {"matmul", "gemm", "mma", "matrix_product"},
@@ -121,12 +115,4 @@ func (v *view) ofFamily(wanted []string) bool {
 		}
 	}
 	return len(wanted) == 0
-}
-
-// position is where inside a symptom an error is, in characters from its start.
-func position(err error) (pos int, msg, hint string) {
-	if e, ok := errors.AsType[*expr.Error](err); ok {
-		return e.Pos, e.Msg, e.Hint
-	}
-	return 0, err.Error(), ""
 }

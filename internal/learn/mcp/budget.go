@@ -66,7 +66,7 @@ func newPurse(o Options) *purse {
 
 const (
 	noSession   = "no session is open: call session_start first, so that what you do and spend is journaled"
-	brokenChain = "the journal of the open session is not as pawl wrote it: a person has to look at it (pawl session verify)"
+	brokenChain = "the journal of the open session is not as pawl wrote it: a person has to look at it (pawl session show)"
 	allSpent    = "the budget of device time for agents is spent: only a person can give more, by starting a session with pawl session start --budget-seconds"
 	noDollars   = "the budget in dollars of this session is spent: only a person can give more"
 )

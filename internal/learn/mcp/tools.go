@@ -49,18 +49,13 @@ func sessionTools() []Tool {
 	return []Tool{
 		{
 			Name: "session_start", Title: "Begin a working session", words: []string{"session", "start"}, open: true,
-			About: "Begins a session: what pawl does from now on is journaled, gates are enforced, and device time is counted against a budget. An agent's budget is at most 1200 seconds a day; a person can give more.",
+			About: "Starts a session: what pawl does from now on is recorded in a journal, five gates stop wrong steps, and device time is counted against a budget. An agent's budget is at most 1200 seconds a day; a person can give more.",
 			fields: []field{
 				{name: "goal", about: "what the session is for", kind: text, flag: "goal"},
 				{name: "benchmark", about: "the benchmark that is worked on", kind: slug, flag: "benchmark"},
 				{name: "target", about: "speed-up that is wanted, 1.2 is 20 % faster", kind: ratio, flag: "target", least: 1, most: 1000},
 				{name: "seconds", about: "seconds on the device that may be spent; at most the default", kind: number, flag: "budget-seconds", least: 1, most: DefaultSeconds, otherwise: strconv.Itoa(DefaultSeconds)},
 			},
-		},
-		{
-			Name: "session_status", Title: "Where the session stands", words: []string{"session", "status"}, reads: true, open: true,
-			About: "The open session: entries, minutes, device seconds, dollars, the next step and the gates.",
-			gives: map[string]any{"entries": map[string]any{}, "minutes": aNumber, "device_seconds": aNumber, "dollars": aNumber},
 		},
 		{
 			Name: "session_note", Title: "Write something into the journal", words: []string{"session", "note"},
@@ -86,7 +81,7 @@ func sessionTools() []Tool {
 		},
 		{
 			Name: "gates", Title: "The gates and where each stands", words: []string{"session", "gates"}, reads: true, open: true,
-			About: "The four phases and their gates, with the state of each in the open session.",
+			About: "The gates in order, with the state of each in the open session.",
 		},
 	}
 }
@@ -116,7 +111,7 @@ func lookTools() []Tool {
 		},
 		{
 			Name: "lessons", Title: "Lessons that speak now", words: []string{"lesson", "list"}, reads: true, open: true,
-			About: "Lessons of the repository and those pawl comes with, with state and weight; first those whose symptom is seen. What a lesson says is somebody's word.",
+			About: "Lessons of the repository and those pawl comes with, with state and measured gain; first those whose symptom is seen. What a lesson says is its author's claim.",
 			fields: []field{
 				{name: "state", about: "only lessons of this state", kind: enum, flag: "state", words: []string{"proposed", "confirmed", "refuted"}},
 				{name: "profile", about: "profile to match lessons with; a file of the repository", kind: file, flag: "for"},
@@ -130,7 +125,7 @@ func lookTools() []Tool {
 		},
 		{
 			Name: "learn", Title: "Fixes ranked by what came of them", words: []string{"session", "next", "--fixes"}, reads: true, open: true,
-			About:  "Ranks the fixes for what the last profile shows, with expected gain, its interval and the probability to be the best, from rules, lessons and earlier outcomes.",
+			About:  "Ranks the fixes for what the last profile shows: measured gains first, then what rules expect, then lessons that were never tried. What the build already has, or did nothing, is skipped with the reason.",
 			fields: []field{{name: "profile", about: "profile to rank for; a file of the repository", kind: file, flag: "profile"}},
 		},
 		{

@@ -13,13 +13,13 @@ import (
 var words = wordLists(map[string]string{
 	"verdict":        "regression improvement maintained inconclusive new missing broken identical",
 	"ratchet":        "moves holds",
-	"answer":         "yes no unknown open passed failed overridden idle pass warn stop skipped better worse same found nothing",
+	"answer":         "yes no unknown open passed advice overridden idle pass warn stop skipped better worse same found nothing",
 	"worst":          "pass warn fail stop skipped",
 	"status":         "passed failed skipped ok wrong error invalid timeout pruned open overridden idle refused complete untried",
 	"state":          "ok note warn bad missing fail pass skip stop skipped complete interrupted budget failed aborted proposed confirmed refuted open passed overridden idle",
-	"phase":          "assess build baseline optimise done",
-	"kind":           "person agent ci started did refused noted overrode ended cpu gpu cuda opencl constant parameter flag code file",
-	"what":           "constant parameter flag code file",
+	"phase":          "assess build baseline optimize done",
+	"kind":           "person agent ci started did refused noted overrode ended cpu gpu cuda opencl parameter flag file",
+	"what":           "parameter flag file",
 	"outcome":        "reached better stopped lost nothing",
 	"group":          "machine device toolchain suite harness profiler sandbox correctness gate noise github",
 	"side":           "candidate base",
@@ -32,7 +32,7 @@ var words = wordLists(map[string]string{
 	"bottleneck":     "memory compute latency occupancy launch unknown balanced",
 	"class":          "memory compute latency occupancy launch unknown build correctness environment measurement method abi missing undefined instantiation toolchain other",
 	"trust":          "trusted checked self-timed",
-	"basis":          "pawl nvidia rules model",
+	"basis":          "pawl nvidia rules measured rule lesson",
 	"source":         "starter repository",
 	"rule":           "unwritten nan infinity close",
 	"inputs":         "normal equal_rows zeros ones uniform edges large small",
@@ -51,7 +51,7 @@ var words = wordLists(map[string]string{
 	"schema":         "pawl.verdict/v1 pawl.run/v1",
 })
 
-const toolNames = "next session_start session_status session_note session_end gates doctor setup_check preflight build fuzz bench compare profile diagnose tune lessons lesson learn baseline gpu occupancy"
+const toolNames = "next session_start session_note session_end gates doctor setup_check preflight build fuzz bench compare profile diagnose tune lessons lesson learn baseline gpu occupancy"
 
 func wordLists(in map[string]string) map[string]map[string]bool {
 	out := map[string]map[string]bool{}
@@ -74,8 +74,8 @@ points_a_day power_cap_w price_per_hour random_after_1h registers_per_block
 registers_per_sm registers_per_thread rounds_for_1_percent rounds_for_3_percent
 shared_per_block shared_per_sm sm_clock_mhz tflops_fp16_accumulate threads_per_block
 threads_per_sm warps_per_block warps_per_sm within_1_percent device_seconds_left
-tune_params_keys attempts_without_20 wrong_optimisations minutes_by_phase minutes_to_build
-minutes_to_reference minutes_to_bottleneck build_minutes_broken correct_since_change`)
+tune_params_keys attempts_without_20 wrong_optimizations minutes_by_phase minutes_to_build
+minutes_to_bottleneck build_minutes_broken correct_since_change`)
 
 func set(list string) map[string]bool {
 	out := map[string]bool{}
@@ -117,11 +117,8 @@ func ownString(key, s string) bool {
 // was not written by anybody else.
 var gateTexts = sync.OnceValue(func() map[string]bool {
 	out := map[string]bool{}
-	for _, phase := range gates.All().Phases {
-		out[phase.ID], out[phase.Title] = true, true
-		for _, g := range phase.Gates {
-			out[g.ID], out[g.Title], out[g.Why] = true, true, true
-		}
+	for _, g := range gates.All() {
+		out[g.Phase], out[g.ID], out[g.Title], out[g.Why] = true, true, true, true
 	}
 	return out
 })

@@ -1,155 +1,154 @@
 package page
 
 import (
-	_ "embed" // the page's text
+	"cmp"
 	"fmt"
-	"io"
 	"strings"
+	"time"
 
-	"github.com/goatnote-inc/pawl/gpu"
-	"github.com/goatnote-inc/pawl/internal/base/words"
-	"github.com/goatnote-inc/pawl/internal/report"
+	"github.com/goatnote-inc/pawl/internal/learn/gates"
+	"github.com/goatnote-inc/pawl/internal/learn/journal"
 )
 
-//go:embed html/guide.html
-var guideText string
-
-var guidePage = parsed("guide", guideText)
-
-// Guide is everything one has to know at the bench, on one page: what to do now, the gates
-// as they stand, rules, commands, thresholds, and the limits of the device.
-type Guide struct {
-	State
-	Device *Device // nil where no card is known
+// State is the state of the work.
+type State struct {
+	Session *journal.Session // nil if none is open
+	Chain   error            // why its journal is not as it was written; nil if it is
+	Status  []gates.Status   // of the session; nil without one
+	Next    gates.Step
+	Now     time.Time
 }
 
-// threshold is a number that gates decide by, in words.
-type threshold struct {
-	About, Value string
-	Default      string // what pawl comes with, where the repository says another
+// Rules returns the rules of the method, in the order in which they save time, each with its gate.
+func Rules() [][2]string {
+	return [][2]string{
+		{"Check the environment first: three minutes, not an hour.", "environment"},
+		{"A claim is a claim until it was measured here.", "reference"},
+		{"Design for this device; know its limits first.", "limits"},
+		{"Broken for 30 minutes: find the last good commit.", "builds"},
+		{"Smallest config first; right comes before fast.", "correct"},
+		{"Below 0.5x of the reference: stop and profile.", "smallest-speed"},
+		{"Profile first; fix what it shows, not a suspicion.", "profile-first"},
+		{"One variable at a time, measured after each.", "one-variable"},
+		{"Right again after every change.", "correct"},
+		{"20 % or more: go on. Three times less: another idea.", "attempts"},
+		{"Never change what it is measured with for a number.", "definition"},
+		{"Check the host before long work; never go silent.", "host"},
+	}
 }
 
-// Rule is a rule of the method, and the gate that holds one to it.
-type Rule struct{ Text, Gate string }
-
-// Command is something to type, in the order of the work.
-type Command struct{ Run, What string }
-
-// Commands are those of the guide. A test of the command line knows that they are there.
-func Commands() []Command {
-	return []Command{
-		{"pawl session start", "begin; everything is kept"},
+// Commands returns the commands of the guide, in the order of the work.
+func Commands() [][]string {
+	return [][]string{
+		{"pawl session start", "start; everything is recorded"},
 		{"pawl session next", "the one thing to do now, and why"},
 		{"pawl doctor", "driver, toolkit and ABI, first"},
-		{"pawl device show", "the limits of the device"},
+		{"pawl device show", "limits of the device"},
 		{"pawl preflight", "shared memory before compiling"},
 		{"pawl build", "build the candidate"},
 		{"pawl fuzz", "is it right? smallest first"},
-		{"pawl bench", "how fast, beside the reference"},
+		{"pawl bench", "how fast, side by side with the reference"},
 		{"pawl profile CASE", "where the time goes"},
 		{"pawl diagnose FILE", "what the profile means, and fixes"},
+		{"pawl session next --fixes", "which fix to try first"},
 		{"pawl lesson list", "what was learned before"},
 		{"pawl tune CASE", "search parameters, with a proof"},
 		{"pawl run", "the whole loop with a verdict"},
-		{"pawl session note TEXT", "write down what you try"},
+		{"pawl session note TEXT", "record what you try"},
 		{"pawl session end", "keep the journal, draft a lesson"},
 	}
 }
 
-// Device is what a card allows, in words.
-type Device struct {
-	Name   string
-	Limits []factView
-	Peaks  []factView // by number format
-}
-
-// NewDevice takes from the tables what one designs a kernel for. card is nil where only the
-// architecture is known.
-func NewDevice(name string, card *gpu.Card, arch gpu.Arch) *Device {
-	d := &Device{Name: words.Sanitize(name)}
-	add := func(label, text string) { d.Limits = append(d.Limits, factView{label, text}) }
-	if s := arch.SharedPerBlock; s.Known() {
-		text := kilobytes(s) + " a block by request"
-		if arch.SharedStatic.Known() {
-			text = kilobytes(arch.SharedStatic) + " a block, " + kilobytes(s) + " by request"
+// Guide returns everything to know at work on one page.
+func Guide(s State) Page {
+	p := Page{Title: "How kernel work goes well", Lines: s.lines()}
+	if s.Session != nil && s.Session.Goal != "" {
+		p.Title = s.Session.Goal
+	}
+	gate := Section{Title: "Gates", Head: []string{"phase", "gate", "what it asks", "if not"}}
+	answers := s.answers()
+	for _, g := range gates.All() {
+		kind := "advice"
+		if len(g.Stops) > 0 {
+			kind = "stop"
 		}
-		add("shared memory", text)
-	}
-	if r := arch.RegistersPerSM; r.Known() {
-		add("registers", fmt.Sprintf("%s a thread, %dK an SM", figure(arch.RegistersPerThread), r.Value/1024))
-	}
-	if t := arch.ThreadsPerSM; t.Known() {
-		add("threads", fmt.Sprintf("%s a block, %s an SM in %s blocks", figure(arch.ThreadsPerBlock), figure(t), figure(arch.BlocksPerSM)))
-	}
-	if card == nil {
-		return d
-	}
-	if card.SMs.Known() {
-		add("SMs", figure(card.SMs)+", L2 "+figure(card.L2MB)+" MB")
-	}
-	if card.BandwidthGBs.Known() {
-		add("memory", figure(card.MemoryGB)+" GB at "+figure(card.BandwidthGBs)+" GB/s")
-	}
-	for _, t := range gpu.DTypes() {
-		if peak := card.TFLOPS[t]; peak.Known() {
-			d.Peaks = append(d.Peaks, factView{strings.ToUpper(string(t)), figure(peak)})
+		if st, ok := answers[g.ID]; ok {
+			kind = string(st.Answer)
 		}
+		gate.Rows = append(gate.Rows, []string{g.Phase, g.ID, g.Title, kind})
 	}
-	return d
-}
-
-// figure is a figure with its doubt.
-func figure[T any](c gpu.Cell[T]) string {
-	if c.Certain {
-		return fmt.Sprint(c.Value)
+	rules := Section{Title: "Rules", Head: []string{"rule", "gate"}}
+	for _, r := range Rules() {
+		rules.Rows = append(rules.Rows, r[:])
 	}
-	return fmt.Sprint(c.Value) + "?"
+	p.add(gate)
+	p.add(rules)
+	p.add(Section{Title: "Commands", Head: []string{"command", "what it does"}, Rows: Commands()})
+	return p
 }
 
-func kilobytes(c gpu.Cell[int]) string {
-	return figure(gpu.Cell[string]{Value: fmt.Sprintf("%d KB", c.Value/1024), Certain: c.Certain, Source: c.Source})
-}
-
-// guideView is the guide as its renderers see it.
-type guideView struct {
-	frame
-	board
-	Title      string
-	Rules      []Rule
-	Commands   []Command
-	Thresholds []threshold
-	Device     *Device
-}
-
-func (g Guide) view() guideView {
-	v := guideView{frame: still(), board: newBoard(g.State), Rules: Rules(), Commands: Commands(), Device: g.Device}
-	if g.Set != nil {
-		for _, t := range g.Set.Thresholds {
-			shown := threshold{About: words.Sanitize(t.Title), Value: fmt.Sprint(t.Value)}
-			if t.Value != t.Default {
-				shown.Default = fmt.Sprint(t.Default)
+// Gates returns the gates with their answers.
+func Gates(s State) Page {
+	p := Page{Title: "Gates", Lines: s.lines()}
+	marks := map[gates.Answer]string{gates.Passed: "[x]", gates.Overridden: "[x]", gates.Stop: "[!]", gates.Advice: "[?]"}
+	answers := s.answers()
+	for _, phase := range journal.Phases {
+		sec := Section{Title: strings.ToUpper(phase[:1]) + phase[1:], Head: []string{"", "gate", "answer", "reason"}}
+		for _, g := range gates.All() {
+			if g.Phase != phase {
+				continue
 			}
-			v.Thresholds = append(v.Thresholds, shown)
+			st, asked := answers[g.ID]
+			mark, reason := cmp.Or(marks[st.Answer], "[ ]"), st.Sentence
+			if !asked || st.Answer == gates.Idle {
+				reason = g.Title
+			}
+			if st.By != "" {
+				reason += fmt.Sprintf(" Overridden by %s: %s", st.By, st.Reason)
+			}
+			sec.Rows = append(sec.Rows, []string{mark, g.ID, string(st.Answer), reason})
 		}
+		p.add(sec)
 	}
-	v.Title = "How kernel work goes well"
-	if v.Head != nil && v.Head.Goal != "" {
-		v.Title = v.Head.Goal
-	}
-	return v
+	return p
 }
 
-// HTML writes the guide as one file that prints on one sheet.
-func (g Guide) HTML(w io.Writer) error { return write(w, guidePage, "the guide", g.view()) }
-
-// Markdown writes the guide for a repository, or for a program that reads.
-func (g Guide) Markdown(w io.Writer) error {
-	_, err := io.WriteString(w, g.view().markdown())
-	return err
+// Checklist returns the gates with their answers, and what happened last.
+func Checklist(s State) Page {
+	p := Gates(s)
+	p.Title = "Checklist"
+	if s.Session != nil {
+		const shown = 20
+		last := Timeline(s.Session)
+		last.Title, last.Rows = "Last entries", last.Rows[max(0, len(last.Rows)-shown):]
+		p.add(last)
+	}
+	return p
 }
 
-// Terminal writes the guide for a screen; in two columns where it is wide enough.
-func (g Guide) Terminal(w io.Writer, style report.Style) error {
-	_, err := io.WriteString(w, g.view().terminal(style))
-	return err
+func (s State) answers() map[string]gates.Status {
+	answers := map[string]gates.Status{}
+	for _, st := range s.Status {
+		answers[st.ID] = st
+	}
+	return answers
+}
+
+// lines returns what to do now, and what the session has spent.
+func (s State) lines() []string {
+	word := "Now: "
+	if s.Next.Stop {
+		word = "Stop at " + s.Next.Gate + ": "
+	}
+	lines := []string{word + s.Next.Do, s.Next.Why}
+	if s.Next.Command != "" {
+		lines = append(lines, "Run: "+s.Next.Command)
+	}
+	if s.Session != nil {
+		lines = append(lines, "Session "+s.Session.ID+": "+Spent(journal.Summarize(s.Session, s.Now)))
+	}
+	if s.Chain != nil {
+		lines = append(lines, "The journal is not as it was written: "+s.Chain.Error())
+	}
+	return lines
 }

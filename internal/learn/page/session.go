@@ -1,195 +1,227 @@
 package page
 
 import (
-	_ "embed" // the page's text
-	"io"
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/learn/gates"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 )
 
-//go:embed html/session.html
-var sessionText string
-
-var sessionPage = parsed("session", sessionText)
-
-// Session writes what was done in a session, what it cost, what was claimed and what the
-// records say, as one file without script. chain is what is wrong with its journal, nil
-// where nothing is; now counts while the session goes on.
-func Session(w io.Writer, s *journal.Session, chain error, now time.Time) error {
-	return write(w, sessionPage, "a session", newSessionView(s, chain, now))
+// Session returns one session as a timeline. chain says why its journal is not as it was written; nil
+// if it is.
+func Session(s *journal.Session, chain error, now time.Time) Page {
+	p := Page{Title: "Session " + s.ID}
+	p.Lines = append(p.Lines, s.Began.Format("2006-01-02 15:04 MST")+", "+Spent(journal.Summarize(s, now)))
+	if s.Ended != nil {
+		p.Lines = append(p.Lines, "Outcome: "+Outcome(*s.Ended))
+	}
+	if chain != nil {
+		p.Lines = append(p.Lines, "The journal is not as it was written: "+chain.Error())
+	}
+	t := Timeline(s)
+	t.Title = "Timeline"
+	p.add(t)
+	return p
 }
 
-// sessionView is the page of a session. All text in it is plain.
-type sessionView struct {
-	frame
-	Head        headView
-	Badge       string
-	Counts      []countView
-	Claims      []claimView
-	Refusals    []refusalView
-	Overrides   []overrideView
-	Definitions []definitionView
-	Records     []recordView
-	Timeline    []event
-	Left        int // entries that the timeline leaves out
-	Facts       []factView
-	Self        bool // a program measured by itself: nobody vouches for it
+// Timeline returns the entries of a session as a table.
+func Timeline(s *journal.Session) Section {
+	sec := Section{Head: []string{"time", "by", "what", "result"}}
+	for _, e := range s.Entries {
+		what, lines := describe(e)
+		m := int(max(0, e.Time.Sub(s.Began).Minutes()))
+		lines = slices.DeleteFunc(lines, func(l string) bool { return l == "" })
+		sec.Rows = append(sec.Rows, []string{fmt.Sprintf("%d:%02d", m/60, m%60), Actor(e.Actor), what, strings.Join(lines, "; ")})
+	}
+	return sec
 }
 
-type (
-	countView   struct{ Number, Words, Class, To string }
-	factView    struct{ Label, Text string }
-	refusalView struct {
-		Clock, Stamp, Who, Run, Gate, Why, Instead string
-		Program                                    bool
-		Then                                       string // what was run next
-	}
-	overrideView struct{ Clock, Stamp, Who, Gate, Reason, Class string }
-	recordView   struct {
-		Clock, Stamp, Who, Run, Verdict, Class, Trust, Reference, Base, Changed string
-	}
-)
-
-// shownEntries is how much of a journal a page tells: a program can write one without end.
-const shownEntries = 2000
-
-func newSessionView(s *journal.Session, chain error, now time.Time) sessionView {
-	v := sessionView{frame: still(), Head: newHead(s, chain, now), Claims: claims(s), Definitions: definitionChanges(s), Timeline: timeline(s)}
-	v.Badge = v.Head.Outcome
-	if v.Badge == "" {
-		v.Badge, v.Head.OutcomeClass = "goes on", "no-answer"
-	}
-	if n := len(v.Claims); s.Ended != nil && n > 0 && (v.Claims[n-1].Class == "fail" || v.Claims[n-1].Class == "no-answer") {
-		v.Badge, v.Head.OutcomeClass = "claimed: "+v.Badge, v.Claims[n-1].Class // no more than that
-	}
-	for i, e := range s.Entries {
-		switch {
-		case e.Refused != nil:
-			v.Refusals = append(v.Refusals, newRefusal(s, i))
-		case e.Overrode != nil:
-			o := overrideView{Clock: clock(e.Time), Stamp: stamp(e.Time), Who: actor(e.Actor), Gate: words.Sanitize(e.Overrode.Gate), Reason: words.Sanitize(e.Overrode.Reason), Class: "over"}
-			if e.Actor.Kind != journal.Person { // pawl lets none through: somebody wrote it by hand
-				o.Class = "fail"
-			}
-			v.Overrides = append(v.Overrides, o)
+// describe returns what an entry says.
+func describe(e journal.Entry) (what string, lines []string) {
+	switch {
+	case e.Started != nil:
+		return "start", []string{e.Started.Goal, Subject(*e.Started)}
+	case e.Did != nil:
+		return commandLine(e.Did.Command, e.Did.Args), results(e.Did)
+	case e.Refused != nil:
+		return "stop: " + commandLine(e.Refused.Command, e.Refused.Args), []string{e.Refused.Gate + ": " + e.Refused.Why}
+	case e.Noted != nil:
+		lines = []string{e.Noted.Text}
+		if e.Noted.Fix != "" {
+			lines = append(lines, "tries fix "+e.Noted.Fix)
 		}
+		if e.Noted.Lesson != "" {
+			lines = append(lines, "follows lesson "+e.Noted.Lesson)
+		}
+		return "note", lines
+	case e.Overrode != nil:
+		return "override of " + e.Overrode.Gate, []string{e.Overrode.Reason}
+	case e.Ended != nil:
+		lines = []string{Outcome(*e.Ended), e.Ended.Text}
+		if e.Ended.Lesson != "" {
+			lines = append(lines, "drafted lesson "+e.Ended.Lesson)
+		}
+		return "end", lines
 	}
-	v.records(s)
-	if n := len(v.Timeline); n > shownEntries {
-		v.Left, v.Timeline = n-shownEntries, v.Timeline[:shownEntries]
-	}
-	v.count()
-	v.facts()
-	return v
+	return string(e.Kind), nil
 }
 
-func newRefusal(s *journal.Session, at int) refusalView {
-	e := s.Entries[at]
-	r := *e.Refused
-	v := refusalView{
-		Clock: clock(e.Time), Stamp: stamp(e.Time), Who: actor(e.Actor), Program: e.Actor.Kind != journal.Person,
-		Run: commandLine(r.Command, r.Args), Gate: words.Sanitize(r.Gate), Why: words.Sanitize(r.Why), Instead: words.Sanitize(r.Instead),
+func commandLine(command string, args []string) string {
+	return strings.TrimSpace(command + " " + strings.Join(args, " "))
+}
+
+// Subject says what a session works on.
+func Subject(s journal.Started) string {
+	text := cmp.Or(s.Benchmark, "all benchmarks")
+	if s.Reference != "" {
+		text += " against " + s.Reference
 	}
-	for _, next := range s.Entries[at+1:] {
-		switch {
-		case next.Did != nil:
-			v.Then = commandLine(next.Did.Command, next.Did.Args)
-		case next.Refused != nil:
-			v.Then = commandLine(next.Refused.Command, next.Refused.Args) + ", refused as well"
-		case next.Overrode != nil:
-			v.Then = "an override by " + actor(next.Actor)
-		case next.Ended != nil:
-			v.Then = "the end of the session"
-		default:
+	if s.Device != "" {
+		text += " on " + s.Device
+	}
+	if s.Target > 0 {
+		text += fmt.Sprintf(", target %.2fx", s.Target)
+	}
+	if s.Planned > 0 {
+		text += ", planned " + Minutes(s.Planned)
+	}
+	return text
+}
+
+// results describes the result of a command.
+func results(d *journal.Did) []string {
+	var lines []string
+	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	if len(d.Changes) > 0 {
+		say("changed: %s", gates.Changed(d.Changes))
+	}
+	if e := d.Environment; e != nil && !e.OK {
+		say("environment: %s", strings.Join(e.Problems, "; "))
+	}
+	if b := d.Built; b != nil && !b.OK {
+		say("does not build (%s) %s: %s", b.Class, b.Where, b.Text)
+	}
+	if l := d.Limits; l != nil && !l.Fits {
+		say("does not fit: %s", strings.Join(l.Problems, "; "))
+	}
+	if c := d.Checked; c != nil && c.Failed == 0 {
+		say("correct at %s", words.Plural(c.Points, "point"))
+	} else if c != nil {
+		say("wrong at %d of %s, the smallest %s, off by %.3g", c.Failed, words.Plural(c.Points, "point"), c.FirstBad, c.Worst)
+	}
+	if d.Measured != nil {
+		lines = append(lines, measured(d.Measured)...)
+	}
+	if p := d.Profiled; p != nil {
+		var rules []string
+		for _, f := range p.Findings[:min(3, len(p.Findings))] {
+			rules = append(rules, f.Rule)
+		}
+		say("%s is limited by %s: %s", p.Case, p.Bottleneck, cmp.Or(strings.Join(rules, ", "), "no finding"))
+	}
+	if t := d.Tuned; t != nil && t.Speedup == 0 {
+		say("%s tried, no gain proven", words.Plural(t.Evaluations, "point"))
+	} else if t != nil {
+		say("%s tried, %.2fx with %v", words.Plural(t.Evaluations, "point"), t.Speedup, strings.TrimPrefix(fmt.Sprint(t.Point), "map"))
+	}
+	if d.Exit != 0 && len(lines) == 0 || d.Exit >= 3 {
+		line, _, _ := strings.Cut(d.Error, "\n")
+		say("exit %d %s", d.Exit, line)
+	}
+	return lines
+}
+
+// measured describes the smallest and the largest config of a measurement.
+func measured(m *journal.Measured) []string {
+	var lines []string
+	for i, c := range m.Cases {
+		if i > 0 && i < len(m.Cases)-1 {
 			continue
 		}
-		break
+		parts := []string{}
+		if c.Candidate > 0 {
+			parts = append(parts, words.Quantity(c.Candidate, "ns"))
+		}
+		if c.Reference > 0 && c.Candidate > 0 {
+			parts = append(parts, fmt.Sprintf("%.2fx the speed of the reference", c.Reference/c.Candidate))
+		}
+		if c.Gain != nil {
+			parts = append(parts, fmt.Sprintf("%.2fx the speed of the base", math.Exp(*c.Gain)))
+		}
+		lines = append(lines, strings.TrimSuffix(c.Case+": "+strings.Join(append(parts, c.Verdict), ", "), ", "))
 	}
-	return v
+	return lines
 }
 
-func (v *sessionView) records(s *journal.Session) {
-	for _, m := range measurements(s) {
-		e := s.Entries[m.at]
-		reference, base := speedups(m.value)
-		r := recordView{
-			Clock: clock(e.Time), Stamp: stamp(e.Time), Who: actor(m.by), Run: words.Sanitize(m.value.Run),
-			Verdict: words.Sanitize(m.value.Verdict), Class: verdictClass(m.value.Verdict), Trust: words.Sanitize(m.value.Trust),
-			Reference: times(reference), Base: times(base),
-		}
-		if list := changes(m.did.Changes); len(list) > 0 {
-			r.Changed = list[0]
-		}
-		v.Self = v.Self || m.by.Kind == journal.Agent
-		v.Records = append(v.Records, r)
+// Outcome formats how a session ended.
+func Outcome(e journal.Ended) string {
+	text := cmp.Or(map[journal.Result]string{
+		journal.Reached: "the target is reached", journal.Better: "faster than before", journal.Stopped: "stopped at a gate",
+		journal.Lost: "lost", journal.Nothing: "nothing is faster",
+	}[e.Outcome], string(e.Outcome))
+	if e.Speedup > 0 {
+		text += fmt.Sprintf(", %.2fx", e.Speedup)
 	}
+	return text
 }
 
-func verdictClass(verdict string) string {
-	switch verdict {
-	case "improvement":
-		return "pass"
-	case "regression", "broken", "missing":
-		return "fail"
-	case "inconclusive":
-		return "no-answer"
-	default:
-		return "same"
+// Spent formats the time and money of a session, with its plan and budget.
+func Spent(s journal.Summary) string {
+	of := func(text string, most float64, format func(float64) string) string {
+		if most > 0 {
+			return text + " of " + format(most)
+		}
+		return text
 	}
+	b := journal.Budget{}
+	if s.Budget != nil {
+		b = *s.Budget
+	}
+	text := of(Minutes(s.Minutes), s.Planned, Minutes)
+	if s.Device > 0 || b.Seconds > 0 {
+		text += ", " + of(Seconds(s.Device), b.Seconds, Seconds) + " on the device"
+	}
+	if s.Dollars > 0 || b.Dollars > 0 {
+		text += ", " + of(words.Dollars(s.Dollars), b.Dollars, words.Dollars)
+	}
+	return text
 }
 
-// times is a speed-up; what was not measured is not there.
-func times(v float64) string {
-	if v <= 0 {
-		return ""
+// Minutes formats a number of minutes.
+func Minutes(m float64) string {
+	d := time.Duration(m * float64(time.Minute)).Round(time.Minute)
+	switch {
+	case d < time.Minute:
+		return "less than a minute"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
 	}
-	return words.Sanitize(formatTimes(v))
+	return fmt.Sprintf("%d h %02d min", int(d.Hours()), int(d.Minutes())%60)
 }
 
-func (v *sessionView) count() {
-	spent := v.Head.Spent
-	class := func(n int, bad string) string {
-		if n == 0 {
-			return "same"
-		}
-		return bad
+// Seconds formats a number of seconds.
+func Seconds(s float64) string {
+	if s < 120 {
+		return fmt.Sprintf("%.1f s", s)
 	}
-	v.Counts = []countView{
-		{number(spent.Commands), noun(spent.Commands, "command"), "same", "timeline"},
-		{number(spent.Measured), noun(spent.Measured, "measurement"), "same", "records"},
-		{number(spent.Refused), noun(spent.Refused, "refusal"), class(spent.Refused, "no-answer"), "refusals"},
-		{number(spent.Overrode), noun(spent.Overrode, "override"), class(spent.Overrode, "over"), "overrides"},
-		{number(len(v.Definitions)), noun(len(v.Definitions), "definition change"), class(len(v.Definitions), "fail"), "definitions"},
-	}
-	against := 0
-	for _, c := range v.Claims {
-		if c.Class == "fail" {
-			against++
-		}
-	}
-	v.Counts = append(v.Counts, countView{number(against), noun(against, "claim") + " without evidence", class(against, "fail"), "claims"})
+	return Minutes(s / 60)
 }
 
-func (v *sessionView) facts() {
-	add := func(label, text string) {
-		if text != "" {
-			v.Facts = append(v.Facts, factView{label, text})
-		}
+// Actor formats who ran a command.
+func Actor(a journal.Actor) string {
+	switch a.Kind {
+	case journal.Agent:
+		return strings.TrimSpace("agent " + a.Name)
+	case journal.CI:
+		return strings.TrimSpace("CI " + a.Name)
+	case journal.Person:
+		return cmp.Or(a.Name, "a person")
 	}
-	add("began", v.Head.Began+" UTC")
-	add("who", v.Head.Who)
-	add("benchmark", v.Head.Benchmark)
-	add("suite", v.Head.Suite)
-	add("device", v.Head.Device)
-	add("target", v.Head.Target)
-	for _, m := range v.Head.Meters {
-		add(m.Name, m.Text)
-	}
-	if v.Head.Chain == "" {
-		add("journal", "chain intact, "+number(v.Head.Entries)+" entries")
-	} else {
-		add("journal", "BROKEN, "+v.Head.Chain)
-	}
+	return "unknown " + a.Name
 }

@@ -1,0 +1,44 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+)
+
+// Errors of ReadRegular, besides those of os.
+var (
+	ErrNotRegular = errors.New("not a regular file")
+	ErrTooLarge   = errors.New("too large")
+)
+
+// ReadRegular reads a regular file of at most limit bytes. It refuses links, devices and pipes,
+// and never waits for a writer.
+func ReadRegular(path string, limit int64) ([]byte, error) {
+	named, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !named.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: %w: links, devices and pipes are refused", path, ErrNotRegular)
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	opened, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !os.SameFile(named, opened) { // it was replaced after the check
+		return nil, fmt.Errorf("%s: %w: it changed while it was opened", path, ErrNotRegular)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		err = fmt.Errorf("%s: %w: more than %d bytes", path, ErrTooLarge, limit)
+	}
+	return text, err
+}

@@ -1,4 +1,0 @@
-package keep
-
-// StampOf is Stamp of a folder that changed then, looked at now.
-var StampOf = stampOf
