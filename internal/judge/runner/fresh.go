@@ -22,7 +22,7 @@ func freshInputs(c trial.Case, seed uint64) ([]tensor.Tensor, error) {
 // are divided evenly among blocks, each with a sign drawn from key.
 func addSums(c trial.Case, sums []float64, outputs []tensor.Tensor, number, runs int, key uint64) error {
 	for n, name := range outputsOf(c) {
-		t := find(outputs, name)
+		t := tensor.Find(outputs, name)
 		if t == nil {
 			return fmt.Errorf("output %q is missing", name)
 		}
@@ -64,13 +64,4 @@ func word(key, at uint64) uint64 {
 	binary.LittleEndian.PutUint64(in[8:], at)
 	sum := sha256.Sum256(in[:])
 	return binary.LittleEndian.Uint64(sum[:])
-}
-
-func find(list []tensor.Tensor, name string) *tensor.Tensor {
-	for i := range list {
-		if list[i].Name == name {
-			return &list[i]
-		}
-	}
-	return nil
 }
