@@ -49,14 +49,8 @@ type Node struct {
 
 // Pos returns the position of the value.
 func (n *Node) Pos() Position {
-	if n.file == nil {
-		return Position{Line: n.line, Col: n.col}
-	}
 	return Position{n.file.name, n.line, n.col}
 }
-
-// Line returns the line of the value.
-func (n *Node) Line() int { return n.line }
 
 // At returns a copy of the value with the position of another.
 func (n *Node) At(other *Node) *Node {

@@ -27,9 +27,14 @@ var ruleFormat = strictyaml.Format{Name: "a rule file", MaxBytes: MaxRuleFile, I
 
 // parse returns the root node of a file; nil if there is nothing to read.
 func (r *reader) parse(data []byte) *yaml.Node {
+	start := strictyaml.Position{File: r.File, Line: 1, Col: 1}
+	if len(data) > MaxRuleFile { // the caller stops reading there
+		r.AddAt(start, "", "the file has more than %d bytes", MaxRuleFile)
+		return nil
+	}
 	root, ok := r.Parse(data, ruleFormat)
 	if ok && root == nil {
-		r.AddAt(strictyaml.Position{File: r.File, Line: 1, Col: 1}, "a rule has id, class, title, when, says and tests", "the file is empty")
+		r.AddAt(start, "a rule has id, class, title, when, says and tests", "the file is empty")
 	}
 	return root
 }

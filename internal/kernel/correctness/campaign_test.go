@@ -50,7 +50,7 @@ type kernel struct {
 
 func (k *kernel) Run(_ context.Context, t Task) ([]tensor.Tensor, error) {
 	k.runs++
-	x := named(t.Contents.Tensors, "x")
+	x := tensor.Find(t.Contents.Tensors, "x")
 	values := make([]float64, x.Len())
 	x.Read(values, 0)
 	for i := range values {

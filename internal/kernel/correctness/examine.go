@@ -29,13 +29,13 @@ func expectedOf(ctx context.Context, r Reference, t Task, tolerance suite.Tolera
 		return right, err
 	}
 	for _, a := range outputs(t.Arguments) {
-		want := named(right.Want, a.Name)
+		want := tensor.Find(right.Want, a.Name)
 		switch {
 		case want == nil:
 			return right, fmt.Errorf("the reference returns no %q for %s", a.Name, about)
 		case !slices.Equal(want.Shape, a.Shape):
 			return right, fmt.Errorf("the reference returns %q with shape %v for %s, but the suite says %v", a.Name, want.Shape, about, a.Shape)
-		case tolerance.Flash != nil && named(right.Naive, a.Name) == nil:
+		case tolerance.Flash != nil && tensor.Find(right.Naive, a.Name) == nil:
 			return right, fmt.Errorf("tolerance.flash needs a naive result of %q, but the reference returns none: add one to the oracle, or use atol and rtol", a.Name)
 		}
 	}
@@ -47,12 +47,12 @@ func expectedOf(ctx context.Context, r Reference, t Task, tolerance suite.Tolera
 func compareOutputs(task Task, got []tensor.Tensor, right Expected, tolerance suite.Tolerance, poison *uint64) []Comparison {
 	var list []Comparison
 	for _, a := range outputs(task.Arguments) {
-		t := named(got, a.Name)
+		t := tensor.Find(got, a.Name)
 		if t == nil {
 			list = append(list, Comparison{Output: a.Name, Failed: RuleShape, Problem: "the kernel returns no such output", Rules: []RuleResult{{Rule: RuleShape}}})
 			continue
 		}
-		sides := Sides{Want: *named(right.Want, a.Name), Got: *t, Naive: named(right.Naive, a.Name)}
+		sides := Sides{Want: *tensor.Find(right.Want, a.Name), Got: *t, Naive: tensor.Find(right.Naive, a.Name)}
 		if a.Role == tensor.Out {
 			sides.Poison = poison
 		}

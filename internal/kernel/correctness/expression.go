@@ -101,7 +101,7 @@ func bind(x *expr.Expr, variables map[string]any, want tensor.Tensor, inputs []t
 		if !aggregate {
 			of = v.Name
 		}
-		in := named(inputs, of)
+		in := tensor.Find(inputs, of)
 		switch {
 		case in == nil && !aggregate:
 			continue

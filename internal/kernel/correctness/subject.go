@@ -127,12 +127,3 @@ func outputs(arguments []tensor.Argument) []tensor.Argument {
 	}
 	return list
 }
-
-func named(list []tensor.Tensor, name string) *tensor.Tensor {
-	for i := range list {
-		if list[i].Name == name {
-			return &list[i]
-		}
-	}
-	return nil
-}

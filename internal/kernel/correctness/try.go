@@ -106,7 +106,7 @@ func (c *campaign) compareRuns(q preparedPoint, result *Result, first, second []
 	result.Repeated = Bitwise
 	var different []Comparison
 	for i, a := range outputs(q.task.Arguments) {
-		one, two := named(first, a.Name), named(second, a.Name)
+		one, two := tensor.Find(first, a.Name), tensor.Find(second, a.Name)
 		if two == nil || !bytes.Equal(one.Elements(), two.Elements()) {
 			result.Repeated = Bounded
 			x := result.Comparisons[i]
@@ -150,9 +150,9 @@ func (c *campaign) warnIfWeak(q preparedPoint) {
 	}
 	var kept []tensor.Tensor
 	for _, a := range outputs(q.task.Arguments) {
-		want := *named(q.right.Want, a.Name)
+		want := *tensor.Find(q.right.Want, a.Name)
 		rules := RulesFor(c.Tolerance, a.DType, false)
-		if why := Weakness(want, a.DType, named(before, a.Name), rules); why != "" {
+		if why := Weakness(want, a.DType, tensor.Find(before, a.Name), rules); why != "" {
 			c.warn(fmt.Sprintf("weak test: output %q of %s: %s", a.Name, suite.ConfigName(q.point.Params), why))
 		}
 		values := make([]float64, thin(want).Len())

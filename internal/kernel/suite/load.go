@@ -106,7 +106,7 @@ func decodeFile(root *strictyaml.Node, p *strictyaml.Problems) *fileDoc {
 }
 
 // Errors holds all mistakes in a suite, sorted by file and position.
-type Errors strictyaml.Errors
+type Errors []*strictyaml.Error
 
 func (e Errors) Error() string { return strictyaml.Errors(e).Error() }
 

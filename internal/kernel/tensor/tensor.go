@@ -242,3 +242,13 @@ func (t Tensor) runs(from, n int) func(yield func(at, run int) bool) {
 		}
 	}
 }
+
+// Find returns the tensor of a name, or nil.
+func Find(list []Tensor, name string) *Tensor {
+	for i := range list {
+		if list[i].Name == name {
+			return &list[i]
+		}
+	}
+	return nil
+}
