@@ -57,17 +57,13 @@ func (f *nextFlags) subject(ctx context.Context, w *journal.Writer, root string)
 	facts := lessonFacts{profile: f.profile, writer: w}
 	switch {
 	case f.profile != "":
-		p, err := readAnyProfile(ctx, f.profile)
+		seen, err := profileSubject(ctx, f.profile)
 		if err != nil {
 			return s, err
 		}
-		seen, err := diagnose.NewSubject(p, nil)
-		if err != nil {
-			return s, command.Usage(fmt.Errorf("--profile %s: %w", f.profile, err))
-		}
 		d := diagnose.Rules().Diagnose(seen)
 		s.Class, s.Fixes = string(d.Bottleneck), learn.Diagnosed(d)
-		s.Kernel, _, _ = strings.Cut(p.Subject.Case, "/")
+		s.Kernel, _, _ = strings.Cut(seen.Profile.Subject.Case, "/")
 	case w != nil:
 		i := slices.IndexFunc(w.Session().Entries, func(e journal.Entry) bool { return e.Did != nil && e.Did.Profiled != nil })
 		if i < 0 {
