@@ -40,7 +40,7 @@ func newLesson(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lesson",
 		Short: "Lessons about kernels: symptom, cause, fix, and outcomes",
-		Long: `A lesson says what to do about a symptom: a condition on facts of a profile, of a record or
+		Long: `A lesson says what to do about a symptom: a condition on facts of a profile or
 of the open session. It is a Markdown file in .pawl/lessons, written once. pawl comes with
 a starting set. Record that you follow a lesson with pawl session note --lesson NAME: what
 is measured afterwards is its outcome. See docs/how-to/lessons.md.`,

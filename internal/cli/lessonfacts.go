@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"os"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/base/disk"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/cli/explain"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
@@ -28,16 +30,12 @@ func (l *lessonFacts) gather(ctx context.Context, g *globals, root string) (less
 	facts, from := lesson.Facts{Numbers: map[string]float64{}}, l.profile
 	switch {
 	case l.profile != "":
-		p, err := explain.ReadAnyProfile(ctx, l.profile)
+		seen, err := profileSubject(ctx, l.profile)
 		if err != nil {
 			return facts, "", err
 		}
-		seen, err := diagnose.NewSubject(p, nil)
-		if err != nil {
-			return facts, "", command.Usage(fmt.Errorf("profile %s: %w", l.profile, err))
-		}
 		maps.Copy(facts.Numbers, seen.All())
-		facts.Kernel, facts.GPU = p.Subject.Case+" "+seen.Launch.Kernel, archOf(seen)
+		facts.Kernel, facts.GPU = seen.Profile.Subject.Case+" "+seen.Launch.Kernel, archOf(seen)
 	case l.writer != nil:
 		s := l.writer.Session()
 		from, facts.GPU, facts.Kernel = "the open session", s.GPU, s.Benchmark
@@ -52,6 +50,22 @@ func (l *lessonFacts) gather(ctx context.Context, g *globals, root string) (less
 	}
 	maps.DeleteFunc(facts.Numbers, func(_ string, x float64) bool { return math.IsInf(x, 0) || math.IsNaN(x) })
 	return facts, from, nil
+}
+
+// profileSubject reads a profile from a regular file: agents name it, and a pipe would never answer.
+func profileSubject(ctx context.Context, file string) (diagnose.Subject, error) {
+	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {
+		return diagnose.Subject{}, command.Usage(fmt.Errorf("profile %s: %w: links, devices and pipes are refused", file, disk.ErrNotRegular))
+	}
+	p, err := explain.ReadAnyProfile(ctx, file)
+	if err != nil {
+		return diagnose.Subject{}, err
+	}
+	seen, err := diagnose.NewSubject(p, nil)
+	if err != nil {
+		return seen, command.Usage(fmt.Errorf("profile %s: %w", file, err))
+	}
+	return seen, nil
 }
 
 // archOf returns the architecture that a launch ran on; empty if the profile does not say.

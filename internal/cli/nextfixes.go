@@ -15,7 +15,6 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/disk"
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
-	"github.com/goatnote-inc/pawl/internal/cli/explain"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/learn"
@@ -58,17 +57,13 @@ func (f *nextFlags) subject(ctx context.Context, w *journal.Writer, root string)
 	facts := lessonFacts{profile: f.profile, writer: w}
 	switch {
 	case f.profile != "":
-		p, err := explain.ReadAnyProfile(ctx, f.profile)
+		seen, err := profileSubject(ctx, f.profile)
 		if err != nil {
 			return s, err
 		}
-		seen, err := diagnose.NewSubject(p, nil)
-		if err != nil {
-			return s, command.Usage(fmt.Errorf("--profile %s: %w", f.profile, err))
-		}
 		d := diagnose.Rules().Diagnose(seen)
 		s.Class, s.Fixes = string(d.Bottleneck), learn.Diagnosed(d)
-		s.Kernel, _, _ = strings.Cut(p.Subject.Case, "/")
+		s.Kernel, _, _ = strings.Cut(seen.Profile.Subject.Case, "/")
 	case w != nil:
 		i := slices.IndexFunc(w.Session().Entries, func(e journal.Entry) bool { return e.Did != nil && e.Did.Profiled != nil })
 		if i < 0 {

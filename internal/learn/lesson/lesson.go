@@ -15,7 +15,7 @@ import (
 type Lesson struct {
 	Name  string `json:"name" yaml:"-"` // of its file, without .md: words of the title and part of its digest
 	Title string `json:"title" yaml:"title"`
-	// Symptom is an expression over facts of a profile, a record and a session: the lesson matches
+	// Symptom is an expression over facts of a profile and of a session: the lesson matches
 	// where it is true. Without one it never matches.
 	Symptom string    `json:"symptom,omitempty" yaml:"symptom,omitempty"`
 	Class   string    `json:"class" yaml:"class"` // see Classes
