@@ -30,7 +30,7 @@ func (t *trial) startingCore(name string, round int) int {
 }
 
 // shareCore binds all sides to one core after the warm-up, or to none if a side uses several threads. It
-// returns the core; -1 for none.
+// returns the core; -1 for none. All sides are stopped, so that the CPU time of their threads is exact.
 func (t *trial) shareCore(name string, round int, playing []*participant) int {
 	core := t.roundCore(round)
 	if core < 0 || len(playing) == 0 || t.threads[name] == manyThreads {
@@ -38,7 +38,7 @@ func (t *trial) shareCore(name string, round int, playing []*participant) int {
 	}
 	t.threads[name] = oneThread
 	for _, s := range playing {
-		if !s.process.oneThread || !s.process.bind(core) {
+		if !s.process.tree.WorkTime().OneThread(s.process.work) || !s.process.bind(core) {
 			t.threads[name] = manyThreads
 		}
 	}

@@ -94,9 +94,9 @@ type process struct {
 	heat    *deviceActivity
 	tree    *harness.Tree // its processes; nil if it runs alone
 
-	core      int  // the CPU core that it is bound to; -1 for none
-	warmCore  int  // the core to warm up on; -1 for none
-	oneThread bool // one thread did the work of the last warm-up
+	core     int              // the CPU core that it is bound to; -1 for none
+	warmCore int              // the core to warm up on; -1 for none
+	work     harness.WorkTime // before the last warm-up
 }
 
 func (s Sessions) open(seed uint64, round int) *process {
@@ -125,9 +125,8 @@ func (p *process) ready(ctx context.Context, c Case) (measure.CaseRound, error) 
 		busy = 0
 	}
 	cr := measure.CaseRound{Quantum: prepared.Quantum, Samples: measure.Samples{}}
-	var work harness.WorkTime
 	if p.tree != nil {
-		work = p.tree.WorkTime()
+		p.work = p.tree.WorkTime()
 	}
 	if p.scores() {
 		err = p.readyScored(ctx, c, &cr)
@@ -137,7 +136,6 @@ func (p *process) ready(ctx context.Context, c Case) (measure.CaseRound, error) 
 	if err != nil {
 		return p.refused(ctx, err)
 	}
-	p.oneThread = p.tree != nil && p.tree.WorkTime().OneThread(work)
 	return cr, nil
 }
 

@@ -82,7 +82,7 @@ func (t *Tree) WorkTime() WorkTime {
 }
 
 // oneThread is the share of the CPU time that a single thread must have used to have done the work alone.
-const oneThread = 0.98
+const oneThread = 0.95
 
 // OneThread reports whether a single thread did the work since an earlier reading. It reports false if
 // the system does not show the CPU time of threads.
