@@ -52,8 +52,8 @@ func (f *submitGrantFlags) run(ctx context.Context) error {
 		return command.WriteJSON(f.Out, grant.Terms)
 	}
 	limit := "no limit"
-	if grant.Terms.Budget > 0 {
-		limit = fmt.Sprintf("%.0f s for all attempts", grant.Terms.Budget)
+	if grant.Budget > 0 {
+		limit = fmt.Sprintf("%.0f s for all attempts", grant.Budget)
 	}
 	_, err = fmt.Fprintf(f.Out, "base   %s\ntrust  %s\ntime   %s\nfolder %s\n", grant.Base, grant.Trust, limit, grant.Folder)
 	return err

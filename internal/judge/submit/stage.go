@@ -29,10 +29,11 @@ var (
 	fuzzTime   = map[Stage]time.Duration{Smoke: time.Second, Quick: time.Second, Full: 10 * time.Second}
 )
 
-// quickSamples is the share of the suite's samples that a quick race takes, and minSamples its min number.
+// quickSamples is the share of the suite's samples that a quick race takes, and minSamples its min number. A round
+// costs warm-up and pawl's own clock in any case, so fewer samples would save little and lose precision.
 const (
-	quickSamples = 4
-	minSamples   = 5
+	quickSamples = 2
+	minSamples   = 10
 )
 
 // hopeless is how much slower than the best so far a candidate is that is not worth more rounds.

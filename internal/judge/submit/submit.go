@@ -50,6 +50,10 @@ func (g *Grant) Submit(ctx context.Context, s Submission) (Answer, error) {
 	if err == nil && j.answer.Status == "" {
 		err = j.judge(ctx)
 	}
+	if err != nil && errors.Is(context.Cause(ctx), errTimeUp) {
+		j.timeUp()
+		err = nil
+	}
 	return j.finish(ctx, err)
 }
 
