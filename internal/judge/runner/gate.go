@@ -44,7 +44,7 @@ type Outcome struct {
 // If a step fails, it returns the outcome so far with the error.
 func RunGate(ctx context.Context, g Gate) (Outcome, error) {
 	d := &driver{Gate: g}
-	d.Options = g.Options.WithDefaults()
+	d.Options = g.WithDefaults()
 	d.State = loop.Start(g.Plan)
 	if err := d.readLedger(ctx); err != nil {
 		return d.Outcome, err

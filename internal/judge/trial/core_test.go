@@ -37,7 +37,7 @@ func burn(threads string) {
 }
 
 func useCPU() {
-	for start := threadTime(); threadTime() < start+100*time.Millisecond; {
+	for start := threadTime(); threadTime() < start+100*time.Millisecond; { //nolint:revive // a kernel
 	}
 }
 
