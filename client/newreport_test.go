@@ -243,19 +243,19 @@ func TestNewReportOfARecordAlone(t *testing.T) {
 // Profiles go along. What is a link does not: it may lead anywhere.
 func TestNewReportTakesProfiles(t *testing.T) {
 	dir, _ := results(t, sha(7))
-	if err := os.Mkdir(filepath.Join(dir, "nsight"), 0o755); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, "profiles"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	secret := filepath.Join(t.TempDir(), "secret")
 	for path, text := range map[string]string{
-		secret: "a secret", filepath.Join(dir, "nsight", "a.ncu-rep"): "profile a", filepath.Join(dir, "nsight", "a again.ncu-rep"): "profile a",
-		filepath.Join(dir, "nsight", "b.nsys-rep"): "profile b", filepath.Join(dir, "nsight", "b.txt"): "text", filepath.Join(dir, "nsight", "empty.ncu-rep"): "",
+		secret: "a secret", filepath.Join(dir, "profiles", "a.ncu-rep"): "profile a", filepath.Join(dir, "profiles", "a again.ncu-rep"): "profile a",
+		filepath.Join(dir, "profiles", "b.nsys-rep"): "profile b", filepath.Join(dir, "profiles", "b.txt"): "text", filepath.Join(dir, "profiles", "empty.ncu-rep"): "",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink(secret, filepath.Join(dir, "nsight", "link.ncu-rep")); err != nil {
+	if err := os.Symlink(secret, filepath.Join(dir, "profiles", "link.ncu-rep")); err != nil {
 		t.Fatal(err)
 	}
 	r, list, err := client.NewReport(t.Context(), client.Input{Results: dir, Now: now})

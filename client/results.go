@@ -150,7 +150,7 @@ func inMemory(kind BlobKind, name string, data []byte) File {
 }
 
 // profilePatterns match the files that profilers write to the results directory.
-var profilePatterns = []string{"nsight/*.ncu-rep", "nsight/*.nsys-rep"}
+var profilePatterns = []string{"profiles/*.ncu-rep", "profiles/*.nsys-rep"}
 
 // profiles returns the profilers' own files. It skips links and files larger than a server accepts.
 func profiles(dir string, most int) ([]File, error) {

@@ -170,7 +170,7 @@ func TestRunNamesTheCauseOfARegression(t *testing.T) {
 				}
 			}
 			for _, side := range []string{"", ".base"} {
-				records, err := filepath.Glob(filepath.Join(dir, "results", "nsight", "matmul_*"+side+".json"))
+				records, err := filepath.Glob(filepath.Join(dir, "results", "profiles", "matmul_*"+side+".json"))
 				if err != nil || len(records) == 0 {
 					t.Errorf("%v: there is no record of the side %q", err, side)
 				}

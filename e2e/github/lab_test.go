@@ -66,7 +66,7 @@ func TestLabGate(t *testing.T) {
 		count[check.Conclusion]++
 		end, _ := lastSample(t, filepath.Join(w.store, "pawl-results", "current.json"))
 		took := w.report(p.Number).Created.Sub(end)
-		if _, err := os.Stat(filepath.Join(w.store, "pawl-results", "nsight")); err == nil {
+		if _, err := os.Stat(filepath.Join(w.store, "pawl-results", "profiles")); err == nil {
 			explained = append(explained, took)
 			continue
 		}

@@ -45,7 +45,7 @@ of the open session. It is a Markdown file in .pawl/lessons, written once. pawl 
 a starting set. Record that you follow a lesson with pawl session note --lesson NAME: what
 is measured afterwards is its outcome. See docs/how-to/lessons.md.`,
 		Example: `  pawl lesson list
-  pawl lesson list --for results/nsight/attention_S512.json
+  pawl lesson list --for results/profiles/attention_S512.json
   pawl lesson show softmax-in-fp16
   pawl lesson add lesson.md`,
 		Args: cobra.NoArgs,

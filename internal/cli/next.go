@@ -50,7 +50,7 @@ Exit code: 0; 1 if an override is refused; 2 if --fixes knows none.`,
 		Example: `  pawl session next
   pawl session next --json
   pawl session next --fixes
-  pawl session next --profile results/nsight/attention_S512.json
+  pawl session next --profile results/profiles/attention_S512.json
   pawl session next --override 'the oracle is wrong for N=1, see #12'`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.given = cmd.Flags().Changed

@@ -137,7 +137,7 @@ func explained() report.Why {
 		}},
 	}
 	w.Before.Profile.Subject.Commit = "77ab01c9e2d4f6a8b0c1"
-	w.Files = []string{"results/nsight/attention_B32_H8_S512_D64.ncu-rep", "results/nsight/attention_B32_H8_S512_D64.png"}
+	w.Files = []string{"results/profiles/attention_B32_H8_S512_D64.ncu-rep", "results/profiles/attention_B32_H8_S512_D64.png"}
 	return w
 }
 

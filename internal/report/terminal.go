@@ -88,7 +88,10 @@ func against(run *measure.Run) string {
 // headline says what was measured, on which device, and how much.
 func headline(run *measure.Run, style Style) string {
 	name := cmp.Or(words.SanitizeTo(run.Suite.Name, words.NameLength), "run")
-	parts := []string{style.Bold(name) + " on " + words.SanitizeTo(run.Device.Name, words.NameLength)}
+	parts := []string{style.Bold(name)}
+	if device := words.SanitizeTo(run.Device.Name, words.NameLength); device != "" {
+		parts[0] += " on " + device
+	}
 	if run.Testbed.Clocks.String() != "free" {
 		parts = append(parts, "clocks "+run.Testbed.Clocks.String())
 	}

@@ -92,7 +92,7 @@ func TestUnpackTakesWhatIsWanted(t *testing.T) {
 	m, dir, err := unpack(t, pack(
 		t,
 		entry{name: "current.json", body: "{}"}, entry{name: "exit-code", body: "1\n"},
-		entry{name: "report.html", body: "<p>"}, entry{name: "nsight/", mode: fs.ModeDir | 0o755}, entry{name: "nsight/Softmax.png", body: "x"},
+		entry{name: "report.html", body: "<p>"}, entry{name: "profiles/", mode: fs.ModeDir | 0o755}, entry{name: "profiles/Softmax.png", body: "x"},
 	))
 	if err != nil {
 		t.Fatal(err)

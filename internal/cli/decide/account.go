@@ -52,7 +52,7 @@ func stageOf(e runner.Event) string {
 		return cost.Check
 	case runner.Ready, runner.Calibrated, runner.Measuring, runner.Confirming:
 		return cost.Measure
-	case runner.Profiling, runner.Profiled, runner.Explained:
+	case runner.Judged, runner.Profiling, runner.Profiled, runner.Explained:
 		return cost.Profile
 	default:
 		return ""

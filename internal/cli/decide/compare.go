@@ -68,6 +68,9 @@ missing case; 2 no answer.`,
 
 func (f *compareFlags) run(ctx context.Context, args []string) error {
 	base, candidate, err := f.load(ctx, args)
+	if err == nil && f.paired && len(base) < 2 {
+		err = errors.New("--paired needs several files on each side: --a FILE... --b FILE...")
+	}
 	if err != nil {
 		return command.Usage(err)
 	}
@@ -154,10 +157,10 @@ func (f *compareFlags) chosenPolicy() (ratchet.Policy, error) {
 }
 
 func (f *compareFlags) show(doc *report.Document, result ratchet.Result) error {
-	for _, w := range result.Warnings {
-		fmt.Fprintln(f.Err, f.ErrStyle().Warn("warning: ")+w)
-	}
 	if f.json {
+		for _, w := range result.Warnings {
+			fmt.Fprintln(f.Err, f.ErrStyle().Warn("warning: ")+w)
+		}
 		if err := command.WriteJSON(f.Out, result); err != nil {
 			return err
 		}

@@ -56,7 +56,7 @@ Cases that changed are profiled on both sides, the worst first (pawl profile), a
 report starts with the reason.
 
 Writes current.json (every sample), verdict.json, ratchet_report.md and report.html, and
-nsight/CASE.{json,txt,ncu-rep,png} for profiled cases. account.json has the time and the
+profiles/CASE.{json,txt,ncu-rep,png} for profiled cases. account.json has the time and the
 cost of the run (pawl ci cost).
 
 Exit code: 0 maintained, improved, new or identical; 1 a regression, a broken or a

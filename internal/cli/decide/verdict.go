@@ -147,7 +147,22 @@ func (f *runFlags) report(s *suite.Suite, out runner.Outcome) error {
 			fmt.Fprintln(f.Out, f.Style().Faint("wrote "+p))
 		}
 	}
+	if text := f.recorded(s.Baseline, len(out.Kept)); text != "" {
+		fmt.Fprintln(f.Out, f.Style().Faint(text))
+	}
 	return errors.Join(errs...)
+}
+
+// recorded says where a run recorded its baselines, and what to do about it.
+func (f *runFlags) recorded(b suite.Baseline, entries int) string {
+	switch {
+	case entries == 0:
+		return ""
+	case b.Keep == "branch":
+		return "recorded on branch " + b.Branch
+	default:
+		return "wrote " + filepath.Join(filepath.Dir(f.Suite), b.File) + ": commit it"
+	}
 }
 
 // next returns the messages of the loop beyond the verdicts.
@@ -176,7 +191,7 @@ func (f *runFlags) next(s *suite.Suite, out runner.Outcome) []report.Step {
 	}
 	for _, e := range out.Kept {
 		if e.Kind == ratchet.KindMoved {
-			say("The baseline of %s moved to %.12s: %s, confirmed with fresh rounds.", e.Case, e.Commit, words.Change(1/(1+e.Gain)))
+			say("The baseline of %s moved to %.12s: %s than the old baseline, confirmed with fresh rounds.", e.Case, e.Commit, words.Change(1/(1+e.Gain)))
 		}
 	}
 	if f.noKeep && st.Plan.Main && st.Confirmed != nil && len(out.Kept) == 0 {

@@ -42,10 +42,10 @@ func NewDiagnose(g *env.Env) *cobra.Command {
 most promising first. For two profiles it reports what changed and ranks the causes by how
 much of the change in time they explain; the first FILE is the earlier one.
 
-FILE is a profile that pawl saved (results/nsight/CASE.json), or output of Nsight Compute:
+FILE is a profile that pawl saved (results/profiles/CASE.json), or output of Nsight Compute:
 a report (.ncu-rep, needs ncu on this machine), --page raw --csv, --page details --csv, or
 the text page. Add your own rules with --rules; see docs/how-to/own-rules.md.`,
-		Example: `  pawl diagnose results/nsight/matmul_N512.json
+		Example: `  pawl diagnose results/profiles/matmul_N512.json
   pawl diagnose before.ncu-rep after.ncu-rep
   pawl diagnose ncu.txt --gpu L4 --rules rules.yaml`,
 		Args: cobra.RangeArgs(1, 2),

@@ -51,13 +51,13 @@ On an NVIDIA GPU the profiler is Nsight Compute, or the kernel trace of Nsight S
 counters are forbidden. For OpenCL it is the event profile. On a CPU it is perf, or
 callgrind if the machine has no counters. CASE may be a glob.
 
-Writes results/nsight/CASE.{json,txt,ncu-rep,png}. Times under a profiler are good for
+Writes results/profiles/CASE.{json,txt,ncu-rep,png}. Times under a profiler are good for
 ratios, never for a verdict.
 
 With --roofline it profiles nothing. It draws the measured cases in one roofline plot:
 operations per second over operations per byte of DRAM traffic, below the ceilings of the
 device, with an arrow from the base to the candidate. Traffic is what a profile in
-results/nsight counted, or else what the suite declares (flops and bytes). Ceilings are the
+results/profiles counted, or else what the suite declares (flops and bytes). Ceilings are the
 published ones of the card. For a CPU none is known: set --bandwidth and --peak to what you
 measured.
 

@@ -95,14 +95,14 @@ func (f *rooflineFlags) gather(globs []string) (*roofline.Roof, []string, error)
 	}
 	var kept keptProfiles
 	if f.record == "" {
-		if kept, err = ReadProfiles(filepath.Join("results", runner.NsightDir), run, wanted); err != nil {
+		if kept, err = ReadProfiles(filepath.Join("results", runner.ProfileFolder), run, wanted); err != nil {
 			return nil, nil, err
 		}
 		// A tool that does not count traffic cannot place a point. The record may.
 		kept.Whys = slices.DeleteFunc(kept.Whys, func(w report.Why) bool { return len(roofline.OfProfiles(w.Profiled()).Cases) == 0 })
 	}
 	if run == nil && kept.files == 0 {
-		return nil, nil, command.Usage(errors.New("no results/current.json and no profile in results/nsight: run `pawl run` or `pawl bench`, or name another record with --record"))
+		return nil, nil, command.Usage(errors.New("no results/current.json and no profile in results/profiles: run `pawl run` or `pawl bench`, or name another record with --record"))
 	}
 	roof := &roofline.Roof{}
 	var used []string
@@ -116,7 +116,7 @@ func (f *rooflineFlags) gather(globs []string) (*roofline.Roof, []string, error)
 			profiled = append(profiled, w.Profiled())
 		}
 		roof.Join(roofline.OfProfiles(profiled...))
-		used = append(used, fmt.Sprintf("%s in %s", words.Plural(kept.files, "profile"), filepath.Join("results", "nsight")))
+		used = append(used, fmt.Sprintf("%s in %s", words.Plural(kept.files, "profile"), filepath.Join("results", "profiles")))
 	}
 	roof.Notes = append(roof.Notes, kept.notes...)
 	return roof, used, nil

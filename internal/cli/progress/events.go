@@ -22,6 +22,8 @@ func jsonEvent(e runner.Event) string {
 		name, fields["side"], fields["seconds"], fields["cached"] = "built", e.Side, e.Seconds, e.Cached
 	case runner.Identical:
 		name, fields["base"], fields["ignored"] = "identical", e.Base, e.Ignored
+	case runner.Judged:
+		name, fields["verdict"], fields["sentence"] = "judged", e.Result.Verdict, e.Result.Sentence
 	case runner.Confirming:
 		name, fields["cases"] = "confirming", e.Cases
 	case runner.Waiting:

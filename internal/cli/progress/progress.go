@@ -114,6 +114,8 @@ func (p *Display) describe(e runner.Event) string {
 			line += "; ignored: " + words.Plural(e.Ignored, "other file")
 		}
 		return line
+	case runner.Judged:
+		return fmt.Sprintf("%s: %s\nprofiling what changed to say why, %s at most", e.Result.Verdict, e.Result.Sentence, words.Duration(e.Explain))
 	case runner.Confirming:
 		return fmt.Sprintf("confirming the gain of %s with fresh rounds", words.Plural(len(e.Cases), "case"))
 	case runner.Waiting:

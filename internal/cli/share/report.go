@@ -163,7 +163,7 @@ func explanationsFromProfiles(in report.Input) ([]report.Why, error) {
 	for _, c := range in.Result.Cases {
 		changed[c.Name] = c.Verdict == ratchet.Regression || c.Verdict == ratchet.Improvement || c.Ratchet == ratchet.Moves
 	}
-	kept, err := explain.ReadProfiles(filepath.Join(filepath.Dir(in.Paths.Record), runner.NsightDir), in.Run, func(name, _ string) bool { return changed[name] })
+	kept, err := explain.ReadProfiles(filepath.Join(filepath.Dir(in.Paths.Record), runner.ProfileFolder), in.Run, func(name, _ string) bool { return changed[name] })
 	if err != nil {
 		return nil, err
 	}

@@ -1,12 +1,15 @@
 package runner
 
 import (
+	"time"
+
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/judge/loop"
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/internal/kernel/correctness"
 	"github.com/goatnote-inc/pawl/internal/kernel/device"
 	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
 )
 
 // Event reports progress of a run. It is one of the types below, or of those in package tuning.
@@ -69,6 +72,11 @@ type (
 	}
 	// Staged reports the result of a step before measuring.
 	Staged struct{ loop.Stage }
+	// Judged reports the verdict before the cases that changed are profiled, which may take up to Explain.
+	Judged struct {
+		Result  ratchet.Result
+		Explain time.Duration
+	}
 	// Profiling reports that a tool starts to profile a side of a case.
 	Profiling struct{ Case, Side, Tool string }
 	// Profiled reports that the tool is done.

@@ -155,6 +155,7 @@ func (d *driver) do(ctx context.Context, action loop.Action) (loop.Outcome, erro
 // reported and do not affect the verdict.
 func (d *driver) explain(ctx context.Context, a loop.Profile) (loop.Outcome, error) {
 	o := d.Options
+	o.Emit(Judged{Result: *d.State.Result, Explain: d.Explain})
 	o.Names, o.ForceMeasure = a.Cases, true
 	whys, err := Profile(ctx, o, ProfileOptions{Time: d.Explain, Last: d.Run})
 	d.Whys = whys

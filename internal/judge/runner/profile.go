@@ -87,7 +87,7 @@ type profiling struct {
 
 // begin builds the sides and acquires the device.
 func (p *profiling) begin(ctx context.Context) error {
-	dir, err := filepath.Abs(filepath.Join(filepath.Dir(p.Out), NsightDir)) // tools run in the side's folder
+	dir, err := filepath.Abs(filepath.Join(filepath.Dir(p.Out), ProfileFolder)) // tools run in the side's folder
 	if err == nil {
 		err = os.MkdirAll(dir, 0o755)
 	}
@@ -103,8 +103,8 @@ func (p *profiling) begin(ctx context.Context) error {
 	return err
 }
 
-// NsightDir is where profiles are kept, beside the record.
-const NsightDir = "nsight"
+// ProfileFolder is where profiles are kept, beside the record.
+const ProfileFolder = "profiles"
 
 // chosen returns the names of the cases to profile, in the requested order.
 func (p *profiling) chosen() []string {
@@ -200,7 +200,7 @@ func (p *profiling) side(ctx context.Context, s side, name string, w *Explanatio
 		return nil, err
 	}
 	for _, f := range append(res.Files, at) {
-		w.Files = append(w.Files, filepath.Join(filepath.Dir(p.Out), NsightDir, filepath.Base(f)))
+		w.Files = append(w.Files, filepath.Join(filepath.Dir(p.Out), ProfileFolder, filepath.Base(f)))
 	}
 	seen, err := diagnose.NewSubject(record, nil) // the record contains its device
 	if err != nil {
