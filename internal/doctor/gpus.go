@@ -14,11 +14,11 @@ import (
 func driver(_ context.Context, e *exam) []Finding {
 	var list []Finding
 	switch {
-	case e.inv.NoNVIDIA != "" && e.devErr != nil:
-		list = append(list, missing("nvidia", "the suite requires an NVIDIA GPU, but there is none: %s", e.inv.NoNVIDIA).
+	case e.inv.None[gpu.NVIDIA] != "" && e.devErr != nil:
+		list = append(list, missing("nvidia", "the suite requires an NVIDIA GPU, but there is none: %s", e.inv.None[gpu.NVIDIA]).
 			withFix("fix the driver, or measure on the CPU: device: {kind: cpu}"))
-	case e.inv.NoNVIDIA != "":
-		return append(list, note("nvidia", "no NVIDIA GPU: %s", e.inv.NoNVIDIA))
+	case e.inv.None[gpu.NVIDIA] != "":
+		return append(list, note("nvidia", "no NVIDIA GPU: %s", e.inv.None[gpu.NVIDIA]))
 	default:
 		id := e.cards()[0].Identity()
 		text := "driver " + id.Driver
@@ -84,7 +84,7 @@ func describe(id gpu.Identity) string {
 // selected reports which device pawl bench would measure on.
 func selected(_ context.Context, e *exam) []Finding {
 	switch {
-	case e.devErr != nil && e.inv.NoNVIDIA != "":
+	case e.devErr != nil && e.inv.None[gpu.NVIDIA] != "":
 		return nil // already reported by driver
 	case e.devErr != nil:
 		return []Finding{missing("measures on", "%v", e.devErr).withFix("change device.kind or device.select in the suite")}

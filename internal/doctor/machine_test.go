@@ -12,6 +12,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/doctor"
 	"github.com/goatnote-inc/pawl/internal/kernel/device"
 	"github.com/goatnote-inc/pawl/internal/kernel/device/host"
@@ -75,7 +76,7 @@ func (p *place) machine(changes map[string]string) {
 	root := files(content)
 	p.Root = root
 	p.Devices = func(context.Context) (device.Inventory, error) {
-		return device.Inventory{Devices: []device.Device{host.Open(root, noon)}, NoNVIDIA: "the driver is on holiday"}, nil
+		return device.Inventory{Devices: []device.Device{host.Open(root, noon)}, None: map[gpu.Kind]string{gpu.NVIDIA: "the driver is on holiday"}}, nil
 	}
 }
 
@@ -254,7 +255,7 @@ func FuzzMachine(f *testing.F) {
 		r, err := doctor.Examine(t.Context(), doctor.Options{
 			SuiteFile: filepath.Join(dir, "pawl.yaml"), Results: dir, LockDir: filepath.Join(dir, "locks"), Path: dir, Root: root, Now: noon,
 			Devices: func(context.Context) (device.Inventory, error) {
-				return device.Inventory{Devices: []device.Device{host.Open(root, noon)}, NoNVIDIA: "none"}, nil
+				return device.Inventory{Devices: []device.Device{host.Open(root, noon)}, None: map[gpu.Kind]string{gpu.NVIDIA: "none"}}, nil
 			},
 		})
 		if err != nil {

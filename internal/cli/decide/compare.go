@@ -69,7 +69,7 @@ missing case; 2 no answer.`,
 func (f *compareFlags) run(ctx context.Context, args []string) error {
 	base, candidate, err := f.load(ctx, args)
 	if err == nil && f.paired && len(base) < 2 {
-		err = errors.New("--paired needs several files on each side: --a FILE... --b FILE...")
+		err = errors.New("--paired needs several files on each side: use --a and --b")
 	}
 	if err != nil {
 		return command.Usage(err)

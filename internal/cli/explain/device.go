@@ -123,7 +123,7 @@ func deviceHere(ctx context.Context) (localGPU, error) {
 	}
 	dev, err := inventory.Select(gpu.NVIDIA, "")
 	if err != nil {
-		none := inventory.NoNVIDIA
+		none := inventory.None[gpu.NVIDIA]
 		if none == "" {
 			none = "CUDA_VISIBLE_DEVICES hides it"
 		}

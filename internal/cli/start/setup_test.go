@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/base/golden"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/cli/env"
@@ -60,7 +61,7 @@ func (p *setupPlace) run(t *testing.T, change func(*setupFlags)) int {
 		machine: setup.Options{
 			Root: fstest.MapFS{"etc/os-release": {Data: []byte("ID=debian\n")}}, Path: p.bin, Admin: true,
 			Devices: func(context.Context) (device.Inventory, error) {
-				return device.Inventory{NoNVIDIA: "there is no driver (libnvidia-ml.so.1)"}, nil
+				return device.Inventory{None: map[gpu.Kind]string{gpu.NVIDIA: "there is no driver (libnvidia-ml.so.1)"}}, nil
 			},
 		},
 	}

@@ -40,7 +40,7 @@ func (l *planner) nvidia(ctx context.Context) {
 
 // withoutDriver adds what to do if no NVIDIA GPU can be read.
 func (l *planner) withoutDriver(i Item) Item {
-	i.State, i.Note = Missing, l.inventory.NoNVIDIA
+	i.State, i.Note = Missing, l.inventory.None[gpu.NVIDIA]
 	_, container := fs.Stat(l.Root, ".dockerenv")
 	switch {
 	case container == nil:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/doctor/setup"
 	"github.com/goatnote-inc/pawl/internal/kernel/device"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
@@ -71,7 +72,9 @@ func (m machine) options(t *testing.T) setup.Options {
 	}
 	return setup.Options{
 		Suite: s, Dir: dir, Root: root, Path: bin, Admin: m.admin,
-		Devices: func(context.Context) (device.Inventory, error) { return device.Inventory{NoNVIDIA: m.none}, nil },
+		Devices: func(context.Context) (device.Inventory, error) {
+			return device.Inventory{None: map[gpu.Kind]string{gpu.NVIDIA: m.none}}, nil
+		},
 	}
 }
 

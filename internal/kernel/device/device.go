@@ -8,14 +8,14 @@ import (
 	"github.com/goatnote-inc/pawl/internal/kernel/device/host"
 	"github.com/goatnote-inc/pawl/internal/kernel/device/nvml"
 	"github.com/goatnote-inc/pawl/internal/kernel/device/smi"
+	"github.com/goatnote-inc/pawl/internal/kernel/device/vendor"
 )
 
 // Device is a device that kernels run on.
-type Device interface {
-	Identity() gpu.Identity
-	// State reads the current state. With an error, it also returns what could be read.
-	State(ctx context.Context) (gpu.State, error)
-}
+type Device = vendor.Device
+
+// Notice is a message for the user about a device, and what to do.
+type Notice = vendor.Notice
 
 // Controller is a device whose clocks pawl can lock. Its errors wrap
 // fs.ErrPermission or errors.ErrUnsupported if that is the cause.
@@ -33,20 +33,6 @@ var (
 	_ Controller = (*smi.Device)(nil)
 	_ Device     = (*host.Host)(nil)
 )
-
-// Notice is a message for the user about a device, and what to do.
-type Notice struct {
-	Code    string `json:"code"` // stable: "clocks_denied", "restored", ...
-	Message string `json:"message"`
-	Fix     string `json:"fix,omitempty"`
-}
-
-func (n Notice) String() string {
-	if n.Fix == "" {
-		return n.Message
-	}
-	return n.Message + "; " + n.Fix
-}
 
 // ErrNoDevice means that the machine does not have the requested device.
 var ErrNoDevice = errors.New("no such device")

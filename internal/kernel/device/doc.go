@@ -13,7 +13,8 @@
 // means freeing the clocks. If the clocks of a machine are permanently locked,
 // measure with the policy "free": pawl then changes nothing.
 //
-// The packages below read the devices: nvml (NVIDIA's library), smi (the program
-// nvidia-smi) and host (the CPU). This package must not know suites, harnesses or
+// The packages below read the devices: nvidia (through nvml, its library, or smi, the
+// program nvidia-smi) and host (the CPU). Another vendor is a package that has a
+// vendor.Vendor, and a line in the list of vendors. This package must not know suites, harnesses or
 // rounds, and it judges nothing: it returns data.
 package device

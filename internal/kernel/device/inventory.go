@@ -1,22 +1,21 @@
 package device
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
 	"os"
 	"time"
 
+	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/kernel/device/host"
-	"github.com/goatnote-inc/pawl/internal/kernel/device/nvml"
-	"github.com/goatnote-inc/pawl/internal/kernel/device/smi"
+	"github.com/goatnote-inc/pawl/internal/kernel/device/nvidia"
+	"github.com/goatnote-inc/pawl/internal/kernel/device/vendor"
 )
 
-// Environment variables that List reads.
-const (
-	libraryVar = "PAWL_NVML_LIBRARY"    // the file to load instead of libnvidia-ml.so.1
-	visibleVar = "CUDA_VISIBLE_DEVICES" // the GPUs that a scheduler assigned to this process
-)
+// vendors lists the vendors whose GPUs pawl reads, in the order in which a suite that asks for any GPU gets one.
+var vendors = []vendor.Vendor{nvidia.Vendor}
 
 // Options say where to look for devices. The zero value means this machine.
 type Options struct {
@@ -32,15 +31,14 @@ type Inventory struct {
 	// Devices holds the GPUs in the driver's order, each card before its slices,
 	// then the host CPU.
 	Devices []Device
-	// Reader is how the GPUs are read: "nvml", "nvidia-smi", or empty.
+	// Reader is how the GPUs are read, such as "nvml" or "nvidia-smi"; empty if there are none.
 	Reader string
-	// NoNVIDIA says in plain words why there is no NVIDIA GPU; empty if there is one.
-	NoNVIDIA string
+	// None says in plain words, by vendor, why there is no GPU of it; nil if there is one.
+	None map[gpu.Kind]string
 	// Notices lists devices that could not be read.
 	Notices []Notice
 
-	visible    string // the GPUs that this process may use
-	visibleSet bool
+	visible map[gpu.Kind]string // the GPUs that this process may use, where a variable says so
 }
 
 // List returns the devices of this machine. A missing GPU, driver or library is not
@@ -50,9 +48,11 @@ func List(ctx context.Context, opts Options) (Inventory, error) {
 		return Inventory{}, fmt.Errorf("cannot list the devices of this machine: %w", err)
 	}
 	opts = opts.filled()
-	var inv Inventory
-	inv.visible, inv.visibleSet = opts.LookupEnv(visibleVar)
-	inv.addNVIDIA(ctx, opts)
+	inv := Inventory{None: map[gpu.Kind]string{}, visible: map[gpu.Kind]string{}}
+	m := vendor.Machine{Root: opts.Root, LookupEnv: opts.LookupEnv, SMI: opts.SMI, Own: opts.Own, Name: host.OpenProcesses(opts.Root, os.Getpid()).Name, Now: opts.Now}
+	for _, v := range vendors {
+		inv.add(ctx, v, m)
+	}
 	if err := ctx.Err(); err != nil {
 		return Inventory{}, fmt.Errorf("cannot list the devices of this machine: %w", err)
 	}
@@ -76,58 +76,14 @@ func (o Options) filled() Options {
 	return o
 }
 
-// addNVIDIA reads the GPUs through the library, or through nvidia-smi if the library
-// cannot be loaded.
-func (inv *Inventory) addNVIDIA(ctx context.Context, opts Options) {
-	name := host.OpenProcesses(opts.Root, os.Getpid()).Name
-	libErr := inv.addLibrary(opts, name)
-	if libErr == nil {
-		return
+func (inv *Inventory) add(ctx context.Context, v vendor.Vendor, m vendor.Machine) {
+	if text, set := m.LookupEnv(v.Visible); set {
+		inv.visible[v.Kind] = text
 	}
-	tool, err := smi.Open(smi.Options{Path: opts.SMI, Own: opts.Own, Name: name, Now: opts.Now})
-	if err == nil {
-		var devices []*smi.Device
-		if devices, err = tool.Devices(ctx); err == nil {
-			inv.add("nvidia-smi", asDevices(devices))
-			inv.Notices = append(inv.Notices, Notice{
-				Code:    "nvidia_smi",
-				Message: fmt.Sprintf("GPUs are read through nvidia-smi, which is slow: %v", libErr),
-			})
-			return
-		}
-	}
-	if nvml.Available {
-		err = libErr // nvidia-smi needs the library too, so the library's error is the root cause
-	}
-	inv.NoNVIDIA = err.Error()
-}
-
-func (inv *Inventory) addLibrary(opts Options, name func(pid int) string) error {
-	path, _ := opts.LookupEnv(libraryVar)
-	lib, err := nvml.Open(nvml.Options{Library: path, Own: opts.Own, Name: name, Now: opts.Now})
+	found, err := v.Find(ctx, m)
 	if err != nil {
-		return err
+		inv.None[v.Kind] = err.Error()
 	}
-	devices, err := lib.Devices()
-	if err != nil {
-		inv.Notices = append(inv.Notices, Notice{Code: "gpu_unreadable", Message: err.Error()})
-	}
-	inv.add("nvml", asDevices(devices))
-	return nil
-}
-
-func (inv *Inventory) add(reader string, devices []Device) {
-	inv.Reader = reader
-	inv.Devices = append(inv.Devices, devices...)
-	if len(devices) == 0 {
-		inv.NoNVIDIA = "the NVIDIA driver is loaded but reports no readable GPU: check \"nvidia-smi\" and the kernel log"
-	}
-}
-
-func asDevices[D Device](list []D) []Device {
-	devices := make([]Device, len(list))
-	for i, d := range list {
-		devices[i] = d
-	}
-	return devices
+	inv.Devices, inv.Notices = append(inv.Devices, found.Devices...), append(inv.Notices, found.Notices...)
+	inv.Reader = cmp.Or(inv.Reader, found.Reader)
 }

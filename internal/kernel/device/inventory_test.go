@@ -12,7 +12,7 @@ import (
 
 // nowhere is an environment in which no library can be found.
 func nowhere(name string) (string, bool) {
-	if name == libraryVar {
+	if name == "PAWL_NVML_LIBRARY" {
 		return "/nowhere/libnvidia-ml.so.1", true
 	}
 	return "", false
@@ -31,8 +31,8 @@ func TestListWithoutDriver(t *testing.T) {
 	if nvml.Available {
 		want = "management library was not found"
 	}
-	if !strings.Contains(inv.NoNVIDIA, want) {
-		t.Errorf("the reason is %q, want %q", inv.NoNVIDIA, want)
+	if !strings.Contains(inv.None[gpu.NVIDIA], want) {
+		t.Errorf("the reason is %q, want %q", inv.None[gpu.NVIDIA], want)
 	}
 	d, err := inv.Select(Auto, "")
 	if err != nil || d.Identity().Kind != gpu.CPU {
@@ -51,8 +51,8 @@ func TestListThroughTheProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if inv.Reader != "nvidia-smi" || inv.NoNVIDIA != "" || len(inv.Devices) != 2 {
-		t.Fatalf("reader %q, reason %q, %d devices", inv.Reader, inv.NoNVIDIA, len(inv.Devices))
+	if inv.Reader != "nvidia-smi" || inv.None[gpu.NVIDIA] != "" || len(inv.Devices) != 2 {
+		t.Fatalf("reader %q, reason %q, %d devices", inv.Reader, inv.None[gpu.NVIDIA], len(inv.Devices))
 	}
 	if id := inv.Devices[0].Identity(); id.Name != "NVIDIA L4" || id.UUID != "GPU-1" {
 		t.Errorf("identity %+v", id)

@@ -45,7 +45,7 @@ func play(role string) error {
 		return err
 	}
 	if role == "list" {
-		return json.NewEncoder(os.Stdout).Encode(map[string]any{"reader": inv.Reader, "missing": inv.NoNVIDIA, "devices": len(inv.Devices)})
+		return json.NewEncoder(os.Stdout).Encode(map[string]any{"reader": inv.Reader, "missing": inv.None[gpu.NVIDIA], "devices": len(inv.Devices)})
 	}
 	dev, err := inv.Select(Auto, "")
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/kernel/device/vendor"
 )
 
 // Auto is the kind for a suite that does not request one: a GPU if there is one,
@@ -15,41 +16,52 @@ const Auto gpu.Kind = "auto"
 
 // Select returns the device that a suite requests. The selector is an index ("0"),
 // a slice of a card ("0:1"), or the start of a UUID; empty means the first device.
-// Without a selector, only the GPUs in CUDA_VISIBLE_DEVICES are considered. Errors
-// wrap ErrNoDevice.
+// Without a selector, only the GPUs that a scheduler assigned are considered, as in
+// CUDA_VISIBLE_DEVICES. Errors wrap ErrNoDevice.
 func (inv Inventory) Select(kind gpu.Kind, selector string) (Device, error) {
-	switch kind {
-	case "", Auto:
-		if selector != "" {
-			return inv.find(selector)
-		}
-		if d := inv.firstGPU(); d != nil {
-			return d, nil
-		}
-		return inv.host()
-	case gpu.NVIDIA:
-		if selector != "" {
-			return inv.find(selector)
-		}
-		if d := inv.firstGPU(); d != nil {
-			return d, nil
-		}
-		return nil, inv.missing()
-	case gpu.CPU:
+	if kind == gpu.CPU {
 		if selector != "" && selector != "0" {
 			return nil, fmt.Errorf("device %q: there is only one host CPU; leave the selector out: %w", selector, ErrNoDevice)
 		}
 		return inv.host()
-	default:
-		return nil, fmt.Errorf("unknown device kind %q (known: nvidia, cpu): %w", kind, ErrNoDevice)
 	}
+	for _, v := range vendors {
+		if kind != v.Kind && kind != "" && kind != Auto {
+			continue
+		}
+		if selector != "" && len(inv.gpus(v.Kind)) > 0 {
+			return inv.find(v, selector)
+		}
+		if d := inv.firstGPU(v); d != nil && selector == "" {
+			return d, nil
+		}
+		if kind == v.Kind || selector != "" && v.Kind == vendors[len(vendors)-1].Kind {
+			return nil, inv.missing(v, selector)
+		}
+	}
+	if kind == "" || kind == Auto {
+		return inv.host()
+	}
+	return nil, fmt.Errorf("unknown device kind %q (known: %s, cpu): %w", kind, kinds(), ErrNoDevice)
 }
 
-func (inv Inventory) missing() error {
-	if inv.NoNVIDIA != "" {
-		return fmt.Errorf("there is no NVIDIA GPU here: %s: %w", inv.NoNVIDIA, ErrNoDevice)
+func kinds() string {
+	var list []string
+	for _, v := range vendors {
+		list = append(list, string(v.Kind))
 	}
-	return fmt.Errorf("%s=%q hides the GPUs of this machine: %w", visibleVar, inv.visible, ErrNoDevice)
+	return strings.Join(list, ", ")
+}
+
+func (inv Inventory) missing(v vendor.Vendor, selector string) error {
+	err := fmt.Errorf("%s=%q hides the GPUs of this machine: %w", v.Visible, inv.visible[v.Kind], ErrNoDevice)
+	if why := inv.None[v.Kind]; why != "" {
+		err = fmt.Errorf("there is no %s GPU here: %s: %w", v.Name, why, ErrNoDevice)
+	}
+	if selector != "" {
+		return fmt.Errorf("device %q: %w", selector, err)
+	}
+	return err
 }
 
 func (inv Inventory) host() (Device, error) {
@@ -63,21 +75,21 @@ func (inv Inventory) host() (Device, error) {
 
 // firstGPU returns the first GPU that a kernel can run on. On a card under MIG that
 // is a slice.
-func (inv Inventory) firstGPU() Device {
-	if inv.visibleSet {
+func (inv Inventory) firstGPU(v vendor.Vendor) Device {
+	if visible, set := inv.visible[v.Kind]; set {
 		// CUDA numbers visible devices in this order, and shows none after the first
 		// unknown entry.
-		first, _, _ := strings.Cut(inv.visible, ",")
+		first, _, _ := strings.Cut(visible, ",")
 		if first = strings.TrimSpace(first); first == "" {
 			return nil
 		}
-		d, err := inv.find(first)
+		d, err := inv.find(v, first)
 		if err != nil {
 			return nil
 		}
 		return inv.usable(d)
 	}
-	for _, d := range inv.gpus() {
+	for _, d := range inv.gpus(v.Kind) {
 		if d.Identity().Parent == "" {
 			return inv.usable(d)
 		}
@@ -87,7 +99,7 @@ func (inv Inventory) firstGPU() Device {
 
 // usable returns the card itself, or its first slice if it has slices.
 func (inv Inventory) usable(card Device) Device {
-	for _, d := range inv.gpus() {
+	for _, d := range inv.Devices {
 		if d.Identity().Parent != "" && d.Identity().Parent == card.Identity().UUID {
 			return d
 		}
@@ -95,19 +107,17 @@ func (inv Inventory) usable(card Device) Device {
 	return card
 }
 
-func (inv Inventory) gpus() []Device {
-	return slices.DeleteFunc(slices.Clone(inv.Devices), func(d Device) bool { return d.Identity().Kind == gpu.CPU })
+func (inv Inventory) gpus(kind gpu.Kind) []Device {
+	return slices.DeleteFunc(slices.Clone(inv.Devices), func(d Device) bool { return d.Identity().Kind != kind })
 }
 
-func (inv Inventory) find(selector string) (Device, error) {
-	if len(inv.gpus()) == 0 {
-		return nil, fmt.Errorf("device %q: %w", selector, inv.missing())
-	}
+func (inv Inventory) find(v vendor.Vendor, selector string) (Device, error) {
+	all := inv.gpus(v.Kind)
 	if card, slice, ok := indices(selector); ok {
-		return inv.byIndex(selector, card, slice)
+		return byIndex(all, selector, card, slice)
 	}
 	var found []Device
-	for _, d := range inv.gpus() {
+	for _, d := range all {
 		uuid, want := strings.ToLower(d.Identity().UUID), strings.ToLower(selector)
 		if uuid == want {
 			return d, nil
@@ -121,7 +131,7 @@ func (inv Inventory) find(selector string) (Device, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return nil, fmt.Errorf("unknown device %q (known: %s): %w", selector, names(inv.gpus()), ErrNoDevice)
+		return nil, fmt.Errorf("unknown device %q (known: %s): %w", selector, names(all), ErrNoDevice)
 	default:
 		return nil, fmt.Errorf("device %q is ambiguous, write more of the UUID (matches: %s): %w", selector, names(found), ErrNoDevice)
 	}
@@ -141,9 +151,9 @@ func indices(selector string) (card, slice int, ok bool) {
 	return card, slice, err == nil && slice >= 0
 }
 
-func (inv Inventory) byIndex(selector string, card, slice int) (Device, error) {
+func byIndex(all []Device, selector string, card, slice int) (Device, error) {
 	parent := ""
-	for _, d := range inv.gpus() {
+	for _, d := range all {
 		id := d.Identity()
 		switch {
 		case id.Parent == "" && id.Index == card && slice < 0:
@@ -154,7 +164,7 @@ func (inv Inventory) byIndex(selector string, card, slice int) (Device, error) {
 			return d, nil
 		}
 	}
-	return nil, fmt.Errorf("unknown device %q (known: %s): %w", selector, names(inv.gpus()), ErrNoDevice)
+	return nil, fmt.Errorf("unknown device %q (known: %s): %w", selector, names(all), ErrNoDevice)
 }
 
 // names lists devices in the form that a user can select.

@@ -26,10 +26,10 @@ func fleet() Inventory {
 func TestSelect(t *testing.T) {
 	only := func(visible string) Inventory {
 		inv := fleet()
-		inv.visible, inv.visibleSet = visible, true
+		inv.visible = map[gpu.Kind]string{gpu.NVIDIA: visible}
 		return inv
 	}
-	bare := Inventory{Devices: []Device{fakeHost{}}, NoNVIDIA: "the driver is not loaded"}
+	bare := Inventory{Devices: []Device{fakeHost{}}, None: map[gpu.Kind]string{gpu.NVIDIA: "the driver is not loaded"}}
 	tests := []struct {
 		name     string
 		inv      Inventory
