@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/await"
 	"github.com/goatnote-inc/pawl/internal/forge/identity"
 	"github.com/goatnote-inc/pawl/internal/forge/identity/identitytest"
 )
@@ -210,9 +211,11 @@ func TestKeysAreAskedForSeldom(t *testing.T) {
 	}
 	b.hub.KeyID = "key-2"
 	b.now = noon.Add(time.Minute)
-	if _, err := b.admit(t, b.hub.Sign(t, b.hub.Claims(noon, audience(t, report)), claims{"jti": "new"})); err != nil {
-		t.Errorf("a new key was not found: %v", err)
-	}
+	// For a moment after a request, go-oidc gives its answer to the next caller too.
+	await.True(t, "a token with the new key", func() bool {
+		_, err := b.admit(t, b.hub.Sign(t, b.hub.Claims(noon, audience(t, report)), claims{"jti": "new"}))
+		return err == nil
+	})
 }
 
 // An issuer that cannot be asked is no reason to say that the token is bad, nor to take it.
