@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -208,7 +209,7 @@ func (f *submitFlags) show(a submit.Answer) error {
 	}
 	lines := []string{text}
 	if a.Reason != "" {
-		lines = append(lines, "  "+words.Sanitize(a.Reason))
+		lines = append(lines, "  "+words.Sanitize(strings.TrimSuffix(a.Reason+": "+a.Detail, ": ")))
 	}
 	for _, e := range a.Errors {
 		lines = append(lines, "  "+words.Sanitize(fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)))

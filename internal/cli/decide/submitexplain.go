@@ -102,7 +102,7 @@ func (f *submitHistoryFlags) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h, err := grant.History(f.count)
+	h, err := grant.History(0, f.count)
 	if err != nil {
 		return err
 	}

@@ -37,8 +37,9 @@ type Answer struct {
 	ID      string  `json:"id"`
 	Status  Status  `json:"status"`
 	Stage   Stage   `json:"stage"`
-	Verdict string  `json:"verdict,omitempty"` // of the judge, relative to the grant's base
-	Reason  string  `json:"reason,omitempty"`
+	Verdict string  `json:"verdict,omitempty"`         // of the judge, relative to the grant's base
+	Reason  string  `json:"reason,omitempty"`          // in pawl's own words
+	Detail  string  `json:"detail,omitempty"`          // in the words of a kernel, a tool or a file's author
 	Speedup number  `json:"speedup,omitzero"`          // time of the base over time of the candidate
 	Range   *bounds `json:"interval,omitempty"`        // 95 % confidence interval of Speedup
 	Rounds  int     `json:"rounds,omitempty"`          // of the case that has most
@@ -79,7 +80,7 @@ type BuildError struct {
 // so their sum is below MaxAnswer: TestAnswer_StaysSmall.
 const (
 	maxID      = 12
-	maxReason  = 200
+	maxReason  = 200 // with the detail
 	maxInput   = 160
 	maxCase    = 48
 	maxFile    = 48
@@ -93,6 +94,7 @@ func (a Answer) bounded() Answer {
 	a.ID, a.Best, a.Same = shorten(a.ID, maxID), shorten(a.Best, maxID), shorten(a.Same, maxID)
 	a.Status, a.Stage = Status(shorten(string(a.Status), 16)), Stage(shorten(string(a.Stage), 8))
 	a.Verdict, a.Reason, a.Input = shorten(a.Verdict, 16), shorten(a.Reason, maxReason), shorten(a.Input, maxInput)
+	a.Detail = detailBeside(a.Reason, a.Detail)
 	for _, n := range []*int{&a.Rounds, &a.Faster, &a.Slower, &a.Kept, &a.Open, &a.Broken} {
 		*n = clamp(*n)
 	}
@@ -103,7 +105,7 @@ func (a Answer) bounded() Answer {
 			errs = append(errs, BuildError{shorten(e.File, maxFile), clamp(e.Line), clamp(e.Column), shorten(e.Message, maxMessage)})
 		}
 		a = Answer{ // nothing was run
-			ID: a.ID, Status: a.Status, Stage: a.Stage, Reason: a.Reason, Same: a.Same,
+			ID: a.ID, Status: a.Status, Stage: a.Stage, Reason: a.Reason, Detail: a.Detail, Same: a.Same,
 			Best: a.Best, BestSpeedup: a.BestSpeedup, Waited: a.Waited, Cost: a.Cost, Left: a.Left,
 		}
 	} else {
@@ -128,6 +130,15 @@ func encode(v any) ([]byte, error) {
 }
 
 func clamp(n int) int { return max(0, min(n, maxCount)) }
+
+// detailBeside returns a detail cut to what the reason leaves of maxReason.
+func detailBeside(reason, detail string) string {
+	room := maxReason - len(reason) - strings.Count(reason, `"`) - strings.Count(reason, `\`) - len(`,"detail":""`)
+	if room < 10 {
+		return ""
+	}
+	return shorten(detail, room)
+}
 
 // shorten returns s on one line, without characters that cannot be printed, so that its JSON string has at
 // most limit bytes between the quotes. A cut text ends in "...".

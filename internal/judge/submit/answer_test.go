@@ -20,7 +20,7 @@ func TestAnswer_StaysSmall(t *testing.T) {
 		left := figure("left")
 		a := Answer{
 			ID: text.Draw(t, "id"), Status: Status(text.Draw(t, "status")), Stage: Stage(text.Draw(t, "stage")), Verdict: text.Draw(t, "verdict"),
-			Reason: text.Draw(t, "reason"), Speedup: figure("speedup"), Range: &bounds{figure("low"), figure("high")}, Rounds: count.Draw(t, "rounds"),
+			Reason: text.Draw(t, "reason"), Detail: text.Draw(t, "detail"), Speedup: figure("speedup"), Range: &bounds{figure("low"), figure("high")}, Rounds: count.Draw(t, "rounds"),
 			Same: text.Draw(t, "same"), Faster: count.Draw(t, "faster"), Slower: count.Draw(t, "slower"), Kept: count.Draw(t, "kept"),
 			Open: count.Draw(t, "open"), Broken: count.Draw(t, "broken"), Input: text.Draw(t, "input"), Best: text.Draw(t, "best"),
 			BestSpeedup: figure("best speedup"), Waited: figure("waited"), Cost: figure("cost"), Left: &left,
@@ -44,7 +44,7 @@ func TestAnswer_LargestStaysSmall(t *testing.T) {
 		for _, status := range []Status{CompileError, Measured} {
 			long, most := strings.Repeat(letter, 3000), number(-math.MaxFloat64)
 			a := Answer{
-				ID: long, Status: status, Stage: Stage(long), Verdict: long, Reason: long, Speedup: most, Range: &bounds{most, most}, Rounds: math.MaxInt,
+				ID: long, Status: status, Stage: Stage(long), Verdict: long, Reason: long, Detail: long, Speedup: most, Range: &bounds{most, most}, Rounds: math.MaxInt,
 				Same: long, Faster: math.MaxInt, Slower: math.MaxInt, Kept: math.MaxInt, Open: math.MaxInt, Broken: math.MaxInt,
 				Input: long, Best: long, BestSpeedup: most, Waited: most, Cost: most, Left: &most,
 			}
@@ -52,6 +52,8 @@ func TestAnswer_LargestStaysSmall(t *testing.T) {
 				a.Worst = append(a.Worst, CaseAnswer{long, long, most})
 				a.Errors = append(a.Errors, BuildError{long, math.MaxInt, math.MaxInt, long})
 			}
+			checkSmall(t, a)
+			a.Reason = "in short"
 			checkSmall(t, a)
 		}
 	}

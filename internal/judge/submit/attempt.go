@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -22,7 +23,9 @@ const (
 	submissionFile = "submission.json"
 	diffFile       = "change.diff"
 	answerFile     = "answer.json"
-	runFolder      = "run" // the record and the logs
+	noteFile       = "note.txt"       // a later note; replaced by the next one
+	explainedFile  = "explained.json" // seconds that explanations took; replaced by the next one
+	runFolder      = "run"            // the record and the logs
 )
 
 // Record is what is kept of a submission, beside its diff and its answer.
@@ -38,8 +41,9 @@ type Record struct {
 type Attempt struct {
 	ID string
 	Record
-	Answer *Answer // nil while it runs, or if pawl was killed
-	dir    string
+	Answer    *Answer // nil while it runs, or if pawl was killed
+	dir       string
+	explained float64 // seconds that explanations took
 }
 
 // maxNote is the max length of a note.
@@ -119,6 +123,14 @@ func (g *Grant) attempt(id string) (Attempt, error) {
 	if err != nil {
 		return a, fmt.Errorf("cannot read attempt %s: %w", id, err)
 	}
+	if later, err := readBounded(filepath.Join(a.dir, noteFile), maxNote); err == nil {
+		a.Note = strings.TrimPrefix(a.Note+"; "+string(later), "; ")
+	}
+	if text, err := readBounded(filepath.Join(a.dir, explainedFile), 64); err == nil {
+		if err := json.Unmarshal(text, &a.explained); err != nil {
+			return a, fmt.Errorf("cannot read attempt %s: %w", id, err)
+		}
+	}
 	text, err = readBounded(filepath.Join(a.dir, answerFile), 64<<10)
 	if errors.Is(err, fs.ErrNotExist) {
 		return a, nil
@@ -131,6 +143,15 @@ func (g *Grant) attempt(id string) (Attempt, error) {
 		return a, fmt.Errorf("cannot read the answer of attempt %s: %w", id, err)
 	}
 	return a, nil
+}
+
+// Note keeps a text with an attempt, beside the note that it was submitted with.
+func (g *Grant) Note(id, text string) error {
+	a, err := g.attempt(id)
+	if err != nil {
+		return err
+	}
+	return a.write(noteFile, []byte(shorten(text, maxNote)))
 }
 
 func (a Attempt) write(name string, text []byte) error {
@@ -172,10 +193,11 @@ func best(list []Attempt) (Attempt, float64) {
 	return winner, speedup
 }
 
-// spent returns the seconds that all attempts took together.
+// spent returns the seconds that all attempts and their explanations took together.
 func spent(list []Attempt) float64 {
 	var sum float64
 	for _, a := range list {
+		sum += a.explained
 		if a.Answer != nil {
 			sum += float64(a.Answer.Cost)
 		}

@@ -44,6 +44,9 @@ func (g *Grant) SubmitBatch(ctx context.Context, list []Submission) ([]Answer, e
 		if err != nil {
 			return nil, err
 		}
+		if _, limited := g.left(nil); limited { // together they may take what is left
+			j.budget /= time.Duration(len(list))
+		}
 		b.jobs = append(b.jobs, j)
 	}
 	given := slices.Clone(b.jobs)
@@ -187,7 +190,7 @@ func (b *batch) raceOnce(ctx context.Context, jobs []*job, rounds int) (*measure
 	for _, j := range jobs {
 		limit += max(j.budget-j.worked, 0)
 	}
-	ctx, first.clock = startClock(ctx, b.Now, limit)
+	ctx, first.clock = b.startClock(ctx, limit)
 	defer func() {
 		share := first.share(len(jobs)) // all take the same
 		for _, j := range jobs[1:] {
@@ -258,7 +261,7 @@ func (j *job) step(ctx context.Context, parallel int, do func(context.Context) e
 
 // restart starts the clock of a job for a step.
 func (j *job) restart(ctx context.Context) context.Context {
-	ctx, j.clock = startClock(ctx, j.Now, max(j.budget-j.worked, time.Millisecond))
+	ctx, j.clock = j.startClock(ctx, max(j.budget-j.worked, time.Millisecond))
 	return ctx
 }
 

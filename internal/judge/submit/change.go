@@ -25,12 +25,18 @@ const (
 	maxPath      = 300
 )
 
-// refusal is why a submission is refused before anything of it is built.
-type refusal struct{ reason string }
+// refusal is why a submission is refused before anything of it is built. Its reason is in pawl's own words; detail
+// has those of others: names of files, messages of git.
+type refusal struct{ reason, detail string }
 
-func (r *refusal) Error() string { return r.reason }
+func (r *refusal) Error() string { return strings.TrimSuffix(r.reason+": "+r.detail, ": ") }
 
-func refuse(format string, args ...any) error { return &refusal{fmt.Sprintf(format, args...)} }
+func refuse(format string, args ...any) error { return &refusal{reason: fmt.Sprintf(format, args...)} }
+
+// refuseName refuses a submission because of a file or what its author wrote.
+func refuseName(name, format string, args ...any) error {
+	return &refusal{fmt.Sprintf(format, args...), name}
+}
 
 // Submission is a candidate: the grant's base with other files. Exactly one of Commit, Diff, Files and Over
 // is set; if none is, it is the working tree.
@@ -77,10 +83,10 @@ func checkChanges(list []build.FileChange) error {
 			return err
 		}
 		if i > 0 && list[i-1].Path == c.Path {
-			return refuse("%s occurs twice", c.Path)
+			return refuseName(c.Path, "a file occurs twice")
 		}
 		if total += len(c.Content); len(c.Content) > maxFileBytes || total > maxBytes {
-			return refuse("%s: a file may have %d bytes, and all files together %d", c.Path, maxFileBytes, maxBytes)
+			return refuseName(c.Path, "too large: a file may have %d bytes, and all files together %d", maxFileBytes, maxBytes)
 		}
 	}
 	return nil
@@ -90,15 +96,15 @@ func checkChanges(list []build.FileChange) error {
 func checkPath(name string) error {
 	switch {
 	case name == "" || len(name) > maxPath || !utf8.ValidString(name):
-		return refuse("%q is not a path of a source file", shorten(name, 60))
+		return refuseName(name, "not a path of a source file")
 	case strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) || r == '\\' }):
-		return refuse("%q is not a path of a source file", shorten(name, 60))
+		return refuseName(name, "not a path of a source file")
 	case path.IsAbs(name) || path.Clean(name) != name || !filepath.IsLocal(name):
-		return refuse("%q does not stay inside the repository", shorten(name, 60))
+		return refuseName(name, "a path does not stay inside the repository")
 	}
 	for part := range strings.SplitSeq(name, "/") {
 		if lower := strings.ToLower(part); strings.HasPrefix(lower, ".git") || strings.HasPrefix(lower, "git~") || lower == ".pawl" {
-			return refuse("%s belongs to git or to pawl, not to a kernel", shorten(name, 60))
+			return refuseName(name, "a file belongs to git or to pawl, not to a kernel")
 		}
 	}
 	return nil
@@ -108,7 +114,7 @@ func checkPath(name string) error {
 func (g *Grant) commitChanges(ctx context.Context, ref string) ([]build.FileChange, error) {
 	commit, err := g.repo.Commit(ctx, ref)
 	if err != nil {
-		return nil, refuse("%v", err)
+		return nil, refuseName(err.Error(), "no such commit")
 	}
 	entries, err := g.repo.TreeChanges(ctx, g.Base, commit)
 	if err != nil {
@@ -125,7 +131,7 @@ func (g *Grant) commitChanges(ctx context.Context, ref string) ([]build.FileChan
 				return nil, err
 			}
 			if e.Size > maxFileBytes {
-				return nil, refuse("%s has %d bytes; the limit is %d", e.Path, e.Size, maxFileBytes)
+				return nil, refuseName(e.Path, "a file has %d bytes; the limit is %d", e.Size, maxFileBytes)
 			}
 			if c.Content, err = g.repo.Content(ctx, e.Object); err != nil {
 				return nil, err
@@ -142,11 +148,11 @@ func checkMode(name, mode string) error {
 	case build.ModeFile, build.ModeExecutable:
 		return nil
 	case build.ModeLink:
-		return refuse("%s is a link: submit regular files", shorten(name, 60))
+		return refuseName(name, "a file is a link: submit regular files")
 	case build.ModeSubmodule:
-		return refuse("%s is a submodule: submit regular files", shorten(name, 60))
+		return refuseName(name, "a file is a submodule: submit regular files")
 	default:
-		return refuse("%s has the mode %s: submit regular files", shorten(name, 60), shorten(mode, 10))
+		return refuseName(name, "a file has the mode of no regular file: submit regular files")
 	}
 }
 
@@ -173,7 +179,7 @@ func (g *Grant) fileChanges(ctx context.Context, files []string) ([]build.FileCh
 		}
 		dir, err := g.relative(filepath.Dir(abs))
 		if err != nil {
-			return nil, refuse("%v: use a folder of files or a diff for files from elsewhere", err)
+			return nil, refuseName(err.Error(), "a file is not in the repository: use a folder of files or a diff for files from elsewhere")
 		}
 		names = append(names, path.Join(dir, filepath.Base(abs)))
 	}
@@ -181,7 +187,7 @@ func (g *Grant) fileChanges(ctx context.Context, files []string) ([]build.FileCh
 	list, err := g.readFiles(g.repo.Root, "", slices.Compact(names))
 	for _, c := range list {
 		if _, known, _ := g.repo.File(ctx, g.Base, c.Path); c.Mode == "" && !known {
-			return nil, refuse("%s does not exist", c.Path)
+			return nil, refuseName(c.Path, "a file does not exist")
 		}
 	}
 	return list, err
@@ -197,7 +203,7 @@ func (g *Grant) folderChanges(dir string) ([]build.FileChange, error) {
 		case d.IsDir():
 			return nil
 		case len(names) == maxFiles:
-			return refuse("%s has more than %d files", dir, maxFiles)
+			return refuseName(dir, "the folder has more than %d files", maxFiles)
 		}
 		rel, err := filepath.Rel(dir, name)
 		names = append(names, filepath.ToSlash(rel))
@@ -207,7 +213,7 @@ func (g *Grant) folderChanges(dir string) ([]build.FileChange, error) {
 		return nil, err
 	}
 	if len(names) == 0 {
-		return nil, refuse("%s has no files", dir)
+		return nil, refuseName(dir, "the folder has no files")
 	}
 	return g.readFiles(dir, g.inside, names)
 }
@@ -247,7 +253,7 @@ func readPlain(in *os.Root, name string) (mode string, content []byte, err error
 		if info, err := in.Lstat(dir); err != nil {
 			return "", nil, err
 		} else if !info.IsDir() {
-			return "", nil, refuse("%s is not a folder", shorten(dir, 60))
+			return "", nil, refuseName(dir, "not a folder")
 		}
 	}
 	info, err := in.Lstat(name)
@@ -255,9 +261,9 @@ func readPlain(in *os.Root, name string) (mode string, content []byte, err error
 	case err != nil:
 		return "", nil, err
 	case !info.Mode().IsRegular():
-		return "", nil, refuse("%s is not a regular file", shorten(name, 60))
+		return "", nil, refuseName(name, "not a regular file: links, FIFOs and devices are refused")
 	case info.Size() > maxFileBytes:
-		return "", nil, refuse("%s has %d bytes; the limit is %d", shorten(name, 60), info.Size(), maxFileBytes)
+		return "", nil, refuseName(name, "a file has %d bytes; the limit is %d", info.Size(), maxFileBytes)
 	}
 	f, err := in.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -265,7 +271,7 @@ func readPlain(in *os.Root, name string) (mode string, content []byte, err error
 	}
 	defer f.Close()
 	if now, err := f.Stat(); err != nil || !os.SameFile(info, now) {
-		return "", nil, errors.Join(refuse("%s changed while it was read", shorten(name, 60)), err)
+		return "", nil, errors.Join(refuseName(name, "a file changed while it was read"), err)
 	}
 	mode = build.ModeFile
 	if info.Mode()&0o100 != 0 {

@@ -22,6 +22,7 @@ type clock struct {
 	now   func() time.Time
 	limit time.Duration
 	stop  context.CancelCauseFunc
+	emit  func(runner.Event) // nil for none
 
 	mu      sync.Mutex
 	started time.Time
@@ -32,10 +33,10 @@ type clock struct {
 	done    chan struct{}
 }
 
-// startClock starts a clock. The context ends with errTimeUp once the work took longer than the limit.
-func startClock(ctx context.Context, now func() time.Time, limit time.Duration) (context.Context, *clock) {
+// startClock starts a clock for a step of at most limit. The context ends with errTimeUp once the work took longer than the limit.
+func (g *Grant) startClock(ctx context.Context, limit time.Duration) (context.Context, *clock) {
 	ctx, stop := context.WithCancelCause(ctx)
-	c := &clock{now: now, limit: limit, stop: stop, started: now(), done: make(chan struct{})}
+	c := &clock{now: g.Now, limit: limit, stop: stop, emit: g.Emit, started: g.Now(), done: make(chan struct{})}
 	go func() {
 		tick := time.NewTicker(100 * time.Millisecond)
 		defer tick.Stop()
@@ -98,6 +99,9 @@ func (c *clock) work() {
 
 // event follows a run.
 func (c *clock) event(e runner.Event) {
+	if c.emit != nil {
+		c.emit(e)
+	}
 	if _, ok := e.(runner.Waiting); ok {
 		c.wait()
 		return

@@ -40,7 +40,7 @@ func (j *job) conclude(ctx context.Context, out runner.Outcome, err error) error
 	case out.Result.Identical:
 		j.answer.Status, j.answer.Verdict = Identical, string(ratchet.Identical)
 	case out.Run != nil && out.Run.Definition != nil:
-		j.refuse("it changes how it is measured: " + strings.Join(out.Run.Definition.Changed, ", "))
+		j.refuse(redefined, strings.Join(out.Run.Definition.Changed, ", "))
 	case out.State.Stopped != nil:
 		return j.stopped(*out.State.Stopped)
 	case j.Stage == Smoke && !checked(out.State):
@@ -64,18 +64,26 @@ func (j *job) timeUp() {
 // wrongPoint answers for the first input on which the kernel failed.
 func (j *job) wrongPoint() {
 	r := j.clock.failed
-	status := Wrong
+	input := fmt.Sprintf("%s/%s", j.clock.where, r.Point)
 	if r.Fault != "" {
-		status = statusOf(r.Fault, r.Reason)
+		j.failed(statusOf(r.Fault, r.Reason), r.Reason, input)
+		return
 	}
-	j.failed(status, r.Reason, fmt.Sprintf("%s/%s", j.clock.where, r.Point))
+	j.answer.Status, j.answer.Reason, j.answer.Input = Wrong, firstLine(r.Reason), input
 }
 
-// failed answers for a kernel that failed on an input.
-func (j *job) failed(status Status, reason, input string) {
-	j.answer.Status, j.answer.Reason, j.answer.Input = status, firstLine(reason), input
+// failures say what a status means, in pawl's own words.
+var failures = map[Status]string{
+	Wrong: "a result is wrong, not written, or written out of bounds", Crashed: "the kernel or its process died",
+	Timeout: "the kernel did not end", Rejected: rejection,
+}
+
+// failed answers for a kernel that failed on an input. The kernel, or the process that it runs in, may have written
+// said.
+func (j *job) failed(status Status, said, input string) {
+	j.answer.Status, j.answer.Reason, j.answer.Detail, j.answer.Input = status, failures[status], firstLine(said), input
 	if status == Rejected {
-		j.answer.Reason, j.answer.Input = rejection, ""
+		j.answer.Detail, j.answer.Input = "", ""
 	}
 }
 
@@ -104,7 +112,7 @@ func (j *job) stopped(f loop.Failure) error {
 	case f.Step == loop.Checking:
 		j.failed(Wrong, f.Why, "")
 	default: // static checks: it exceeds a limit of the device
-		j.refuse(firstLine(f.Why))
+		j.refuse("it exceeds a limit of the device", firstLine(f.Why))
 	}
 	return nil
 }
@@ -189,11 +197,11 @@ func (j *job) brokenCase(c ratchet.Judgment, evidence []ratchet.Evidence) {
 		}
 	}
 	status := statusOf("", text)
-	if strings.HasPrefix(text, trial.WrongResult) {
-		text = "a timed run left a wrong result" // how it was found would help to hide it
-	}
 	j.answer.Verdict = ""
 	j.failed(status, text, c.Name)
+	if strings.HasPrefix(text, trial.WrongResult) {
+		j.answer.Reason, j.answer.Detail = "a timed run left a wrong result", "" // how it was found would help to hide it
+	}
 }
 
 // speedupOf returns the speed-up over all gated cases, or of the only one, with its confidence interval.

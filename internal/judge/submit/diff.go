@@ -168,7 +168,7 @@ func (r *diffReader) hunk() error {
 	start := r.at + 1
 	m := hunkHeader.FindStringSubmatch(r.lines[r.at])
 	if m == nil {
-		return refuse("line %d of the diff: %s is not the start of a hunk", start, shorten(r.lines[r.at], 40))
+		return refuse("line %d of the diff is not the start of a hunk", start)
 	}
 	count := func(text string) int {
 		if text == "" {
@@ -234,11 +234,11 @@ func (r *diffReader) finish() error {
 	case f.name == "":
 		return refuse("the diff has a header that does not name its file")
 	case strings.HasPrefix(f.name, `"`):
-		return refuse("%s: quoted paths are not accepted", shorten(f.name, 60))
+		return refuseName(f.name, "quoted paths are not accepted")
 	case f.create && f.remove:
-		return refuse("%s is both created and deleted", shorten(f.name, 60))
+		return refuseName(f.name, "a file is both created and deleted")
 	case len(f.hunks) == 0 && !f.create && !f.remove && f.mode == "":
-		return refuse("%s: the diff says nothing about it", shorten(f.name, 60))
+		return refuseName(f.name, "the diff says nothing about a file")
 	}
 	r.files = append(r.files, *f)
 	return checkPath(f.name)
@@ -259,7 +259,7 @@ func (f fileDiff) apply(content string) (string, error) {
 		}
 		at := find(lines, h.old, done, want)
 		if at < 0 {
-			return "", refuse("hunk %d of %s does not match the base", i+1, shorten(f.name, 60))
+			return "", refuseName(f.name, "hunk %d of a file does not match the base", i+1)
 		}
 		offset += at - want
 		out = append(append(out, lines[done:at]...), h.new...)
@@ -318,9 +318,9 @@ func (g *Grant) applyDiff(ctx context.Context, f fileDiff) (build.FileChange, er
 	case err != nil:
 		return c, err
 	case f.create && known:
-		return c, refuse("%s already exists in the base", f.name)
+		return c, refuseName(f.name, "a file already exists in the base")
 	case !f.create && !known:
-		return c, refuse("%s is not in the base", f.name)
+		return c, refuseName(f.name, "a file is not in the base")
 	case f.remove:
 		c.Mode = ""
 		return c, nil
@@ -331,7 +331,7 @@ func (g *Grant) applyDiff(ctx context.Context, f fileDiff) (build.FileChange, er
 			return c, err
 		}
 		if was.Size > maxFileBytes {
-			return c, refuse("%s has %d bytes; the limit is %d", name, was.Size, maxFileBytes)
+			return c, refuseName(name, "a file has %d bytes; the limit is %d", was.Size, maxFileBytes)
 		}
 		text, err := g.repo.Content(ctx, was.Object)
 		if err != nil {

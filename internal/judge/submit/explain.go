@@ -36,7 +36,8 @@ type Explanation struct {
 	Hot     []HotLine `json:"hot,omitempty"`     // source lines with most instructions
 	Try     []Try     `json:"try,omitempty"`     // what may help, most promising first
 	Notes   []string  `json:"notes,omitempty"`   // why something is missing
-	Cost    number    `json:"cost_s"`
+	Waited  number    `json:"waited_s"`          // for the device
+	Cost    number    `json:"cost_s"`            // without waiting
 }
 
 // HotLine is a line of the source with its share of the instructions.
@@ -92,26 +93,42 @@ func cut(list []string, most, limit int) []string {
 // code and, where a profiler works, profiles the slowest case on both sides. other is an ID, "base", or empty
 // for the best attempt.
 func (g *Grant) Explain(ctx context.Context, id, other string) (e Explanation, err error) {
-	start := g.Now()
 	a, b, err := g.pair(id, other)
 	if err != nil {
 		return e, err
 	}
 	e = Explanation{ID: a.ID, Other: b.ID}
+	list, err := g.Attempts()
+	if err != nil {
+		return e, err
+	}
+	limit, limited := g.left(list)
+	switch {
+	case !limited:
+		limit = maxExplainTime
+	case limit <= 0:
+		return e, fmt.Errorf("%w: the budget of %.0f s for all attempts is used up", ErrUsage, g.Budget)
+	}
 	if a.Answer != nil && a.Answer.Status == Rejected {
 		e.Notes = []string{rejection}
 		return e, nil
 	}
-	x := explainer{Grant: g, dir: filepath.Join(a.dir, fmt.Sprintf("explain-%s-%d", b.ID, start.UnixNano()))}
-	defer func() { err = errors.Join(err, x.close(ctx)) }()
+	x := explainer{Grant: g, dir: filepath.Join(a.dir, fmt.Sprintf("explain-%s-%d", b.ID, g.Now().UnixNano()))}
+	ctx, x.clock = g.startClock(ctx, limit)
+	defer func() {
+		err = errors.Join(err, x.close(ctx))
+		waited, worked := x.clock.read()
+		x.clock.end()
+		e.Waited, e.Cost = number(waited.Seconds()), number(worked.Seconds())
+		err = errors.Join(err, a.writeJSON(explainedFile, a.explained+worked.Seconds()))
+	}()
 	if err := x.build(ctx, &e, a.Commit, b.Commit); err != nil {
 		return e, err
 	}
 	x.profile(ctx, &e, a, b)
 	if e.Reason == "" && len(e.Changes) > 0 {
-		e.Reason = "without a profile, the machine code shows: " + strings.Join(e.Changes[:min(len(e.Changes), maxListed)], "; ")
+		e.Reason = "without a profile, changes says what the machine code shows"
 	}
-	e.Cost = number(g.Now().Sub(start).Seconds())
 	return e, nil
 }
 
@@ -147,6 +164,7 @@ func (g *Grant) pair(id, other string) (a, b Attempt, err error) {
 // explainer is the state of one explanation.
 type explainer struct {
 	*Grant
+	clock   *clock
 	dir     string // where tools write
 	trees   []*build.Worktree
 	options runner.Options // of the attempt
@@ -202,12 +220,12 @@ func (x *explainer) buildOne(ctx context.Context, commit string) (f measure.Buil
 	}
 	o := runner.Options{
 		Suite: own, Dir: dir, Path: x.Suite, Seed: randomSeed(), Out: filepath.Join(x.dir, "current.json"), Wait: x.Wait, LockDir: x.LockDir,
-		Version: x.Version, Owner: "pawl submit explain", Trust: x.Trust, Now: x.Now,
+		Version: x.Version, Owner: "pawl submit explain", Trust: x.Trust, Emit: x.clock.event, Now: x.Now,
 	}
 	if len(x.trees) == 1 {
 		x.options = o
 	}
-	release, err := x.holdCPU(ctx, own, &clock{now: x.Now})
+	release, err := x.holdCPU(ctx, own, x.clock)
 	if err != nil {
 		return f, nil, err
 	}
@@ -278,8 +296,11 @@ func mixChanges(was, is []profile.Function) []string {
 	return list
 }
 
-// explainTime is the max time for profiling.
-const explainTime = 5 * time.Minute
+// Max times of profiling, and of a whole explanation if the grant sets no limit.
+const (
+	explainTime    = 5 * time.Minute
+	maxExplainTime = 20 * time.Minute
+)
 
 // profile profiles the slowest case of the attempt on both sides. A profiler that does not work leaves a note.
 func (x *explainer) profile(ctx context.Context, e *Explanation, a, b Attempt) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/base/disk"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -35,6 +36,7 @@ type Grant struct {
 	Wait    time.Duration
 	Version string
 	Now     func() time.Time
+	Emit    func(runner.Event) // gets the events of runs; nil for none
 
 	repo   *build.Repository
 	inside string // path of Dir in the repository

@@ -18,6 +18,7 @@ type History struct {
 	Total       int     `json:"total"` // attempts so far
 	Spent       number  `json:"spent_s"`
 	Left        *number `json:"left_s,omitempty"`
+	Next        int     `json:"next,omitempty"` // how many attempts come before the next page; 0 if this is the last one
 
 	Attempts []HistoryEntry `json:"attempts"`
 }
@@ -45,8 +46,8 @@ const (
 	maxDiffRead    = 16 << 20
 )
 
-// History returns the n best attempts.
-func (g *Grant) History(n int) (History, error) {
+// History returns n attempts, best first, without the first skip of them.
+func (g *Grant) History(skip, n int) (History, error) {
 	list, err := g.Attempts()
 	if err != nil {
 		return History{}, err
@@ -57,8 +58,13 @@ func (g *Grant) History(n int) (History, error) {
 		seconds := number(left.Seconds())
 		h.Left = &seconds
 	}
-	list = ranked(list)
-	for _, a := range list[:min(len(list), n, MaxHistory)] {
+	skip = min(max(skip, 0), len(list))
+	page := ranked(list)[skip:]
+	page = page[:min(len(page), n, MaxHistory)]
+	if skip+len(page) < len(list) {
+		h.Next = skip + len(page)
+	}
+	for _, a := range page {
 		e := HistoryEntry{ID: a.ID, Status: Running, Stage: a.Stage, Note: shorten(a.Note, maxHistoryNote)}
 		if b := a.Answer; b != nil {
 			e.Status, e.Verdict, e.Speedup, e.Range, e.Reason = b.Status, b.Verdict, b.Speedup, b.Range, b.Reason

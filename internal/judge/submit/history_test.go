@@ -35,7 +35,7 @@ func measured(speedup, low, high number) Answer {
 func TestHistory_BestFirst(t *testing.T) {
 	t.Parallel()
 	g := history(t, measured(1.2, 1.19, 1.21), Answer{Status: Wrong, Cost: 1}, measured(1.5, 0.9, 2.2), measured(1.3, 1.28, 1.32), measured(0.8, 0.7, 0.9))
-	h, err := g.History(10)
+	h, err := g.History(0, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,15 +49,33 @@ func TestHistory_BestFirst(t *testing.T) {
 	if a := h.Attempts[0]; a.Note != "note 4" || a.Diff != "k.c\n-old\n+new 4" {
 		t.Errorf("%+v", a)
 	}
-	if h, err := g.History(2); err != nil || len(h.Attempts) != 2 || h.Total != 5 {
+	for skip, want := range map[int]struct{ count, next int }{0: {2, 2}, 2: {2, 4}, 4: {1, 0}, 9: {0, 0}, -1: {2, 2}} {
+		if h, err := g.History(skip, 2); err != nil || len(h.Attempts) != want.count || h.Next != want.next || h.Total != 5 {
+			t.Errorf("%d: %+v, %v", skip, h, err)
+		}
+	}
+}
+
+func TestNote_StaysWithTheAttempt(t *testing.T) {
+	t.Parallel()
+	g := history(t, measured(1.2, 1.19, 1.21))
+	for _, text := range []string{"replaced", "fits the L2\n" + strings.Repeat("\"", 2*maxNote)} {
+		if err := g.Note("1", text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if h, err := g.History(0, 1); err != nil || !strings.HasPrefix(h.Attempts[0].Note, `note 1; fits the L2 """`) || len(h.Attempts[0].Note) > maxHistoryNote {
 		t.Errorf("%+v, %v", h, err)
+	}
+	if err := g.Note("2", "x"); err == nil {
+		t.Error("a note on no attempt")
 	}
 }
 
 func TestHistory_BaseLeadsUntilOneIsSurelyFaster(t *testing.T) {
 	t.Parallel()
 	g := history(t, measured(1.05, 0.98, 1.12))
-	if h, err := g.History(1); err != nil || h.Best != baseID || h.BestSpeedup != 1 {
+	if h, err := g.History(0, 1); err != nil || h.Best != baseID || h.BestSpeedup != 1 {
 		t.Errorf("%+v, %v", h, err)
 	}
 }
@@ -73,7 +91,7 @@ func TestHistory_KilledAttempt(t *testing.T) {
 	if err := a.writeJSON(submissionFile, Record{Stage: Quick}); err != nil {
 		t.Fatal(err)
 	}
-	h, err := g.History(10)
+	h, err := g.History(0, 10)
 	if err != nil || len(h.Attempts) != 2 || h.Attempts[1].Status != Running {
 		t.Errorf("%+v, %v", h, err)
 	}

@@ -139,7 +139,7 @@ func (g *Grant) holdCPU(ctx context.Context, s *suite.Suite, c *clock) (release 
 		return none, err
 	}
 	lease, err := device.Acquire(ctx, d, device.LockOptions{
-		Dir: g.LockDir, Owner: "pawl submit", Wait: g.Wait, Now: g.Now, OnWait: func(device.Holder) { c.wait() },
+		Dir: g.LockDir, Owner: "pawl submit", Wait: g.Wait, Now: g.Now, OnWait: func(device.Holder) { c.event(runner.Waiting{}) },
 	})
 	c.work()
 	if err != nil {
@@ -154,7 +154,7 @@ func (j *job) buildFailed(err error) bool {
 	if !ok {
 		return false
 	}
-	j.answer.Status, j.answer.Reason = CompileError, e.Reason
+	j.answer.Status, j.answer.Reason, j.answer.Detail = CompileError, "the build failed", e.Reason
 	log, _ := readBounded(filepath.Join(j.attempt.dir, runFolder, "logs", "candidate.build.log"), 64<<20)
 	for _, d := range build.Errors(string(log), maxListed) {
 		j.answer.Errors = append(j.answer.Errors, BuildError{File: j.inTree(d.File), Line: d.Line, Column: d.Column, Message: d.Message})

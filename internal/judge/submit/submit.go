@@ -35,6 +35,9 @@ const DefaultBudget = 60
 // refs is where the commits of attempts are kept.
 const refs = "refs/pawl/attempts"
 
+// redefined is why a candidate is refused that changes what defines the measurement.
+const redefined = "it changes how it is measured"
+
 // ErrUsage reports a submission that is not well-formed. Nothing is recorded of it.
 var ErrUsage = errors.New("invalid submission")
 
@@ -44,7 +47,7 @@ func (g *Grant) Submit(ctx context.Context, s Submission) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	ctx, j.clock = startClock(ctx, g.Now, j.budget)
+	ctx, j.clock = g.startClock(ctx, j.budget)
 	defer j.clock.end()
 	err = j.prepare(ctx)
 	if err == nil && j.answer.Status == "" {
@@ -121,7 +124,7 @@ func (j *job) prepare(ctx context.Context) error {
 	}
 	list, err := j.changes(ctx, j.Submission)
 	if why, ok := errors.AsType[*refusal](err); ok {
-		j.refuse(why.reason)
+		j.refuse(why.reason, why.detail)
 		return j.record(nil)
 	}
 	if err != nil {
@@ -129,7 +132,7 @@ func (j *job) prepare(ctx context.Context) error {
 	}
 	commit, err := j.repo.CommitChanges(ctx, j.Base, refs, "pawl submit", list)
 	if err != nil && ctx.Err() == nil {
-		j.refuse("git does not accept these files: " + err.Error())
+		j.refuse("git does not accept these files", err.Error())
 		return j.record(nil)
 	}
 	if err != nil {
@@ -155,7 +158,9 @@ func (j *job) prepare(ctx context.Context) error {
 	return j.checkDefinition(ctx, list)
 }
 
-func (j *job) refuse(reason string) { j.answer.Status, j.answer.Reason = Refused, reason }
+func (j *job) refuse(reason, detail string) {
+	j.answer.Status, j.answer.Reason, j.answer.Detail = Refused, reason, detail
+}
 
 // record saves the submission before anything is built.
 func (j *job) record(diff []byte) error {
@@ -170,10 +175,10 @@ func (j *job) dir() string { return filepath.Join(j.tree.Dir, filepath.FromSlash
 func (j *job) checkDefinition(ctx context.Context, list []build.FileChange) error {
 	own, err := suite.Load(filepath.Join(j.dir(), j.Suite))
 	if _, known, _ := j.repo.File(ctx, j.Base, path.Join(j.inside, j.Suite)); err != nil && !known {
-		return fmt.Errorf("the base %.12s has no %s: commit the suite, remove %s, and submit again", j.Base, j.Suite, j.Folder)
+		return refuseName(j.Folder, "the base has no suite: commit the suite, remove the folder of attempts, and submit again")
 	}
 	if err != nil {
-		j.refuse(fmt.Sprintf("%s cannot be read: %v", j.Suite, err))
+		j.refuse("its suite cannot be read", err.Error())
 		return nil
 	}
 	j.suite = own
@@ -190,7 +195,7 @@ func (j *job) checkDefinition(ctx context.Context, list []build.FileChange) erro
 		}
 	}
 	if len(changed) > 0 {
-		j.refuse("it changes how it is measured: " + strings.Join(changed, ", "))
+		j.refuse(redefined, strings.Join(changed, ", "))
 	}
 	return nil
 }
@@ -202,8 +207,7 @@ func (j *job) launchable() error {
 			continue
 		}
 		if l, err := b.Launch(b.Configs[0].Params); err == nil && l == nil {
-			return fmt.Errorf("candidates are not trusted, and %s does not say how to launch %s: add launch to the suite, or remove %s and run `pawl submit grant --trust trusted`",
-				j.Suite, b.Name, j.Folder)
+			return refuseName(b.Name, "candidates are not trusted, and the suite does not say how to launch them: add launch to it, or let its owner grant --trust trusted")
 		}
 	}
 	return nil
@@ -272,10 +276,13 @@ func (j *job) finish(ctx context.Context, cause error) (Answer, error) {
 		cause = errors.Join(cause, j.tree.Remove(ctx))
 	}
 	if cause != nil {
-		j.answer.Status, j.answer.Reason = Failed, firstLine(cause.Error())
+		j.answer.Status, j.answer.Reason, j.answer.Detail = Failed, "pawl or the machine could not judge it", firstLine(cause.Error())
+		if why, ok := errors.AsType[*refusal](cause); ok {
+			j.answer.Reason, j.answer.Detail = why.reason, why.detail
+		}
 	}
 	if j.tree != nil { // a temporary folder means nothing to the submitter
-		j.answer.Reason = strings.ReplaceAll(j.answer.Reason, j.tree.Dir+"/", "")
+		j.answer.Detail = strings.ReplaceAll(j.answer.Detail, j.tree.Dir+"/", "")
 	}
 	waited, worked := j.waited, j.worked
 	if j.clock != nil {

@@ -147,7 +147,7 @@ func TestSubmit_Statuses(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := g.try(t, Submission{Over: folder(t, map[string]string{"kernel.c": test.kernel}), Stage: test.stage, Budget: test.budget, Note: test.name})
-			if a.Status != test.status || !strings.Contains(a.Reason, test.reason) {
+			if a.Status != test.status || !strings.Contains(a.Reason+a.Detail, test.reason) {
 				t.Errorf("%+v", a)
 			}
 			if measured := a.Status == Measured; measured != (a.Speedup > 0) || measured != (a.Verdict != "" && len(a.Worst) == 2) {
@@ -159,7 +159,7 @@ func TestSubmit_Statuses(t *testing.T) {
 			if (a.Status == Wrong) != strings.HasPrefix(a.Input, "axpy/N500 ") && a.Status != Crashed {
 				t.Errorf("status %s with input %q", a.Status, a.Input)
 			}
-			if a.Status == Rejected && (a.Input != "" || a.Reason != rejection) {
+			if a.Status == Rejected && (a.Input != "" || a.Detail != "" || a.Reason != rejection) {
 				t.Errorf("a hint: %+v", a)
 			}
 		})
@@ -212,7 +212,7 @@ func TestSubmit_RefusesHostileInput(t *testing.T) {
 		{"a suite that is none", Submission{Over: folder(t, map[string]string{"pawl.yaml": "x"})}, "cannot be read"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if a := g.try(t, test.s); a.Status != Refused || !strings.Contains(a.Reason, test.want) {
+			if a := g.try(t, test.s); a.Status != Refused || !strings.Contains(a.Reason+": "+a.Detail, test.want) {
 				t.Errorf("%+v", a)
 			}
 		})
