@@ -33,7 +33,7 @@ var wings = []struct {
 	{"report", "base public explain", "what people read of a run"},
 	{"tune", "base public kernel report", "faster parameters: spaces, search, proof"},
 	{"judge", "base public kernel explain tune", "two sides and one answer: rounds, the run loop, the ledger"},
-	{"learn", "base public kernel explain report", "journal, gates, lessons; the interface for agents"},
+	{"learn", "base public kernel explain report judge", "journal, gates, lessons; the interface for agents"},
 	{"forge", "base public kernel report judge", "pull requests, CI workflows, comments, untrusted results, identity"},
 	{"doctor", "base public kernel explain judge forge", "what a machine has, lacks and can measure"},
 	{"fleet", "base", "work on several machines"},

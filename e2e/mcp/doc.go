@@ -1,4 +1,3 @@
-// Package mcp drives pawl mcp as a client does: the real program on a real stdin and
-// stdout, every message of both directions held against the shapes that the protocol
-// gives it. It measures for real, on a copy of an example.
+// Package mcp drives pawl mcp as a client does: the real program, with the client of the protocol's SDK, on stdin and
+// stdout, a socket and HTTP. It measures for real, on a copy of an example.
 package mcp

@@ -8,13 +8,14 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"time"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
 	"github.com/goatnote-inc/pawl/internal/base/loopback"
 	"github.com/goatnote-inc/pawl/internal/base/version"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
+	"github.com/goatnote-inc/pawl/internal/doctor"
 	"github.com/goatnote-inc/pawl/internal/learn/mcp"
 )
 
@@ -22,32 +23,38 @@ import (
 type mcpFlags struct {
 	*globals
 	http      string
-	anyway    bool
+	socket    string
 	tokenFile string
-	hosts     []string
+	total     time.Duration
+	wait      time.Duration
 }
 
 func newMCP(g *globals) *cobra.Command {
 	f := mcpFlags{globals: g}
 	cmd := &cobra.Command{
 		Use:   "mcp",
-		Short: "Offer pawl to AI agents over the Model Context Protocol",
-		Long: `Serves pawl's commands as tools, its knowledge as resources, and guidance as prompts: on
-stdin and stdout, or over HTTP with a token.
+		Short: "Judge the candidates of AI agents over the Model Context Protocol",
+		Long: `Serves pawl submit to AI agents as six tools: submit, submit_batch, explain, history, note
+and doctor. It uses stdin and stdout, a Unix socket, or HTTP on this machine with a token.
 
-Tools run pawl's own commands. None of them takes a shell command, bypasses a gate or moves
-a baseline, and device time is counted against a budget. Building and measuring a kernel
-executes code of the repository: run an agent that edits it in a sandbox.`,
-		Example: `  pawl mcp                         # started by a client, which uses stdin and stdout
-  pawl mcp --http 127.0.0.1:7717   # over HTTP, on this machine; the token is printed once
-  pawl init --agents               # write AGENTS.md and the client configuration`,
+Judging a candidate executes it. By default candidates are built in a sandbox and run by
+pawl's own launcher; see pawl submit grant.
+
+On stdin and stdout a client has the account of the server, so a budget is advice. With
+--socket or --http attempts are kept in the user's own state folder, and --total is
+enforced for clients of other accounts.`,
+		Example: `  pawl mcp                                            # started by a client, on stdin and stdout
+  pawl mcp --socket /run/pawl/agent.sock --total 30m  # for agents with another account
+  pawl mcp --http 127.0.0.1:7717                      # over HTTP; the token is printed once
+  pawl init --agents                                  # write AGENTS.md and the client configuration`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.http, "http", "", "serve HTTP on this `address` instead, such as 127.0.0.1:7717")
-	fl.BoolVar(&f.anyway, "listen-anyway", false, "with --http: allow an address that other machines can reach; requires --token-file")
+	fl.StringVar(&f.socket, "socket", "", "serve on this Unix socket instead, a `file`; its folder decides which accounts can use it")
+	fl.StringVar(&f.http, "http", "", "serve HTTP on this `address` of this machine instead, such as 127.0.0.1:7717")
 	fl.StringVar(&f.tokenFile, "token-file", "", "with --http: read the token from this `file` (default: a new one, printed once)")
-	fl.StringSliceVar(&f.hosts, "host", nil, "with --http: host `names` besides localhost that clients may use")
+	fl.DurationVar(&f.total, "total", 0, "with --socket or --http: max `time` of all attempts of a suite together; 0 for no limit")
+	fl.DurationVar(&f.wait, "wait", 30*time.Minute, "how long to wait while another pawl process uses the device")
 	return cmd
 }
 
@@ -55,68 +62,92 @@ func (f *mcpFlags) run(ctx context.Context) error {
 	if err := f.check(); err != nil {
 		return command.Usage(err)
 	}
-	o, err := f.options()
+	dir, err := os.Getwd()
 	if err != nil {
-		return err
+		return fmt.Errorf("cannot get the current folder: %w", err)
 	}
-	s, err := mcp.New(o)
+	o := mcp.Options{Dir: dir, Top: topOf(dir), Total: f.total, Wait: f.wait, Version: version.Version(), Now: f.Now, Doctor: examineFor}
+	if f.http != "" || f.socket != "" {
+		if o.Private, err = privateFolder(f.Getenv); err != nil {
+			return command.Exit(command.ExitCannot, err)
+		}
+	}
+	s, err := mcp.New(ctx, o)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	if f.http != "" {
+	switch {
+	case f.http != "":
 		return f.serveHTTP(ctx, s)
+	case f.socket != "":
+		l, err := mcp.Listen(ctx, f.socket)
+		if err != nil {
+			return command.Exit(command.ExitCannot, fmt.Errorf("cannot listen on %s: %w", f.socket, err))
+		}
+		fmt.Fprintf(f.Err, "serving %s\n", f.socket)
+		return s.ServeSocket(l)
 	}
-	return s.Serve(ctx, &sdk.IOTransport{Reader: io.NopCloser(f.In), Writer: noClose{f.Out}, MaxLineLength: 1 << 20})
+	return s.Serve(io.NopCloser(f.In), noClose{f.Out}, false)
 }
 
 func (f *mcpFlags) check() error {
-	if f.http == "" {
-		if f.anyway || f.tokenFile != "" || len(f.hosts) > 0 {
-			return errors.New("--listen-anyway, --token-file and --host require --http")
-		}
-		return nil
-	}
-	if _, _, err := net.SplitHostPort(f.http); err != nil {
-		return fmt.Errorf("--http %q: must be an address and a port, such as 127.0.0.1:8123", f.http)
-	}
-	if !loopback.Is(f.http) && (!f.anyway || f.tokenFile == "") {
-		return fmt.Errorf("--http %s can be reached from other machines, and the token allows executing code here\n  use 127.0.0.1:PORT, or add --listen-anyway with --token-file", f.http)
+	switch _, _, err := net.SplitHostPort(f.http); {
+	case f.http != "" && f.socket != "":
+		return errors.New("--http and --socket exclude each other")
+	case f.http == "" && f.tokenFile != "":
+		return errors.New("--token-file requires --http")
+	case f.http == "" && f.socket == "" && f.total != 0:
+		return errors.New("--total requires --socket or --http: on stdin and stdout use `pawl submit grant --total`, which is advice")
+	case f.total < 0:
+		return fmt.Errorf("--total %s: must be a time, or 0 for no limit", f.total)
+	case f.http != "" && err != nil:
+		return fmt.Errorf("--http %q: must be an address and a port, such as 127.0.0.1:7717", f.http)
+	case f.http != "" && !loopback.Is(f.http):
+		return fmt.Errorf("--http %s can be reached from other machines, and the token allows executing code here\n  use 127.0.0.1:PORT, and a tunnel for other machines", f.http)
 	}
 	return nil
 }
 
-// options returns the options of the server. Tools start this binary through /proc/self/exe, so that
-// a pawl that replaces it on disk is not started.
-func (f *mcpFlags) options() (mcp.Options, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return mcp.Options{}, fmt.Errorf("cannot get the current folder: %w", err)
+// examineFor examines the machine and a suite without starting a harness. What concerns the suite and its harness quotes
+// their author.
+func examineFor(ctx context.Context, suite string) ([]mcp.Finding, error) {
+	found, err := doctor.Examine(ctx, doctor.Options{SuiteFile: suite, Results: filepath.Join(filepath.Dir(suite), "results"), Version: version.Version(), NoHarness: true})
+	var list []mcp.Finding
+	for _, f := range found.Findings {
+		one := mcp.Finding{Group: string(f.Group), Name: f.Name, State: string(f.State), Message: f.Message, Fix: f.Fix}
+		if f.Group == doctor.Suite || f.Group == doctor.Harness {
+			one.Message, one.Fix, one.Detail = "", "", f.Message
+			if f.Fix != "" {
+				one.Detail += "; to fix it: " + f.Fix
+			}
+		}
+		list = append(list, one)
 	}
-	top := topOf(dir) // without git: the git on the path may be one that lies in the repository
-	return mcp.Options{
-		Dir: dir, Top: top, Pawl: "/proc/self/exe", Version: version.Version(), Environ: mcp.CleanEnviron(os.Environ(), top),
-		State: stateFolder(f.Getenv), Now: f.Now,
-	}, nil
+	return list, err
 }
 
-// stateFolder returns the user's folder for persistent state that belongs to no repository; empty if
-// there is none.
-func stateFolder(getenv func(string) string) string {
-	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "pawl")
+// privateFolder returns the folder for attempts in the user's own state, which only the user can write.
+func privateFolder(getenv func(string) string) (string, error) {
+	state := getenv("XDG_STATE_HOME")
+	if home := getenv("HOME"); !filepath.IsAbs(state) && filepath.IsAbs(home) {
+		state = filepath.Join(home, ".local", "state")
 	}
-	if home := getenv("HOME"); filepath.IsAbs(home) {
-		return filepath.Join(home, ".local", "state", "pawl")
+	if !filepath.IsAbs(state) {
+		return "", errors.New("there is no folder for attempts: set HOME or XDG_STATE_HOME")
 	}
-	return ""
+	dir := filepath.Join(state, "pawl", "attempts")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("cannot create the folder for attempts: %w", err)
+	}
+	return dir, nil
 }
 
 func (f *mcpFlags) serveHTTP(ctx context.Context, s *mcp.Server) error {
-	o := mcp.HTTPOptions{Hosts: f.hosts}
-	var err error
+	token := mcp.NewToken()
 	if f.tokenFile != "" {
-		if o.Token, err = mcp.ReadToken(f.tokenFile); err != nil {
+		var err error
+		if token, err = mcp.ReadToken(f.tokenFile); err != nil {
 			return command.Usage(err)
 		}
 	}
@@ -125,14 +156,10 @@ func (f *mcpFlags) serveHTTP(ctx context.Context, s *mcp.Server) error {
 		return command.Exit(command.ExitCannot, fmt.Errorf("cannot listen on %s: %w", f.http, err))
 	}
 	fmt.Fprintf(f.Err, "serving http://%s\n", l.Addr())
-	if o.Token == "" {
-		o.Token = mcp.NewToken()
-		fmt.Fprintf(f.Err, "token, shown once: %s\n", o.Token)
+	if f.tokenFile == "" {
+		fmt.Fprintf(f.Err, "token, shown once: %s\n", token)
 	}
-	if err := s.ServeHTTP(ctx, l, o); err != nil {
-		return fmt.Errorf("cannot serve http://%s: %w", l.Addr(), err)
-	}
-	return nil
+	return s.ServeHTTP(l, token)
 }
 
 // noClose keeps stdout open for later writes.

@@ -19,6 +19,7 @@ type Options struct {
 	SuiteFile string // commands run in its folder; the file need not exist
 	Results   string // folder of the records
 	Version   string // version of pawl
+	NoHarness bool   // start no harness, because its code is not trusted
 
 	// The machine. Zero values mean this one.
 	Root    fs.FS                                           // its file system

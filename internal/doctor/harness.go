@@ -91,6 +91,8 @@ func (e *exam) skipReason(v suite.Variant) string {
 		return "the suite has no harness: pawl's own launcher runs the kernel"
 	case v.Harness.Format != "pawl":
 		return fmt.Sprintf("it is a command whose output is read (%s): pawl bench runs it", v.Harness.Format)
+	case e.NoHarness:
+		return "it is not started here, because its code is not trusted"
 	case e.lockState.Holder != nil:
 		return "another pawl is measuring on the device and would be disturbed"
 	case !e.built(v):

@@ -2,186 +2,130 @@ package mcp
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
-	"fmt"
-	"maps"
-	"slices"
+	"errors"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/judge/submit"
 )
 
-// onlyCI is what every answer says of itself.
-const onlyCI = "only the gate in CI is trusted: what an agent measures is self-reported"
-
-// exitMeans are the exit codes in words.
-var exitMeans = map[int]string{
-	0: "yes: all checks passed, or not slower",
-	1: "no: a check, a gate or the judge says no",
-	2: "no answer: inconclusive, or nothing to test",
-	3: "the tool or its environment cannot do what was asked",
-	4: "the input, the suite or a file is wrong",
-	5: "interrupted; what was done is kept",
+// document is an answer: a bounded JSON document, and what a client has to know about it.
+type document struct {
+	text      []byte
+	untrusted []string // fields that hold the words of others, as paths
+	failed    bool
+	budget    string
+	queued    float64 // seconds that the call waited for other calls
 }
 
-// Answer is what every tool answers with.
-type Answer struct {
-	Trusted bool           `json:"trusted"` // never
-	Why     string         `json:"why"`
-	Exit    int            `json:"exit"`
-	Means   string         `json:"means"`
-	Seconds float64        `json:"seconds"`
-	Refused string         `json:"refused,omitempty"` // in pawl's words: why nothing was run
-	Limit   string         `json:"limit,omitempty"`   // what ended it before it was done
-	Cut     string         `json:"cut,omitempty"`     // where the whole answer is
-	Result  map[string]any `json:"result,omitempty"`
-	Said    string         `json:"untrusted_said,omitempty"` // on stderr
-	Budget  *Left          `json:"budget,omitempty"`
+// ofAnswer are the fields of a submission's answer that hold the words of others.
+var ofAnswer = []string{"detail", "errors", "worst.case", "worst_input"}
+
+func below(name string, paths []string) []string {
+	var list []string
+	for _, p := range paths {
+		list = append(list, name+"."+p)
+	}
+	return list
 }
 
-// OutputSchema is the JSON Schema of what the tool gives.
-func (t Tool) OutputSchema() map[string]any {
-	str := map[string]any{"type": "string"}
-	result := map[string]any{"type": "object", "description": "what pawl " + strings.Join(t.words, " ") + " --json answers; strings that are not pawl's own are in fields named untrusted_*"}
-	if t.gives != nil {
-		result["properties"] = t.gives
-	}
-	return map[string]any{
-		"type": "object", "required": []string{"trusted", "why", "exit", "means", "seconds"}, "additionalProperties": false,
-		"properties": map[string]any{
-			"trusted": map[string]any{"const": false, "description": onlyCI},
-			"why":     str,
-			"exit":    map[string]any{"type": "integer", "minimum": -1, "maximum": 255},
-			"means":   str, "seconds": map[string]any{"type": "number", "minimum": 0},
-			"refused": map[string]any{"type": "string", "description": "why nothing was run, in pawl's words"},
-			"limit":   map[string]any{"enum": []string{"time", "cancelled"}, "description": "what ended the command before it was done"},
-			"cut":     str, "result": result,
-			"untrusted_said": map[string]any{"type": "string", "description": "what the command wrote to stderr: messages of compilers and others"},
-			"budget": map[string]any{"type": "object", "properties": map[string]any{
-				"device_seconds_left": aNumber, "device_seconds_spent": aNumber, "dollars_left": aNumber, "dollars_spent": aNumber,
-			}},
-		},
-	}
-}
-
-// told makes an answer from what came of a command.
-func told(t Tool, out outcome) Answer {
-	a := Answer{Why: onlyCI, Exit: out.exit, Means: exitMeans[out.exit], Seconds: out.seconds, Limit: out.limit, Said: Harmless(strings.TrimSpace(out.said))}
-	switch {
-	case out.limit == cancelled:
-		a.Means = cancelledMeans
-	case out.limit == "time":
-		a.Means = fmt.Sprintf("ended after the %s this tool may take; what was done is kept", t.timeLimit())
-	case a.Means == "":
-		a.Means = "the command ended in a way it should not have"
-	}
-	if out.cut {
-		a.Cut = fmt.Sprintf("the answer is longer than %d bytes and left out; what was measured is in results/, what was tuned in tuning/", maxOutput)
-		return a
-	}
-	a.Result = document(out.stdout)
-	return a
-}
-
-// document reads the JSON that a command wrote, and marks it. What is no JSON is somebody's
-// text.
-func document(stdout []byte) map[string]any {
-	stdout = bytes.TrimSpace(stdout)
-	if len(stdout) == 0 {
-		return nil
-	}
-	d := json.NewDecoder(bytes.NewReader(stdout))
-	d.UseNumber()
+// result returns the document as one text content and what to know about it as another. The document stays as submit
+// wrote it.
+func (d document) result() (*mcp.CallToolResult, error) {
 	var doc any
-	if err := d.Decode(&doc); err != nil || d.More() {
-		return map[string]any{untrusted + "text": Harmless(string(stdout))}
+	if err := json.Unmarshal(d.text, &doc); err != nil {
+		return nil, err
 	}
-	marked, ok := Mark(doc).(map[string]any)
-	if !ok {
-		return map[string]any{untrusted + "text": Harmless(string(stdout))}
+	about := struct {
+		Budget    string   `json:"budget,omitempty"`
+		Queued    float64  `json:"queued_s,omitempty"`
+		Untrusted []string `json:"untrusted,omitempty"`
+	}{Budget: d.budget, Queued: d.queued}
+	for _, path := range d.untrusted {
+		if has(doc, strings.Split(path, ".")) {
+			about.Untrusted = append(about.Untrusted, path)
+		}
 	}
-	return marked
-}
-
-// result is an answer as the protocol carries it: structured in full; as text what is
-// pawl's own; and what others wrote beside it as a resource, so that clients that show
-// only content have it too, under its mark.
-func (a Answer) result() (*mcp.CallToolResult, error) {
-	whole, err := json.Marshal(a)
+	more, err := json.Marshal(about)
 	if err != nil {
 		return nil, err
 	}
-	if len(whole) > maxOutput {
-		a.Result = nil
-		a.Cut = fmt.Sprintf("the answer is longer than %d bytes and left out; what was measured is in results/, what was tuned in tuning/", maxOutput)
-		if whole, err = json.Marshal(a); err != nil {
-			return nil, err
-		}
-	}
-	var doc map[string]any
-	if err := json.Unmarshal(whole, &doc); err != nil {
-		return nil, err
-	}
-	own, others := split(doc)
-	text, err := json.Marshal(own)
-	if err != nil {
-		return nil, err
-	}
-	res := &mcp.CallToolResult{
-		Content:           []mcp.Content{&mcp.TextContent{Text: string(text)}},
-		StructuredContent: json.RawMessage(whole),
-		IsError:           a.Refused != "" || a.Exit > 2 || a.Exit < 0,
-	}
-	if len(others) > 0 {
-		body, err := json.Marshal(bound(others))
-		if err != nil {
-			return nil, err
-		}
-		res.Content = append(res.Content, &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{
-			URI: "pawl://untrusted", MIMEType: "application/json", Text: string(body),
-		}})
+	res := &mcp.CallToolResult{IsError: d.failed, Content: []mcp.Content{&mcp.TextContent{Text: string(bytes.TrimSpace(d.text))}}}
+	if string(more) != "{}" {
+		res.Content = append(res.Content, &mcp.TextContent{Text: string(more)})
 	}
 	return res, nil
 }
 
-// maxOthers bounds the copy of untrusted text that stands beside the structured answer.
-const maxOthers = 48 << 10
-
-func bound(fields []map[string]any) map[string]any {
-	size := 0
-	for i, f := range fields {
-		body, _ := json.Marshal(f) //nolint:errchkjson // it was read from JSON
-		if size += len(body); size > maxOthers {
-			return map[string]any{"fields": fields[:i], "left_out": len(fields) - i}
+// has reports whether a document has a field, in any element of lists on the way.
+func has(v any, path []string) bool {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			if has(item, path) {
+				return true
+			}
 		}
+		return false
+	case map[string]any:
+		next, ok := v[path[0]]
+		return ok && (len(path) == 1 || has(next, path[1:]))
 	}
-	return map[string]any{"fields": fields}
+	return false
 }
 
-// split takes the marked fields out of a document. They are listed with where they stood.
-func split(doc map[string]any) (own map[string]any, others []map[string]any) {
-	var walk func(path string, v any) any
-	walk = func(path string, v any) any {
-		switch v := v.(type) {
-		case map[string]any:
-			out := map[string]any{}
-			for _, key := range slices.Sorted(maps.Keys(v)) {
-				if strings.HasPrefix(key, untrusted) {
-					others = append(others, map[string]any{"at": path, key: v[key]})
-					continue
-				}
-				out[key] = walk(path+"/"+key, v[key])
-			}
-			return out
-		case []any:
-			out := make([]any, len(v))
-			for i := range v {
-				out[i] = walk(fmt.Sprintf("%s/%d", path, i), v[i])
-			}
-			return out
-		}
-		return v
+// usage is an error in a call, in pawl's own words.
+type usage string
+
+func (u usage) Error() string { return string(u) }
+
+const maxError = 500
+
+// answerError answers for a call that could not be done. Only the words of this package are pawl's own for sure.
+func answerError(err error) (*mcp.CallToolResult, error) {
+	d := document{failed: true, untrusted: []string{"detail"}}
+	doc := struct {
+		Error  string `json:"error"`
+		Detail string `json:"detail,omitempty"`
+	}{Error: "pawl cannot do this"}
+	own, isOwn := errors.AsType[usage](err)
+	switch {
+	case isOwn:
+		doc.Error = own.Error()
+	case errors.Is(err, context.Canceled):
+		doc.Error = "canceled"
+	default:
+		doc.Detail = words.SanitizeTo(err.Error(), maxError)
 	}
-	plain, _ := walk("", doc).(map[string]any) // as doc is one
-	return plain, others
+	if d.text, err = json.Marshal(doc); err != nil {
+		return nil, err
+	}
+	return d.result()
+}
+
+// maxBatch is how many bytes of a batch's answers are complete. The others are reduced to their result, and history
+// has the rest.
+const maxBatch = 12_000
+
+func encodeBatch(answers []submit.Answer) ([]byte, error) {
+	b := bytes.NewBufferString(`{"answers":[`)
+	for i, a := range answers {
+		text, err := a.Encode()
+		if err == nil && b.Len()+len(text) > maxBatch {
+			text, err = submit.Answer{ID: a.ID, Status: a.Status, Stage: a.Stage, Verdict: a.Verdict, Speedup: a.Speedup, Range: a.Range, Best: a.Best}.Encode()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(bytes.TrimSpace(text))
+	}
+	b.WriteString("]}\n")
+	return b.Bytes(), nil
 }

@@ -10,26 +10,17 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/goatnote-inc/pawl/internal/base/disk"
+	"github.com/goatnote-inc/pawl/internal/base/loopback"
 )
 
-// maxBody is the largest request.
-const maxBody = 1 << 20
-
-// HTTPOptions say who may speak to a server over HTTP.
-type HTTPOptions struct {
-	Token string   // every request has to bring it
-	Hosts []string // names besides localhost by which the server may be addressed
-}
-
-// NewToken makes a token that nobody can guess.
+// NewToken returns a random token.
 func NewToken() string {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -38,100 +29,74 @@ func NewToken() string {
 
 // ReadToken reads a token from a file that only its owner can read.
 func ReadToken(path string) (string, error) {
-	info, err := os.Stat(path)
+	text, err := disk.ReadRegular(path, 1024)
 	if err != nil {
-		return "", fmt.Errorf("read the token: %w", err)
+		return "", fmt.Errorf("cannot read the token: %w", err)
 	}
-	if info.Mode().Perm()&0o077 != 0 {
+	if info, err := os.Lstat(path); err != nil || info.Mode().Perm()&0o077 != 0 {
 		return "", fmt.Errorf("others can read %s: chmod 600 it, then make a new token", path)
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return "", fmt.Errorf("read the token: %w", err)
-	}
 	token := strings.TrimSpace(string(text))
-	if len(token) < 32 || len(token) > 512 || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", fmt.Errorf("%s holds no token: take 32 to 512 printable letters without spaces", path)
+	if len(token) < 32 || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", fmt.Errorf("%s holds no token: a token has at least 32 printable characters without spaces", path)
 	}
 	return token, nil
 }
 
-// Handler answers over HTTP. Requests that bring no token, come from a page of another
-// origin or name another host are turned away before anything reads them.
-func (s *Server) Handler(o HTTPOptions) http.Handler {
-	inner := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.server }, &mcp.StreamableHTTPOptions{
-		Stateless: true, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true,
-		DisableLocalhostProtection: true, // wrong hosts are turned away here, also on other addresses
+// Handler answers requests with the token that do not come from a web page of another origin and name this machine
+// as their host.
+func (s *Server) Handler(token string) http.Handler {
+	far, near := s.session(true), s.session(false)
+	inner := mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
+		if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && apart(tcpAccount(r.RemoteAddr, local.String())) {
+			return far
+		}
+		return near
+	}, &mcp.StreamableHTTPOptions{
+		Stateless: true, MaxRequestBodyBytes: maxLine, PropagateRequestCancellation: true,
+		DisableLocalhostProtection: true, // other hosts are refused here
 	})
-	want := sha256.Sum256([]byte("Bearer " + o.Token))
+	want := sha256.Sum256([]byte("Bearer " + token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case !ownHost(r.Host, o.Hosts):
-			http.Error(w, "this server is not addressed by that name", http.StatusForbidden)
-			return
-		case !ownOrigin(r, o.Hosts):
-			http.Error(w, "pages of other origins may not call this server", http.StatusForbidden)
-			return
-		}
 		got := sha256.Sum256([]byte(r.Header.Get("Authorization")))
-		if o.Token == "" || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+		switch {
+		case !loopback.Is(r.Host):
+			http.Error(w, "this server is not addressed by that name", http.StatusForbidden)
+		case !ownOrigin(r):
+			http.Error(w, "pages of other origins may not call this server", http.StatusForbidden)
+		case token == "" || subtle.ConstantTimeCompare(got[:], want[:]) != 1:
 			w.Header().Set("WWW-Authenticate", `Bearer realm="pawl"`)
-			http.Error(w, "a token is needed: Authorization: Bearer TOKEN", http.StatusUnauthorized)
-			return
+			http.Error(w, "a token is required: Authorization: Bearer TOKEN", http.StatusUnauthorized)
+		default:
+			inner.ServeHTTP(w, r)
 		}
-		inner.ServeHTTP(w, r)
 	})
 }
 
-// ownHost tells whether a request names this server by an address, by localhost, or by a
-// name that it was given: a name that somebody points here is another one.
-func ownHost(host string, names []string) bool {
-	name := host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		name = h
-	}
-	name = strings.Trim(strings.ToLower(name), "[]")
-	if name == "localhost" || slices.Contains(names, name) {
-		return true
-	}
-	_, err := netip.ParseAddr(name)
-	return err == nil
-}
-
-// ownOrigin tells whether a request comes from no page at all, or from one of this server.
-func ownOrigin(r *http.Request, names []string) bool {
+// ownOrigin reports whether a request comes from no web page, or from one of this server.
+func ownOrigin(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
 	if r.Header.Get("Sec-Fetch-Site") == "cross-site" {
 		return false
 	}
-	origin := r.Header.Get("Origin")
-	if origin == "" {
-		return true
-	}
-	rest, ok := strings.CutPrefix(origin, "http://")
-	if !ok {
-		rest, ok = strings.CutPrefix(origin, "https://")
-	}
-	return ok && ownHost(rest, names) && strings.EqualFold(rest, r.Host)
+	return origin == "" || strings.EqualFold(origin, "http://"+r.Host)
 }
 
-// ServeHTTP serves on a listener until the context ends.
-func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, o HTTPOptions) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+// ServeHTTP serves on a listener until the server ends.
+func (s *Server) ServeHTTP(l net.Listener, token string) error {
 	web := &http.Server{
-		Handler: s.Handler(o), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
-		BaseContext: func(net.Listener) context.Context { return ctx },
+		Handler: s.Handler(token), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
+		BaseContext: func(net.Listener) context.Context { return s.ctx },
 	}
 	done := make(chan error, 1)
 	go func() { done <- web.Serve(l) }()
 	select {
 	case err := <-done:
 		return err
-	case <-ctx.Done():
+	case <-s.ctx.Done():
 	}
-	cancel() // what runs is ended, and answers
-	stop, release := context.WithTimeout(context.Background(), 3*time.Second)
-	defer release()
+	stop, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), 3*time.Second) // for calls to answer that they were canceled
+	defer cancel()
 	if err := web.Shutdown(stop); err != nil {
 		_ = web.Close()
 	}
@@ -139,9 +104,4 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, o HTTPOptions) e
 		return err
 	}
 	return nil
-}
-
-// invalid is an error of the protocol for a wrong input.
-func invalid(err error) error {
-	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
 }

@@ -1,0 +1,139 @@
+package mcp
+
+import (
+	"bufio"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// A budget holds only for a client of another account. On a Unix socket the kernel says which account a client has, and
+// on loopback it lists the account of each connection.
+
+// Listen listens on a Unix socket that its owner and group can use. It replaces a socket that a killed server left.
+func Listen(ctx context.Context, path string) (*net.UnixListener, error) {
+	if info, err := os.Lstat(path); err == nil && info.Mode().Type() == os.ModeSocket {
+		if c, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", path); err == nil {
+			c.Close()
+			return nil, fmt.Errorf("another server uses %s", path)
+		}
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o660); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// maxClients is the max number of clients of a socket at a time.
+const maxClients = 32
+
+// ServeSocket talks to clients until the server ends.
+func (s *Server) ServeSocket(l *net.UnixListener) error {
+	defer context.AfterFunc(s.ctx, func() { l.Close() })()
+	var clients sync.WaitGroup
+	defer clients.Wait()
+	slots := make(chan struct{}, maxClients)
+	for {
+		conn, err := l.AcceptUnix()
+		if err != nil {
+			s.stop()
+			if errors.Is(err, net.ErrClosed) {
+				return nil
+			}
+			return err
+		}
+		slots <- struct{}{}
+		clients.Go(func() {
+			defer func() { <-slots }()
+			defer conn.Close()
+			_ = s.Serve(conn, conn, apart(socketAccount(conn))) // its client sees it
+		})
+	}
+}
+
+// apart reports whether an account can neither write what the server's account owns nor become it.
+func apart(account int) bool { return account > 0 && account != os.Geteuid() }
+
+// unknown is an account that could not be found out.
+const unknown = -1
+
+// socketAccount returns the account of the process at the other end.
+func socketAccount(conn *net.UnixConn) int {
+	account := unknown
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return unknown
+	}
+	_ = raw.Control(func(fd uintptr) {
+		if cred, err := syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED); err == nil {
+			account = int(cred.Uid)
+		}
+	})
+	return account
+}
+
+// tcpAccount returns the account of the process at the other end of a connection on this machine.
+func tcpAccount(remote, local string) int {
+	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		f, err := os.Open(table)
+		if err != nil {
+			continue
+		}
+		defer f.Close()
+		for lines := bufio.NewScanner(f); lines.Scan(); {
+			fields := strings.Fields(lines.Text())
+			if len(fields) < 8 || tableAddress(fields[1]) != remote || tableAddress(fields[2]) != local {
+				continue
+			}
+			if account, err := strconv.Atoi(fields[7]); err == nil {
+				return account
+			}
+		}
+	}
+	return unknown
+}
+
+// tableAddress returns an address of the kernel's table, which has words in the machine's order, as net writes it.
+func tableAddress(text string) string {
+	host, port, _ := strings.Cut(text, ":")
+	b, err := hex.DecodeString(host)
+	n, portErr := strconv.ParseUint(port, 16, 16)
+	if err != nil || portErr != nil || len(b)%4 != 0 {
+		return ""
+	}
+	for word := range slices.Chunk(b, 4) {
+		slices.Reverse(word)
+	}
+	addr, ok := netip.AddrFromSlice(b)
+	if !ok {
+		return ""
+	}
+	return netip.AddrPortFrom(addr.Unmap(), uint16(n)).String()
+}
+
+// onlyOurs reports whether a folder belongs to the server's account and no other one may write to it.
+func onlyOurs(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil || !info.IsDir() || info.Mode().Perm()&0o022 != 0 {
+		return false
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) == os.Geteuid()
+}
