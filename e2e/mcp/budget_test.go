@@ -45,7 +45,7 @@ func dialAs(ctx context.Context, account int, network, address string) (net.Conn
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_SETRESUID, keep, uintptr(account), keep); errno != 0 {
 		return nil, errno
 	}
-	defer syscall.RawSyscall(syscall.SYS_SETRESUID, keep, uintptr(os.Getuid()), keep) //nolint:errcheck // it may become itself again
+	defer syscall.RawSyscall(syscall.SYS_SETRESUID, keep, uintptr(os.Getuid()), keep)
 	return (&net.Dialer{}).DialContext(ctx, network, address)
 }
 
@@ -118,7 +118,9 @@ func connectAs(t *testing.T, transport, dir, state string) *agent {
 
 // A call that has to wait says so, and how long it waited.
 func TestWaits_AreTold(t *testing.T) {
-	top := axpy(t)
+	top, locks := axpy(t), t.TempDir()
+	must(t, os.Chmod(locks, 0o700))
+	t.Setenv("PAWL_TEST_LOCKS", locks)
 	write(t, filepath.Join(top, "k", "kernel.c"), fastKernel)
 	a := start(t, filepath.Join(top, "k"))
 	write(t, filepath.Join(top, "k", "pawl.yaml"), strings.Replace(axpySuite, `"gcc`, `"sleep 2; gcc`, 1))
@@ -133,4 +135,16 @@ func TestWaits_AreTold(t *testing.T) {
 		t.Errorf("%s %+v", r.text, r.about)
 	}
 	must(t, await.ReceiveWithin(t, time.Minute, "the first answer", first))
+
+	b := start(t, filepath.Join(top, "k")) // another server on the same device
+	write(t, filepath.Join(top, "k", "kernel.c"), fastKernel+"// not built yet\n")
+	go func() {
+		_, err := a.session.CallTool(t.Context(), toolCall("submit", map[string]any{"stage": "compile"}))
+		first <- err
+	}()
+	await.True(t, "the device to be used", func() bool { return a.count("building") == 3 })
+	if r := b.call("submit", map[string]any{"stage": "compile"}); r.doc["waited_s"].(float64) < 0.5 || !b.heard("waiting for the device") {
+		t.Errorf("%s, told %q", r.text, b.told)
+	}
+	must(t, await.ReceiveWithin(t, time.Minute, "the other answer", first))
 }

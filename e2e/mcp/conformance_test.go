@@ -28,10 +28,19 @@ func toolCall(tool string, args map[string]any) *sdk.CallToolParams {
 	return p
 }
 
-func (a *agent) heard(text string) bool {
+func (a *agent) heard(text string) bool { return a.count(text) > 0 }
+
+// count returns how many messages of progress have a text.
+func (a *agent) count(text string) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return slices.ContainsFunc(a.told, func(s string) bool { return strings.Contains(s, text) })
+	n := 0
+	for _, s := range a.told {
+		if strings.Contains(s, text) {
+			n++
+		}
+	}
+	return n
 }
 
 func readFile(t *testing.T, path string) string {
@@ -130,7 +139,7 @@ func everyTool(t *testing.T, a *agent) {
 // serveSocket starts pawl mcp on a socket and returns its path.
 func serveSocket(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	folder, err := os.MkdirTemp("", "pawl-mcp-") // that of a test is closed to other accounts
+	folder, err := os.MkdirTemp("", "pawl-mcp-") //nolint:usetesting // that of a test is closed to other accounts
 	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(folder) })
 	must(t, os.Chmod(folder, 0o755))

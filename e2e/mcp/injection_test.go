@@ -140,10 +140,20 @@ func TestTraversal(t *testing.T) {
 		}
 	}
 	for _, args := range []map[string]any{
-		{"files": []string{"../x"}}, {"files": []string{"/etc/passwd"}}, {"files": []string{".git/config"}}, {"files": []string{"k/passwd.h"}}, {"files": []string{"k/fifo.yaml"}},
-		{"files": []string{"k/out/pawl.yaml"}}, {"files": []string{"k/none.c"}}, {"commit": "--upload-pack=x"}, {"commit": "HEAD..HEAD"}, {"commit": ":/x"},
-		{"diff": "--- /dev/null\n+++ b/../x\n@@ -0,0 +1 @@\n+x\n"}, {"diff": "--- /dev/null\n+++ b/.git/hooks/post-checkout\n@@ -0,0 +1 @@\n+x\n"},
-		{"diff": "diff --git a/k/l b/k/l\nnew file mode 120000\n--- /dev/null\n+++ b/k/l\n@@ -0,0 +1 @@\n+/etc/passwd\n"}, {}, // the working tree has links and a FIFO
+		{"files": []string{"../x"}},
+		{"files": []string{"/etc/passwd"}},
+		{"files": []string{".git/config"}},
+		{"files": []string{"k/passwd.h"}},
+		{"files": []string{"k/fifo.yaml"}},
+		{"files": []string{"k/out/pawl.yaml"}},
+		{"files": []string{"k/none.c"}},
+		{"commit": "--upload-pack=x"},
+		{"commit": "HEAD..HEAD"},
+		{"commit": ":/x"},
+		{"diff": "--- /dev/null\n+++ b/../x\n@@ -0,0 +1 @@\n+x\n"},
+		{"diff": "--- /dev/null\n+++ b/.git/hooks/post-checkout\n@@ -0,0 +1 @@\n+x\n"},
+		{"diff": "diff --git a/k/l b/k/l\nnew file mode 120000\n--- /dev/null\n+++ b/k/l\n@@ -0,0 +1 @@\n+/etc/passwd\n"},
+		{}, // the working tree has links and a FIFO
 	} {
 		if r := a.call("submit", args); !r.failed && r.str("status") != "refused" || strings.Contains(r.text, "root:") {
 			t.Errorf("%v: %s", args, r.text)

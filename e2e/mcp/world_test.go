@@ -87,9 +87,9 @@ func axpy(t *testing.T) (top string) {
 // serverCommand returns pawl mcp in a folder, with a lock of its own.
 func serverCommand(t *testing.T, dir string, args ...string) *exec.Cmd {
 	t.Helper()
-	locks := t.TempDir()
+	locks := cmp.Or(os.Getenv("PAWL_TEST_LOCKS"), t.TempDir())
 	must(t, os.Chmod(locks, 0o700))
-	cmd := exec.Command(binary, append([]string{"-C", dir, "mcp"}, args...)...) //nolint:noctx // it ends with its client
+	cmd := exec.Command(binary, append([]string{"-C", dir, "mcp"}, args...)...)
 	cmd.Env = append(os.Environ(), "PAWL_LOCK_DIR="+locks, "XDG_STATE_HOME="+cmp.Or(os.Getenv("PAWL_TEST_STATE"), t.TempDir()), "PAWL_CACHE="+filepath.Join(os.TempDir(), "pawl-mcp-test"))
 	cmd.Stderr = &bytes.Buffer{}
 	return cmd

@@ -44,8 +44,8 @@ func (g *Grant) SubmitBatch(ctx context.Context, list []Submission) ([]Answer, e
 		if err != nil {
 			return nil, err
 		}
-		if _, limited := g.left(nil); limited { // together they may take what is left
-			j.budget /= time.Duration(len(list))
+		if left, limited := g.left(j.before); limited { // together they may take what is left
+			j.budget = min(j.budget, left/time.Duration(len(list)))
 		}
 		b.jobs = append(b.jobs, j)
 	}

@@ -42,6 +42,26 @@ func TestSubmitBatch(t *testing.T) {
 	}
 }
 
+// Together the candidates of a batch take no more than what is left for all attempts.
+func TestSubmitBatch_StaysWithinTheBudget(t *testing.T) {
+	g := newGrant(t, Terms{Budget: 2})
+	var list []Submission
+	for i := range 4 {
+		list = append(list, Submission{Stage: Smoke, Over: folder(t, map[string]string{"kernel.c": kernelOf(fmt.Sprintf("for (volatile int i = %d;; i++);", i))})})
+	}
+	answers, err := g.SubmitBatch(t.Context(), list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum number
+	for _, a := range answers {
+		sum += a.Cost
+	}
+	if sum > 6 || *answers[3].Left != 0 { // ending a process takes time, too
+		t.Errorf("%v s: %+v", sum, answers)
+	}
+}
+
 func TestSubmitBatch_Size(t *testing.T) {
 	t.Parallel()
 	g := history(t)

@@ -22,17 +22,6 @@ type document struct {
 	queued    float64 // seconds that the call waited for other calls
 }
 
-// ofAnswer are the fields of a submission's answer that hold the words of others.
-var ofAnswer = []string{"detail", "errors", "worst.case", "worst_input"}
-
-func below(name string, paths []string) []string {
-	var list []string
-	for _, p := range paths {
-		list = append(list, name+"."+p)
-	}
-	return list
-}
-
 // result returns the document as one text content and what to know about it as another. The document stays as submit
 // wrote it.
 func (d document) result() (*mcp.CallToolResult, error) {

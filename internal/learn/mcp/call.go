@@ -102,19 +102,6 @@ func (c *client) suiteFile(name string) (string, error) {
 	return path, nil
 }
 
-// inRepository returns the paths of files that are named from the top of the repository.
-func (c *client) inRepository(names []string) ([]string, error) {
-	var list []string
-	for _, name := range names {
-		path, err := c.local(name)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, path)
-	}
-	return list, nil
-}
-
 // local returns the path of a name from the top of the repository.
 func (c *client) local(name string) (string, error) {
 	name = filepath.Clean(cmp.Or(name, "."))

@@ -125,11 +125,7 @@ func TestTCPAccount(t *testing.T) {
 // A socket of a killed server is replaced, one in use is not.
 func TestListen(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "pawl") // a socket's path is short
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
+	dir := t.TempDir()
 	path := filepath.Join(dir, "s")
 	l, err := Listen(t.Context(), path)
 	if err != nil {

@@ -84,10 +84,10 @@ const maxLine = 4 << 20
 // server's.
 func (s *Server) Serve(r io.ReadCloser, w io.WriteCloser, apart bool) error {
 	err := s.session(apart).Run(s.ctx, &mcp.IOTransport{Reader: lingering{r}, Writer: w, MaxLineLength: maxLine})
-	if s.ctx.Err() != nil || errors.Is(err, io.EOF) {
-		return nil
+	if s.ctx.Err() == nil && !errors.Is(err, io.EOF) {
+		return err
 	}
-	return err
+	return nil
 }
 
 // lingering delays the end of the input a little, so that a client that asks and closes at once, such as a pipe

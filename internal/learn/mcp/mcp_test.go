@@ -60,7 +60,7 @@ func TestDocument_ListsTheWordsOfOthers(t *testing.T) {
 		`{"worst":[{"speedup":1},{"case":"x"}]}`:                    `{"budget":"advisory","untrusted":["worst.case"]}`,
 		`{"worst":"x","other":{"detail":"not that of the answer"}}`: `{"budget":"advisory"}`,
 	} {
-		res, err := document{text: []byte(text), untrusted: ofAnswer, budget: "advisory"}.result()
+		res, err := document{text: []byte(text), untrusted: []string{"detail", "errors", "worst.case", "worst_input"}, budget: "advisory"}.result()
 		if err != nil || len(res.Content) != 2 || res.Content[0].(*sdk.TextContent).Text != text || res.Content[1].(*sdk.TextContent).Text != want {
 			t.Errorf("%s: %+v, %v; want %s", text, res, err, want)
 		}

@@ -66,7 +66,7 @@ func (c *client) addTools(s *mcp.Server) {
 		"Answers with status, verdict, speedup and interval relative to the base, compiler errors, best so far, waited_s, cost_s, left_s. It executes the candidate.")
 	add(s, c.batch, "submit_batch", false, "Judge several candidates: they are built in parallel and race in the same rounds; the last two are judged in fresh rounds.")
 	add(s, c.explain, "explain", false, "Say why an attempt is as fast as it is, compared with another: code differences, hot lines, what to try. Builds and profiles both.")
-	add(s, c.history, "history", true, "List attempts with diff, note and verdict, best first.")
+	add(s, c.history, "history", false, "List attempts with diff, note and verdict, best first.")
 	add(s, c.note, "note", false, "Keep a text with an attempt, such as what was learned.")
 	add(s, c.doctor, "doctor", true, "List what is missing or wrong on this machine and in the suite. Measures nothing.")
 }
@@ -96,12 +96,15 @@ func (c candidate) submission(e effort) submit.Submission {
 
 func (c *client) submit(ctx context.Context, req *mcp.CallToolRequest, in submitInput) (*mcp.CallToolResult, error) {
 	s := in.submission(in.effort)
-	if forms := btoi(in.Diff != "") + btoi(in.Commit != "") + btoi(len(in.Files) > 0); forms > 1 {
+	if in.Diff != "" && in.Commit != "" || len(in.Files) > 0 && in.Diff+in.Commit != "" {
 		return nil, usage("diff, commit and files exclude each other: submit one candidate")
 	}
-	var err error
-	if s.Files, err = c.inRepository(in.Files); err != nil {
-		return nil, err
+	for _, name := range in.Files {
+		path, err := c.local(name)
+		if err != nil {
+			return nil, err
+		}
+		s.Files = append(s.Files, path)
 	}
 	return c.spend(ctx, req, in.Suite, func(ctx context.Context, g *submit.Grant) (document, error) {
 		a, err := g.Submit(ctx, s)
@@ -109,7 +112,7 @@ func (c *client) submit(ctx context.Context, req *mcp.CallToolRequest, in submit
 			return document{}, err
 		}
 		text, err := a.Encode()
-		return document{text: text, untrusted: ofAnswer, failed: a.Status == submit.Failed}, err
+		return document{text: text, untrusted: []string{"detail", "errors", "worst.case", "worst_input"}, failed: a.Status == submit.Failed}, err
 	})
 }
 
@@ -127,7 +130,7 @@ func (c *client) batch(ctx context.Context, req *mcp.CallToolRequest, in batchIn
 			return document{}, err
 		}
 		text, err := encodeBatch(answers)
-		return document{text: text, untrusted: below("answers", ofAnswer)}, err
+		return document{text: text, untrusted: []string{"answers.detail", "answers.errors", "answers.worst.case", "answers.worst_input"}}, err
 	})
 }
 
@@ -168,7 +171,7 @@ func (c *client) history(ctx context.Context, _ *mcp.CallToolRequest, in history
 	if err != nil {
 		return nil, err
 	}
-	return document{text: text, untrusted: below("attempts", []string{"note", "diff"}), budget: c.budget(g)}.result()
+	return document{text: text, untrusted: []string{"attempts.note", "attempts.diff"}, budget: c.budget(g)}.result()
 }
 
 func (c *client) note(ctx context.Context, _ *mcp.CallToolRequest, in noteInput) (*mcp.CallToolResult, error) {
@@ -180,11 +183,4 @@ func (c *client) note(ctx context.Context, _ *mcp.CallToolRequest, in noteInput)
 		return nil, err
 	}
 	return document{text: []byte(`{"noted":"` + in.ID + "\"}\n")}.result() // Note accepts numbers only
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
