@@ -29,8 +29,11 @@ const (
 // Stages lists the stages in their order.
 var Stages = []Stage{Compile, Smoke, Quick, Full}
 
-// DefaultBudget is the time of a submission that sets none, in seconds.
-const DefaultBudget = 60
+// DefaultBudget is the time of a submission that sets none, in seconds, and maxBudget the max one.
+const (
+	DefaultBudget = 60
+	maxBudget     = 24 * 3600
+)
 
 // refs is where the commits of attempts are kept.
 const refs = "refs/pawl/attempts"
@@ -90,6 +93,7 @@ func (g *Grant) open(_ context.Context, s Submission) (*job, error) {
 	case !(s.Budget > 0):
 		return nil, fmt.Errorf("%w: budget %v: must be a number of seconds above 0", ErrUsage, s.Budget)
 	}
+	s.Budget = min(s.Budget, maxBudget)
 	before, err := g.Attempts()
 	if err != nil {
 		return nil, err

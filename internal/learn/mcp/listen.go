@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -128,12 +129,22 @@ func tableAddress(text string) string {
 	return netip.AddrPortFrom(addr.Unmap(), uint16(n)).String()
 }
 
-// onlyOurs reports whether a folder belongs to the server's account and no other one may write to it.
+// onlyOurs reports whether a folder belongs to the server's account, and no other one but root may write to it or
+// replace it.
 func onlyOurs(path string) bool {
-	info, err := os.Lstat(path)
-	if err != nil || !info.IsDir() || info.Mode().Perm()&0o022 != 0 {
-		return false
+	for dir, above := path, false; ; dir, above = filepath.Dir(dir), true {
+		info, err := os.Lstat(dir)
+		if err != nil || !info.IsDir() {
+			return false
+		}
+		stat, ok := info.Sys().(*syscall.Stat_t)
+		ours := ok && (int(stat.Uid) == os.Geteuid() || above && stat.Uid == 0)
+		sticky := above && info.Mode()&os.ModeSticky != 0
+		if !ours || info.Mode().Perm()&0o022 != 0 && !sticky {
+			return false
+		}
+		if dir == filepath.Dir(dir) {
+			return true
+		}
 	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(stat.Uid) == os.Geteuid()
 }

@@ -159,6 +159,18 @@ func TestOnlyOurs(t *testing.T) {
 			t.Errorf("%v: %t", mode, got)
 		}
 	}
+	in := filepath.Join(dir, "in") // a folder that others can replace is not ours
+	if err := os.Mkdir(in, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for mode, want := range map[os.FileMode]bool{0o755: true, 0o777: false, 0o777 | os.ModeSticky: true} {
+		if err := os.Chmod(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+		if got := onlyOurs(in); got != want {
+			t.Errorf("in %v: %t", mode, got)
+		}
+	}
 	if onlyOurs(write(t, dir, "file", "")) || onlyOurs(filepath.Join(dir, "none")) {
 		t.Error("a file, or nothing, is not a folder")
 	}
