@@ -107,10 +107,10 @@ func (g *Grant) Explain(ctx context.Context, id, other string) (e Explanation, e
 	case !limited:
 		limit = maxExplainTime
 	case limit <= 0:
-		return e, fmt.Errorf("%w: the budget of %.0f s for all attempts is used up", ErrUsage, g.Budget)
+		return e, ErrSpent
 	}
 	if a.Answer != nil && a.Answer.Status == Rejected {
-		e.Notes = []string{rejection}
+		e.Reason = rejection
 		return e, nil
 	}
 	x := explainer{Grant: g, dir: filepath.Join(a.dir, fmt.Sprintf("explain-%s-%d", b.ID, g.Now().UnixNano()))}

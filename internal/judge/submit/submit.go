@@ -41,8 +41,12 @@ const refs = "refs/pawl/attempts"
 // redefined is why a candidate is refused that changes what defines the measurement.
 const redefined = "it changes how it is measured"
 
-// ErrUsage reports a submission that is not well-formed. Nothing is recorded of it.
-var ErrUsage = errors.New("invalid submission")
+// ErrUsage reports a submission that is not well-formed. Nothing is recorded of it. ErrSpent reports that there is no
+// time left.
+var (
+	ErrUsage = errors.New("invalid submission")
+	ErrSpent = errors.New("the budget for all attempts is used up")
+)
 
 // Submit judges one submission. The error says why pawl could not; the answer is then recorded with the status error.
 func (g *Grant) Submit(ctx context.Context, s Submission) (Answer, error) {

@@ -74,17 +74,17 @@ func (u usage) Error() string { return string(u) }
 
 const maxError = 500
 
-// answerError answers for a call that could not be done. Only the words of this package are pawl's own for sure.
+// answerError answers for a call that could not be done. Errors in a call are in pawl's own words; others may quote.
 func answerError(err error) (*mcp.CallToolResult, error) {
 	d := document{failed: true, untrusted: []string{"detail"}}
 	doc := struct {
 		Error  string `json:"error"`
 		Detail string `json:"detail,omitempty"`
 	}{Error: "pawl cannot do this"}
-	own, isOwn := errors.AsType[usage](err)
+	_, own := errors.AsType[usage](err)
 	switch {
-	case isOwn:
-		doc.Error = own.Error()
+	case own, errors.Is(err, submit.ErrUsage), errors.Is(err, submit.ErrSpent):
+		doc.Error = words.SanitizeTo(err.Error(), maxError)
 	case errors.Is(err, context.Canceled):
 		doc.Error = "canceled"
 	default:
