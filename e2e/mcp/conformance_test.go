@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -139,25 +140,32 @@ func everyTool(t *testing.T, a *agent) {
 // serveSocket starts pawl mcp on a socket and returns its path.
 func serveSocket(t *testing.T, dir string, args ...string) string {
 	t.Helper()
+	path, _ := startSocket(t, dir, args...)
+	return path
+}
+
+func startSocket(t *testing.T, dir string, args ...string) (path string, server *os.Process) {
+	t.Helper()
 	folder, err := os.MkdirTemp("", "pawl-mcp-") //nolint:usetesting // that of a test is closed to other accounts
 	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(folder) })
 	must(t, os.Chmod(folder, 0o755))
-	path := filepath.Join(folder, "s")
-	listening(t, dir, 1, append([]string{"--socket", path}, args...)...)
+	path = filepath.Join(folder, "s")
+	_, server = listening(t, dir, 1, append([]string{"--socket", path}, args...)...)
 	must(t, os.Chmod(path, 0o666)) // its folder would decide
-	return path
+	return path, server
 }
 
 // serveHTTP starts pawl mcp on HTTP and returns its address and token.
 func serveHTTP(t *testing.T, dir string, args ...string) (url, token string) {
 	t.Helper()
-	said := listening(t, dir, 2, append([]string{"--http", "127.0.0.1:0"}, args...)...)
+	said, _ := listening(t, dir, 2, append([]string{"--http", "127.0.0.1:0"}, args...)...)
 	return strings.TrimPrefix(said[0], "serving "), strings.TrimPrefix(said[1], "token, shown once: ")
 }
 
-// listening starts a server, returns the first lines that it writes to stderr, and ends it with SIGTERM.
-func listening(t *testing.T, dir string, lines int, args ...string) (said []string) {
+// listening starts a server and returns the first lines that it writes to stderr. After the test SIGTERM ends it,
+// with all that it started.
+func listening(t *testing.T, dir string, lines int, args ...string) (said []string, server *os.Process) {
 	t.Helper()
 	cmd := serverCommand(t, dir, args...)
 	cmd.Stderr = nil
@@ -172,6 +180,7 @@ func listening(t *testing.T, dir string, lines int, args ...string) (said []stri
 		t.Fatalf("it said %q: %v", said, cmd.Wait())
 	}
 	t.Cleanup(func() {
+		started := below(cmd.Process.Pid)
 		must(t, cmd.Process.Signal(syscall.SIGTERM))
 		done := make(chan error, 1)
 		go func() {
@@ -182,6 +191,9 @@ func listening(t *testing.T, dir string, lines int, args ...string) (said []stri
 		if err := await.Receive(t, "the end of the server", done); err != nil {
 			t.Error(err)
 		}
+		for _, pid := range started {
+			await.True(t, "the end of process "+strconv.Itoa(pid), func() bool { return syscall.Kill(pid, 0) != nil })
+		}
 	})
-	return said
+	return said, cmd.Process
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -83,6 +84,25 @@ func TestEnd(t *testing.T) {
 			}
 		})
 	}
+}
+
+// SIGTERM ends a server on a socket and its running call, whose client stays.
+func TestEnd_Socket(t *testing.T) {
+	top := axpy(t)
+	write(t, filepath.Join(top, "k", "kernel.c"), hungKernel)
+	conn := make(chan net.Conn, 1)
+	t.Cleanup(func() { (<-conn).Close() }) // after the server's end
+	path, server := startSocket(t, filepath.Join(top, "k"))
+	c, err := (&net.Dialer{}).DialContext(t.Context(), "unix", path)
+	must(t, err)
+	conn <- c
+	_, err = io.WriteString(c, hello+`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"submit","arguments":{"stage":"smoke","budget_s":600},"_meta":{"progressToken":"p"}}}`+"\n")
+	must(t, err)
+	told := false
+	for s := bufio.NewScanner(c); !told && s.Scan(); {
+		told = strings.Contains(s.Text(), "looking for wrong results")
+	}
+	await.True(t, "the kernel to run", func() bool { return len(below(server.Pid)) > 0 })
 }
 
 // below returns the processes that a process started, and those that they started.
