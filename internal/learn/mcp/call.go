@@ -9,9 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/goatnote-inc/pawl/internal/base/shell"
 	"github.com/goatnote-inc/pawl/internal/judge/submit"
 	"github.com/goatnote-inc/pawl/internal/kernel/discover"
 	"github.com/goatnote-inc/pawl/measure"
@@ -37,7 +39,10 @@ func (c *client) spend(ctx context.Context, req *mcp.CallToolRequest, suite stri
 			return nil, ctx.Err()
 		}
 	}
-	defer func() { <-c.device }()
+	defer func() {
+		sweep()
+		<-c.device
+	}()
 	queued := c.o.Now().Sub(start).Seconds()
 	g, err := c.grant(ctx, suite)
 	if err != nil {
@@ -50,6 +55,17 @@ func (c *client) spend(ctx context.Context, req *mcp.CallToolRequest, suite stri
 	}
 	d.budget, d.queued = c.budget(g), math.Round(queued*10)/10
 	return d.result()
+}
+
+// sweep ends orphans of a call and removes those that ended from the process table, where a server that runs for days
+// would collect them.
+func sweep() {
+	for _, p := range shell.Processes() {
+		if p.Adopted && !p.Ended() {
+			_ = p.Signal(syscall.SIGKILL) // the next call removes it
+		}
+		p.Reap()
+	}
 }
 
 // grant opens the grant of a suite.
