@@ -23,10 +23,10 @@ func TestAnotherVendor(t *testing.T) {
 	defer func() { vendors = was }()
 	found := vendor.Found{Devices: []Device{otherGPU{}}, Reader: "amd-smi"}
 	var none error
-	vendors = append(was[:1:1], vendor.Vendor{
+	vendors = []vendor.Vendor{was[0], {
 		Kind: gpu.AMD, Name: "AMD", Visible: "ROCR_VISIBLE_DEVICES",
 		Find: func(context.Context, vendor.Machine) (vendor.Found, error) { return found, none },
-	})
+	}}
 	inv, err := List(t.Context(), Options{Root: fstest.MapFS{}, LookupEnv: nowhere, SMI: "/nowhere"})
 	if err != nil {
 		t.Fatal(err)
