@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/goatnote-inc/pawl/internal/base/golden"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
 
@@ -77,8 +78,8 @@ func TestHTMLGolden(t *testing.T) {
 	d := report.NewDocument(report.Input{
 		Run: run, Result: judge(run), Now: madeAt,
 	})
-	golden(t, "verdict-three.html.txt", []byte(outline(t, render(t, "html", d))))
-	golden(t, "run.html.txt", []byte(outline(t, render(t, "html", report.NewDocument(report.Input{Run: imported()})))))
+	golden.Check(t, "verdict-three.html.txt", outline(t, render(t, "html", d)))
+	golden.Check(t, "run.html.txt", outline(t, render(t, "html", report.NewDocument(report.Input{Run: imported()}))))
 }
 
 var address = regexp.MustCompile(`(?:src|href|action|data)\s*=\s*"([^"]*)"`)

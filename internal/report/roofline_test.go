@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/base/golden"
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/report/roofline"
@@ -134,7 +135,7 @@ func TestRooflineJoin(t *testing.T) {
 }
 
 func TestRooflineDescribe(t *testing.T) {
-	golden(t, "roofline.txt", []byte(strings.ReplaceAll(roofline.OfProfiles(why().Profiled()).Describe(), ". ", ".\n")+"\n"))
+	golden.Check(t, "roofline.txt", strings.ReplaceAll(roofline.OfProfiles(why().Profiled()).Describe(), ". ", ".\n")+"\n")
 }
 
 // Whatever is drawn, the drawing is well formed and the picture has its size.

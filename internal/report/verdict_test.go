@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/goatnote-inc/pawl/internal/base/golden"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
@@ -47,7 +48,7 @@ func TestVerdictGolden(t *testing.T) {
 		d := judged(tt.run)
 		for _, format := range tt.as {
 			t.Run(tt.name+"."+format, func(t *testing.T) {
-				golden(t, "verdict-"+tt.name+"."+format, []byte(render(t, format, d)))
+				golden.Check(t, "verdict-"+tt.name+"."+format, render(t, format, d))
 			})
 		}
 	}
@@ -58,7 +59,7 @@ func TestExplainedGolden(t *testing.T) {
 	if err := report.Verdicts(&b, judged(three()), report.Style{Color: true, Width: 80}, true); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "verdict-explained.txt", b.Bytes())
+	golden.Check(t, "verdict-explained.txt", b.String())
 }
 
 // A verdict that stands alone, as from two files of another tool, is a report too.

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/goatnote-inc/pawl/internal/base/golden"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
 	"github.com/goatnote-inc/pawl/internal/report"
@@ -23,9 +24,9 @@ func withWhys(whys ...report.Why) *report.Document {
 
 func TestWhyGolden(t *testing.T) {
 	d := withWhys(explained())
-	golden(t, "why.md", []byte(render(t, "md", d)))
-	golden(t, "why.txt", []byte(render(t, "txt", d)))
-	golden(t, "why.html.txt", []byte(outline(t, render(t, "html", withWhys(onHost(), explained())))))
+	golden.Check(t, "why.md", render(t, "md", d))
+	golden.Check(t, "why.txt", render(t, "txt", d))
+	golden.Check(t, "why.html.txt", outline(t, render(t, "html", withWhys(onHost(), explained()))))
 }
 
 // The cause stands right below the answer, in every format that people read.

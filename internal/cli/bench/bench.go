@@ -2,8 +2,6 @@ package bench
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -189,7 +187,7 @@ func (f *Flags) Options(s *suite.Suite, path string) runner.Options {
 	}
 	seed := f.Seed
 	if !f.IsSet("seed") {
-		seed = randomSeed()
+		seed = runner.RandomSeed()
 	}
 	return runner.Options{
 		Suite: s, Dir: dir, Path: file, Case: f.Cases, Base: f.Base, Rounds: f.Rounds, Samples: f.Samples,
@@ -209,10 +207,4 @@ func (f *Flags) show(run *measure.Run, path string) error {
 	}
 	_, err := fmt.Fprintln(f.Out, f.Style().Faint("record: "+path))
 	return err
-}
-
-func randomSeed() uint64 {
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return binary.LittleEndian.Uint64(b[:])
 }

@@ -1,7 +1,6 @@
 package diagnose_test
 
 import (
-	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -9,8 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/goatnote-inc/pawl/internal/base/golden"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
 )
@@ -38,8 +36,6 @@ func seen(t *testing.T, name string) diagnose.Subject {
 	return s
 }
 
-var update = flag.Bool("update", false, "write golden files")
-
 // steps are the versions of one kernel in the order in which they were written.
 var steps = []string{
 	"", "_v2", "_v3_loop_unroll", "_v4_8_per_thread", "_v5_4_per_thread", "_v6_1d_1_per_thread",
@@ -60,7 +56,7 @@ func TestStoryOfTenVersions(t *testing.T) {
 			t.Errorf("%s: %+v", steps[i], d.Causes)
 		}
 	}
-	golden(t, "story.txt", story.String())
+	golden.Check(t, "difference/story.txt", story.String())
 }
 
 // The factors of the accounting make up the whole time, on real reports: what is left
@@ -91,27 +87,6 @@ func compare(t *testing.T, before, after diagnose.Subject) *diagnose.Difference 
 		t.Fatal(err)
 	}
 	return d
-}
-
-// golden compares a text with testdata/difference/NAME.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", "difference", name)
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Error(diff)
-	}
 }
 
 // The page of the lab tells the same story.

@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	"pgregory.net/rapid"
 
+	"github.com/goatnote-inc/pawl/internal/base/golden"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
 	"github.com/goatnote-inc/pawl/measure"
@@ -153,7 +154,7 @@ func TestPairsInWords(t *testing.T) {
 			t.Errorf("docs/lab/differences.md lacks %s", row)
 		}
 	}
-	golden(t, "pairs.txt", b.String())
+	golden.Check(t, "difference/pairs.txt", b.String())
 }
 
 func names(d *diagnose.Difference) string {

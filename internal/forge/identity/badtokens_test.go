@@ -337,7 +337,7 @@ func TestBadTokens(t *testing.T) {
 }
 
 // No other rule than the one that is asked for lets a token in, and a rule that says too
-// little lets in nobody.
+// little lets in noNetwork.
 func TestRulesThatAreNone(t *testing.T) {
 	b := newBench(t)
 	good := b.hub.Sign(t, b.hub.Claims(noon, audience(t, report)), nil)
@@ -364,11 +364,11 @@ func TestRulesThatAreNone(t *testing.T) {
 	}
 }
 
-// nobody is a network in which nobody answers.
-type nobody struct{}
+// noNetwork is a network in which noNetwork answers.
+type noNetwork struct{}
 
-func (nobody) RoundTrip(*http.Request) (*http.Response, error) {
-	return nil, errors.New("nobody is there")
+func (noNetwork) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, errors.New("noNetwork is there")
 }
 
 func FuzzToken(f *testing.F) {
@@ -381,7 +381,7 @@ func FuzzToken(f *testing.F) {
 	f.Add([]byte(`{"alg":"RS256","kid":"k"}`), []byte(`{"exp":1e999,"aud":["`+strings.Repeat("[", 99)+`"]}`), []byte{0})
 	now := func() time.Time { return noon }
 	v, err := identity.NewVerifier(identity.Config{
-		Server: server, Issuers: []string{"https://a.example"}, Now: now, HTTP: &http.Client{Transport: nobody{}}, Seen: newMemory(now, 1),
+		Server: server, Issuers: []string{"https://a.example"}, Now: now, HTTP: &http.Client{Transport: noNetwork{}}, Seen: newMemory(now, 1),
 	})
 	if err != nil {
 		f.Fatal(err)
@@ -390,7 +390,7 @@ func FuzzToken(f *testing.F) {
 		for _, token := range []string{enc(header) + "." + enc(payload) + "." + enc(signature), string(header) + string(payload)} {
 			_, err := v.Admit(t.Context(), identity.NewToken(token), identity.Upload{Project: project}, projectRules())
 			if err == nil {
-				t.Fatal("nobody signed it, and it was granted")
+				t.Fatal("noNetwork signed it, and it was granted")
 			}
 			if len(err.Error()) > 2000 || strings.ContainsAny(err.Error(), "\x1b\n\r") {
 				t.Fatalf("not fit to be shown: %q", err)

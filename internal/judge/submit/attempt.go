@@ -5,14 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/base/disk"
@@ -113,7 +111,7 @@ func (g *Grant) attempt(id string) (Attempt, error) {
 		return Attempt{}, fmt.Errorf("%q is not the ID of an attempt: IDs are numbers from 1", id)
 	}
 	a := Attempt{ID: id, dir: filepath.Join(g.Folder, id)}
-	text, err := readBounded(filepath.Join(a.dir, submissionFile), 64<<10)
+	text, err := disk.ReadRegular(filepath.Join(a.dir, submissionFile), 64<<10)
 	if err == nil {
 		err = json.Unmarshal(text, &a.Record)
 	}
@@ -123,15 +121,15 @@ func (g *Grant) attempt(id string) (Attempt, error) {
 	if err != nil {
 		return a, fmt.Errorf("cannot read attempt %s: %w", id, err)
 	}
-	if later, err := readBounded(filepath.Join(a.dir, noteFile), maxNote); err == nil {
+	if later, err := disk.ReadRegular(filepath.Join(a.dir, noteFile), maxNote); err == nil {
 		a.Note = strings.TrimPrefix(a.Note+"; "+string(later), "; ")
 	}
-	if text, err := readBounded(filepath.Join(a.dir, explainedFile), 64); err == nil {
+	if text, err := disk.ReadRegular(filepath.Join(a.dir, explainedFile), 64); err == nil {
 		if err := json.Unmarshal(text, &a.explained); err != nil {
 			return a, fmt.Errorf("cannot read attempt %s: %w", id, err)
 		}
 	}
-	text, err = readBounded(filepath.Join(a.dir, answerFile), 64<<10)
+	text, err = disk.ReadRegular(filepath.Join(a.dir, answerFile), 64<<10)
 	if errors.Is(err, fs.ErrNotExist) {
 		return a, nil
 	}
@@ -210,32 +208,4 @@ func ranked(list []Attempt) []Attempt {
 	return slices.SortedStableFunc(slices.Values(list), func(a, b Attempt) int {
 		return cmp.Or(cmp.Compare(b.low(), a.low()), cmp.Compare(len(b.ID), len(a.ID)), cmp.Compare(b.ID, a.ID))
 	})
-}
-
-// readBounded reads a regular file of at most limit bytes. It does not follow a link and does not wait for a
-// FIFO.
-func readBounded(path string, limit int64) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return readRegular(f, limit)
-}
-
-func readRegular(f *os.File, limit int64) ([]byte, error) {
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file", f.Name())
-	case info.Size() > limit:
-		return nil, fmt.Errorf("%s has %d bytes; the limit is %d", f.Name(), info.Size(), limit)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(text)) > limit {
-		err = fmt.Errorf("%s has more than %d bytes", f.Name(), limit)
-	}
-	return text, err
 }

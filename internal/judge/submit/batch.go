@@ -40,7 +40,7 @@ func (g *Grant) SubmitBatch(ctx context.Context, list []Submission) ([]Answer, e
 	b := batch{Grant: g}
 	for _, s := range list {
 		s.Stage = list[0].Stage
-		j, err := g.open(ctx, s)
+		j, err := g.open(s)
 		if err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -277,6 +278,6 @@ func readPlain(in *os.Root, name string) (mode string, content []byte, err error
 	if info.Mode()&0o100 != 0 {
 		mode = build.ModeExecutable
 	}
-	content, err = readRegular(f, maxFileBytes)
+	content, err = io.ReadAll(io.LimitReader(f, maxFileBytes+1)) // checkChanges refuses one that grew
 	return mode, content, err
 }

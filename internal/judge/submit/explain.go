@@ -219,7 +219,7 @@ func (x *explainer) buildOne(ctx context.Context, commit string) (f measure.Buil
 		return f, nil, err
 	}
 	o := runner.Options{
-		Suite: own, Dir: dir, Path: x.Suite, Seed: randomSeed(), Out: filepath.Join(x.dir, "current.json"), Wait: x.Wait, LockDir: x.LockDir,
+		Suite: own, Dir: dir, Path: x.Suite, Seed: runner.RandomSeed(), Out: filepath.Join(x.dir, "current.json"), Wait: x.Wait, LockDir: x.LockDir,
 		Version: x.Version, Owner: "pawl submit explain", Trust: x.Trust, Emit: x.clock.event, Now: x.Now,
 	}
 	if len(x.trees) == 1 {

@@ -65,7 +65,7 @@ func Open(ctx context.Context, g Grant, first Terms) (*Grant, error) {
 		g.Folder = filepath.Join(g.Dir, ".pawl", "attempts", strings.TrimSuffix(g.Suite, filepath.Ext(g.Suite)))
 	}
 	path := filepath.Join(g.Folder, grantFile)
-	text, err := readBounded(path, 64<<10)
+	text, err := disk.ReadRegular(path, 64<<10)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return &g, g.begin(ctx, path, first)

@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/base/disk"
 )
 
 // MaxHistory is the max number of attempts in a history.
@@ -69,7 +71,7 @@ func (g *Grant) History(skip, n int) (History, error) {
 		if b := a.Answer; b != nil {
 			e.Status, e.Verdict, e.Speedup, e.Range, e.Reason = b.Status, b.Verdict, b.Speedup, b.Range, b.Reason
 		}
-		diff, err := readBounded(filepath.Join(a.dir, diffFile), maxDiffRead)
+		diff, err := disk.ReadRegular(filepath.Join(a.dir, diffFile), maxDiffRead)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return h, err
 		}

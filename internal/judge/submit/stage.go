@@ -2,8 +2,6 @@ package submit
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"math"
 	"os"
@@ -12,6 +10,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/base/disk"
 	"github.com/goatnote-inc/pawl/internal/judge/loop"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
@@ -83,16 +82,10 @@ func (j *job) judge(ctx context.Context) error {
 
 func (j *job) options() runner.Options {
 	return runner.Options{
-		Suite: j.suite, Dir: j.dir(), Path: j.Suite, Base: j.Base, Seed: randomSeed(), Budget: j.clock.left() * 4 / 5,
+		Suite: j.suite, Dir: j.dir(), Path: j.Suite, Base: j.Base, Seed: runner.RandomSeed(), Budget: j.clock.left() * 4 / 5,
 		Out: filepath.Join(j.attempt.dir, runFolder, "current.json"), Wait: j.Wait, LockDir: j.LockDir, Version: j.Version,
 		Owner: "pawl submit", Trust: j.Trust, Emit: j.clock.event, Now: j.Now,
 	}
-}
-
-func randomSeed() uint64 {
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return binary.LittleEndian.Uint64(b[:])
 }
 
 // compile builds the candidate and no more.
@@ -155,7 +148,7 @@ func (j *job) buildFailed(err error) bool {
 		return false
 	}
 	j.answer.Status, j.answer.Reason, j.answer.Detail = CompileError, "the build failed", e.Reason
-	log, _ := readBounded(filepath.Join(j.attempt.dir, runFolder, "logs", "candidate.build.log"), 64<<20)
+	log, _ := disk.ReadRegular(filepath.Join(j.attempt.dir, runFolder, "logs", "candidate.build.log"), 64<<20)
 	for _, d := range build.Errors(string(log), maxListed) {
 		j.answer.Errors = append(j.answer.Errors, BuildError{File: j.inTree(d.File), Line: d.Line, Column: d.Column, Message: d.Message})
 	}

@@ -50,7 +50,7 @@ var (
 
 // Submit judges one submission. The error says why pawl could not; the answer is then recorded with the status error.
 func (g *Grant) Submit(ctx context.Context, s Submission) (Answer, error) {
-	j, err := g.open(ctx, s)
+	j, err := g.open(s)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -84,7 +84,7 @@ type job struct {
 }
 
 // open creates the attempt of a submission.
-func (g *Grant) open(_ context.Context, s Submission) (*job, error) {
+func (g *Grant) open(s Submission) (*job, error) {
 	if s.Stage == "" {
 		s.Stage = Full
 	}

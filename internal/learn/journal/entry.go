@@ -40,7 +40,7 @@ const (
 	KindEnded    Kind = "ended"
 )
 
-// Actor is who ran a command, as far as pawl knows.
+// Actor is the person, agent or CI job that ran a command.
 type Actor struct {
 	Kind ActorKind `json:"kind"`
 	Name string    `json:"name,omitempty"` // a person's as git has it, an agent's as its client says

@@ -3,39 +3,17 @@ package page_test
 import (
 	"bytes"
 	"errors"
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/goatnote-inc/pawl/internal/base/golden"
 	"github.com/goatnote-inc/pawl/internal/learn/gates"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 	"github.com/goatnote-inc/pawl/internal/learn/page"
 	"github.com/goatnote-inc/pawl/internal/report"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files")
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s: run with -update to accept\n%s", name, d)
-	}
-}
 
 func text(t *testing.T, p page.Page) string {
 	t.Helper()
@@ -68,7 +46,7 @@ func TestReport(t *testing.T) {
 		sum.Forecast = journal.NewForecast(all)
 		all = append(all, sum)
 	}
-	golden(t, "report.txt", text(t, page.Report(all)))
+	golden.Check(t, "report.txt", text(t, page.Report(all)))
 	if got := text(t, page.Report(nil)); !strings.Contains(got, "There is no session yet") {
 		t.Error(got)
 	}
@@ -86,10 +64,10 @@ func state(s *journal.Session) page.State {
 }
 
 func TestGuideAndChecklist(t *testing.T) {
-	golden(t, "guide.txt", text(t, page.Guide(page.State{Next: gates.Step{Do: "Start a session.", Command: "pawl session start"}})))
+	golden.Check(t, "guide.txt", text(t, page.Guide(page.State{Next: gates.Step{Do: "Start a session.", Command: "pawl session start"}})))
 	s := six(t)[5]
 	s.Entries = s.Entries[:6]
-	golden(t, "checklist.txt", text(t, page.Checklist(state(s))))
+	golden.Check(t, "checklist.txt", text(t, page.Checklist(state(s))))
 }
 
 func TestRules_NameGatesThatExist(t *testing.T) {

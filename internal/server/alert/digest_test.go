@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/base/golden"
 	"github.com/goatnote-inc/pawl/internal/server/alert"
 )
 
@@ -39,12 +40,12 @@ func news() alert.News {
 
 func TestDigest(t *testing.T) {
 	d := alert.NewDigest(news(), "https://pawl.example.org/")
-	golden(t, "digest.slack.txt", d.Slack()+"\n")
+	golden.Check(t, "digest.slack.txt", d.Slack()+"\n")
 	b, err := json.MarshalIndent(d, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "digest.json", string(b)+"\n")
+	golden.Check(t, "digest.json", string(b)+"\n")
 }
 
 func TestADigestIsNoFlood(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/base/golden"
 	"github.com/goatnote-inc/pawl/internal/server/alert"
 )
 
@@ -143,7 +144,7 @@ func TestMail(t *testing.T) {
 	if body != d.Plain()+"\n" {
 		t.Errorf("%s", body)
 	}
-	golden(t, "digest.mail.txt", body)
+	golden.Check(t, "digest.mail.txt", body)
 	if header.Get("Message-ID") == "" || header.Get("Message-ID") != again.Get("Message-ID") {
 		t.Errorf("two tries are two mails: %s, %s", header.Get("Message-ID"), again.Get("Message-ID"))
 	}

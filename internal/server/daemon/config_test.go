@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,9 +10,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-)
 
-var update = flag.Bool("update", false, "write the golden files")
+	"github.com/goatnote-inc/pawl/internal/base/golden"
+)
 
 // pawld runs a command in memory and tells what it printed.
 func pawld(t *testing.T, env []string, args ...string) (code int, out, errs string) {
@@ -21,23 +20,6 @@ func pawld(t *testing.T, env []string, args ...string) (code int, out, errs stri
 	var o, e bytes.Buffer
 	code = Main(t.Context(), args, &IO{Out: &o, Err: &e, Environ: append([]string{"HOME=/home/pawl"}, env...), Signals: make(chan os.Signal)})
 	return code, o.String(), e.String()
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (go test ./internal/server/daemon -update):\n%s", name, diff)
-	}
 }
 
 // What is printed says where each setting comes from, and no secret.
@@ -64,7 +46,7 @@ log: {level: warn}
 	if strings.Contains(out, "hunter") {
 		t.Errorf("a secret is shown:\n%s", out)
 	}
-	golden(t, "config.golden", strings.ReplaceAll(out, dir, "/etc/pawld"))
+	golden.Check(t, "config.golden", strings.ReplaceAll(out, dir, "/etc/pawld"))
 }
 
 func TestConfigDefaults(t *testing.T) {
@@ -72,7 +54,7 @@ func TestConfigDefaults(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	golden(t, "defaults.golden", out)
+	golden.Check(t, "defaults.golden", out)
 	// Printed settings are settings: read back, they are the same.
 	path := filepath.Join(t.TempDir(), "again.yaml")
 	write(t, path, out)
