@@ -337,7 +337,7 @@ func TestBadTokens(t *testing.T) {
 }
 
 // No other rule than the one that is asked for lets a token in, and a rule that says too
-// little lets in noNetwork.
+// little grants nothing.
 func TestRulesThatAreNone(t *testing.T) {
 	b := newBench(t)
 	good := b.hub.Sign(t, b.hub.Claims(noon, audience(t, report)), nil)
@@ -364,11 +364,11 @@ func TestRulesThatAreNone(t *testing.T) {
 	}
 }
 
-// noNetwork is a network in which noNetwork answers.
+// noNetwork is a network in which nothing answers.
 type noNetwork struct{}
 
 func (noNetwork) RoundTrip(*http.Request) (*http.Response, error) {
-	return nil, errors.New("noNetwork is there")
+	return nil, errors.New("no answer")
 }
 
 func FuzzToken(f *testing.F) {
@@ -390,7 +390,7 @@ func FuzzToken(f *testing.F) {
 		for _, token := range []string{enc(header) + "." + enc(payload) + "." + enc(signature), string(header) + string(payload)} {
 			_, err := v.Admit(t.Context(), identity.NewToken(token), identity.Upload{Project: project}, projectRules())
 			if err == nil {
-				t.Fatal("noNetwork signed it, and it was granted")
+				t.Fatal("an unsigned token was granted")
 			}
 			if len(err.Error()) > 2000 || strings.ContainsAny(err.Error(), "\x1b\n\r") {
 				t.Fatalf("not fit to be shown: %q", err)

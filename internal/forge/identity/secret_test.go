@@ -22,7 +22,7 @@ func TestTokensAreNotShown(t *testing.T) {
 		T  identity.Token
 		P  *identity.Token
 		M  map[string]identity.Token
-		in identity.Token // fmt reads fields that noNetwork else does
+		in identity.Token // fmt reads unexported fields
 	}{token, &token, map[string]identity.Token{"a": token}, token}
 
 	var out bytes.Buffer
