@@ -15,6 +15,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/disk"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -68,6 +69,11 @@ func Open(ctx context.Context, g Grant, first Terms) (*Grant, error) {
 	text, err := disk.ReadRegular(path, 64<<10)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		if s, err := suite.Load(filepath.Join(g.Dir, g.Suite)); err == nil && first.Trust == "" {
+			if err := launchable(s); err != nil {
+				return nil, err // nothing is fixed yet: the owner can choose
+			}
+		}
 		return &g, g.begin(ctx, path, first)
 	case err != nil:
 		return nil, err

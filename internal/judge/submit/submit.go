@@ -190,8 +190,10 @@ func (j *job) checkDefinition(ctx context.Context, list []build.FileChange) erro
 		return nil
 	}
 	j.suite = own
-	if err := j.launchable(); err != nil {
-		return err
+	if j.Trust == measure.Checked {
+		if err := launchable(own); err != nil {
+			return err
+		}
 	}
 	changed, err := j.changedDefinition(list)
 	if err != nil {
@@ -208,14 +210,14 @@ func (j *job) checkDefinition(ctx context.Context, list []build.FileChange) erro
 	return nil
 }
 
-// launchable returns an error if candidates are not trusted and the suite does not say how to launch them.
-func (j *job) launchable() error {
-	for _, b := range j.suite.Benchmarks {
-		if j.Trust != measure.Checked || len(b.Configs) == 0 {
+// launchable returns an error if the suite does not say how to launch candidates that are not trusted.
+func launchable(s *suite.Suite) error {
+	for _, b := range s.Benchmarks {
+		if len(b.Configs) == 0 {
 			continue
 		}
 		if l, err := b.Launch(b.Configs[0].Params); err == nil && l == nil {
-			return refuseName(b.Name, "candidates are not trusted, and the suite does not say how to launch them: add launch to it, or let its owner grant --trust trusted")
+			return refuseName(b.Name, "candidates are not trusted, and the suite does not say how to launch them: add launch to it, or let its owner run `pawl submit grant --trust trusted`")
 		}
 	}
 	return nil

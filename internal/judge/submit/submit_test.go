@@ -15,6 +15,7 @@ import (
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/kernel/device"
+	"github.com/goatnote-inc/pawl/measure"
 )
 
 const testSuite = `version: 1
@@ -258,6 +259,20 @@ func TestGrant_BeginningStays(t *testing.T) {
 		if a := g.try(t, Submission{Stage: Compile}); (a.Status == Refused) != refused || a.Left == nil || *a.Left != 0 {
 			t.Errorf("submission %d: %+v", i, a)
 		}
+	}
+}
+
+// A suite that cannot launch untrusted candidates fixes nothing, so that its owner can still grant trust.
+func TestGrant_NeedsALaunch(t *testing.T) {
+	g := newGrant(t, Terms{})
+	path := filepath.Join(g.Dir, "other.yaml")
+	write(t, g.Dir, map[string]string{"other.yaml": strings.Replace(testSuite, "launch: {file: kernel.so, kernel: axpy}", "", 1)})
+	other := Grant{Dir: g.Dir, Suite: filepath.Base(path)}
+	if _, err := Open(t.Context(), other, Terms{}); err == nil || !strings.Contains(err.Error(), "pawl submit grant --trust trusted") {
+		t.Errorf("without launch: %v", err)
+	}
+	if open, err := Open(t.Context(), other, Terms{Trust: measure.Trusted}); err != nil || open.Trust != measure.Trusted {
+		t.Errorf("with trust granted: %+v, %v", open, err)
 	}
 }
 
