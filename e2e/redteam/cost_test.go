@@ -21,13 +21,7 @@ import (
 func BenchmarkCost(b *testing.B) {
 	ways := []way{{"checked", binary, "../.."}, {"trusted", binary, "../.."}}
 	if older := os.Getenv("PAWL_OLDER"); older != "" {
-		built := filepath.Join(b.TempDir(), "pawl")
-		cmd := exec.CommandContext(b.Context(), "go", "build", "-o", built, "./cmd/pawl")
-		cmd.Dir = older
-		if out, err := cmd.CombinedOutput(); err != nil {
-			b.Fatalf("%v: %s", err, out)
-		}
-		ways = append(ways, way{"trusted", built, older})
+		ways = append(ways, way{"trusted", buildOlder(b, older), older})
 	}
 	for kernel, files := range map[string][]string{
 		"matmul": {"matmul-c/harness.c", "matmul-c/matmul.c", "matmul-c/matmul.h"},
@@ -58,6 +52,18 @@ func BenchmarkCost(b *testing.B) {
 			}
 		})
 	}
+}
+
+// buildOlder builds pawl in the folder of an older checkout.
+func buildOlder(t testing.TB, older string) string {
+	t.Helper()
+	built := filepath.Join(t.TempDir(), "pawl")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", built, "./cmd/pawl")
+	cmd.Dir = older
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return built
 }
 
 // way is how a suite is measured.

@@ -94,6 +94,12 @@ func (a answer) green() bool { return a.Code == 0 }
 // judge runs the gate on the working tree against its last commit.
 func judge(t *testing.T, dir string, args ...string) answer {
 	t.Helper()
+	return judgeWith(t, binary, dir, args...)
+}
+
+// judgeWith does the same with another pawl.
+func judgeWith(t *testing.T, binary, dir string, args ...string) answer {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer cancel()
 	args = append([]string{"run", "--base", "HEAD", "--no-color"}, args...)
