@@ -70,7 +70,7 @@ func (g *globals) commandGroups() []commandGroup {
 	return []commandGroup{
 		{"start", "Start:", []*cobra.Command{start.NewInit(e), start.NewDoctor(e), start.NewSuite(e)}},
 		{"measure", "Measure:", []*cobra.Command{bench.NewBench(e), bench.NewSweep(e), bench.NewImport(e)}},
-		{"decide", "Decide:", []*cobra.Command{decide.NewRun(e), decide.NewSubmit(e), decide.NewCompare(e), decide.NewBaseline(e), decide.NewFuzz(e), decide.NewPreflight(e)}},
+		{"decide", "Decide:", []*cobra.Command{decide.NewRun(e), decide.NewSubmit(e), decide.NewCompare(e), decide.NewBisect(e), decide.NewBaseline(e), decide.NewFuzz(e), decide.NewPreflight(e)}},
 		{"explain", "Explain:", []*cobra.Command{explain.NewProfile(e), explain.NewDiagnose(e), explain.NewDevice(e)}},
 		{"improve", "Improve:", []*cobra.Command{improve.NewTune(e)}},
 		{"learn", "Learn:", []*cobra.Command{newSession(g), newLesson(g)}},

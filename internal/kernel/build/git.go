@@ -106,6 +106,16 @@ func (r *Repository) AtTipOf(ctx context.Context, branch string) bool {
 	return false
 }
 
+// Commits returns the commits after good up to and including bad, oldest first. Of a merge it follows the first parent, so
+// that a merged branch counts as one commit.
+func (r *Repository) Commits(ctx context.Context, good, bad string) ([]string, error) {
+	if _, err := git(ctx, r.Root, "merge-base", "--is-ancestor", good, bad); err != nil {
+		return nil, fmt.Errorf("%.12s is not an ancestor of %.12s: choose a good commit from the history of the slower one", good, bad)
+	}
+	out, err := git(ctx, r.Root, "rev-list", "--first-parent", "--reverse", good+".."+bad)
+	return strings.Fields(out), err
+}
+
 // User returns git's user.name here; empty if unset.
 func (r *Repository) User(ctx context.Context) string {
 	name, _ := git(ctx, r.Root, "config", "user.name")
