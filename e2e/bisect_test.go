@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/judge/bisect"
+	"github.com/goatnote-inc/pawl/internal/judge/commits"
 )
 
 // How many repositories there are, how many commits each has after the first, and in how many a bisect is killed.
@@ -103,7 +103,7 @@ func bisectOnce(t *testing.T, seed int) bisection {
 	}
 	r := pawl(t, dir, "bisect", "-f", "pawl.yaml", fmt.Sprintf("HEAD~%d", bisectCommits), "--json")
 	b.Seconds = r.took.Seconds()
-	var got bisect.Result
+	var got commits.Result
 	if err := json.Unmarshal([]byte(r.stdout), &got); err != nil || r.code != 0 && r.code != 2 {
 		t.Fatalf("exit code %d, %v:\n%s%s", r.code, err, r.stdout, r.stderr)
 	}

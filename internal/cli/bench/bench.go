@@ -43,6 +43,8 @@ type Flags struct {
 	Trust   string
 	Accept  string
 	Live    remote.LiveFlag
+	commits string
+	every   int
 }
 
 // NewBench returns the command pawl bench.
@@ -59,7 +61,8 @@ the same rounds, in a balanced random order.`,
 		Example: `  pawl bench                         # the working tree
   pawl bench --base HEAD~1           # side by side with the previous commit
   pawl bench --case 'matmul/*N512*'  # only some cases
-  pawl bench --dry-run               # show the plan, its time and its cost`,
+  pawl bench --dry-run               # show the plan, its time and its cost
+  pawl bench --commits v1.4..main --every 8  # fill a history`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
 	fl := cmd.Flags()
@@ -69,6 +72,8 @@ the same rounds, in a balanced random order.`,
 	fl.StringVar(&f.Base, "base", "", "measure this `commit` side by side with the working tree")
 	fl.IntVar(&f.Rounds, "rounds", 0, "exactly this many `rounds` per side (default: the suite's first look, 4)")
 	fl.StringVarP(&f.OutFile, "out", "o", "", "record `file` (default results/current.json)")
+	fl.StringVar(&f.commits, "commits", "", "measure the commits of a `range` A..B instead of the working tree, each into results/commits/COMMIT.json")
+	fl.IntVar(&f.every, "every", 1, "of --commits, measure each `n`th and the last")
 	fl.BoolVar(&f.Force, "force-measure", false, "measure even if both sides are identical")
 	fl.BoolVar(&f.JSON, "json", false, "the result as JSON on stdout, events as JSON lines on stderr")
 	return cmd
@@ -95,6 +100,9 @@ func (f *Flags) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if f.commits != "" {
+		return f.fill(ctx, s, path)
+	}
 	return f.Measure(ctx, s, path)
 }
 
@@ -108,7 +116,7 @@ func (f *Flags) CheckNumbers() error {
 		flag  string
 		least int64
 		value int64
-	}{{"rounds", 1, int64(f.Rounds)}, {"samples", 1, int64(f.Samples)}, {"budget", 1, int64(f.Budget)}, {"wait", 0, int64(f.Wait)}} {
+	}{{"rounds", 1, int64(f.Rounds)}, {"samples", 1, int64(f.Samples)}, {"budget", 1, int64(f.Budget)}, {"wait", 0, int64(f.Wait)}, {"every", 1, int64(f.every)}} {
 		if f.IsSet(n.flag) && n.value < n.least {
 			return fmt.Errorf("--%s %s: must be %s", n.flag, f.FlagSet.Lookup(n.flag).Value, [...]string{"0 or more", "more than 0"}[n.least])
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/cli/env"
 	"github.com/goatnote-inc/pawl/internal/cli/progress"
-	"github.com/goatnote-inc/pawl/internal/judge/bisect"
+	"github.com/goatnote-inc/pawl/internal/judge/commits"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
 )
@@ -63,7 +63,7 @@ func (f *bisectFlags) run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	o := f.Options(s, path)
-	gate, commits, err := f.commits(ctx, o.Dir, args)
+	gate, list, err := f.commits(ctx, o.Dir, args)
 	if err != nil {
 		return err
 	}
@@ -72,19 +72,19 @@ func (f *bisectFlags) run(ctx context.Context, args []string) (err error) {
 	shown := progress.New(f.Env, f.JSON)
 	o.Emit = f.emit(shown)
 	gate.Options = o
-	question := bisect.Question{Good: commits[0], Bad: commits[len(commits)-1], Suite: filepath.Join(gate.Inside, o.Path), Cases: f.Cases, Trust: f.Trust, Version: version.Version()}
-	journal, known, err := bisect.OpenJournal(filepath.Join(folder, "steps.jsonl"), question)
+	question := commits.Question{Good: list[0], Bad: list[len(list)-1], Suite: filepath.Join(gate.Inside, o.Path), Cases: f.Cases, Trust: f.Trust, Version: version.Version()}
+	journal, known, err := commits.OpenJournal(filepath.Join(folder, "steps.jsonl"), question)
 	if err != nil {
 		return err
 	}
-	f.say("%s between %.12s and %.12s: about %s", words.Plural(len(commits)-1, "commit"), question.Good, question.Bad, words.Plural(bisect.Gates(len(commits)-1), "gate"))
+	f.say("%s between %.12s and %.12s: about %s", words.Plural(len(list)-1, "commit"), question.Good, question.Bad, words.Plural(commits.Gates(len(list)-1), "gate"))
 	if len(known) > 0 {
 		f.say("%s kept from an interrupted bisect", words.Plural(len(known), "answer"))
 	}
-	search := bisect.Search{
-		Commits: commits, Known: known, Judge: gate.Judge,
-		Began: func(s bisect.Step, position string) { f.say("%s: %.12s", position, s.Commit) },
-		Ended: func(s bisect.Step) error {
+	search := commits.Search{
+		Commits: list, Known: known, Judge: gate.Judge,
+		Began: func(s commits.Step, position string) { f.say("%s: %.12s", position, s.Commit) },
+		Ended: func(s commits.Step) error {
 			f.say("  %s", stepLine(s))
 			return journal.Add(s)
 		},
@@ -101,25 +101,10 @@ func (f *bisectFlags) run(ctx context.Context, args []string) (err error) {
 }
 
 // commits resolves the commits and lists those between them.
-func (f *bisectFlags) commits(ctx context.Context, dir string, args []string) (gate bisect.Gate, commits []string, err error) {
-	if gate.Repo, err = build.Open(ctx, dir); err != nil {
-		return gate, nil, err
-	}
-	absolute, err := filepath.Abs(dir)
-	if err == nil {
-		absolute, err = filepath.EvalSymlinks(absolute)
-	}
-	if err == nil {
-		gate.Inside, err = filepath.Rel(gate.Repo.Root, absolute)
-	}
+func (f *bisectFlags) commits(ctx context.Context, dir string, args []string) (commits.Gate, []string, error) {
+	gate, ends, err := commits.Open(ctx, dir, args[0], args[1])
 	if err != nil {
-		return gate, nil, fmt.Errorf("cannot find the suite's folder in the repository: %w", err)
-	}
-	var ends [2]string
-	for i := range ends {
-		if ends[i], err = gate.Repo.Commit(ctx, args[i]); err != nil {
-			return gate, nil, command.Usage(err)
-		}
+		return gate, nil, err
 	}
 	after, err := gate.Repo.Commits(ctx, ends[0], ends[1])
 	switch {
@@ -128,7 +113,7 @@ func (f *bisectFlags) commits(ctx context.Context, dir string, args []string) (g
 	case len(after) == 0:
 		return gate, nil, command.Usage(fmt.Errorf("%s and %s are the same commit", args[0], args[1]))
 	}
-	return gate, append(ends[:1:1], after...), nil
+	return gate, append(ends[:1], after...), nil
 }
 
 // emit shows what a gate does, where there is a screen for it or a program that reads it. The lines of one gate
@@ -148,14 +133,14 @@ func (f *bisectFlags) say(format string, args ...any) {
 	}
 }
 
-func stepLine(s bisect.Step) string {
+func stepLine(s commits.Step) string {
 	switch {
-	case s.Answer == bisect.Slower:
+	case s.Answer == commits.Slower:
 		c := s.Slower[0]
 		return fmt.Sprintf("%s: %s, %s", c.Name, words.ChangeWithin(1+c.Change, 1+c.Low, 1+c.High), words.Plural(s.Rounds, "round"))
-	case s.Answer == bisect.Fine && s.Rounds == 0:
+	case s.Answer == commits.Fine && s.Rounds == 0:
 		return "identical to the good commit"
-	case s.Answer == bisect.Fine:
+	case s.Answer == commits.Fine:
 		return "not slower, " + words.Plural(s.Rounds, "round")
 	default:
 		return "skipped: " + s.Why
@@ -163,7 +148,7 @@ func stepLine(s bisect.Step) string {
 }
 
 // show prints the result and returns an error unless one commit was found and confirmed.
-func (f *bisectFlags) show(ctx context.Context, repo *build.Repository, r bisect.Result) error {
+func (f *bisectFlags) show(ctx context.Context, repo *build.Repository, r commits.Result) error {
 	var noAnswer error
 	if !r.Certain {
 		noAnswer = command.Exit(command.ExitNoAnswer, fmt.Errorf("no commit was found for certain: %w", command.ErrReported))

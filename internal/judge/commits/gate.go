@@ -1,4 +1,4 @@
-package bisect
+package commits
 
 import (
 	"cmp"
@@ -43,17 +43,15 @@ func (g Gate) Judge(ctx context.Context, commit, base string, cases []string) (S
 
 // judge runs one gate. retry means that more rounds may find an answer.
 func (g Gate) judge(ctx context.Context, commit, base string, cases []string) (s Step, retry bool, err error) {
-	tree, err := g.Repo.Checkout(ctx, commit)
+	o, remove, err := g.checkout(ctx, commit)
 	if err != nil {
 		return s, false, err
 	}
-	defer func() { err = errors.Join(err, tree.Remove(context.WithoutCancel(ctx))) }()
-	o := g.Options
-	o.Dir = filepath.Join(tree.Dir, g.Inside)
+	defer func() { err = errors.Join(err, remove()) }()
 	if o.Suite, err = suite.Load(filepath.Join(o.Dir, o.Path)); err != nil {
 		return Step{Answer: Skipped, Why: sentence("its suite cannot be read: " + err.Error())}, false, nil
 	}
-	o.Base, o.Names, o.Seed, o.Accepted = base, cases, runner.RandomSeed(), accepted
+	o.Base, o.Names, o.Accepted = base, cases, accepted
 	out, err := runner.RunGate(ctx, runner.Gate{Options: o, Plan: loop.Plan{Policy: runner.Policy(o.Suite)}, Report: func(runner.Outcome) error { return nil }})
 	if err != nil {
 		return s, false, err
@@ -63,6 +61,17 @@ func (g Gate) judge(ctx context.Context, commit, base string, cases []string) (s
 		s.Rounds = len(out.Run.Rounds)
 	}
 	return s, retry, nil
+}
+
+// checkout returns the options for measuring a commit, which is checked out until remove is called.
+func (g Gate) checkout(ctx context.Context, commit string) (o runner.Options, remove func() error, err error) {
+	tree, err := g.Repo.Checkout(ctx, commit)
+	if err != nil {
+		return o, nil, err
+	}
+	o = g.Options
+	o.Dir, o.Seed = filepath.Join(tree.Dir, g.Inside), runner.RandomSeed()
+	return o, func() error { return tree.Remove(context.WithoutCancel(ctx)) }, nil
 }
 
 // conclude makes an answer of a gate: slower if any of the cases is, fine if all are. cases may be empty for all.
