@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/goatnote-inc/pawl/internal/base/version"
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/cli/bench"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
@@ -72,7 +71,7 @@ func (f *bisectFlags) run(ctx context.Context, args []string) (err error) {
 	shown := progress.New(f.Env, f.JSON)
 	o.Emit = f.emit(shown)
 	gate.Options = o
-	question := commits.Question{Good: list[0], Bad: list[len(list)-1], Suite: filepath.Join(gate.Inside, o.Path), Cases: f.Cases, Trust: f.Trust, Version: version.Version()}
+	question := commits.Question{Good: list[0], Bad: list[len(list)-1], Suite: filepath.Join(gate.Inside, o.Path), Cases: f.Cases, Trust: f.Trust}
 	journal, known, err := commits.OpenJournal(filepath.Join(folder, "steps.jsonl"), question)
 	if err != nil {
 		return err

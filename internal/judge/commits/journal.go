@@ -14,12 +14,11 @@ import (
 
 // Question is what a bisect asks. Steps of another question are not used.
 type Question struct {
-	Good    string `json:"good"`
-	Bad     string `json:"bad"`
-	Suite   string `json:"suite"`
-	Cases   string `json:"cases,omitempty"`
-	Trust   string `json:"trust,omitempty"`
-	Version string `json:"version"` // of pawl
+	Good  string `json:"good"`
+	Bad   string `json:"bad"`
+	Suite string `json:"suite"`
+	Cases string `json:"cases,omitempty"`
+	Trust string `json:"trust,omitempty"`
 }
 
 // Journal is the file of the steps of a bisect.

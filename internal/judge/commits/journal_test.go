@@ -9,7 +9,7 @@ import (
 
 func TestJournal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "results", "steps.jsonl")
-	q := Question{Good: "a", Bad: "b", Suite: "pawl.yaml", Version: "1"}
+	q := Question{Good: "a", Bad: "b", Suite: "pawl.yaml"}
 	steps := []Step{{Commit: "b", Base: "a", Answer: Slower, Rounds: 8, Slower: []Case{{"matmul", 0.05, 0.04, 0.06}}}, {Commit: "c", Base: "a", Answer: Fine, Rounds: 6}}
 	open := func(q Question) (*Journal, []Step) {
 		t.Helper()
