@@ -178,7 +178,7 @@ func (f *bisectFlags) show(ctx context.Context, repo *build.Repository, r commit
 		fmt.Fprintln(f.Out, "Slower by another commit: "+strings.Join(r.Other, ", "))
 	}
 	if r.Case != "" {
-		fmt.Fprintln(f.Out, style.Faint(fmt.Sprintf("%s of commits in %s", words.Plural(len(r.Steps), "measurement"), words.Plural(r.Rounds, "round"))))
+		fmt.Fprintln(f.Out, style.Faint(words.Plural(len(r.Steps), "gate")+", "+words.Plural(r.Rounds, "round")))
 	}
 	return noAnswer
 }
