@@ -97,6 +97,7 @@ func conclude(state loop.State, cases []string) (s Step, retry bool) {
 		case ratchet.Inconclusive, ratchet.New, ratchet.Missing, ratchet.Broken:
 			s.Why = cmp.Or(s.Why, sentence(j.Name+": "+j.Sentence))
 			retry = retry || j.Verdict == ratchet.Inconclusive
+		case ratchet.Maintained, ratchet.Improvement, ratchet.Identical:
 		}
 	}
 	slices.SortStableFunc(s.Slower, func(a, b Case) int { return cmp.Compare(b.Change, a.Change) })
