@@ -55,7 +55,7 @@ func TestCostOfARepository(t *testing.T) {
 	leave(0, "fix", ratchet.Regression, 2)
 	leave(0, "fix", ratchet.Maintained, 2)
 	leave(0, "other", ratchet.Regression, 2)
-	leave(forkRepo, "fix", ratchet.Regression, 5000)
+	leave(9009, "fix", ratchet.Regression, 5000)
 	broken := server.AddRun(forge.Run{Event: "push", Head: forge.Head{Branch: "main", SHA: strings.Repeat("b", 40)}, Status: "completed", Conclusion: "success"})
 	for _, bad := range [][]byte{[]byte("no zip"), zipped(t, "other.json", []byte("{}")), zipped(t, cost.FileName, []byte(`{"schema":"x"}`)), zipped(t, "../"+cost.FileName, []byte("{}"))} {
 		server.AddArtifact(broken, cost.ArtifactName, bad)
@@ -81,31 +81,5 @@ func TestCostOfARepository(t *testing.T) {
 	}
 	if code, _, errs := ask("an unknown token"); code != 3 {
 		t.Errorf("exit %d for a token that GitHub refuses: %s", code, errs)
-	}
-}
-
-// A report shows the summary of the last nightly run. It ignores summaries from pull requests and forks, and invalid ones.
-func TestCommentShowsTheSum(t *testing.T) {
-	for name, test := range map[string]struct {
-		event string
-		repo  int64
-		sum   string
-		want  bool
-	}{
-		"of last night":     {event: "schedule", sum: `{"runs": 40, "dollars": 2, "month_runs": 31, "month_dollars": 1.5, "caught": 2}`, want: true},
-		"of a pull request": {event: "pull_request", sum: `{"runs": 40, "dollars": 2, "month_runs": 31}`},
-		"of a fork":         {event: "schedule", repo: forkRepo, sum: `{"runs": 40, "dollars": 2, "month_runs": 31}`},
-		"impossible":        {event: "schedule", sum: `{"runs": 40, "dollars": -2, "month_runs": 31}`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := newPublishing(t, forge.Pull{})
-			p.measured(0.1)
-			id := p.server.AddRun(forge.Run{Event: test.event, Head: forge.Head{Repo: test.repo, Branch: "main", SHA: strings.Repeat("c", 40)}, Status: "completed", Conclusion: "success"})
-			p.server.AddArtifact(id, cost.SummaryArtifact, zipped(t, cost.SummaryFile, []byte(test.sum)))
-			p.run(0, "--results", p.results)
-			if got := strings.Contains(p.report(), "Last 30 days: 31 runs, "); got != test.want {
-				t.Errorf("the sum is shown: %t\n%s", got, p.report())
-			}
-		})
 	}
 }

@@ -1,33 +1,35 @@
 package ci
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/cli/env"
 	"github.com/goatnote-inc/pawl/internal/forge"
-	"github.com/goatnote-inc/pawl/internal/forge/comment"
-	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+	"github.com/goatnote-inc/pawl/internal/forge/identity"
+	"github.com/goatnote-inc/pawl/internal/forge/publish"
+	"github.com/goatnote-inc/pawl/internal/forge/workflow"
+	"github.com/goatnote-inc/pawl/internal/kernel/discover"
 )
 
 // commentFlags are the flags of pawl ci comment.
 type commentFlags struct {
 	*env.Env
-	suite, name      string
-	results          string
-	run              int64
-	start, untouched bool
-	repo, sha        string
-	pull             int
-	workflow         string
-	dryRun, quiet    bool
-	fail, json       bool
+	suite, repo string
+	want        publish.Request
+	fail, json  bool
 }
 
 func newComment(g *env.Env) *cobra.Command {
@@ -57,25 +59,22 @@ the check failed; 3 if GitHub refuses.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.main(cmd.Context()) },
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.results, "results", "", "publish the results in this `folder`")
-	fl.Int64Var(&f.run, "from-run", 0, "publish the artifact of the workflow run with this `ID`")
-	fl.BoolVar(&f.start, "start", false, "report that measuring has started")
-	fl.BoolVar(&f.untouched, "untouched", false, "report that the change touches no kernel")
+	fl.StringVar(&f.want.Results, "results", "", "publish the results in this `folder`")
+	fl.Int64Var(&f.want.Run, "from-run", 0, "publish the artifact of the workflow run with this `ID`")
+	fl.BoolVar(&f.want.Start, "start", false, "report that measuring has started")
+	fl.BoolVar(&f.want.Untouched, "untouched", false, "report that the change touches no kernel")
 	fl.StringVarP(&f.suite, "suite", "f", "", "suite `file` of the base (default pawl.yaml)")
-	fl.StringVar(&f.name, "name", "", "name of the suite in the check, if a repository has several: pawl / `NAME`")
+	fl.StringVar(&f.want.Name, "name", "", "name of the suite in the check, if a repository has several: pawl / `NAME`")
 	fl.StringVar(&f.repo, "repo", "", "`OWNER/NAME` (default: from the workflow)")
-	fl.IntVar(&f.pull, "pull", 0, "`number` of the pull request (default: from the event)")
-	fl.StringVar(&f.sha, "sha", "", "head `commit` (default: from the event or the pull request)")
-	fl.StringVar(&f.workflow, "workflow", gateWorkflow, "`file` of the gate's workflow; runs of other workflows are refused")
-	fl.BoolVar(&f.quiet, "quiet", false, "do not start a report if nothing changed")
-	fl.BoolVar(&f.dryRun, "dry-run", false, "print what would be written, but write nothing")
+	fl.IntVar(&f.want.Pull, "pull", 0, "`number` of the pull request (default: from the event)")
+	fl.StringVar(&f.want.SHA, "sha", "", "head `commit` (default: from the event or the pull request)")
+	fl.StringVar(&f.want.Workflow, "workflow", workflow.GateFile, "`file` of the gate's workflow; runs of other workflows are refused")
+	fl.BoolVar(&f.want.Quiet, "quiet", false, "do not start a report if nothing changed")
+	fl.BoolVar(&f.want.DryRun, "dry-run", false, "print what would be written, but write nothing")
 	fl.BoolVar(&f.fail, "fail", false, "exit with 1 if the check failed")
 	fl.BoolVar(&f.json, "json", false, "what was published as JSON on stdout")
 	return cmd
 }
-
-// gateWorkflow is the path to which pawl init --github writes the gate.
-const gateWorkflow = ".github/workflows/pawl-gate.yml"
 
 // commentMemoryLimit limits the memory that publishing may use. Untrusted results can be as large as the
 // limits allow, and the runner has other work.
@@ -86,7 +85,7 @@ func (f *commentFlags) main(ctx context.Context) error {
 		debug.SetMemoryLimit(commentMemoryLimit)
 	}
 	modes := 0
-	for _, named := range []bool{f.results != "", f.run != 0, f.start, f.untouched} {
+	for _, named := range []bool{f.want.Results != "", f.want.Run != 0, f.want.Start, f.want.Untouched} {
 		if named {
 			modes++
 		}
@@ -94,12 +93,12 @@ func (f *commentFlags) main(ctx context.Context) error {
 	if modes > 1 {
 		return command.Usage(errors.New("--results, --from-run, --start and --untouched cannot be combined"))
 	}
-	p, err := f.publisher()
+	done, err := f.publish(ctx)
 	if err == nil {
-		err = p.publish(ctx)
+		err = f.print(done)
 	}
-	if nothing, ok := errors.AsType[skippedError](err); ok {
-		err = p.print(published{Skipped: nothing.Error()})
+	if err == nil && f.fail && done.Conclusion == forge.Failure {
+		err = command.Exit(command.ExitFailed, fmt.Errorf("the check failed: %s", words.Sanitize(done.Title)))
 	}
 	if err != nil {
 		return logSafeError{err}
@@ -107,51 +106,69 @@ func (f *commentFlags) main(ctx context.Context) error {
 	return nil
 }
 
-// skippedError says why nothing is published. It is not a failure.
-type skippedError struct{ error }
-
-func skipped(format string, args ...any) error { return skippedError{fmt.Errorf(format, args...)} }
-
-// publisher is one invocation of pawl ci comment.
-type publisher struct {
-	*commentFlags
-	forge forge.Client
-	job   *forge.Job
-	repo  forge.Repo
-	base  *suite.Suite // suite of this checkout; nil if the base has none yet
-	path  string       // path of its file
-	now   time.Time
-
-	offline bool // a dry run without a token: the forge is not called
+// publish publishes by the suite of the base, if there is one, for the CI job of this process.
+func (f *commentFlags) publish(ctx context.Context) (publish.Result, error) {
+	p := publish.Publisher{Help: command.DocsFolder + env.CommentPage, Now: time.Now(), Log: f.log}
+	if f.Now != nil {
+		p.Now = f.Now()
+	}
+	var err error
+	if _, p.Job, err = f.CurrentJob(); err != nil {
+		return publish.Result{}, command.Usage(err)
+	}
+	if _, err := os.Stat(discover.SuiteFile); f.suite != "" || !errors.Is(err, fs.ErrNotExist) {
+		if p.Suite, p.SuiteFile, err = env.LoadSuite(f.suite); err != nil {
+			return publish.Result{}, err
+		}
+	}
+	p.Client, _, err = f.AtForge(f.repo, identity.Publishing, f.log)
+	if offline := errors.Is(err, forge.ErrNoToken) && f.want.Offline(); err != nil && !offline {
+		return publish.Result{}, err
+	}
+	return p.Publish(ctx, f.want)
 }
 
-func (p *publisher) publish(ctx context.Context) error {
-	t, err := p.target(ctx)
-	if err != nil {
+func (f *commentFlags) log(format string, args ...any) {
+	f.Say(env.LogText(fmt.Sprintf(format, args...)))
+}
+
+// print prints what was published.
+func (f *commentFlags) print(done publish.Result) error {
+	if f.json {
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetIndent("", "  ")
+		if err := e.Encode(done); err != nil {
+			return err
+		}
+		_, err := f.Out.Write(bytes.ReplaceAll(b.Bytes(), []byte("##["), []byte(`\u0023#[`)))
 		return err
 	}
-	url := t.runURL
+	if done.Skipped != "" {
+		_, err := fmt.Fprintf(f.Out, "nothing is published: %s\n", env.LogText(done.Skipped))
+		return err
+	}
+	what := string(done.Status)
+	if done.Conclusion != "" {
+		what = string(done.Conclusion)
+	}
+	if done.Title != "" {
+		what += ": " + done.Title
+	}
+	fmt.Fprintf(f.Out, "check %q on %.12s is %s\n", env.LogText(done.Check), done.SHA, env.LogText(what))
 	switch {
-	case p.start, t.running:
-		return p.post(ctx, t, comment.Notice{Check: comment.Started(p.name, t.sha, url, p.now)})
-	case p.untouched:
-		check := comment.Unaffected(p.name, t.sha)
-		check.URL = url
-		return p.post(ctx, t, comment.Notice{Check: check, Summary: check.Summary})
+	case done.Report != "":
+		for line := range strings.Lines(done.Report) { // the prefix keeps untrusted text from starting a line
+			fmt.Fprintf(f.Out, "| %s\n", env.LogText(line))
+		}
+	case done.ReportURL != "":
+		fmt.Fprintf(f.Out, "report on pull request %d: %s\n", done.Pull, env.LogText(done.ReportURL))
 	}
-	in := comment.Input{
-		SHA: t.sha, Suite: p.name, Fork: t.fork, Now: p.now,
-		Links: comment.Links{Run: url, Help: command.DocsFolder + env.CommentPage},
-	}
-	if err := p.readResults(ctx, &t, &in); err != nil {
-		return err
-	}
-	in.Gate.Quiet = in.Gate.Quiet || p.quiet
-	if !p.offline {
-		in.Cost = latestCostSummary(ctx, p.forge, p.now)
-	}
-	n := comment.New(in)
-	n.Check.URL = url
-	n.Section.Quiet = n.Section.Quiet || t.noNewReport
-	return p.post(ctx, t, n)
+	return nil
 }
+
+// logSafeError wraps an error so that its text is safe for a workflow log.
+type logSafeError struct{ error }
+
+func (e logSafeError) Error() string { return env.LogText(e.error.Error()) }
+func (e logSafeError) Unwrap() error { return e.error }

@@ -16,6 +16,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/cli/env"
+	"github.com/goatnote-inc/pawl/internal/forge"
+	"github.com/goatnote-inc/pawl/internal/forge/accounts"
 	"github.com/goatnote-inc/pawl/internal/judge/cost"
 )
 
@@ -65,7 +67,10 @@ func (f *costFlags) run(ctx context.Context, dirs []string) error {
 		err  error
 	)
 	if f.github {
-		list, bad, err = f.fetchAccounts(ctx)
+		var c forge.Client
+		if c, _, err = f.AtForge(f.repo, map[string]string{"actions": "read"}, nil); err == nil {
+			list, bad, err = accounts.Fetch(ctx, c)
+		}
 	} else {
 		if len(dirs) == 0 {
 			dirs = []string{"."}

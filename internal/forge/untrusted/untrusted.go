@@ -55,6 +55,13 @@ var (
 	}
 )
 
+// Exit codes of pawl run that a claim is read by. docs/reference/exit-codes.md explains them.
+const (
+	ExitOK       = 0
+	ExitFailed   = 1
+	ExitNoAnswer = 2
+)
+
 // Claim is the content of a job's results, as far as they could be read.
 type Claim struct {
 	Run     *measure.Run    // nil if there is no record

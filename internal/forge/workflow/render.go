@@ -14,8 +14,11 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// Folder is where GitHub looks for workflows.
-const Folder = ".github/workflows"
+// Folder is where GitHub looks for workflows, and GateFile is the workflow that measures changes.
+const (
+	Folder   = ".github/workflows"
+	GateFile = Folder + "/pawl-gate.yml"
+)
 
 // names lists the workflows, in the order in which a repository needs them.
 var names = []string{"pawl-gate", "pawl-publish", "pawl-ratchet", "pawl-autotune", "pawl-nightly"}

@@ -1,4 +1,4 @@
-package ci
+package publish
 
 import (
 	"cmp"
@@ -12,7 +12,6 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/base/archive"
 	"github.com/goatnote-inc/pawl/internal/base/words"
-	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/comment"
 	"github.com/goatnote-inc/pawl/internal/forge/untrusted"
@@ -28,13 +27,13 @@ const resultsArtifact = "pawl-results"
 
 // readResults reads and judges the results. Results that cannot be used are reported in the notice; they are
 // not an error of publishing.
-func (p *publisher) readResults(ctx context.Context, t *target, in *comment.Input) error {
-	if p.base == nil {
+func (p *publication) readResults(ctx context.Context, t *target, in *comment.Input) error {
+	if p.Suite == nil {
 		in.Gate = suite.Gate{Mode: suite.Advise}
 		in.ToolFailed = "The base has no suite yet, so there is nothing to judge by. Judging starts with the next change."
 		return nil
 	}
-	in.Gate = p.base.Gate
+	in.Gate = p.Suite.Gate
 	in.Folder, in.File = p.suitePath(ctx)
 	dir, err := os.MkdirTemp("", "pawl-comment-")
 	if err != nil {
@@ -61,7 +60,7 @@ func (p *publisher) readResults(ctx context.Context, t *target, in *comment.Inpu
 		}
 	}
 	in.Claimed, in.Stages = c.Verdict, stagesOfClaim(c)
-	if c.Run == nil || c.Code == command.ExitFailed && c.Stopped != nil && c.Stopped.Side == measure.Candidate {
+	if c.Run == nil || c.Code == untrusted.ExitFailed && c.Stopped != nil && c.Stopped.Side == measure.Candidate {
 		describeUnfinishedRun(c, in)
 		return nil
 	}
@@ -69,17 +68,17 @@ func (p *publisher) readResults(ctx context.Context, t *target, in *comment.Inpu
 }
 
 // fetch copies the wanted result files into dir, a private folder.
-func (p *publisher) fetch(ctx context.Context, t *target, dir string, in *comment.Input) error {
+func (p *publication) fetch(ctx context.Context, t *target, dir string, in *comment.Input) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return fmt.Errorf("cannot prepare temporary storage for results: %w", err)
 	}
 	defer root.Close()
 	if t.run == 0 {
-		_, err := archive.Open(p.results, root, untrusted.Limits())
+		_, err := archive.Open(p.want.Results, root, untrusted.Limits())
 		return err
 	}
-	list, err := p.forge.Artifacts(ctx, t.run)
+	list, err := p.Client.Artifacts(ctx, t.run)
 	if err != nil {
 		return err
 	}
@@ -102,7 +101,7 @@ func (p *publisher) fetch(ctx context.Context, t *target, dir string, in *commen
 	if a.Size > untrusted.MaxArchiveBytes {
 		return fmt.Errorf("%w: the artifact is too large (%d bytes)", archive.ErrRejected, a.Size)
 	}
-	if err := p.forge.Download(ctx, a, file, untrusted.MaxArchiveBytes); err != nil {
+	if err := p.Client.Download(ctx, a, file, untrusted.MaxArchiveBytes); err != nil {
 		return err
 	}
 	info, err := file.Stat()
@@ -144,11 +143,11 @@ func stagesOfClaim(c untrusted.Claim) []report.Stage {
 func describeUnfinishedRun(c untrusted.Claim, in *comment.Input) {
 	in.Claimed = ""
 	switch {
-	case c.Code == command.ExitOK && c.Verdict == ratchet.Identical:
+	case c.Code == untrusted.ExitOK && c.Verdict == ratchet.Identical:
 		in.Claimed = ratchet.Identical
-	case c.Code == command.ExitFailed:
+	case c.Code == untrusted.ExitFailed:
 		in.Claimed = ratchet.Broken
-	case c.Code == command.ExitNoAnswer:
+	case c.Code == untrusted.ExitNoAnswer:
 		in.Claimed = ratchet.Inconclusive
 	case c.Code < 0:
 		in.ToolFailed = "The run left no record and no exit code: it was canceled, or its machine failed."

@@ -1,15 +1,13 @@
-package ci
+package publish
 
 import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/cli/env"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/comment"
 	"github.com/goatnote-inc/pawl/internal/forge/untrusted"
@@ -20,8 +18,8 @@ import (
 )
 
 // judge decides again from the samples, by the policy of the base's suite.
-func (p *publisher) judge(ctx context.Context, t target, c untrusted.Claim, in *comment.Input) error {
-	terms := untrusted.Terms{Suite: p.base, Heads: t.heads, Base: p.isBase(ctx, t)}
+func (p *publication) judge(ctx context.Context, t target, c untrusted.Claim, in *comment.Input) error {
+	terms := untrusted.Terms{Suite: p.Suite, Heads: t.heads, Base: p.isBase(ctx, t)}
 	if other := c.Elsewhere(terms); len(other) > 0 {
 		in.ToolFailed = "The run measured something else: " + strings.Join(other, "; ") + "."
 		return nil
@@ -35,36 +33,36 @@ func (p *publisher) judge(ctx context.Context, t target, c untrusted.Claim, in *
 		in.ToolFailed = err.Error() + "."
 		return nil //nolint:nilerr // reported on the pull request
 	}
-	j := comment.Judge(run, whole, runner.Policy(p.base), in.Accepted != nil, p.now)
+	j := comment.Judge(run, whole, runner.Policy(p.Suite), in.Accepted != nil, p.Now)
 	in.Run, in.Result, in.Drift, in.Quarantined, in.Released = run, j.Result, j.Drift, j.Quarantined, j.Released
 	return nil
 }
 
 // suiteDifference returns how the suite of the change differs from that of the base. It reads the suite from
 // the forge, because the change itself produced the record.
-func (p *publisher) suiteDifference(ctx context.Context, t target, run *measure.Run) (*measure.Definition, error) {
+func (p *publication) suiteDifference(ctx context.Context, t target, run *measure.Run) (*measure.Definition, error) {
 	folder, file := p.suitePath(ctx)
-	if p.offline {
-		if run.Suite.Digest == p.base.Digest {
+	if p.Client == nil {
+		if run.Suite.Digest == p.Suite.Digest {
 			return nil, nil
 		}
 		return &measure.Definition{Changed: []string{file}}, nil
 	}
-	text, err := p.forge.File(ctx, t.sha, filepath.ToSlash(filepath.Join(folder, file)))
+	text, err := p.Client.File(ctx, t.sha, filepath.ToSlash(filepath.Join(folder, file)))
 	switch {
 	case errors.Is(err, forge.ErrNotFound):
 		return &measure.Definition{Changed: []string{file + " (deleted)"}}, nil
 	case err != nil:
 		return nil, err
 	}
-	if was, err := os.ReadFile(p.path); err == nil && bytes.Equal(was, text) {
+	if was, err := os.ReadFile(p.SuiteFile); err == nil && bytes.Equal(was, text) {
 		return nil, nil
 	}
 	is, err := suite.Parse(file, text)
 	if err != nil { // it extends other files, or is invalid
 		return &measure.Definition{Changed: []string{file}}, nil //nolint:nilerr // it counts as another suite
 	}
-	r := is.RedefinitionOf(p.base)
+	r := is.RedefinitionOf(p.Suite)
 	if len(r.Changed) == 0 {
 		return nil, nil
 	}
@@ -72,9 +70,9 @@ func (p *publisher) suiteDifference(ctx context.Context, t target, run *measure.
 }
 
 // suitePath returns the folder and file name of the suite in its repository.
-func (p *publisher) suitePath(ctx context.Context) (folder, file string) {
-	file = filepath.Base(p.path)
-	abs, err := filepath.Abs(p.path)
+func (p *publication) suitePath(ctx context.Context) (folder, file string) {
+	file = filepath.Base(p.SuiteFile)
+	abs, err := filepath.Abs(p.SuiteFile)
 	if err != nil {
 		return ".", file
 	}
@@ -93,8 +91,8 @@ func (p *publisher) suitePath(ctx context.Context) (folder, file string) {
 }
 
 // acceptance returns the comment of an authorized user that accepts exactly this head; nil if none does.
-func (p *publisher) acceptance(ctx context.Context, pull forge.Pull) (*comment.Acceptance, error) {
-	comments, err := p.forge.Comments(ctx, pull.Number)
+func (p *publication) acceptance(ctx context.Context, pull forge.Pull) (*comment.Acceptance, error) {
+	comments, err := p.Client.Comments(ctx, pull.Number)
 	if err != nil {
 		return nil, err
 	}
@@ -103,11 +101,11 @@ func (p *publisher) acceptance(ctx context.Context, pull forge.Pull) (*comment.A
 		if may, ok := asked[user]; ok {
 			return may
 		}
-		has, err := p.forge.Permission(ctx, user)
+		has, err := p.Client.Permission(ctx, user)
 		if err != nil {
-			p.Say(env.LogText(fmt.Sprintf("pawl: cannot read the permission of %s, so their acceptance is ignored: %v", user, err)))
+			p.Log("pawl: cannot read the permission of %s, so their acceptance is ignored: %v", user, err)
 		}
-		asked[user] = err == nil && comment.MayAccept(has, p.base.Gate.Accept)
+		asked[user] = err == nil && comment.MayAccept(has, p.Suite.Gate.Accept)
 		return asked[user]
 	}), nil
 }

@@ -1,4 +1,7 @@
-package ci
+// Package accounts reads what runs cost from the artifacts of a repository's workflows. Their
+// content is untrusted: the jobs wrote it. Which runs count is decided by what the forge says of
+// them. The package must not know any forge's API.
+package accounts
 
 import (
 	"bytes"
@@ -16,24 +19,20 @@ import (
 	"github.com/goatnote-inc/pawl/internal/judge/cost"
 )
 
-// maxFetchedAccounts is how many accounts are added up. Each takes two requests, and a repository's
+// maxFetched is how many accounts are added up. Each takes two requests, and a repository's
 // token allows a thousand an hour.
-const maxFetchedAccounts = 100
+const maxFetched = 100
 
-// fetchAccounts fetches the accounts of a repository's own runs. Whether a run is from a fork, and its
-// branch, come from the forge.
-func (f *costFlags) fetchAccounts(ctx context.Context) (list []cost.RunCost, bad []error, err error) {
-	c, _, err := f.AtForge(f.repo, map[string]string{"actions": "read"}, nil)
-	if err != nil {
-		return nil, nil, err
-	}
+// Fetch returns the newest accounts of a repository's own runs. Whether a run is from a fork, and its
+// branch, come from the forge. Accounts that cannot be read are left out and returned in bad.
+func Fetch(ctx context.Context, c forge.Client) (list []cost.RunCost, bad []error, err error) {
 	found, err := c.ArtifactsNamed(ctx, cost.ArtifactName)
 	if err != nil {
 		return nil, nil, err
 	}
 	found = slices.DeleteFunc(found, func(a forge.Artifact) bool { return a.Expired })
 	slices.SortStableFunc(found, func(a, b forge.Artifact) int { return b.Created.Compare(a.Created) })
-	for _, artifact := range found[:min(len(found), maxFetchedAccounts)] {
+	for _, artifact := range found[:min(len(found), maxFetched)] {
 		run, err := c.Run(ctx, artifact.Run)
 		if errors.Is(err, forge.ErrNotFound) {
 			continue
@@ -44,7 +43,7 @@ func (f *costFlags) fetchAccounts(ctx context.Context) (list []cost.RunCost, bad
 		if run.Fork {
 			continue
 		}
-		a, err := fetchAccount(ctx, c, artifact)
+		a, err := fetchFile(ctx, c, artifact, cost.FileName, cost.Read)
 		if ctx.Err() != nil {
 			return nil, nil, ctx.Err()
 		}
@@ -58,19 +57,8 @@ func (f *costFlags) fetchAccounts(ctx context.Context) (list []cost.RunCost, bad
 	return list, bad, nil
 }
 
-// artifactStore lists and downloads artifacts of workflow runs.
-type artifactStore interface {
-	ArtifactsNamed(ctx context.Context, name string) ([]forge.Artifact, error)
-	Run(ctx context.Context, id int64) (forge.Run, error)
-	Download(ctx context.Context, a forge.Artifact, w io.Writer, limit int64) error
-}
-
-func fetchAccount(ctx context.Context, c artifactStore, artifact forge.Artifact) (cost.RunCost, error) {
-	return fetchFile(ctx, c, artifact, cost.FileName, cost.Read)
-}
-
-// fetchFile reads one file of an artifact. Its content is untrusted: the job wrote it.
-func fetchFile[T any](ctx context.Context, c artifactStore, artifact forge.Artifact, name string, read func(io.Reader) (T, error)) (found T, err error) {
+// fetchFile reads one file of an artifact.
+func fetchFile[T any](ctx context.Context, c forge.Client, artifact forge.Artifact, name string, read func(io.Reader) (T, error)) (found T, err error) {
 	var packed bytes.Buffer
 	if err := c.Download(ctx, artifact, &packed, 2*cost.FileLimit); err != nil {
 		return found, err
@@ -99,14 +87,15 @@ func fetchFile[T any](ctx context.Context, c artifactStore, artifact forge.Artif
 	return read(file)
 }
 
-// How long a report waits for the nightly summary, and the maximum age of a summary.
+// How long LatestSummary waits for the forge, and the maximum age of a summary.
 const (
 	summaryTimeout = 5 * time.Second
 	maxSummaryAge  = 7 * 24 * time.Hour
 )
 
-// latestCostSummary returns the summary of the last nightly job; nil if there is none. It is optional in a report.
-func latestCostSummary(ctx context.Context, c artifactStore, now time.Time) *cost.Summary {
+// LatestSummary returns the summary of the last nightly job; nil if there is none, or none in time. It is optional
+// in a report.
+func LatestSummary(ctx context.Context, c forge.Client, now time.Time) *cost.Summary {
 	ctx, cancel := context.WithTimeout(ctx, summaryTimeout)
 	defer cancel()
 	found, err := c.ArtifactsNamed(ctx, cost.SummaryArtifact)

@@ -1,13 +1,10 @@
-package ci
+package publish
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/goatnote-inc/pawl/internal/cli/command"
-	"github.com/goatnote-inc/pawl/internal/cli/env"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/comment"
 )
@@ -28,65 +25,67 @@ type target struct {
 	conclusion  string
 }
 
-// target finds what to publish to: by the flags first, then by the event.
-func (p *publisher) target(ctx context.Context) (target, error) {
-	named := p.results != "" || p.start || p.untouched
-	switch e := p.job.Event; {
-	case p.run != 0:
-		return p.targetOfRun(ctx, p.run)
+// target finds what to publish to: by the request first, then by the event.
+func (p *publication) target(ctx context.Context) (target, error) {
+	named := p.want.Results != "" || p.want.Start || p.want.Untouched
+	switch e := p.Job.Event; {
+	case p.want.Run != 0:
+		return p.targetOfRun(ctx, p.want.Run)
+	case !named && p.Client == nil && (e.Kind == forge.OnRun || e.Kind == forge.OnComment):
+		return target{}, fmt.Errorf("cannot find the pull request of the event: %w", forge.ErrNoToken)
 	case !named && e.Kind == forge.OnRun:
 		return p.targetOfRun(ctx, e.Run)
 	case !named && e.Kind == forge.OnComment:
 		return p.targetOfComment(ctx)
 	case !named:
-		return target{}, command.Usage(errors.New("nothing to publish: set --results DIR, --from-run ID, --start or --untouched"))
-	case p.pull != 0:
-		return p.targetOfPull(ctx, p.pull)
+		return target{}, badRequest("nothing to publish: set --results DIR, --from-run ID, --start or --untouched")
+	case p.want.Pull != 0:
+		return p.targetOfPull(ctx, p.want.Pull)
 	case e.Kind == forge.OnPull || e.Kind == forge.OnTarget:
 		return p.targetOfEvent(ctx, e)
 	case e.Kind == forge.OnQueue:
-		return target{sha: e.Head, heads: []string{e.Head}, bases: []string{e.Base}, runURL: p.job.RunURL}, nil
+		return target{sha: e.Head, heads: []string{e.Head}, bases: []string{e.Base}, runURL: p.Job.RunURL}, nil
 	default:
 		return p.targetOfCommit()
 	}
 }
 
 // targetOfCommit returns a commit without a pull request: a run that was started manually.
-func (p *publisher) targetOfCommit() (target, error) {
-	sha := p.sha
+func (p *publication) targetOfCommit() (target, error) {
+	sha := p.want.SHA
 	if sha == "" {
-		sha = p.job.Commit
+		sha = p.Job.Commit
 	}
 	if sha == "" {
-		return target{}, command.Usage(errors.New("the commit is unknown: set --sha, or set the pull request with --pull"))
+		return target{}, badRequest("the commit is unknown: set --sha, or set the pull request with --pull")
 	}
-	return target{sha: sha, heads: []string{sha}, manual: true, runURL: p.job.RunURL}, nil
+	return target{sha: sha, heads: []string{sha}, manual: true, runURL: p.Job.RunURL}, nil
 }
 
 // targetOfPull returns the pull request that the user named.
-func (p *publisher) targetOfPull(ctx context.Context, number int) (target, error) {
-	pull, err := p.forge.Pull(ctx, number)
+func (p *publication) targetOfPull(ctx context.Context, number int) (target, error) {
+	pull, err := p.Client.Pull(ctx, number)
 	if err != nil {
 		return target{}, err
 	}
-	t := target{pull: &pull, sha: pull.HeadSHA, heads: []string{pull.HeadSHA}, bases: []string{pull.BaseSHA}, fork: pull.Fork, runURL: p.job.RunURL}
-	if p.sha != "" && p.sha != pull.HeadSHA {
-		t.sha, t.heads, t.stale = p.sha, []string{p.sha}, true
+	t := target{pull: &pull, sha: pull.HeadSHA, heads: []string{pull.HeadSHA}, bases: []string{pull.BaseSHA}, fork: pull.Fork, runURL: p.Job.RunURL}
+	if p.want.SHA != "" && p.want.SHA != pull.HeadSHA {
+		t.sha, t.heads, t.stale = p.want.SHA, []string{p.want.SHA}, true
 	}
 	return t, nil
 }
 
 // targetOfEvent returns the pull request that the workflow runs for. The measured commit is the head in the
 // event; the pull request may have a newer one by now.
-func (p *publisher) targetOfEvent(ctx context.Context, e forge.Event) (target, error) {
-	t := target{sha: e.Head, heads: []string{e.Head}, bases: []string{e.Base}, fork: e.Fork, runURL: p.job.RunURL}
-	if e.Kind == forge.OnPull && p.job.Commit != "" { // merge commit of head and base, made by the forge
-		t.heads = append(t.heads, p.job.Commit)
+func (p *publication) targetOfEvent(ctx context.Context, e forge.Event) (target, error) {
+	t := target{sha: e.Head, heads: []string{e.Head}, bases: []string{e.Base}, fork: e.Fork, runURL: p.Job.RunURL}
+	if e.Kind == forge.OnPull && p.Job.Commit != "" { // merge commit of head and base, made by the forge
+		t.heads = append(t.heads, p.Job.Commit)
 	}
-	if p.start || p.untouched || p.offline {
+	if p.want.Start || p.want.Untouched || p.Client == nil {
 		return t, nil // only the head is needed
 	}
-	pull, err := p.forge.Pull(ctx, p.job.Pull)
+	pull, err := p.Client.Pull(ctx, p.Job.Pull)
 	if err != nil {
 		return t, err
 	}
@@ -96,18 +95,18 @@ func (p *publisher) targetOfEvent(ctx context.Context, e forge.Event) (target, e
 }
 
 // targetOfRun returns the only open pull request whose head is the head of a run of the gate.
-func (p *publisher) targetOfRun(ctx context.Context, id int64) (target, error) {
-	run, err := p.forge.Run(ctx, id)
+func (p *publication) targetOfRun(ctx context.Context, id int64) (target, error) {
+	run, err := p.Client.Run(ctx, id)
 	if err != nil {
 		return target{}, err
 	}
 	switch {
-	case run.Workflow != p.workflow:
-		return target{}, command.Exit(command.ExitUsage, fmt.Errorf("run %d belongs to %q, but only runs of %s are published: set --workflow to use another gate", id, run.Workflow, p.workflow))
+	case run.Workflow != p.want.Workflow:
+		return target{}, badRequest("run %d belongs to %q, but only runs of %s are published: set --workflow to use another gate", id, run.Workflow, p.want.Workflow)
 	case !run.Pull:
 		return target{}, skipped("run %d was started by %s and publishes its own results", id, run.Event)
 	}
-	pulls, err := p.forge.PullsOf(ctx, run.Head)
+	pulls, err := p.Client.PullsOf(ctx, run.Head)
 	if err != nil {
 		return target{}, err
 	}
@@ -117,7 +116,7 @@ func (p *publisher) targetOfRun(ctx context.Context, id int64) (target, error) {
 	return p.targetOfPullRun(pulls[0], run), nil
 }
 
-func (p *publisher) targetOfPullRun(pull forge.Pull, run forge.Run) target {
+func (p *publication) targetOfPullRun(pull forge.Pull, run forge.Run) target {
 	return target{
 		pull: &pull, sha: pull.HeadSHA, heads: []string{pull.HeadSHA}, bases: []string{pull.BaseSHA},
 		fork: pull.Fork || run.Fork, running: run.Status != "completed", run: run.ID, runURL: run.URL, conclusion: run.Conclusion,
@@ -126,48 +125,48 @@ func (p *publisher) targetOfPullRun(pull forge.Pull, run forge.Run) target {
 
 // targetOfComment returns the pull request of a new comment that accepts a regression. The results of its last
 // run are published again.
-func (p *publisher) targetOfComment(ctx context.Context) (target, error) {
-	e := p.job.Event
+func (p *publication) targetOfComment(ctx context.Context) (target, error) {
+	e := p.Job.Event
 	if e.Pull == 0 {
 		return target{}, skipped("this is not a new comment on a pull request")
 	}
 	if _, _, ok := comment.ParseAccept(e.Comment); !ok {
 		return target{}, skipped("this comment does not accept a regression: expected the line %s", comment.AcceptLine("SHA"))
 	}
-	pull, err := p.forge.Pull(ctx, e.Pull)
+	pull, err := p.Client.Pull(ctx, e.Pull)
 	if err != nil {
 		return target{}, err
 	}
 	if !pull.Open {
 		return target{}, skipped("pull request %d is closed", pull.Number)
 	}
-	runs, err := p.forge.Runs(ctx, forge.RunQuery{Workflow: p.workflow, HeadSHA: pull.HeadSHA})
+	runs, err := p.Client.Runs(ctx, forge.RunQuery{Workflow: p.want.Workflow, HeadSHA: pull.HeadSHA})
 	if err != nil {
 		return target{}, err
 	}
 	head := forge.Head{Repo: pull.HeadRepo, Branch: pull.HeadBranch, SHA: pull.HeadSHA}
 	i := slices.IndexFunc(runs, func(r forge.Run) bool {
-		return r.Workflow == p.workflow && r.Pull && r.Head == head && r.Status == "completed"
+		return r.Workflow == p.want.Workflow && r.Pull && r.Head == head && r.Status == "completed"
 	})
 	if i < 0 {
-		return target{}, skipped("no run of %s has ended for %.12s yet: the acceptance takes effect when one does", p.workflow, pull.HeadSHA)
+		return target{}, skipped("no run of %s has ended for %.12s yet: the acceptance takes effect when one does", p.want.Workflow, pull.HeadSHA)
 	}
 	return p.targetOfPullRun(pull, runs[i]), nil
 }
 
 // isBase returns a function that reports whether the head may be compared with a commit: the base, or
 // the merge base of the change.
-func (p *publisher) isBase(ctx context.Context, t target) func(string) bool {
+func (p *publication) isBase(ctx context.Context, t target) func(string) bool {
 	return func(commit string) bool {
 		if t.manual || commit != "" && slices.Contains(t.bases, commit) {
 			return commit != ""
 		}
-		if commit == "" || len(t.bases) == 0 || p.offline {
+		if commit == "" || len(t.bases) == 0 || p.Client == nil {
 			return false
 		}
-		common, err := p.forge.MergeBase(ctx, t.bases[0], t.sha)
+		common, err := p.Client.MergeBase(ctx, t.bases[0], t.sha)
 		if err != nil {
-			p.Say(env.LogText(fmt.Sprintf("pawl: cannot find the merge base of the change: %v", err)))
+			p.Log("pawl: cannot find the merge base of the change: %v", err)
 			return false
 		}
 		return common == commit
