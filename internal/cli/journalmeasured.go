@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/cli/env"
+	"github.com/goatnote-inc/pawl/internal/base/shell"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
@@ -190,12 +190,12 @@ func baseIsLastMeasured(ctx context.Context, run *measure.Run, e *entry) bool {
 	}
 	commit, top := run.Implementations[i].Commit, topOf(e.root)
 	for path, digest := range kept.Files {
-		text, err := env.GitOutput(ctx, top, "show", commit+":"+path)
+		text, err := shell.GitOutput(ctx, top, "show", commit+":"+path)
 		if err != nil || journal.Digest([]byte(text)) != digest {
 			return false
 		}
 	}
-	was, err := env.GitOutput(ctx, e.root, "show", commit+":./"+filepath.Base(e.writer.Session().Suite))
+	was, err := shell.GitOutput(ctx, e.root, "show", commit+":./"+filepath.Base(e.writer.Session().Suite))
 	if err != nil {
 		return false
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/base/shell"
 	"github.com/goatnote-inc/pawl/internal/cli/env"
 	"github.com/goatnote-inc/pawl/internal/kernel/affected"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
@@ -145,7 +146,7 @@ func kernelFiles(ctx context.Context, s *suite.Suite, root string) []string {
 	}
 	var files []string
 	for _, part := range within { // one by one: git fails for all of them if one is outside the repository
-		out, err := env.GitOutput(ctx, root, "ls-files", "-z", "--full-name", "--cached", "--others", "--exclude-standard", "--", part)
+		out, err := shell.GitOutput(ctx, root, "ls-files", "-z", "--full-name", "--cached", "--others", "--exclude-standard", "--", part)
 		if err == nil {
 			files = append(files, strings.Split(out, "\x00")...)
 		}

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/base/shell"
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
-	"github.com/goatnote-inc/pawl/internal/cli/env"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 	"github.com/goatnote-inc/pawl/internal/learn/lesson"
 	"github.com/goatnote-inc/pawl/internal/learn/page"
@@ -207,7 +207,7 @@ func (f *sessionEnd) show(ctx context.Context, s *journal.Session, note string) 
 	if note != "" {
 		fmt.Fprintln(f.Err, style.Warn("note: ")+words.Sanitize(note))
 	}
-	if _, err := env.GitOutput(ctx, ".", "check-ignore", "-q", s.Path); err == nil {
+	if _, err := shell.GitOutput(ctx, ".", "check-ignore", "-q", s.Path); err == nil {
 		fmt.Fprintln(f.Err, style.Warn("note: ")+"git ignores the journal: add !/.pawl/sessions/ to .gitignore to keep it with the change")
 	} else {
 		folders := journal.Dir

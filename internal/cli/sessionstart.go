@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/base/shell"
 	"github.com/goatnote-inc/pawl/internal/base/spell"
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
@@ -186,7 +187,7 @@ func sessionDevice(ctx context.Context, s *suite.Suite) (name, arch string) {
 
 // headOf returns the current commit of the working tree; empty if there is none.
 func headOf(ctx context.Context, root string) string {
-	out, err := env.GitOutput(ctx, root, "rev-parse", "--verify", "--quiet", "HEAD")
+	out, err := shell.GitOutput(ctx, root, "rev-parse", "--verify", "--quiet", "HEAD")
 	if err != nil {
 		return ""
 	}

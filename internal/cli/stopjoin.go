@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/cli/env"
+	"github.com/goatnote-inc/pawl/internal/base/shell"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
 )
 
@@ -31,7 +31,7 @@ func (g *globals) openJournal() (*journal.Writer, string, error) {
 // actor returns the person, agent or CI that runs this command.
 func (g *globals) actor(ctx context.Context, root string) journal.Actor {
 	return journal.Who(g.Getenv, func() string {
-		name, err := env.GitOutput(ctx, root, "config", "user.name")
+		name, err := shell.GitOutput(ctx, root, "config", "user.name")
 		if err != nil {
 			return ""
 		}

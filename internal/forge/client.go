@@ -3,6 +3,7 @@ package forge
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 )
@@ -12,6 +13,16 @@ var (
 	ErrNotFound = errors.New("not found at the forge")
 	ErrNoToken  = errors.New("no credentials for the forge")
 )
+
+// InputError is a request that cannot be carried out as it is: the user must change it, or a file that it names.
+type InputError struct{ err error }
+
+// Invalid returns an InputError. It formats its text as fmt.Errorf does.
+func Invalid(format string, args ...any) error { return &InputError{fmt.Errorf(format, args...)} }
+
+func (e *InputError) Error() string { return e.err.Error() }
+
+func (e *InputError) Unwrap() error { return e.err }
 
 // Forge is one kind of code forge. A package below this one implements it, and internal/cli lists it.
 type Forge interface {

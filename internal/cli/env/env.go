@@ -9,13 +9,11 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/base/disk"
-	"github.com/goatnote-inc/pawl/internal/base/shell"
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/ledger"
@@ -112,16 +110,6 @@ func WriteFile(path string, content func(io.Writer) error) error {
 func Exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
-}
-
-// GitOutput runs git in a folder and returns what it prints.
-func GitOutput(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir = dir
-	cmd.Env = append(shell.Environ(), "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
-	cmd.WaitDelay = shell.Grace
-	out, err := cmd.Output()
-	return string(out), err
 }
 
 // LogText makes untrusted text safe for a workflow log. The runner interprets lines that start with

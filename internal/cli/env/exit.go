@@ -8,7 +8,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
-	"github.com/goatnote-inc/pawl/internal/forge/publish"
+	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
@@ -65,10 +65,10 @@ func ExitCode(ctx context.Context, err error) int {
 	}
 	var (
 		benchUse *runner.UsageError
-		request  *publish.RequestError
+		forgeUse *forge.InputError
 		suiteErr suite.Errors
 	)
-	if errors.As(err, &benchUse) || errors.As(err, &request) || errors.As(err, &suiteErr) {
+	if errors.As(err, &benchUse) || errors.As(err, &forgeUse) || errors.As(err, &suiteErr) {
 		return command.ExitUsage
 	}
 	return command.Code(ctx, err)

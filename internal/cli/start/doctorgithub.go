@@ -21,7 +21,7 @@ func (f *doctorFlags) examineGitHub(ctx context.Context) error {
 		return fmt.Errorf("cannot open %s: %w", dir, err)
 	}
 	defer root.Close()
-	found := doctor.ExamineCI(ctx, workflowFiles(root), workflow.Job{Getenv: f.Getenv, Root: os.DirFS("/"), Parent: os.Getppid(), Public: f.public})
+	found := doctor.ExamineCI(ctx, workflow.Files(root.FS()), workflow.Job{Getenv: f.Getenv, Root: os.DirFS("/"), Parent: os.Getppid(), Public: f.public})
 	if !f.JSON {
 		if err := writeFindings(f.Out, f.Style(), found); err != nil {
 			return err

@@ -2,11 +2,7 @@ package start
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -21,6 +17,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/cli/env"
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
+	"github.com/goatnote-inc/pawl/internal/forge/github"
+	"github.com/goatnote-inc/pawl/internal/forge/workflow"
 	"github.com/goatnote-inc/pawl/internal/judge/cost"
 	"github.com/goatnote-inc/pawl/internal/kernel/harness"
 	"github.com/goatnote-inc/pawl/internal/report/sweep"
@@ -88,7 +86,7 @@ code is 1 if the workflows were written by a newer pawl than this one.`,
 			d := thisVersion()
 			if check {
 				if api == "" {
-					api = g.Getenv("GITHUB_API_URL")
+					api = g.Getenv(github.APIVariable)
 				}
 				files, err := repositoryWorkflows(".")
 				if err != nil {
@@ -176,10 +174,8 @@ func repositoryWorkflows(dir string) (map[string][]byte, error) {
 		return nil, fmt.Errorf("cannot read the repository's workflows: %w", err)
 	}
 	defer func() { _ = root.Close() }()
-	return workflowFiles(root), nil
+	return workflow.Files(root.FS()), nil
 }
-
-const maxAnswer = 1 << 20
 
 // newestRelease asks the forge for the newest release, if an API is named. A failure is only a note.
 func newestRelease(ctx context.Context, api string, patience time.Duration) (string, []versionFinding) {
@@ -189,31 +185,15 @@ func newestRelease(ctx context.Context, api string, patience time.Duration) (str
 	note := func(why string) []versionFinding {
 		return []versionFinding{{Message: "the newest release is unknown: " + why}}
 	}
-	u, err := url.Parse(api)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-		return "", note("the address of the API must be an http or https URL")
-	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(u.String(), "/")+"/repos/"+ownRepository+"/releases/latest", http.NoBody)
+	tag, err := github.LatestRelease(ctx, api, workflow.OwnRepository)
 	if err != nil {
 		return "", note(err.Error())
 	}
-	req.Header.Set("Accept", "application/vnd.github+json")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return "", note(u.Host + " does not answer")
-	}
-	defer func() { _ = resp.Body.Close() }()
-	var said struct {
-		Tag string `json:"tag_name"`
-	}
-	if resp.StatusCode != http.StatusOK || json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&said) != nil {
-		return "", note(u.Host + " answers " + resp.Status)
-	}
-	latest := strings.TrimPrefix(said.Tag, "v")
+	latest := strings.TrimPrefix(tag, "v")
 	if _, ok := parseVersion(latest); !ok {
-		return "", note(u.Host + " names no valid version")
+		return "", note("the forge names no valid version")
 	}
 	return latest, nil
 }

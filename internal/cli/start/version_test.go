@@ -42,7 +42,7 @@ func cmpInt(a, b int) int { return min(1, max(-1, a-b)) }
 func TestSkew(t *testing.T) {
 	gate := func(by, installs string) []byte {
 		s := workflow.Default()
-		s.Install, s.Action = installs, ownRepository+"@v0.3.0"
+		s.Install, s.Action = installs, workflow.OwnRepository+"@v0.3.0"
 		files, err := workflow.Render(s, by)
 		if err != nil {
 			t.Fatal(err)

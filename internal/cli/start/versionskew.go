@@ -20,7 +20,7 @@ type versionFinding struct {
 }
 
 // usesAction matches a hand-written workflow step that installs pawl.
-var usesAction = lazyregexp.New(`uses:\s*` + ownRepository + `(?:/[^\s@]+)?@v?([0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.+-]*)`)
+var usesAction = lazyregexp.New(`uses:\s*` + workflow.OwnRepository + `(?:/[^\s@]+)?@v?([0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.+-]*)`)
 
 // versionFindings compares a version with the workflows of a repository and the newest release.
 func versionFindings(own, latest string, files map[string][]byte) []versionFinding {

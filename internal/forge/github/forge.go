@@ -37,7 +37,7 @@ func (Forge) Open(a forge.Access) (forge.Client, error) {
 	case a.Getenv("GITHUB_TOKEN") == "":
 		return nil, fmt.Errorf("%w: set GITHUB_TOKEN, or PAWL_APP_ID, PAWL_APP_INSTALLATION and PAWL_APP_KEY_FILE for your own GitHub App", forge.ErrNoToken)
 	}
-	return New(Config{BaseURL: a.Getenv("GITHUB_API_URL"), Repo: a.Repo, Token: token, Now: a.Now, Sleep: a.Sleep, Log: a.Log})
+	return New(Config{BaseURL: a.Getenv(APIVariable), Repo: a.Repo, Token: token, Now: a.Now, Sleep: a.Sleep, Log: a.Log})
 }
 
 var pullRef = lazyregexp.New(`^refs/pull/([1-9][0-9]{0,8})/`)

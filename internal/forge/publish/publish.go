@@ -61,15 +61,6 @@ type Result struct {
 	Skipped    string           `json:"skipped,omitempty"`
 }
 
-// RequestError is a request that cannot be carried out as it is. Its text may contain words of the forge.
-type RequestError struct{ reason string }
-
-func (e *RequestError) Error() string { return e.reason }
-
-func badRequest(format string, args ...any) error {
-	return &RequestError{fmt.Sprintf(format, args...)}
-}
-
 // skippedError says why nothing is published. It is not a failure.
 type skippedError struct{ error }
 

@@ -345,7 +345,7 @@ func TestPublish_WithoutCredentials(t *testing.T) {
 	job = forge.Job{}
 	for _, want := range []publish.Request{{DryRun: true}, {Start: true, DryRun: true}} {
 		_, err := p.Publish(t.Context(), want)
-		if _, ok := errors.AsType[*publish.RequestError](err); !ok {
+		if _, ok := errors.AsType[*forge.InputError](err); !ok {
 			t.Errorf("%+v: error %v", want, err)
 		}
 	}

@@ -106,7 +106,7 @@ func TestPublish_OtherRuns(t *testing.T) {
 	head := forge.Head{Branch: "change", SHA: untrustedtest.Head}
 	id := p.server.AddRun(forge.Run{Workflow: ".github/workflows/evil.yml", Event: "pull_request", Head: head, Status: "completed"})
 	_, err := p.publish(publish.Request{Run: id})
-	if _, ok := errors.AsType[*publish.RequestError](err); !ok {
+	if _, ok := errors.AsType[*forge.InputError](err); !ok {
 		t.Errorf("another workflow: error %v", err)
 	}
 	id = p.server.AddRun(forge.Run{Workflow: gate, Event: "push", Head: head, Status: "completed"})

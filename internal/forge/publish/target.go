@@ -38,7 +38,7 @@ func (p *publication) target(ctx context.Context) (target, error) {
 	case !named && e.Kind == forge.OnComment:
 		return p.targetOfComment(ctx)
 	case !named:
-		return target{}, badRequest("nothing to publish: set --results DIR, --from-run ID, --start or --untouched")
+		return target{}, forge.Invalid("nothing to publish: set --results DIR, --from-run ID, --start or --untouched")
 	case p.want.Pull != 0:
 		return p.targetOfPull(ctx, p.want.Pull)
 	case e.Kind == forge.OnPull || e.Kind == forge.OnTarget:
@@ -57,7 +57,7 @@ func (p *publication) targetOfCommit() (target, error) {
 		sha = p.Job.Commit
 	}
 	if sha == "" {
-		return target{}, badRequest("the commit is unknown: set --sha, or set the pull request with --pull")
+		return target{}, forge.Invalid("the commit is unknown: set --sha, or set the pull request with --pull")
 	}
 	return target{sha: sha, heads: []string{sha}, manual: true, runURL: p.Job.RunURL}, nil
 }
@@ -102,7 +102,7 @@ func (p *publication) targetOfRun(ctx context.Context, id int64) (target, error)
 	}
 	switch {
 	case run.Workflow != p.want.Workflow:
-		return target{}, badRequest("run %d belongs to %q, but only runs of %s are published: set --workflow to use another gate", id, run.Workflow, p.want.Workflow)
+		return target{}, forge.Invalid("run %d belongs to %q, but only runs of %s are published: set --workflow to use another gate", id, run.Workflow, p.want.Workflow)
 	case !run.Pull:
 		return target{}, skipped("run %d was started by %s and publishes its own results", id, run.Event)
 	}

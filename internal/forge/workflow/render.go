@@ -20,6 +20,9 @@ const (
 	GateFile = Folder + "/pawl-gate.yml"
 )
 
+// OwnRepository is where pawl and the action that installs it are published.
+const OwnRepository = "goatnote-inc/pawl"
+
 // names lists the workflows, in the order in which a repository needs them.
 var names = []string{"pawl-gate", "pawl-publish", "pawl-ratchet", "pawl-autotune", "pawl-nightly"}
 

@@ -6,6 +6,12 @@ import "encoding/json"
 // the same name by another app does not count.
 const actionsApp = 15368
 
+// The files of the proposals that Rulesets returns.
+const (
+	RulesetFile         = ".github/pawl-ruleset.json"
+	BaselineRulesetFile = ".github/pawl-ruleset-baseline.json"
+)
+
 type ruleset struct {
 	Name         string    `json:"name"`
 	Target       string    `json:"target"`
@@ -45,12 +51,12 @@ func Rulesets(checks []string, baselineBranch string) ([]File, error) {
 	for _, c := range checks {
 		required = append(required, requiredCheck{c, actionsApp})
 	}
-	require, err := rulesetFile(".github/pawl-ruleset.json", "pawl: require the check", "~DEFAULT_BRANCH",
+	require, err := rulesetFile(RulesetFile, "pawl: require the check", "~DEFAULT_BRANCH",
 		setRule{"required_status_checks", &parameters{Required: required}})
 	if err != nil || baselineBranch == "" {
 		return []File{require}, err
 	}
-	protect, err := rulesetFile(".github/pawl-ruleset-baseline.json", "pawl: protect the baselines", "refs/heads/"+baselineBranch,
+	protect, err := rulesetFile(BaselineRulesetFile, "pawl: protect the baselines", "refs/heads/"+baselineBranch,
 		setRule{Type: "deletion"}, setRule{Type: "non_fast_forward"})
 	return []File{require, protect}, err
 }
