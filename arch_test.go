@@ -147,6 +147,56 @@ func TestWings_AllOfInternal(t *testing.T) {
 	}
 }
 
+// namesGitHub lists the files and folders outside the forge wing that may name GitHub.
+var namesGitHub = []struct{ path, reason string }{
+	{"internal/cli/env/forge.go", "the list of forges"},
+	{"internal/cli/start", "init --github, doctor --github, and version, which checks the workflows"},
+	{"internal/cli/ci", "help and flags of the steps of the workflows"},
+	{"internal/cli/more/wake.go", "pawl wake asks GitHub for jobs; a wake.yaml names its forge"},
+	{"internal/cli/improve/tuneapply.go", "help"},
+	{"internal/cli/share/push.go", "help"},
+	{"client", "CODEOWNERS: GitHub defines its format and where it is"},
+	{"internal/doctor", "the checks of doctor --github, and its advice to run init --github"},
+	{"internal/fleet/wake/config.go", "github: is a key of wake.yaml"},
+	{"internal/server/daemon", "the identity defaults of pawld, and help"},
+	{"internal/kernel/build/sandbox_confine.go", "a fork's code is confined in every CI, whether or not its forge is linked, and no caller can forget to say so"},
+	{"internal/kernel/build/key.go", "variables of all CI systems that do not affect a build"},
+	{"internal/judge/lab/ratio.go", "the name of a tool that the judge is compared with"},
+	{"internal/learn/journal/redact.go", "the shape of a token"},
+}
+
+// A second forge is one package and one line. What names GitHub elsewhere would have to be found and repeated for it.
+func TestGitHub_NamedOnlyWhereListed(t *testing.T) {
+	used := map[string]bool{}
+	for _, path := range sources(t) {
+		path = filepath.ToSlash(path)
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "internal/forge/") ||
+			!strings.HasPrefix(path, "internal/") && !strings.HasPrefix(path, "cmd/") && wingOf(path) != "public" {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rest := strings.ReplaceAll(strings.ToLower(string(text)), "github.com/", ""); !strings.Contains(rest, "github") {
+			continue
+		}
+		i := slices.IndexFunc(namesGitHub, func(n struct{ path, reason string }) bool {
+			return path == n.path || strings.HasPrefix(path, n.path+"/")
+		})
+		if i < 0 {
+			t.Errorf("%s names GitHub: move that to the forge wing, or list the file with a reason", path)
+			continue
+		}
+		used[namesGitHub[i].path] = true
+	}
+	for _, n := range namesGitHub {
+		if !used[n.path] {
+			t.Errorf("%s does not name GitHub any more: remove it from the list", n.path)
+		}
+	}
+}
+
 // The public packages and the rules of measuring are reproducible from their
 // inputs: no logger, no context, no network, no clock of their own.
 func TestPureCore(t *testing.T) {

@@ -117,7 +117,7 @@ func (e *entry) close(ctx context.Context, g *globals, facts *journalFacts, err 
 // actor returns the person, agent or CI that runs the command. A person's name comes from an earlier
 // entry if there is one, because starting git takes longer than the rest of an entry.
 func (e *entry) actor(ctx context.Context, g *globals) journal.Actor {
-	return journal.Who(g.Getenv, func() string {
+	return g.who(func() string {
 		for _, earlier := range e.writer.Session().Entries {
 			if earlier.Actor.Kind == journal.Person && earlier.Actor.Name != "" {
 				return earlier.Actor.Name

@@ -30,13 +30,19 @@ func (g *globals) openJournal() (*journal.Writer, string, error) {
 
 // actor returns the person, agent or CI that runs this command.
 func (g *globals) actor(ctx context.Context, root string) journal.Actor {
-	return journal.Who(g.Getenv, func() string {
+	return g.who(func() string {
 		name, err := shell.GitOutput(ctx, root, "config", "user.name")
 		if err != nil {
 			return ""
 		}
 		return strings.TrimSpace(name)
 	})
+}
+
+// who returns the person, agent or CI that runs this command. It calls gitUser only for a person.
+func (g *globals) who(gitUser func() string) journal.Actor {
+	_, job, _ := g.CurrentJob() // a job that cannot be read has no name
+	return journal.Who(g.Getenv, job.Actor, gitUser)
 }
 
 // currentState returns the current host and the state of the kernel's source.

@@ -75,6 +75,7 @@ type RunQuery struct {
 // Job is the CI job that this process is part of, as the forge describes it.
 type Job struct {
 	Repo    string // OWNER/NAME
+	Actor   string // account that started the job, or the forge's own name
 	Event   Event
 	Ref     string // full ref that started the job, such as refs/heads/main
 	Branch  string // branch of the change; of a pull request, the branch of its head

@@ -16,7 +16,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/tune"
 )
 
-// maxBodyBytes limits the text of a pull request, in bytes. GitHub accepts 65,536 characters.
+// maxBodyBytes limits the text of a pull request, in bytes. A forge may accept no more than 65,536 characters.
 const maxBodyBytes = 60_000
 
 // openDraft commits the change to its own branch and opens a draft pull request, or updates the one that

@@ -101,6 +101,7 @@ func (f *wakeFlags) serve(ctx context.Context) error {
 	f.printConfig(c, listener.Addr().String())
 	s := wake.Server{
 		Config: c, Secret: []byte(secret), Jobs: jobs, Now: time.Now,
+		Headers: wake.Headers{Event: github.EventHeader, Delivery: github.DeliveryHeader, Signature: github.SignatureHeader},
 		Log: func(format string, args ...any) {
 			f.Say(time.Now().UTC().Format(time.DateTime) + " " + words.Sanitize(fmt.Sprintf(format, args...)))
 		},

@@ -12,11 +12,12 @@ import (
 
 // Server drives the state: it passes events to it and runs the resulting actions.
 type Server struct {
-	Config *Config
-	Secret []byte                                                // of the webhook
-	Jobs   func(ctx context.Context, repo string) ([]Job, error) // waiting and running jobs
-	Now    func() time.Time
-	Log    func(format string, args ...any)
+	Config  *Config
+	Secret  []byte // of the webhook
+	Headers Headers
+	Jobs    func(ctx context.Context, repo string) ([]Job, error) // waiting and running jobs
+	Now     func() time.Time
+	Log     func(format string, args ...any)
 
 	store  *Store
 	state  *State
@@ -66,7 +67,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 
 func (s *Server) routes(ctx context.Context) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/webhook", newReceiver(s.Secret, s.Log, func(d Delivery) error {
+	mux.Handle("/webhook", newReceiver(s.Secret, s.Headers, s.Log, func(d Delivery) error {
 		m := message{d, make(chan error, 1)}
 		timeout := time.NewTimer(saveTimeout)
 		defer timeout.Stop()

@@ -83,17 +83,25 @@ func signed(secret, body []byte, header string) bool {
 	return hmac.Equal(mac.Sum(nil), claimed)
 }
 
-// receiver handles webhook requests. accept returns when the delivery is on disk.
-type receiver struct {
-	secret []byte
-	accept func(Delivery) error
-	log    func(format string, args ...any)
-	slots  chan struct{} // limits concurrent reads
-	seen   recent
+// Headers names the headers of a forge's webhooks.
+type Headers struct {
+	Event     string // kind of the event
+	Delivery  string // ID of the delivery
+	Signature string // of the body, with the secret
 }
 
-func newReceiver(secret []byte, log func(string, ...any), accept func(Delivery) error) *receiver {
-	return &receiver{secret: secret, accept: accept, log: log, slots: make(chan struct{}, 32), seen: recent{ids: map[string]bool{}}}
+// receiver handles webhook requests. accept returns when the delivery is on disk.
+type receiver struct {
+	secret  []byte
+	headers Headers
+	accept  func(Delivery) error
+	log     func(format string, args ...any)
+	slots   chan struct{} // limits concurrent reads
+	seen    recent
+}
+
+func newReceiver(secret []byte, headers Headers, log func(string, ...any), accept func(Delivery) error) *receiver {
+	return &receiver{secret: secret, headers: headers, accept: accept, log: log, slots: make(chan struct{}, 32), seen: recent{ids: map[string]bool{}}}
 }
 
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -102,7 +110,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, "only POST is supported", http.StatusMethodNotAllowed)
 		return
 	}
-	event := req.Header.Get("X-GitHub-Event")
+	event := req.Header.Get(r.headers.Event)
 	if event != "workflow_job" && event != "ping" {
 		w.WriteHeader(http.StatusNoContent)
 		return
@@ -127,7 +135,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, "cannot read the body", code)
 		return
 	}
-	if !signed(r.secret, body, req.Header.Get("X-Hub-Signature-256")) {
+	if !signed(r.secret, body, req.Header.Get(r.headers.Signature)) {
 		http.Error(w, "the signature is invalid", http.StatusUnauthorized)
 		return
 	}
@@ -135,7 +143,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		fmt.Fprintln(w, "pong")
 		return
 	}
-	r.take(w, body, req.Header.Get("X-GitHub-Delivery"))
+	r.take(w, body, req.Header.Get(r.headers.Delivery))
 }
 
 // take passes on a signed delivery, once.

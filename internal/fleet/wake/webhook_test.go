@@ -19,6 +19,8 @@ import (
 
 const queuedBody = `{"action":"queued","workflow_job":{"id":100520616165,"run_id":33714470481,"status":"queued","labels":["Self-Hosted","gpu"],"runner_name":null,"created_at":"2026-11-15T04:16:57Z","steps":[]},"repository":{"id":7,"full_name":"O/Kernels"},"sender":{"login":"x"}}`
 
+var testHeaders = Headers{Event: "X-Event", Delivery: "X-Delivery", Signature: "X-Signature"}
+
 func sign(secret, body string) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(body))
@@ -62,7 +64,7 @@ func TestReceiver(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var taken []Delivery
-			r := newReceiver([]byte("s3cret"), t.Logf, func(d Delivery) error {
+			r := newReceiver([]byte("s3cret"), testHeaders, t.Logf, func(d Delivery) error {
 				if c.full == nil {
 					taken = append(taken, d)
 				}
@@ -74,7 +76,7 @@ func TestReceiver(t *testing.T) {
 			set(&c.body, queuedBody)
 			set(&c.signature, sign("s3cret", c.body))
 			req := httptest.NewRequest(c.method, "/webhook", strings.NewReader(c.body))
-			for header, value := range map[string]string{"X-GitHub-Event": c.event, "Content-Type": c.kind, "X-Hub-Signature-256": c.signature, "X-GitHub-Delivery": "d1"} {
+			for header, value := range map[string]string{testHeaders.Event: c.event, "Content-Type": c.kind, testHeaders.Signature: c.signature, testHeaders.Delivery: "d1"} {
 				if value != "none" {
 					req.Header.Set(header, value)
 				}
@@ -100,7 +102,7 @@ func TestReceiver(t *testing.T) {
 func TestDeliveriesComeOnce(t *testing.T) {
 	n := 0
 	full := true
-	r := newReceiver([]byte("s"), t.Logf, func(Delivery) error {
+	r := newReceiver([]byte("s"), testHeaders, t.Logf, func(Delivery) error {
 		if full {
 			return errors.New("full")
 		}
@@ -109,10 +111,10 @@ func TestDeliveriesComeOnce(t *testing.T) {
 	})
 	send := func(id string) int {
 		req := httptest.NewRequest(http.MethodPost, "/webhook", strings.NewReader(queuedBody))
-		req.Header.Set("X-GitHub-Event", "workflow_job")
+		req.Header.Set(testHeaders.Event, "workflow_job")
 		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("X-Hub-Signature-256", sign("s", queuedBody))
-		req.Header.Set("X-GitHub-Delivery", id)
+		req.Header.Set(testHeaders.Signature, sign("s", queuedBody))
+		req.Header.Set(testHeaders.Delivery, id)
 		w := httptest.NewRecorder()
 		r.ServeHTTP(w, req)
 		return w.Code

@@ -1,6 +1,7 @@
 package github
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -53,6 +54,9 @@ func (Forge) Job(getenv func(string) string) (*forge.Job, error) {
 	j := &forge.Job{
 		Repo: getenv("GITHUB_REPOSITORY"), Ref: getenv("GITHUB_REF"), Branch: getenv("GITHUB_HEAD_REF"), Commit: getenv("GITHUB_SHA"),
 		Outputs: getenv("GITHUB_OUTPUT"), Summary: getenv("GITHUB_STEP_SUMMARY"), Identity: getenv("GITHUB_ACTIONS") == "true",
+	}
+	if getenv("GITHUB_ACTIONS") != "" {
+		j.Actor = cmp.Or(getenv("GITHUB_ACTOR"), "github")
 	}
 	if j.Branch == "" {
 		j.Branch = getenv("GITHUB_REF_NAME")

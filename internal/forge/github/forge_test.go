@@ -63,11 +63,11 @@ func TestForge_Job(t *testing.T) {
 		},
 		"a push": {
 			map[string]string{
-				"GITHUB_EVENT_NAME": "push", "GITHUB_REF": "refs/heads/main", "GITHUB_REF_NAME": "main", "GITHUB_ACTIONS": "true", "GITHUB_REPOSITORY": "o/r",
+				"GITHUB_EVENT_NAME": "push", "GITHUB_REF": "refs/heads/main", "GITHUB_REF_NAME": "main", "GITHUB_ACTIONS": "true", "GITHUB_ACTOR": "ann", "GITHUB_REPOSITORY": "o/r",
 				"GITHUB_SERVER_URL": "https://github.example/", "GITHUB_RUN_ID": "9", "GITHUB_OUTPUT": "/out", "GITHUB_STEP_SUMMARY": "/sum",
 			},
 			&forge.Job{
-				Repo: "o/r", Ref: "refs/heads/main", Branch: "main", RunURL: "https://github.example/o/r/actions/runs/9", Outputs: "/out", Summary: "/sum", Identity: true,
+				Repo: "o/r", Actor: "ann", Ref: "refs/heads/main", Branch: "main", RunURL: "https://github.example/o/r/actions/runs/9", Outputs: "/out", Summary: "/sum", Identity: true,
 				Event: forge.Event{Kind: forge.OnMain, Name: "push"},
 			},
 		},

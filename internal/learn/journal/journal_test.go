@@ -266,22 +266,23 @@ func FuzzRead(f *testing.F) {
 func TestWho(t *testing.T) {
 	for _, test := range []struct {
 		env  map[string]string
+		ci   string
 		want journal.Actor
 	}{
-		{nil, journal.Actor{Kind: journal.Person, Name: "Ada"}},
-		{map[string]string{"CI": "true"}, journal.Actor{Kind: journal.CI}},
-		{map[string]string{"CI": "false"}, journal.Actor{Kind: journal.Person, Name: "Ada"}},
-		{map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_ACTOR": "x"}, journal.Actor{Kind: journal.CI, Name: "x"}},
-		{map[string]string{"CLAUDECODE": "1"}, journal.Actor{Kind: journal.Agent, Name: "claude-code"}},
-		{map[string]string{"CLAUDECODE": "1", "CI": "1"}, journal.Actor{Kind: journal.Agent, Name: "claude-code"}},
-		{map[string]string{"AI_AGENT": "devin@1"}, journal.Actor{Kind: journal.Agent, Name: "devin@1"}},
-		{map[string]string{"AGENT": "1"}, journal.Actor{Kind: journal.Agent, Name: "unknown"}},
-		{map[string]string{"CODEX_SANDBOX": "seatbelt"}, journal.Actor{Kind: journal.Agent, Name: "codex"}},
-		{map[string]string{"PAWL_ACTOR": "agent:a\nb\x1b[31m"}, journal.Actor{Kind: journal.Agent, Name: "a b [31m"}},
-		{map[string]string{"PAWL_ACTOR": "agent:"}, journal.Actor{Kind: journal.Agent, Name: "unknown"}},
-		{map[string]string{"PAWL_ACTOR": "person:Ada", "CURSOR_AGENT": "1"}, journal.Actor{Kind: journal.Agent, Name: "cursor"}},
+		{nil, "", journal.Actor{Kind: journal.Person, Name: "Ada"}},
+		{map[string]string{"CI": "true"}, "", journal.Actor{Kind: journal.CI}},
+		{map[string]string{"CI": "false"}, "", journal.Actor{Kind: journal.Person, Name: "Ada"}},
+		{map[string]string{"CI": "true"}, "x", journal.Actor{Kind: journal.CI, Name: "x"}},
+		{map[string]string{"CLAUDECODE": "1"}, "", journal.Actor{Kind: journal.Agent, Name: "claude-code"}},
+		{map[string]string{"CLAUDECODE": "1", "CI": "1"}, "x", journal.Actor{Kind: journal.Agent, Name: "claude-code"}},
+		{map[string]string{"AI_AGENT": "devin@1"}, "", journal.Actor{Kind: journal.Agent, Name: "devin@1"}},
+		{map[string]string{"AGENT": "1"}, "", journal.Actor{Kind: journal.Agent, Name: "unknown"}},
+		{map[string]string{"CODEX_SANDBOX": "seatbelt"}, "", journal.Actor{Kind: journal.Agent, Name: "codex"}},
+		{map[string]string{"PAWL_ACTOR": "agent:a\nb\x1b[31m"}, "", journal.Actor{Kind: journal.Agent, Name: "a b [31m"}},
+		{map[string]string{"PAWL_ACTOR": "agent:"}, "", journal.Actor{Kind: journal.Agent, Name: "unknown"}},
+		{map[string]string{"PAWL_ACTOR": "person:Ada", "CURSOR_AGENT": "1"}, "", journal.Actor{Kind: journal.Agent, Name: "cursor"}},
 	} {
-		got := journal.Who(func(name string) string { return test.env[name] }, func() string { return "Ada" })
+		got := journal.Who(func(name string) string { return test.env[name] }, test.ci, func() string { return "Ada" })
 		if got != test.want {
 			t.Errorf("%v: %+v, want %+v", test.env, got, test.want)
 		}

@@ -26,9 +26,10 @@ var agents = []struct{ variable, name string }{
 	{"AGENT", ""},
 }
 
-// Who returns who runs a command, from its environment. It calls gitUser only for a person. No
-// variable makes a person: it is what remains.
-func Who(getenv func(string) string, gitUser func() string) Actor {
+// Who returns who runs a command, from its environment. ciActor is the account that started the CI job;
+// empty outside CI, or if it is not known. Who calls gitUser only for a person. No variable makes a
+// person: it is what remains.
+func Who(getenv func(string) string, ciActor string, gitUser func() string) Actor {
 	if name, ok := strings.CutPrefix(getenv("PAWL_ACTOR"), "agent:"); ok {
 		return Actor{Agent, actorName(cmp.Or(name, "unknown"))}
 	}
@@ -41,8 +42,8 @@ func Who(getenv func(string) string, gitUser func() string) Actor {
 			return Actor{Agent, actorName(cmp.Or(a.name, v))}
 		}
 	}
-	if getenv("GITHUB_ACTIONS") != "" {
-		return Actor{CI, actorName(cmp.Or(getenv("GITHUB_ACTOR"), "github"))}
+	if ciActor != "" {
+		return Actor{CI, actorName(ciActor)}
 	}
 	if ci := getenv("CI"); ci != "" && ci != "0" && ci != "false" {
 		return Actor{Kind: CI}
