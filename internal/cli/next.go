@@ -154,7 +154,7 @@ func firstStep(root string) gates.Step {
 	case err != nil:
 		return gates.Step{Phase: "assess", Do: "The suite has an error. See where.", Why: "A suite with an error cannot be measured.", Command: "pawl suite check"}
 	case !there("results") && !there(".pawl"):
-		return gates.Step{Phase: "assess", Do: "Nothing was run here yet. Check the machine, then start a session.", Why: "A check takes three minutes; an ABI mismatch found without it took 67.", Command: "pawl doctor"}
+		return gates.Step{Phase: "assess", Do: "Nothing was run here yet. Check the machine, then start a session.", Why: "A check takes seconds; an ABI mismatch found without it took 67 minutes.", Command: "pawl doctor"}
 	}
 	return gates.Step{Phase: "assess", Do: "Start a session, and say what you want to achieve.", Why: "A session tracks the state of the gates and keeps what is learned.", Command: "pawl session start --goal '...' --target 1.2"}
 }

@@ -41,7 +41,7 @@ var gates = []Gate{
 	},
 	{
 		ID: "environment", Phase: assess, Title: "Driver, toolkit and libraries fit each other", Stops: allwork, lasts: true,
-		Why: "A check takes three minutes; an ABI mismatch found without it took 67.", ask: askEnvironment,
+		Why: "A check takes seconds; an ABI mismatch found without it took 67 minutes.", ask: askEnvironment,
 	},
 	{
 		ID: "claims", Phase: assess, Title: "What is claimed to be fast builds here",
@@ -76,8 +76,8 @@ var gates = []Gate{
 		Why: "A speedup that falls with the size is bound by launches or bandwidth.", ask: askScaling,
 	},
 	{
-		ID: "concurrency", Phase: baseline, Title: "It gains with heads and batch, or a profile says why not",
-		Why: "A grid too small for the device shows when heads and batch grow.", ask: askConcurrency,
+		ID: "concurrency", Phase: baseline, Title: "The speedup does not fall with more independent work, or a profile says why",
+		Why: "A grid too small for the device shows when the batch grows.", ask: askConcurrency,
 	},
 	{
 		ID: "definition", Phase: optimize, Title: "What it is measured with is unchanged", Stops: devicework, lasts: true,
@@ -258,7 +258,7 @@ func askScaling(f Facts) verdict {
 }
 
 func askConcurrency(f Facts) verdict {
-	return askSlope(f, "concurrency_slope", "heads and batch", "look at the size of the grid")
+	return askSlope(f, "concurrency_slope", "the amount of independent work", "look at the size of the grid")
 }
 
 // askSlope asks whether the speedup falls with something.

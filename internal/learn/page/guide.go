@@ -22,7 +22,7 @@ type State struct {
 // Rules returns the rules of the method, in the order in which they save time, each with its gate.
 func Rules() [][2]string {
 	return [][2]string{
-		{"Check the environment first: three minutes, not an hour.", "environment"},
+		{"Check the environment first, before any other work.", "environment"},
 		{"A claim is a claim until it was measured here.", "reference"},
 		{"Design for this device; know its limits first.", "limits"},
 		{"Broken for 30 minutes: find the last good commit.", "builds"},
