@@ -91,12 +91,12 @@ func scanFile(path string, each eachRound) (*Run, error) {
 
 // openAny opens the document, its compressed form or its journal, whichever exists first.
 func openAny(path string) (*os.File, error) {
-	f, err := os.Open(path)
+	f, err := disk.OpenRegular(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return f, err
 	}
 	for _, other := range []string{path + ".zst", JournalPath(path)} {
-		if f, otherErr := os.Open(other); otherErr == nil {
+		if f, otherErr := disk.OpenRegular(other); otherErr == nil {
 			return f, nil
 		}
 	}

@@ -5,14 +5,36 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"syscall"
 )
 
-// Errors of ReadRegular, besides those of os.
+// Errors of ReadRegular and OpenRegular, besides those of os.
 var (
 	ErrNotRegular = errors.New("not a regular file")
 	ErrTooLarge   = errors.New("too large")
 )
+
+// OpenRegular opens a regular file for reading, also through a link. It refuses devices and named pipes, and never waits
+// for a writer. Stdin and other open descriptors may be pipes.
+func OpenRegular(path string) (*os.File, error) {
+	if path == "/dev/stdin" || strings.HasPrefix(path, "/dev/fd/") {
+		return os.Open(path)
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s: %w", path, ErrNotRegular)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
 
 // ReadRegular reads a regular file of at most limit bytes. It refuses links, devices and pipes,
 // and never waits for a writer.

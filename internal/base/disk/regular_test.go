@@ -31,3 +31,27 @@ func TestReadRegular(t *testing.T) {
 		t.Errorf("no file: %v", err)
 	}
 }
+
+func TestOpenRegular(t *testing.T) {
+	dir := t.TempDir()
+	file, link, fifo := filepath.Join(dir, "file"), filepath.Join(dir, "link"), filepath.Join(dir, "fifo")
+	if err := errors.Join(os.WriteFile(file, []byte("text"), 0o644), os.Symlink(file, link), syscall.Mkfifo(fifo, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{file, link} {
+		f, err := disk.OpenRegular(path)
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		f.Close()
+	}
+	for _, path := range []string{fifo, dir, os.DevNull} {
+		if _, err := disk.OpenRegular(path); !errors.Is(err, disk.ErrNotRegular) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if _, err := disk.OpenRegular(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/ledger"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
@@ -117,8 +118,10 @@ func (f *baselineFlags) migrate(ctx context.Context, file string) error {
 		return err
 	}
 	repo, repoErr := build.Open(ctx, dir)
+	benchmark := benchmarkName(s)
 	entries, err := ledger.Migrate(data, ledger.Migration{
-		Benchmark: benchmarkName(s), Testbed: measure.NewTestbed(dev.Identity(), state, s.Device.Clocks), Now: time.Now().UTC(), Actor: actor(ctx, dir),
+		Benchmark: benchmark, Testbed: measure.NewTestbed(dev.Identity(), state, s.Device.Clocks), Timer: timerOf(s, benchmark, dev.Identity().Kind),
+		Now: time.Now().UTC(), Actor: actor(ctx, dir),
 		Resolve: func(commit string) (string, error) {
 			if repoErr != nil {
 				return "", repoErr
@@ -139,6 +142,20 @@ func benchmarkName(s *suite.Suite) string {
 		return s.Benchmarks[0].Name
 	}
 	return s.Name
+}
+
+// timerOf returns the clock of a benchmark's times: the one that the suite names, or the usual one of the device. A
+// baseline without it would never be found again, because the clock is part of a testbed.
+func timerOf(s *suite.Suite, benchmark string, kind gpu.Kind) measure.Timer {
+	for _, c := range s.Cases() {
+		if c.Benchmark == benchmark && c.Timer != "" {
+			return c.Timer
+		}
+	}
+	if kind == gpu.CPU {
+		return measure.TimerWall
+	}
+	return measure.TimerDevice
 }
 
 func (f *baselineFlags) printEntries(kept []ratchet.Entry, err error) error {
