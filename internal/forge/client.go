@@ -69,7 +69,6 @@ type Client interface {
 type RunQuery struct {
 	Workflow string // file of the workflow, with or without its folder
 	HeadSHA  string
-	Since    time.Time
 }
 
 // Job is the CI job that this process is part of, as the forge describes it.

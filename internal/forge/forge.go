@@ -138,7 +138,6 @@ const (
 type Change struct {
 	Branch  string // where it goes
 	From    string // commit to start the branch at if it does not exist
-	Expect  string // the commit the branch must be at; empty for any
 	Message string
 	Files   map[string][]byte // by path; nil deletes
 }

@@ -136,7 +136,7 @@ func (c client) Run(_ context.Context, id int64) (forge.Run, error) {
 
 func (c client) Runs(_ context.Context, q forge.RunQuery) ([]forge.Run, error) {
 	return slices.DeleteFunc(slices.Clone(c.AllRuns), func(r forge.Run) bool {
-		return q.Workflow != "" && r.Workflow != q.Workflow || q.HeadSHA != "" && r.Head.SHA != q.HeadSHA || r.Created.Before(q.Since)
+		return q.Workflow != "" && r.Workflow != q.Workflow || q.HeadSHA != "" && r.Head.SHA != q.HeadSHA
 	}), nil
 }
 

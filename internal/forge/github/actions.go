@@ -29,9 +29,6 @@ func (c *Client) Run(ctx context.Context, id int64) (forge.Run, error) {
 func (c *Client) Runs(ctx context.Context, q forge.RunQuery) ([]forge.Run, error) {
 	ctx = c.withBudget(ctx)
 	o := &gh.ListWorkflowRunsOptions{HeadSHA: q.HeadSHA, ExcludePullRequests: true}
-	if !q.Since.IsZero() {
-		o.Created = ">=" + q.Since.UTC().Format(time.RFC3339)
-	}
 	found, err := c.listRuns(ctx, q.Workflow, o)
 	if err != nil {
 		return nil, c.wrapError(err, "cannot list the runs of workflow %q", q.Workflow)

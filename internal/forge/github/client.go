@@ -40,7 +40,6 @@ type Config struct {
 	Random func() float64                                   // in [0,1), for jitter between writers; nil for the real one
 	Log    func(format string, args ...any)                 // called for every wait; nil for silence
 
-	Author   string        // login of the account that writes pawl's comments; empty to ask GitHub
 	Patience time.Duration // max total wait of one call; 0 for 15 minutes
 	Settle   time.Duration // how long a report must stay unchanged to count as settled; 0 for 3 seconds
 }

@@ -16,8 +16,7 @@ import (
 )
 
 // Commit makes one commit on a branch without a clone, and returns its SHA. It never
-// forces. If the branch is not at Expect, it fails with ErrMoved; if Expect is empty, it
-// retries on top of newer commits. If the branch already has the files, it commits nothing
+// forces: it retries on top of newer commits. If the branch already has the files, it commits nothing
 // and returns the tip, so that repeating a call after a lost response is safe. A branch
 // that does not exist starts at From, or without history if From is empty.
 func (c *Client) Commit(ctx context.Context, change forge.Change) (string, error) {
@@ -32,7 +31,7 @@ func (c *Client) Commit(ctx context.Context, change forge.Change) (string, error
 		case err == nil:
 			return sha, nil
 		case shouldRetry(err):
-		case errors.Is(err, ErrMoved) && change.Expect == "", status(err) == http.StatusConflict:
+		case errors.Is(err, ErrMoved), status(err) == http.StatusConflict:
 			if err := c.Sleep(ctx, firstPause); err != nil {
 				return "", err
 			}
@@ -51,9 +50,6 @@ func (c *Client) tryCommit(ctx context.Context, change forge.Change, made *[]str
 	}
 	if exists && slices.Contains(*made, tip) {
 		return tip, nil
-	}
-	if change.Expect != "" && tip != change.Expect {
-		return "", fmt.Errorf("%w: it is at %.12q, expected %.12q; read it again and retry", ErrMoved, tip, change.Expect)
 	}
 	parent := tip
 	if !exists {

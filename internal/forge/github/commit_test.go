@@ -1,7 +1,6 @@
 package github_test
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -45,7 +44,7 @@ func TestCommit(t *testing.T) {
 	has("topic", topic, map[string]string{"README": "hello\n", "x": "x"})
 
 	// A nil file is deleted; others stay.
-	second := commit(forge.Change{Branch: "pawl/baselines", Expect: first, Message: "second", Files: map[string][]byte{"b.bin": nil, "c": {}}})
+	second := commit(forge.Change{Branch: "pawl/baselines", Message: "second", Files: map[string][]byte{"b.bin": nil, "c": {}}})
 	has("pawl/baselines", second, map[string]string{"a.json": "1", "c": ""})
 	if d := cmp.Diff([]string{"second", "first"}, s.Log("pawl/baselines")); d != "" {
 		t.Error(d)
@@ -55,47 +54,29 @@ func TestCommit(t *testing.T) {
 	if same := commit(forge.Change{Branch: "pawl/baselines", Message: "third", Files: map[string][]byte{"a.json": []byte("1")}}); same != second {
 		t.Error("an empty commit was made")
 	}
-
-	// A branch that is elsewhere is left there.
-	_, err := c.Commit(ctx, forge.Change{Branch: "pawl/baselines", Expect: first, Message: "late", Files: map[string][]byte{"a.json": []byte("2")}})
-	if !errors.Is(err, github.ErrMoved) {
-		t.Errorf("%v", err)
-	}
-	_, err = c.Commit(ctx, forge.Change{Branch: "none", Expect: first, Message: "late", Files: map[string][]byte{"a.json": []byte("2")}})
-	if !errors.Is(err, github.ErrMoved) {
-		t.Errorf("%v", err)
-	}
-	has("pawl/baselines", second, map[string]string{"a.json": "1", "c": ""})
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Somebody else commits between the look and the write.
-func TestCommitMeetsAnother(t *testing.T) {
-	for _, expect := range []bool{false, true} {
-		s := githubtest.New(t)
-		s.AddFile("ledger", "a", "1")
-		done := false
-		c, _ := newClient(t, s, func(c *github.Config) {
-			c.HTTP = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
-				if r.Method == http.MethodPatch && !done {
-					done = true
-					s.AddFile("ledger", "theirs", "2")
-				}
-				return http.DefaultTransport.RoundTrip(r)
-			})}
-		})
-		change := forge.Change{Branch: "ledger", Message: "ours", Files: map[string][]byte{"ours": []byte("3")}}
-		if expect {
-			change.Expect, _ = s.Branch("ledger")
-		}
-		_, err := c.Commit(t.Context(), change)
-		_, files := s.Branch("ledger")
-		if expect != errors.Is(err, github.ErrMoved) || expect == (files["ours"] == "3") || files["theirs"] != "2" {
-			t.Errorf("expecting %v: %v, %v", expect, files, err)
-		}
+// Another client commits between the look and the write: its commit stays.
+func TestCommit_OnTopOfAnother(t *testing.T) {
+	s := githubtest.New(t)
+	s.AddFile("ledger", "a", "1")
+	done := false
+	c, _ := newClient(t, s, func(c *github.Config) {
+		c.HTTP = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.Method == http.MethodPatch && !done {
+				done = true
+				s.AddFile("ledger", "theirs", "2")
+			}
+			return http.DefaultTransport.RoundTrip(r)
+		})}
+	})
+	_, err := c.Commit(t.Context(), forge.Change{Branch: "ledger", Message: "ours", Files: map[string][]byte{"ours": []byte("3")}})
+	if _, files := s.Branch("ledger"); err != nil || files["ours"] != "3" || files["theirs"] != "2" {
+		t.Errorf("%v, %v", files, err)
 	}
 }
 
@@ -117,7 +98,7 @@ func TestCommitIsMadeOnce(t *testing.T) {
 		var want []string
 		tip := ""
 		for i := range 3 {
-			sha, err := c.Commit(t.Context(), forge.Change{Branch: "ledger", Expect: tip, Message: fmt.Sprint("change ", i), Files: map[string][]byte{"f": fmt.Append(nil, i)}})
+			sha, err := c.Commit(t.Context(), forge.Change{Branch: "ledger", Message: fmt.Sprint("change ", i), Files: map[string][]byte{"f": fmt.Append(nil, i)}})
 			if err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}

@@ -19,7 +19,7 @@ import (
 func contender(t *testing.T, s *githubtest.Server, w *world, delay func() time.Duration, random func() float64) *github.Client {
 	t.Helper()
 	c, err := github.New(github.Config{
-		BaseURL: s.URL, Repo: s.Repo, Author: s.Login,
+		BaseURL: s.URL, Repo: s.Repo,
 		Token: func(context.Context) (string, error) { return s.Token, nil },
 		HTTP:  &http.Client{Timeout: 10 * time.Minute, Transport: &wire{w, delay, http.DefaultTransport}},
 		Sleep: w.sleep, Now: w.time, Random: random,
@@ -81,8 +81,8 @@ func TestOldLooksAreNotWritten(t *testing.T) {
 	n := s.AddPull(forge.Pull{Open: true, HeadBranch: "topic", HeadSHA: sha('a')})
 	s.AddComment(n, s.Login, "<!-- pawl:report -->\n")
 	ways := 0
-	slow := func() time.Duration { // the report, which is the second answer, is long on its way back
-		if ways++; ways == 4 {
+	slow := func() time.Duration { // the report, which is the third answer, is long on its way back
+		if ways++; ways == 6 {
 			return 20 * time.Second
 		}
 		return 10 * time.Millisecond

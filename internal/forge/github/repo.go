@@ -116,12 +116,9 @@ func (c *Client) ownAccount(ctx context.Context) (account, error) {
 	if known != nil {
 		return *known, nil
 	}
-	who := account{Login: c.Author}
-	if c.Author == "" {
-		var err error
-		if who, err = c.viewer(ctx); err != nil {
-			return account{}, err
-		}
+	who, err := c.viewer(ctx)
+	if err != nil {
+		return account{}, err
 	}
 	c.mu.Lock()
 	c.author = &who

@@ -20,26 +20,20 @@ import (
 // ProofOptions describe how to prove the result of a search. The suite, the
 // device and the seed are in runner.Options.
 type ProofOptions struct {
-	Finalists int            // number of points to measure again; 0 for 3
-	Budget    time.Duration  // total time; 0 for no limit
-	Fuzz      time.Duration  // time to search for wrong results of each finalist; 0 for none
-	Ledger    *ledger.Ledger // also measure its baseline's commit; nil for none
+	Budget time.Duration  // total time; 0 for no limit
+	Fuzz   time.Duration  // time to search for wrong results of each finalist; 0 for none
+	Ledger *ledger.Ledger // also measure its baseline's commit; nil for none
 }
 
-// finalistSides are the names of the finalists' sides, best of the search first.
-var finalistSides = []string{"best", "second", "third", "fourth", "fifth"}
-
-// usualFinalists is the default number of finalists, enough not to miss the best one behind a lucky winner.
-const usualFinalists = 3
+// finalistSides are the names of the finalists' sides, best of the search first. Three are enough not to miss the best
+// one behind a lucky winner.
+var finalistSides = []string{"best", "second", "third"}
 
 // Prove measures the best few points of a search again, beside the defaults, in rounds of fresh
 // processes and on every config of the benchmark. It does not use the search's own times: the best
 // of many looks better than it is. If it fails, it also returns the proof so far.
 func Prove(ctx context.Context, o runner.Options, found *tune.Report, what ProofOptions) (*tune.Proof, error) {
 	o = o.WithDefaults()
-	if what.Finalists <= 0 {
-		what.Finalists = usualFinalists
-	}
 	p := &prover{ProofOptions: what, found: found, startedAt: o.Now()}
 	if err := p.chooseFinalists(ctx, o); err != nil {
 		return nil, err
@@ -86,7 +80,7 @@ func (p *prover) chooseFinalists(ctx context.Context, o runner.Options) (err err
 	o.Built, o.Decide = p.ready, p.decide
 	p.Options, p.benchmark = o, o.Suite.Benchmarks[0]
 	p.suites = map[string]*suite.Suite{}
-	for i, e := range finalists(p.found, min(p.Finalists, len(finalistSides))) {
+	for i, e := range finalists(p.found, len(finalistSides)) {
 		if e.Value >= p.found.Default.Value {
 			break // slower points need no proof
 		}

@@ -99,11 +99,11 @@ func TestProveCrashes(t *testing.T) {
 	for i := range found.Evaluations { // so that there is a next one
 		found.Evaluations[i].Lost = false
 	}
-	p, err := Prove(t.Context(), o, found, ProofOptions{Finalists: 2})
+	p, err := Prove(t.Context(), o, found, ProofOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(p.Finalists) != 2 || p.Finalists[0].ResultError == "" || p.Winner != 1 || p.Answer != tune.Faster {
+	if len(p.Finalists) < 2 || p.Finalists[0].ResultError == "" || p.Winner != 1 || p.Answer != tune.Faster {
 		t.Errorf("%+v", p)
 	}
 }
@@ -183,7 +183,7 @@ func TestProveAgainstBaseline(t *testing.T) {
 		Suite: s, Dir: dir, Path: path, LockDir: aside, Wait: time.Minute, Seed: 1, Out: filepath.Join(dir, "results", "current.json"),
 		Baseline: func(gpu.Identity) string { return commit },
 	}
-	_, p := proven(t, o, ProofOptions{Finalists: 1})
+	_, p := proven(t, o, ProofOptions{})
 	best := p.Finalists[0]
 	if p.Baseline != commit || best.Baseline == nil {
 		t.Fatalf("the baseline is %q, compared: %+v", p.Baseline, best.Baseline)
