@@ -149,7 +149,7 @@ func (f *occupancyFlags) rows(a gpu.Arch, o gpu.Occupancy) [][]string {
 			row[1], row[3] = number(o.WarpsPerBlock), number(a.WarpsPerSM.Value)
 		case gpu.LimitRegisters:
 			row[1], row[3] = number(o.RegistersPerBlock), number(a.RegistersPerSM.Value)
-			row[2] = fmt.Sprintf("%d a thread", o.Launch.Registers)
+			row[2] = fmt.Sprintf("%d per thread", o.Launch.Registers)
 		case gpu.LimitShared:
 			row[1], row[3] = number(o.SharedPerBlock), number(o.SharedPerSM)
 			if reserved := a.SharedReserved.Value; reserved > 0 {
