@@ -1,38 +1,21 @@
 package gpu_test
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/base/golden"
 )
-
-var update = flag.Bool("update", false, "write docs/reference/hardware.md")
 
 const hardwarePage = "../docs/reference/hardware.md"
 
 // The page shows the tables as they are.
 func TestDocsHardware(t *testing.T) {
-	got := hardware()
-	if *update {
-		if err := os.WriteFile(hardwarePage, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(hardwarePage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs (-want +got); go test ./gpu -update writes it:\n%s", hardwarePage, diff)
-	}
+	golden.File(t, hardwarePage, hardware())
 }
 
 // hardware writes the page. Small letters behind a figure name its source.

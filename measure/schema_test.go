@@ -3,30 +3,20 @@ package measure_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/invopop/jsonschema"
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/base/golden"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-var update = flag.Bool("update", false, "write golden files")
-
 func TestSchemaMatchesTheTypes(t *testing.T) {
-	want := generateSchema(t)
-	if *update {
-		must(t, os.WriteFile("run.schema.json", want, 0o644))
-	}
-	if diff := cmp.Diff(string(want), string(measure.Schema())); diff != "" && !*update {
-		t.Errorf("run.schema.json is not that of the types; go test ./measure -update writes it:\n%s", diff)
-	}
+	golden.File(t, "run.schema.json", string(generateSchema(t)))
 }
 
 func generateSchema(t *testing.T) []byte {

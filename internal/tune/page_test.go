@@ -3,14 +3,11 @@ package tune_test
 import (
 	"bytes"
 	"html"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/goatnote-inc/pawl/internal/base/golden"
 	"github.com/goatnote-inc/pawl/internal/tune"
 	"github.com/goatnote-inc/pawl/internal/tune/space"
 )
@@ -34,19 +31,7 @@ var (
 func TestPageText(t *testing.T) {
 	text := strings.ReplaceAll(styles.ReplaceAllString(pageOf(t, proven(matmul(), tune.Faster, 2.31)), ""), "</text>", "\n")
 	got := strings.TrimSpace(blanks.ReplaceAllString(html.UnescapeString(tags.ReplaceAllString(text, "\n")), "\n")) + "\n"
-	path := filepath.Join("testdata", "page-faster.txt")
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got); -update writes it:\n%s", path, diff)
-	}
+	golden.Check(t, "page-faster.txt", got)
 }
 
 // The page loads nothing, runs nothing, and stays in one piece whatever a name is.

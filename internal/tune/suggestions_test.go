@@ -2,7 +2,6 @@ package tune_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -16,12 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/base/golden"
 	"github.com/goatnote-inc/pawl/internal/tune"
 	"github.com/goatnote-inc/pawl/internal/tune/space"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // matmul is a search of a made-up kernel: blocks of 64 by 128 are best, large ones do not
 // compile, and one way to unroll is wrong.
@@ -135,19 +133,7 @@ func TestSuggestions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, _ := rendered(t, r)
-			path := filepath.Join("testdata", "suggestions-"+name+".md")
-			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("%s (-want +got); -update writes it:\n%s", path, diff)
-			}
+			golden.Check(t, "suggestions-"+name+".md", got)
 		})
 	}
 }

@@ -7,8 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/goatnote-inc/pawl/internal/base/golden"
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
 )
 
@@ -19,7 +18,7 @@ func TestPageListsTheQuantities(t *testing.T) {
 	page, err := os.ReadFile(profilePage)
 	must(t, err)
 	const mark = "Change its sources, not the page.*\n\n"
-	head, have, ok := strings.Cut(string(page), mark)
+	head, _, ok := strings.Cut(string(page), mark)
 	if !ok {
 		t.Fatalf("%s does not say %q", profilePage, mark)
 	}
@@ -28,13 +27,7 @@ func TestPageListsTheQuantities(t *testing.T) {
 	for _, q := range profile.Quantities() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", q.Name, q.Unit, q.About)
 	}
-	if *update {
-		must(t, os.WriteFile(profilePage, []byte(head+mark+b.String()), 0o644))
-		return
-	}
-	if diff := cmp.Diff(b.String(), have); diff != "" {
-		t.Errorf("%s is not what the code says; go test ./internal/explain/profile -update writes it:\n%s", profilePage, diff)
-	}
+	golden.File(t, profilePage, head+mark+b.String())
 }
 
 // Names are what rules can write, units are few, and every quantity says what it is.

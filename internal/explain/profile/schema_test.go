@@ -3,28 +3,19 @@ package profile_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/invopop/jsonschema"
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/goatnote-inc/pawl/internal/base/golden"
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
 )
 
-var update = flag.Bool("update", false, "write golden files")
-
 func TestSchemaMatchesTheTypes(t *testing.T) {
-	want := generateSchema(t)
-	if *update {
-		must(t, os.WriteFile("profile.schema.json", want, 0o644))
-	}
-	if diff := cmp.Diff(string(want), string(profile.Schema())); diff != "" && !*update {
-		t.Errorf("profile.schema.json is not that of the types; go test ./internal/explain/profile -update writes it:\n%s", diff)
-	}
+	golden.File(t, "profile.schema.json", string(generateSchema(t)))
 }
 
 func generateSchema(t *testing.T) []byte {

@@ -2,12 +2,12 @@ package profile_test
 
 import (
 	"math"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/goatnote-inc/pawl/internal/base/golden"
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
 )
 
@@ -19,14 +19,7 @@ func TestSameFactsFromEveryShape(t *testing.T) {
 				name := s.release + "_" + d.name + "." + page
 				t.Run(name, func(t *testing.T) {
 					file := filepath.Join("testdata", "shapes", name)
-					if *update {
-						must(t, os.WriteFile(file, []byte(text), 0o644))
-					}
-					stored, err := os.ReadFile(file)
-					must(t, err)
-					if diff := cmp.Diff(text, string(stored)); diff != "" {
-						t.Fatalf("%s is not what shape_gen_test.go makes: %s", name, diff)
-					}
+					golden.File(t, file, text) // what shape_gen_test.go makes
 					p := open(t, file)
 					if len(p.Launches) != 1 || p.Launches[0].Kernel != shapeKernel {
 						t.Fatalf("%+v", p.Launches)

@@ -1,23 +1,19 @@
 package comment_test
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/goatnote-inc/pawl/internal/base/golden"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/comment"
 	"github.com/goatnote-inc/pawl/internal/judge/cost"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
-
-var update = flag.Bool("update", false, "write golden files")
 
 // What people read, as they read it.
 func TestReports(t *testing.T) {
@@ -56,20 +52,7 @@ func TestReports(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := comment.New(input())
 			got := n.Check.Name + "\n" + string(n.Check.Conclusion) + "\n" + n.Check.Title + "\n" + n.Section.Key + "\n\n" + n.Section.Body
-			path := filepath.Join("testdata", name+".md")
-			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("go test ./internal/forge/comment -update writes it (-want +got)\n%s", diff)
-			}
+			golden.Check(t, name+".md", got)
 		})
 	}
 }

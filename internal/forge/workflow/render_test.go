@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/goatnote-inc/pawl/internal/base/golden"
 )
 
 const commit = "0123456789abcdef0123456789abcdef01234567"
@@ -104,7 +104,7 @@ func writeTo(t *testing.T, dir string, files []File) {
 // Our own copies are what the templates write, for the settings that stand in them. They
 // are what other repositories call, and they are the golden files of this package.
 //
-//	UPDATE=1 go test ./internal/forge/workflow -run OwnCopies
+//	go test ./internal/forge/workflow -run OwnCopies -update
 func TestOwnCopiesAreUpToDate(t *testing.T) {
 	gate, err := os.ReadFile("../../../" + Folder + "/pawl-gate.yml")
 	if err != nil {
@@ -118,16 +118,8 @@ func TestOwnCopiesAreUpToDate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if os.Getenv("UPDATE") != "" {
-		writeTo(t, "../../..", files)
-	}
 	for _, f := range files {
-		got, err := os.ReadFile(filepath.Join("../../..", f.Path))
-		if err != nil {
-			t.Error(err)
-		} else if diff := cmp.Diff(string(f.Text), string(got)); diff != "" {
-			t.Errorf("%s (-template +file):\n%s", f.Path, diff)
-		}
+		golden.File(t, filepath.Join("../../..", f.Path), string(f.Text))
 	}
 }
 

@@ -4,19 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"math"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/goatnote-inc/pawl/internal/base/golden"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
-
-var update = flag.Bool("update", false, "write the figures that were reached")
 
 const reached = "testdata/reached.json"
 
@@ -48,21 +45,12 @@ func TestJudgeIsNoWorse(t *testing.T) {
 		}
 		got[fmt.Sprintf("%s, suite of %d cases", shape, suiteCases)] = tallies[0]
 	}
-	if *update {
-		text, err := json.MarshalIndent(got, "", "  ")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(reached, append(text, '\n'), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text, err := os.ReadFile(reached)
+	text, err := json.MarshalIndent(got, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var want map[string]Tally
-	if err := json.Unmarshal(text, &want); err != nil {
+	if err := json.Unmarshal([]byte(golden.Stored(t, reached, string(text)+"\n")), &want); err != nil {
 		t.Fatal(err)
 	}
 	if len(got) != len(want) {

@@ -5,12 +5,10 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/goatnote-inc/pawl/internal/base/golden"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
@@ -45,28 +43,17 @@ func figures() *Report {
 }
 
 func TestPage(t *testing.T) {
-	golden(t, "testdata/page.md", figures())
+	checkPage(t, "testdata/page.md", figures())
 }
 
-// golden holds a page against the one in a file.
-func golden(t *testing.T, path string, page interface{ Markdown(io.Writer) error }) {
+// checkPage compares a page with the one in a file.
+func checkPage(t *testing.T, path string, page interface{ Markdown(io.Writer) error }) {
 	t.Helper()
 	var b bytes.Buffer
 	if err := page.Markdown(&b); err != nil {
 		t.Fatal(err)
 	}
-	if *update {
-		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("the page has changed (run with -update if it should):\n%s", diff)
-	}
+	golden.File(t, path, b.String())
 }
 
 func TestClaims(t *testing.T) {

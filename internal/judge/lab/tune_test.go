@@ -128,7 +128,7 @@ func TestTuneClaims(t *testing.T) {
 }
 
 func TestTunePage(t *testing.T) {
-	golden(t, "testdata/tune.md", tuneFigures())
+	checkPage(t, "testdata/tune.md", tuneFigures())
 }
 
 func TestParseAnchors(t *testing.T) {

@@ -90,5 +90,5 @@ func TestPublishedTunePage(t *testing.T) {
 	if diff := cmp.Diff(r.Claims, tuneClaims(r)); diff != "" {
 		t.Errorf("the figures do not say what is claimed:\n%s", diff)
 	}
-	golden(t, docs+"tune.md", r)
+	checkPage(t, docs+"tune.md", r)
 }

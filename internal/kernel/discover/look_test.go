@@ -1,21 +1,17 @@
 package discover
 
 import (
-	"flag"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/goatnote-inc/pawl/internal/base/golden"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 )
-
-var update = flag.Bool("update", false, "rewrite the expected results in testdata")
 
 // repository is the part of an archive that stands for one.
 func repository(a *txtar.Archive) fstest.MapFS {
@@ -52,16 +48,8 @@ func TestRepositories(t *testing.T) {
 			if i < 0 {
 				i = len(archive.Files)
 			}
-			if *update {
-				archive.Files = append(archive.Files[:i], got...)
-				if err := os.WriteFile(path, txtar.Format(archive), 0o666); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if diff := cmp.Diff(format(archive.Files[i:]), format(got)); diff != "" {
-				t.Errorf("(-want +got; rewrite with -update)\n%s", diff)
-			}
+			archive.Files = append(archive.Files[:i], got...)
+			golden.File(t, path, string(txtar.Format(archive)))
 		})
 	}
 }
@@ -81,5 +69,3 @@ func suiteOrReason(t *testing.T, survey Survey, name string) txtar.File {
 	}
 	return txtar.File{Name: "pawl.yaml", Data: data}
 }
-
-func format(files []txtar.File) string { return string(txtar.Format(&txtar.Archive{Files: files})) }

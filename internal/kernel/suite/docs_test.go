@@ -3,15 +3,13 @@ package suite
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/goatnote-inc/pawl/internal/base/golden"
 	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite/expr"
 )
@@ -105,15 +103,7 @@ func TestReferenceTables(t *testing.T) {
 	for name := range docs {
 		t.Errorf("the reference has no table of %s", name)
 	}
-	if *update {
-		if err := os.WriteFile(reference, want, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(string(want), string(text)); diff != "" {
-		t.Errorf("run go test ./internal/kernel/suite -run TestReferenceTables -update (-want +got):\n%s", diff)
-	}
+	golden.File(t, reference, string(want))
 }
 
 func keyTable(at reflect.Type, preset *strictyaml.Node) string {

@@ -3,19 +3,15 @@ package suite
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/goatnote-inc/pawl/internal/base/golden"
 	"github.com/goatnote-inc/pawl/measure"
 )
-
-var update = flag.Bool("update", false, "rewrite the expected results in testdata and the tables in docs")
 
 // files lists the example files of a kind.
 func files(t testing.TB, pattern string) []string {
@@ -47,22 +43,14 @@ func TestBad(t *testing.T) {
 		name := filepath.Base(path)
 		t.Run(strings.TrimSuffix(name, ".yaml"), func(t *testing.T) {
 			data := read(t, path)
-			text, want, _ := strings.Cut(string(data), errorMark)
+			text, _, _ := strings.Cut(string(data), errorMark)
 			_, err := Parse(name, data)
 			found, ok := errors.AsType[Errors](err)
 			if !ok || len(found) != 1 {
 				t.Fatalf("want one mistake, found %d:\n%v", len(found), err)
 			}
 			got := strings.TrimPrefix(err.Error(), name+":")
-			if *update {
-				if err := os.WriteFile(path, []byte(text+errorMark+got+"\n"), 0o666); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if got != strings.TrimSuffix(want, "\n") {
-				t.Errorf("\n got %s\nwant %s", got, want)
-			}
+			golden.File(t, path, text+errorMark+got+"\n")
 		})
 	}
 }
@@ -75,21 +63,8 @@ func TestOK(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, strings.TrimSuffix(path, ".yaml")+".txt", describe(s))
+			golden.File(t, strings.TrimSuffix(path, ".yaml")+".txt", describe(s))
 		})
-	}
-}
-
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(string(read(t, path)), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
 	}
 }
 

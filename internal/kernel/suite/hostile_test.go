@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/goatnote-inc/pawl/internal/base/golden"
 	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 )
 
@@ -110,7 +110,7 @@ func bigMatrix(params, values int) string {
 // twenty are printed.
 func TestAllMistakes(t *testing.T) {
 	_, err := Parse("pawl.yaml", read(t, "testdata/many.yaml"))
-	golden(t, filepath.Join("testdata", "many.txt"), fmt.Sprintln(err))
+	golden.Check(t, "many.txt", fmt.Sprintln(err))
 
 	found, ok := errors.AsType[Errors](err)
 	if !ok || len(found) <= 20 {

@@ -12,6 +12,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/goatnote-inc/pawl/internal/base/golden"
 	"github.com/goatnote-inc/pawl/internal/base/strictyaml"
 )
 
@@ -177,7 +178,7 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 
 func TestDefaults(t *testing.T) {
 	s := parse(t, "version: 1\nharness: {command: x}\nbenchmarks: {a: {matrix: {N: 1}}}\n")
-	golden(t, filepath.Join("testdata", "defaults.txt"), describe(s))
+	golden.Check(t, "defaults.txt", describe(s))
 	var doc object
 	if err := json.Unmarshal(Schema(), &doc); err != nil {
 		t.Fatal(err)
@@ -189,5 +190,5 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestSchemaGolden(t *testing.T) {
-	golden(t, filepath.Join("testdata", "schema.json"), string(Schema()))
+	golden.Check(t, "schema.json", string(Schema()))
 }

@@ -3,7 +3,6 @@ package trend_test
 import (
 	"cmp"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,10 +12,9 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/goatnote-inc/pawl/internal/base/golden"
 	"github.com/goatnote-inc/pawl/internal/server/trend"
 )
-
-var update = flag.Bool("update", false, "write what is found to testdata")
 
 // recording is a history that somebody recorded.
 type recording struct {
@@ -152,19 +150,7 @@ func TestRealHistories(t *testing.T) {
 			}
 		}
 	}
-	const path = "testdata/histories.txt"
-	if *update {
-		if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := gocmp.Diff(string(want), text.String()); diff != "" {
-		t.Errorf("%s (-want +got); -update writes it:\n%s", path, diff)
-	}
+	golden.Check(t, "histories.txt", text.String())
 	if dir := os.Getenv("PAWL_LAB"); dir != "" {
 		if err := os.WriteFile(filepath.Join(dir, "trend-events.md"), []byte("```\n"+text.String()+"```\n"), 0o644); err != nil {
 			t.Fatal(err)

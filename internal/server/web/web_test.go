@@ -2,12 +2,9 @@ package web_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"html/template"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -17,12 +14,11 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/base/golden"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/server/web"
 	"github.com/goatnote-inc/pawl/measure"
 )
-
-var update = flag.Bool("update", false, "write the golden pages")
 
 var (
 	day     = time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC)
@@ -169,19 +165,7 @@ func TestPagesAreAsTheyWere(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := folder.ReplaceAllString(b.String(), web.AssetPath+"X/")
-			path := filepath.Join("testdata", name+".html")
-			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("go test ./internal/server/web -update writes it anew: %s", diff)
-			}
+			golden.Check(t, name+".html", got)
 		})
 	}
 }

@@ -3,7 +3,6 @@ package adapter
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -17,10 +16,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/goatnote-inc/pawl/internal/base/golden"
 	"github.com/goatnote-inc/pawl/measure"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // fixture is a file, or a folder, that looks like what a tool writes.
 type fixture struct{ format, path string }
@@ -72,24 +70,8 @@ func TestGolden(t *testing.T) {
 			if broken := strings.Contains(f.path, "/broken_") || f.format == "unknown"; broken != (err != nil) {
 				t.Errorf("error = %v, and the file's name says broken = %v", err, broken)
 			}
-			golden(t, f.path+".golden", got.String())
+			golden.File(t, f.path+".golden", got.String())
 		})
-	}
-}
-
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
 	}
 }
 

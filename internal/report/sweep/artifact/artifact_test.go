@@ -1,23 +1,19 @@
 package artifact_test
 
 import (
-	"flag"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/goatnote-inc/pawl/internal/base/golden"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/internal/report/sweep"
 	"github.com/goatnote-inc/pawl/internal/report/sweep/artifact"
 	"github.com/goatnote-inc/pawl/measure"
 )
-
-var update = flag.Bool("update", false, "write golden files")
 
 func TestGolden(t *testing.T) {
 	all := files(t, attention())
@@ -26,22 +22,7 @@ func TestGolden(t *testing.T) {
 		"terminal.txt", "README.md", "commands.txt", "environment.json", "tables/overall.tex", "tables/ranking.csv", "tables/ranking.tex",
 		"tables/speedup.csv", "tables/speedup-by-config.csv", "tables/power.csv", "figures/speed.svg", "figures/speedup.svg",
 	} {
-		golden := filepath.Join("testdata", "attention", filepath.FromSlash(name))
-		if *update {
-			if err := os.MkdirAll(filepath.Dir(golden), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(golden, []byte(all[name]), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), all[name]); diff != "" {
-			t.Errorf("%s:\n%s", name, diff)
-		}
+		golden.Check(t, "attention/"+name, all[name])
 	}
 }
 
