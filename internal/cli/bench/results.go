@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/goatnote-inc/pawl/internal/base/archive"
+	"github.com/goatnote-inc/pawl/internal/base/scratch"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/forge/untrusted"
 	"github.com/goatnote-inc/pawl/measure"
@@ -16,16 +17,18 @@ import (
 type ReceivedFiles struct {
 	Dir  string // private copy
 	From string // original folder, for messages
+
+	folder *scratch.Folder // Dir, locked
 }
 
 // OpenReceived copies the wanted files out of a folder, each up to its size limit.
 func OpenReceived(from string, want ...archive.WantedFile) (*ReceivedFiles, error) {
-	dir, err := os.MkdirTemp("", "pawl-results-")
+	folder, err := scratch.New("", "results")
 	if err != nil {
 		return nil, fmt.Errorf("cannot prepare temporary storage for results: %w", err)
 	}
-	s := &ReceivedFiles{dir, from}
-	root, err := os.OpenRoot(dir)
+	s := &ReceivedFiles{Dir: folder.Path, From: from, folder: folder}
+	root, err := os.OpenRoot(s.Dir)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -45,7 +48,7 @@ func OpenReceived(from string, want ...archive.WantedFile) (*ReceivedFiles, erro
 }
 
 // Close deletes the private copy.
-func (s *ReceivedFiles) Close() error { return os.RemoveAll(s.Dir) }
+func (s *ReceivedFiles) Close() error { return s.folder.Remove() }
 
 // Refuse adds the original folder to an error about its files.
 func (s *ReceivedFiles) Refuse(err error) error {

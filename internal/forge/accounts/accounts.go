@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/base/archive"
+	"github.com/goatnote-inc/pawl/internal/base/scratch"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/judge/cost"
 )
@@ -63,12 +64,12 @@ func fetchFile[T any](ctx context.Context, c forge.Client, artifact forge.Artifa
 	if err := c.Download(ctx, artifact, &packed, 2*cost.FileLimit); err != nil {
 		return found, err
 	}
-	dir, err := os.MkdirTemp("", "pawl-account-")
+	folder, err := scratch.New("", "account")
 	if err != nil {
 		return found, fmt.Errorf("cannot prepare temporary storage for an artifact: %w", err)
 	}
-	defer os.RemoveAll(dir)
-	root, err := os.OpenRoot(dir)
+	defer folder.Remove()
+	root, err := os.OpenRoot(folder.Path)
 	if err != nil {
 		return found, fmt.Errorf("cannot prepare temporary storage for an artifact: %w", err)
 	}

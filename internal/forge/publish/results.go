@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/base/archive"
+	"github.com/goatnote-inc/pawl/internal/base/scratch"
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/comment"
@@ -35,11 +36,12 @@ func (p *publication) readResults(ctx context.Context, t *target, in *comment.In
 	}
 	in.Gate = p.Suite.Gate
 	in.Folder, in.File = p.suitePath(ctx)
-	dir, err := os.MkdirTemp("", "pawl-comment-")
+	folder, err := scratch.New("", "comment")
 	if err != nil {
 		return fmt.Errorf("cannot prepare temporary storage for results: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer folder.Remove()
+	dir := folder.Path
 	err = p.fetch(ctx, t, dir, in)
 	var c untrusted.Claim
 	if err == nil && in.ToolFailed == "" {
@@ -92,7 +94,7 @@ func (p *publication) fetch(ctx context.Context, t *target, dir string, in *comm
 	if t.runURL != "" {
 		in.Links.Artifact = fmt.Sprintf("%s/artifacts/%d", t.runURL, a.ID)
 	}
-	file, err := os.CreateTemp("", "pawl-results-*.zip")
+	file, err := os.CreateTemp(dir, "*.zip") // not a name that is read
 	if err != nil {
 		return fmt.Errorf("cannot prepare temporary storage for results: %w", err)
 	}

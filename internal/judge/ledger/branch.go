@@ -5,11 +5,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/internal/base/scratch"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
@@ -215,12 +215,12 @@ func (b *branch) tree(ctx context.Context, tip string, text []byte) (string, err
 	if err != nil {
 		return "", err
 	}
-	dir, err := os.MkdirTemp("", "pawl-index-")
+	folder, err := scratch.New("", "index")
 	if err != nil {
 		return "", fmt.Errorf("cannot create a temporary index: %w", err)
 	}
-	defer os.RemoveAll(dir)
-	index := []string{"GIT_INDEX_FILE=" + filepath.Join(dir, "index")}
+	defer folder.Remove()
+	index := []string{"GIT_INDEX_FILE=" + filepath.Join(folder.Path, "index")}
 	if tip != "" {
 		if _, err := b.run(ctx, nil, index, "read-tree", tip); err != nil {
 			return "", err

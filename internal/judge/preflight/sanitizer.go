@@ -13,6 +13,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/scratch"
 	"github.com/goatnote-inc/pawl/internal/kernel/build/cuda"
 	"github.com/goatnote-inc/pawl/internal/kernel/harness"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
@@ -51,12 +52,12 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + 
 
 func (l *checker) sanitizeWith(ctx context.Context, program, tool string, v suite.Variant) Gate {
 	g := Gate{Name: Sanitizer, Kernel: tool}
-	dir, err := os.MkdirTemp("", "pawl-sanitizer-")
+	folder, err := scratch.New("", "sanitizer")
 	if err != nil {
 		return g.with(Unknown, "", "cannot run here: %v", err)
 	}
-	defer os.RemoveAll(dir)
-	log := filepath.Join(dir, "log")
+	defer folder.Remove()
+	log := filepath.Join(folder.Path, "log")
 	var printed bytes.Buffer
 	command := harness.Command{
 		Line: SanitizerCommand(program, tool, log, v.Harness.Command), Dir: l.Dir, Silence: 10 * v.Harness.Timeout, Log: &printed, Env: suite.Variables(v.Harness.Env),

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -84,10 +83,11 @@ func (r *Setup) searching(what FuzzOptions) (*fuzz, error) {
 // folder makes a folder for tensors that is removed with the run.
 func (r *Setup) folder() (string, error) {
 	dir, err := correctness.Folder()
-	if err == nil {
-		r.AtEnd(func(context.Context) error { return os.RemoveAll(dir) })
+	if err != nil {
+		return "", err
 	}
-	return dir, err
+	r.AtEnd(func(context.Context) error { return dir.Remove() })
+	return dir.Path, nil
 }
 
 // target is a benchmark with the points to try on it.

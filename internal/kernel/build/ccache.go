@@ -2,7 +2,10 @@ package build
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/base/scratch"
 )
 
 // Ccache holds the statistics of a compiler cache during a build.
@@ -14,33 +17,34 @@ type Ccache struct {
 
 // statsLog is a file to which ccache writes the result of each call. Unlike ccache's own totals,
 // it excludes other builds that run at the same time.
-type statsLog struct{ path string }
+type statsLog struct{ folder *scratch.Folder }
 
 func newStatsLog(r Recipe) statsLog {
 	if lookTool(r.Env, "ccache") == "" || lookEnv(r.Env, "CCACHE_STATSLOG") != "" {
 		return statsLog{}
 	}
-	f, err := os.CreateTemp("", "pawl-ccache-*")
+	folder, err := scratch.New("", "ccache")
 	if err != nil {
 		return statsLog{} // the build works without the statistics
 	}
-	f.Close()
-	return statsLog{f.Name()}
+	return statsLog{folder}
 }
 
+func (l statsLog) path() string { return filepath.Join(l.folder.Path, "log") }
+
 func (l statsLog) env() []string {
-	if l.path == "" {
+	if l.folder == nil {
 		return nil
 	}
-	return []string{"CCACHE_STATSLOG=" + l.path}
+	return []string{"CCACHE_STATSLOG=" + l.path()}
 }
 
 func (l statsLog) read() Ccache {
-	if l.path == "" {
+	if l.folder == nil {
 		return Ccache{}
 	}
-	defer os.Remove(l.path)
-	b, err := os.ReadFile(l.path)
+	defer l.folder.Remove()
+	b, err := os.ReadFile(l.path())
 	if err != nil {
 		return Ccache{}
 	}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/goatnote-inc/pawl/internal/base/scratch"
 )
 
 // nobody is the user ID for builds when pawl is root. Files of root then do not belong to the
@@ -31,6 +33,7 @@ func asNobody(cmd *exec.Cmd) {
 // visible at their original path, with its own home and /tmp.
 type workspace struct {
 	path    string          // folder of the room
+	folder  *scratch.Folder // the same, locked
 	root    string          // top of the original sources
 	dir     string          // where the build runs, in or below root
 	sources map[string]bool // copied files, relative to root
@@ -92,9 +95,10 @@ func (s *Sandbox) newWorkspace(ctx context.Context, recipe Recipe, keep []string
 		return nil, &SandboxError{Reason: "the sources are the root folder of the machine", Fix: "move them to a separate folder"}
 	}
 	r := &workspace{root: root, dir: dir, sources: map[string]bool{}, private: privateFolders(ctx, dir)}
-	if r.path, err = os.MkdirTemp(workspaceParent(), "pawl-build-"); err != nil {
+	if r.folder, err = scratch.New(workspaceParent(), "build"); err != nil {
 		return nil, failed("cannot create a folder for a copy of the sources", err)
 	}
+	r.path = r.folder.Path
 	if err := r.fill(files, recipe.Scratch, s.Limits.Disk); err != nil {
 		r.clear()
 		return nil, failed("cannot copy the sources", err)
@@ -189,7 +193,7 @@ func (r *workspace) size(ctx context.Context) (bytes int64) {
 
 // clear removes the room. A build may have made some of its folders read-only.
 func (r *workspace) clear() {
-	if os.RemoveAll(r.path) == nil {
+	if r.folder.Remove() == nil {
 		return
 	}
 	_ = r.each(func(in *os.Root, path string, e fs.DirEntry, _ error) error {

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 
+	"github.com/goatnote-inc/pawl/internal/base/scratch"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/kernel/tensor"
 )
@@ -102,19 +102,19 @@ func (c *Contents) Remove() {
 
 // Folder creates a folder for the files of a campaign, in memory if the machine supports
 // it: tensors are written, read once, and deleted.
-func Folder() (string, error) {
+func Folder() (*scratch.Folder, error) {
 	parent := ""
 	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
 		parent = "/dev/shm"
 	}
-	dir, err := os.MkdirTemp(parent, "pawl-fuzz-*")
+	dir, err := scratch.New(parent, "fuzz")
 	if err != nil && parent != "" {
-		dir, err = os.MkdirTemp("", "pawl-fuzz-*")
+		dir, err = scratch.New("", "fuzz")
 	}
 	if err != nil {
-		return "", fmt.Errorf("cannot create a folder for tensors: %w", err)
+		return nil, fmt.Errorf("cannot create a folder for tensors: %w", err)
 	}
-	return filepath.Clean(dir), nil
+	return dir, nil
 }
 
 // outputs lists the arguments that a kernel writes.

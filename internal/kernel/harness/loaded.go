@@ -10,11 +10,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/base/scratch"
 )
 
 // loadRecorder is a folder in which the Python processes of a command record what they loaded, through a
 // module that Python imports before anything else.
-type loadRecorder struct{ dir string }
+type loadRecorder struct{ folder *scratch.Folder }
 
 //go:embed sitecustomize.py
 var sitecustomize []byte
@@ -25,11 +27,11 @@ func (c Command) witness() (*loadRecorder, []string, error) {
 	if c.Loaded == nil {
 		return nil, nil, nil
 	}
-	dir, err := os.MkdirTemp("", "pawl-loaded-")
+	folder, err := scratch.New("", "loaded")
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot create a folder to record what a harness loads: %w", err)
 	}
-	w := &loadRecorder{dir}
+	w, dir := &loadRecorder{folder}, folder.Path
 	if err := os.WriteFile(filepath.Join(dir, "sitecustomize.py"), sitecustomize, 0o600); err != nil {
 		w.remove()
 		return nil, nil, fmt.Errorf("cannot create a folder to record what a harness loads: %w", err)
@@ -54,13 +56,13 @@ func (w *loadRecorder) files() []string {
 	if w == nil {
 		return nil
 	}
-	entries, _ := os.ReadDir(w.dir)
+	entries, _ := os.ReadDir(w.folder.Path)
 	var files []string
 	for _, e := range entries {
 		if info, err := e.Info(); err != nil || info.Mode().Type() != fs.FileMode(0) || info.Size() > maxReport || e.Name() == "sitecustomize.py" {
 			continue
 		}
-		text, _ := os.ReadFile(filepath.Join(w.dir, e.Name()))
+		text, _ := os.ReadFile(filepath.Join(w.folder.Path, e.Name()))
 		for line := range strings.Lines(string(text)) {
 			if f := strings.TrimSuffix(line, "\n"); filepath.IsAbs(f) {
 				files = append(files, f)
@@ -72,7 +74,7 @@ func (w *loadRecorder) files() []string {
 
 func (w *loadRecorder) remove() {
 	if w != nil {
-		_ = os.RemoveAll(w.dir) // it is in the folder for temporary files
+		_ = w.folder.Remove() // it is in the folder for temporary files
 	}
 }
 

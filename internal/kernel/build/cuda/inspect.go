@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/base/scratch"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -64,11 +65,12 @@ func Cubins(ctx context.Context, path string) ([]Cubin, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "pawl-cubins-")
+	folder, err := scratch.New("", "cubins")
 	if err != nil {
 		return nil, fmt.Errorf("cannot extract the device code of %s: %w", path, err)
 	}
-	defer os.RemoveAll(dir)
+	defer folder.Remove()
+	dir := folder.Path
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
