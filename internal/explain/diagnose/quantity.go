@@ -18,6 +18,7 @@ var derived = []profile.Quantity{
 	{Name: "next_shared_bytes", Unit: "byte", About: "shared memory per block that would let one more block fit on an SM, with the largest carve-out"},
 	{Name: "tail_pct", Unit: "%", About: "share of the block slots of all waves that the last wave leaves empty"},
 	{Name: "busiest_pct", Unit: "%", About: "the busier of SM and memory"},
+	{Name: "host_l1_traffic", Unit: "", About: "bytes of the cache lines that miss the first-level data cache, as a multiple of the bytes of the case in the suite"},
 	{Name: "slack_pct", Unit: "%", About: "share of the time in which SMs have work but no unit is at its peak"},
 }
 

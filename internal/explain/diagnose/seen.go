@@ -26,6 +26,9 @@ func NewSubject(p *profile.Profile, card *gpu.Card) (Subject, error) {
 	return Subject{Profile: p, Launch: launch, Facts: launch.Facts(), Card: card}, nil
 }
 
+// cacheLine is the size of a cache line of the host in bytes.
+const cacheLine = 64
+
 // values returns the facts and the quantities derived from them.
 func (s Subject) values() values {
 	v := make(values, len(s.Facts)+len(derived))
@@ -33,6 +36,9 @@ func (s Subject) values() values {
 		if !math.IsNaN(x) && !math.IsInf(x, 0) {
 			v[name] = x
 		}
+	}
+	if misses, ok := v.get("host_l1_misses"); ok && s.Profile != nil && s.Profile.Subject.Bytes > 0 {
+		v["host_l1_traffic"] = cacheLine * misses / s.Profile.Subject.Bytes
 	}
 	derive(v, s.arch())
 	return v
