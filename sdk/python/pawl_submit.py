@@ -8,7 +8,8 @@
 
 It calls `pawl submit --json`, so the answer is that command's: one flat document. A bad
 candidate is an answer, not an exception. Copy this file next to your loop; it needs only pawl
-in PATH and Python 3.8.
+in PATH and Python 3.8. In the package pawl-perf it is pawl_perf.submit, and starts the pawl of
+that package.
 """
 
 import asyncio
@@ -22,6 +23,8 @@ __all__ = ["SubmitError", "evaluate", "evaluate_async"]
 
 Candidate = Union[str, "os.PathLike[str]", Mapping[str, str]]
 Answer = Dict[str, Any]
+
+_PAWL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "pawl") if __name__ == "pawl_perf.submit" else "pawl"
 
 
 class SubmitError(Exception):
@@ -37,14 +40,14 @@ def evaluate(
     stage: str = "full",
     budget: float = 60,
     note: str = "",
-    pawl: str = "pawl",
+    pawl: str = "",
 ) -> Answer:
     """Judges one candidate and returns the answer.
 
     candidate is a mapping of file names to their text, a folder with such files, or a file of the
     working tree. Names are relative to the suite's folder. diff is the text of a unified diff, and
     commit the name of a commit. Without any of them the working tree is the candidate. suite is the
-    suite's folder or file, and budget a number of seconds.
+    suite's folder or file, budget a number of seconds, and pawl the program to start.
     """
     with _Request(candidate, diff, commit, suite, stage, budget, note, pawl) as r:
         done = subprocess.run(r.command, input=r.input, capture_output=True, check=False)
@@ -60,7 +63,7 @@ async def evaluate_async(
     stage: str = "full",
     budget: float = 60,
     note: str = "",
-    pawl: str = "pawl",
+    pawl: str = "",
 ) -> Answer:
     """Is evaluate for asyncio. Several at once wait for the device in turn; cancelling one ends its pawl."""
     with _Request(candidate, diff, commit, suite, stage, budget, note, pawl) as r:
@@ -95,7 +98,7 @@ class _Request:
         self.input = (diff or "").encode()
         path = os.fspath(suite)
         where, name = (path, "") if os.path.isdir(path) else os.path.split(path)
-        self.command: List[str] = [pawl, "-C", where or ".", "submit", "--json", "--stage", stage, "--budget", f"{budget:g}s", "--note", note]
+        self.command: List[str] = [pawl or _PAWL, "-C", where or ".", "submit", "--json", "--stage", stage, "--budget", f"{budget:g}s", "--note", note]
         if name:
             self.command += ["--suite", name]
         if diff is not None:

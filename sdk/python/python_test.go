@@ -15,7 +15,7 @@ func TestPytest(t *testing.T) {
 	if err != nil {
 		t.Skipf("the Python SDK is not tested: %v", err)
 	}
-	noteInputs(t, "*.py", "testdata/*/*.py", "../../examples/sdpa-pytorch/*.py", "../../docs/how-to/*python.md")
+	noteInputs(t, "*.py", "pawl_perf/*.py", "testdata/*/*.py", "testdata/*/*/*.py", "testdata/*/*/*/*.py", "../../examples/sdpa-pytorch/*.py", "../../docs/how-to/*python.md")
 	cmd := exec.CommandContext(t.Context(), python, "-m", "pytest", "-q", "-p", "no:cacheprovider", ".")
 	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
 	out, err := cmd.CombinedOutput()

@@ -1,0 +1,32 @@
+"""pawl for Python: the command pawl, and what harnesses, oracles, search loops and tests import.
+
+    from pawl_perf import harness as pawl       # a harness: @pawl.benchmark(...), pawl.main()
+    from pawl_perf.oracle import oracle, serve  # an oracle
+    from pawl_perf import evaluate              # judge a kernel: pawl submit as a function
+    python -m pawl_perf.record bench.py         # record what a benchmark measures, without changing it
+    def test_softmax(pawl): pawl.bench(run)     # the pytest plugin
+
+Importing this package imports nothing else. pawl_perf.harness and pawl_perf.oracle are the files that `pawl sdk` writes.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pawl_perf.submit import SubmitError, evaluate, evaluate_async
+
+__all__ = ["SubmitError", "binary", "evaluate", "evaluate_async"]
+
+
+def binary() -> str:
+    """The path of the pawl that came with this package."""
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "pawl")
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("SubmitError", "evaluate", "evaluate_async"):
+        return getattr(importlib.import_module("pawl_perf.submit"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

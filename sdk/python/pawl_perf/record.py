@@ -1,0 +1,510 @@
+"""Record what a Python program measures, without changing it. One file, standard library only, Python 3.8 or later.
+
+    PAWL_RECORD=samples.jsonl python -m pawl_perf.record bench.py --size 4096
+    PAWL_RECORD=samples.jsonl python -m pawl_perf.record -m pytest bench/
+
+Each case becomes one line of the file:
+
+    {"case": "bench.softmax/N4096", "metric": "time", "unit": "s", "better": "less", "samples": [1.2e-05, ...]}
+
+Recorded are do_bench and its variants and perf_report of triton.testing, torch.utils.benchmark.Timer, elapsed_time of
+torch.cuda.Event, timeit.Timer, and the fixture of pytest-benchmark. A call inside another recorded call is not recorded,
+and neither are the measurements of autotuners.
+
+A case is named after the file, the function that measures, what it measures, the arguments of that function and the
+variables of the loops around the call. The line is not part of the name: the name stays when lines are added above. Two
+lines that give the same name are told apart by #2, #3. One line that gives the same name again adds samples to its case.
+
+The program runs as before: an error in here becomes a line in PAWL_RECORD + ".notes", and the exit code is the
+program's. Copied into a folder of PYTHONPATH as sitecustomize.py, this file records every Python program that is started.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import importlib.machinery
+import importlib.util
+import json
+import math
+import os
+import re
+import sys
+import threading
+from types import CodeType, FrameType, ModuleType
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
+
+__all__ = ["Recorder", "main", "recorder", "start"]
+
+VARIABLE = "PAWL_RECORD"  # names the file
+
+_MAX_CASES, _MAX_SAMPLES, _MAX_NOTES = 10_000, 100_000, 100
+_MAX_NAME, _MAX_PARAMS, _MAX_SOURCE = 200, 12, 1 << 20
+_LIBRARIES = {"timeit", "triton", "torch", "pytest_benchmark", "functools", "contextlib", "runpy"}  # not who measures
+_TUNERS = ("triton.runtime", "torch._inductor", "torch._dynamo")  # measure to choose, not to report
+_ONE_LINERS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>")
+
+Params = Dict[str, Any]
+
+
+class Recorder:
+    """Collects the samples of one process and writes them when it ends."""
+
+    def __init__(self, path: str) -> None:
+        self.path = os.path.abspath(path)
+        self.lock = threading.Lock()
+        self.clear()
+
+    def clear(self) -> None:
+        self.cases: Dict[str, List[float]] = {}
+        self.names: Dict[Tuple[str, Any], str] = {}  # case and line -> case with its number
+        self.lines: Dict[str, int] = {}  # case -> how many lines gave this name
+        self.notes: List[str] = []
+
+    def add(self, benchmark: str, params: Params, site: Any, seconds: Iterable[float]) -> None:
+        """Adds samples of a case. site is the line that measures."""
+        config = _config(params)
+        case = _short(_line(benchmark) + ("/" + config if config else ""))
+        samples = [float(s) for s in seconds]
+        good = [s for s in samples if math.isfinite(s) and s > 0]
+        with self.lock:
+            if len(good) < len(samples):
+                self._note(f"{case}: left out {len(samples) - len(good)} times that are not finite numbers above 0")
+            if (case, site) not in self.names:
+                if len(self.names) >= _MAX_CASES:
+                    self._note(f"only the first {_MAX_CASES} cases are recorded")
+                    return
+                count = self.lines[case] = self.lines.get(case, 0) + 1
+                self.names[case, site] = case if count == 1 else f"{case}#{count}"
+            kept = self.cases.setdefault(self.names[case, site], [])
+            if len(kept) + len(good) > _MAX_SAMPLES:
+                self._note(f"{case}: only the first {_MAX_SAMPLES} samples are recorded")
+            kept.extend(good[: _MAX_SAMPLES - len(kept)])
+
+    def note(self, text: str) -> None:
+        with self.lock:
+            self._note(text)
+
+    def _note(self, text: str) -> None:
+        if text not in self.notes and len(self.notes) < _MAX_NOTES:
+            self.notes.append(text)
+
+    def write(self) -> None:
+        """Appends one line for each case, and the notes to their own file."""
+        with self.lock:
+            cases = [
+                json.dumps({"case": case, "metric": "time", "unit": "s", "better": "less", "samples": samples}, allow_nan=False)
+                for case, samples in self.cases.items()
+                if samples
+            ]
+            notes = [_line(note) for note in self.notes]
+            self.clear()
+        for path, lines in ((self.path, cases), (self.path + ".notes", notes)):
+            if lines:
+                fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+                with os.fdopen(fd, "w", encoding="utf-8") as f:
+                    f.write("".join(line + "\n" for line in lines))
+
+
+# ---- Names ----
+def _line(text: str) -> str:
+    """One line of printable characters."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def _short(text: str) -> str:
+    """At most _MAX_NAME characters. A name that is cut ends in a digest, so that names stay distinct."""
+    if len(text) <= _MAX_NAME:
+        return text
+    import hashlib
+
+    return text[: _MAX_NAME - 12] + "..." + hashlib.sha256(text.encode(errors="replace")).hexdigest()[:9]
+
+
+def _config(params: Params) -> str:
+    """The parameters as suites write them: N512_dtype-float16. Values that are not plain are left out."""
+    parts = []
+    for name, value in params.items():
+        text = _plain(value)
+        if text and len(parts) < _MAX_PARAMS:
+            number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            parts.append(name + ("" if number else "-") + re.sub(r"[^A-Za-z0-9.+-]", "-", text))
+    return "_".join(parts)
+
+
+def _plain(value: Any) -> str:
+    """The text of a number, a word, a type of elements or the shape of a tensor; "" for all else."""
+    if isinstance(value, (bool, int, str)):
+        return str(value) if len(str(value)) <= 40 else ""
+    if isinstance(value, float):
+        return format(value, "g")
+    if type(value).__name__ == "dtype":
+        return str(value).rsplit(".", 1)[-1]
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple) and all(isinstance(n, int) for n in shape):  # torch.Size is a tuple
+        return "x".join(map(str, shape)) if shape else "scalar"
+    return ""
+
+
+def _stem(filename: str) -> str:
+    return os.path.splitext(os.path.basename(filename))[0].strip("<>") or "program"
+
+
+def _callable_name(fn: Any) -> str:
+    while isinstance(fn, functools.partial):
+        fn = fn.func
+    name = getattr(fn, "__name__", "")
+    return "" if name.startswith("<") else name
+
+
+def _caller() -> Optional[FrameType]:
+    """The first frame that is neither in here nor in a library that measures; None if an autotuner is on the way."""
+    frame: Optional[FrameType] = sys._getframe(1)
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__", ""))
+        if module.startswith(_TUNERS):
+            return None
+        ours = frame.f_globals is globals() or module.split(".")[0] in _LIBRARIES
+        if not ours and frame.f_code.co_name not in _ONE_LINERS:
+            return frame
+        frame = frame.f_back
+    return None
+
+
+def _function(code: CodeType) -> str:
+    name = getattr(code, "co_qualname", code.co_name).replace("<locals>.", "")
+    return "" if name.startswith("<") else name
+
+
+def _arguments(frame: FrameType, repeats: bool) -> Params:
+    """The arguments of a function, then the variables of the loops around its current line. Where a loop over range()
+    repeats a measurement, repeats leaves its variable out."""
+    code, values = frame.f_code, frame.f_locals
+    names = list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+    for first, last, targets, counts in _loops(code.co_filename, frame):
+        if first <= frame.f_lineno <= last and not (counts and repeats):
+            names += targets
+    return {name: values[name] for name in dict.fromkeys(names) if name in values and not name.startswith("_")}
+
+
+_parsed: Dict[str, List[Tuple[int, int, List[str], bool]]] = {}
+
+
+def _loops(filename: str, frame: FrameType) -> List[Tuple[int, int, List[str], bool]]:
+    """The for loops of a file: first line, last line, variables, and whether they count with range()."""
+    if filename not in _parsed:
+        import ast
+        import linecache
+
+        found = []
+        try:
+            source = "".join(linecache.getlines(filename, frame.f_globals))
+            tree = ast.parse(source) if len(source) <= _MAX_SOURCE else ast.Module([], [])
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            tree = ast.Module([], [])
+        for node in ast.walk(tree):
+            if isinstance(node, ast.For):
+                counts = isinstance(node.iter, ast.Call) and isinstance(node.iter.func, ast.Name) and node.iter.func.id == "range"
+                targets = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]
+                found.append((node.lineno, node.end_lineno or node.lineno, targets, counts))
+        _parsed[filename] = sorted(found, key=lambda loop: loop[0])
+    return _parsed[filename]
+
+
+# ---- Recording ----
+_recorder: Optional[Recorder] = None
+_here = threading.local()  # depth: how many recorded calls this one is inside of; report: the call of perf_report
+
+
+def recorder() -> Optional[Recorder]:
+    """The recorder of this process, if it records."""
+    return _recorder
+
+
+def _record(what: str, fn: Any, seconds: Sequence[float], repeats: bool = False) -> None:
+    """Records one call. what names the measured code if fn has no name."""
+    frame = _caller()
+    if frame is None or _recorder is None:
+        return
+    site = (frame.f_code.co_filename, frame.f_lineno)
+    report = getattr(_here, "report", None)
+    if report is not None:
+        marked, params = report
+        parts = [_stem(marked.__code__.co_filename), marked.__name__]
+    else:
+        params = _arguments(frame, repeats)
+        parts = [_stem(frame.f_code.co_filename), _function(frame.f_code), (_callable_name(fn) or what).replace("/", "-")]
+    _recorder.add(".".join(part for part in parts if part), params, site, seconds)
+
+
+def _safely(task: Callable[..., None], *args: Any) -> None:
+    """Runs what is not the program's. Its errors become notes."""
+    try:
+        task(*args)
+    except Exception as exc:
+        if _recorder is not None:
+            _recorder.note(f"{getattr(task, '__name__', 'record')}: {type(exc).__name__}: {exc}")
+
+
+def _wrap(owner: Any, name: str, after: Callable[..., None]) -> None:
+    """Makes owner.name call after(result, *args, **kwargs) once it returned, unless it is part of a recorded call."""
+    original = getattr(owner, name, None)
+    if not callable(original) or hasattr(original, "pawl_original"):
+        return
+
+    @functools.wraps(original)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        depth = getattr(_here, "depth", 0)
+        _here.depth = depth + 1
+        try:
+            result = original(*args, **kwargs)
+        finally:
+            _here.depth = depth
+        if depth == 0:
+            _safely(functools.partial(after, result, *args, **kwargs))
+        return result
+
+    wrapper.pawl_original = original  # type: ignore[attr-defined]
+    setattr(owner, name, wrapper)
+
+
+# ---- What is recorded ----
+def _hook_timeit(module: ModuleType) -> None:
+    def remember(_: Any, self: Any, stmt: Any = "pass", *args: Any, **kwargs: Any) -> None:
+        self.pawl_stmt = stmt
+
+    def timed(result: float, self: Any, number: int = 1_000_000) -> None:
+        stmt = getattr(self, "pawl_stmt", "")
+        if number > 0:
+            _record(stmt.strip() if isinstance(stmt, str) else "", stmt, [result / number], repeats=True)
+
+    def ranged(result: Tuple[int, float], self: Any, *args: Any, **kwargs: Any) -> None:
+        timed(result[1], self, result[0])
+
+    _wrap(module.Timer, "__init__", remember)
+    _wrap(module.Timer, "timeit", timed)
+    _wrap(module.Timer, "autorange", ranged)
+
+
+def _hook_torch_timer(module: ModuleType) -> None:
+    def measured(result: Any, *args: Any, **kwargs: Any) -> None:
+        task, frame = result.task_spec, _caller()
+        if frame is None or _recorder is None:
+            return
+        site = (frame.f_code.co_filename, frame.f_lineno)
+        config = [part for part in (task.sub_label, task.description, task.env) if part]
+        params = {} if config else _arguments(frame, repeats=True)
+        if task.num_threads > 1:
+            params["threads"] = task.num_threads
+        benchmark = _stem(frame.f_code.co_filename) + "." + (task.label or task.stmt).replace("/", "-")
+        _recorder.add("/".join([benchmark, *config]), params, site, result.times)
+
+    for name in ("timeit", "blocked_autorange", "adaptive_autorange"):
+        _wrap(module.Timer, name, measured)
+
+
+def _hook_torch_events(module: ModuleType) -> None:
+    original = module.Event.elapsed_time
+    if hasattr(original, "pawl_original"):
+        return
+
+    def elapsed(milliseconds: float) -> None:
+        module = str(sys._getframe(3).f_globals.get("__name__", ""))
+        inside = getattr(_here, "events", None)
+        if inside is not None:
+            inside.append(milliseconds)
+        elif getattr(_here, "depth", 0) == 0 and module.split(".")[0] not in _LIBRARIES:
+            _record("", None, [milliseconds / 1e3], repeats=True)
+
+    @functools.wraps(original)
+    def wrapper(self: Any, end_event: Any) -> Any:
+        milliseconds = original(self, end_event)
+        _safely(elapsed, milliseconds)
+        return milliseconds
+
+    wrapper.pawl_original = original  # type: ignore[attr-defined]
+    module.Event.elapsed_time = wrapper
+
+
+def _hook_triton(module: ModuleType) -> None:
+    if hasattr(module, "_summarize_statistics"):  # every do_bench ends in it, in whatever module it was imported
+        _wrap(module, "_summarize_statistics", _summarized)
+    elif callable(getattr(module, "do_bench", None)):
+        module.do_bench = _with_events(module.do_bench)
+    if hasattr(module, "Mark") and hasattr(module.Mark, "_run"):
+        _name_reports(module.Mark)
+
+
+def _summarized(_: Any, times: Any, *args: Any, **kwargs: Any) -> None:
+    fn, frame = None, sys._getframe(1)
+    while frame is not None and fn is None:
+        if str(frame.f_globals.get("__name__", "")).startswith("triton.testing"):
+            fn = frame.f_locals.get("fn")
+        frame = frame.f_back
+    samples = times.tolist() if hasattr(times, "tolist") else times
+    _record("", fn, [ms / 1e3 for ms in samples])
+
+
+def _with_events(do_bench: Callable[..., Any]) -> Callable[..., Any]:
+    """Triton before 2.1 has no function that sees all times: they are those of its events, after one that estimates."""
+
+    @functools.wraps(do_bench)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        outer, _here.events = getattr(_here, "events", None), []
+        try:
+            result = do_bench(*args, **kwargs)
+            seen = _here.events[1:]
+        finally:
+            _here.events = outer
+        fn = args[0] if args else kwargs.get("fn")
+        if outer is None and getattr(_here, "depth", 0) == 0:
+            _safely(_record, "", fn, [ms / 1e3 for ms in seen])
+        return result
+
+    return wrapper
+
+
+def _name_reports(mark: Any) -> None:
+    original = mark._run
+    if hasattr(original, "pawl_original"):
+        return
+
+    @functools.wraps(original)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        fn = self.fn
+
+        @functools.wraps(fn)
+        def named(*fargs: Any, **fkwargs: Any) -> Any:
+            outer, _here.report = getattr(_here, "report", None), (fn, fkwargs)
+            try:
+                return fn(*fargs, **fkwargs)
+            finally:
+                _here.report = outer
+
+        self.fn = named
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            self.fn = fn
+
+    wrapper.pawl_original = original  # type: ignore[attr-defined]
+    mark._run = wrapper
+
+
+def _hook_pytest_benchmark(module: ModuleType) -> None:
+    def tested(_: Any, self: Any, *args: Any, **kwargs: Any) -> None:
+        stats = getattr(self, "stats", None)
+        data = getattr(getattr(stats, "stats", stats), "data", None)  # already for one iteration
+        if data and _recorder is not None:
+            path, _, test = self.fullname.partition("::")
+            name, bracket, params = test.replace("::", ".").partition("[")
+            case = f"{_stem(path)}.{name}" + ("/" + params.rstrip("]") if bracket else "")
+            _recorder.add(case, {}, self.fullname, data)
+
+    _wrap(module.BenchmarkFixture, "__call__", tested)
+    _wrap(module.BenchmarkFixture, "pedantic", tested)
+
+
+def _hook_pytest(module: ModuleType) -> None:
+    """pytest puts a finder of its own before all others."""
+    _wrap(module, "install_importhook", lambda *args, **kwargs: _finder.install())
+
+
+_HOOKS: Dict[str, Callable[[ModuleType], None]] = {
+    "timeit": _hook_timeit,
+    "triton.testing": _hook_triton,
+    "torch.utils.benchmark.utils.timer": _hook_torch_timer,
+    "torch.cuda.streams": _hook_torch_events,
+    "pytest_benchmark.fixture": _hook_pytest_benchmark,
+    "_pytest.assertion": _hook_pytest,
+}
+
+
+class _Finder:
+    """Runs the hook of a module right after the module was imported."""
+
+    def install(self) -> None:
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)  # type: ignore[arg-type]
+        sys.meta_path.insert(0, self)  # type: ignore[arg-type]
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name not in _HOOKS:
+            return None
+        for finder in sys.meta_path:
+            find = None if finder is self else getattr(finder, "find_spec", None)
+            spec = find(name, path, target) if find is not None else None
+            if spec is not None:
+                _safely(self.hook_loader, spec.loader)
+                return spec
+        return None
+
+    def hook_loader(self, loader: Any) -> None:
+        original = getattr(loader, "exec_module", None)
+        if original is None or hasattr(original, "pawl_original"):
+            return
+
+        def exec_module(module: ModuleType) -> None:
+            original(module)
+            hook = _HOOKS.get(module.__name__)
+            if hook is not None:
+                _safely(hook, module)
+
+        exec_module.pawl_original = original  # type: ignore[attr-defined]
+        loader.exec_module = exec_module
+
+
+_finder = _Finder()
+
+
+def start() -> Optional[Recorder]:
+    """Starts to record if PAWL_RECORD names a file."""
+    global _recorder
+    path = os.environ.get(VARIABLE)
+    if path and _recorder is None:
+        _recorder = Recorder(path)
+        _finder.install()
+        for name, hook in _HOOKS.items():
+            if name in sys.modules:
+                _safely(hook, sys.modules[name])
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=_recorder.clear)  # the parent writes what it recorded
+        atexit.register(_safely, _recorder.write)
+    return _recorder
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Runs a script, or a module with -m, as the interpreter does."""
+    module = list(arguments[:1]) == ["-m"]
+    command = list(arguments[module:])
+    if not command or not os.environ.get(VARIABLE):
+        sys.exit(f"usage: {VARIABLE}=FILE python -m pawl_perf.record (SCRIPT | -m MODULE) [ARGUMENTS]")
+    import runpy
+
+    start()
+    sys.argv[:] = command
+    if module:
+        sys.path[0] = os.getcwd()
+        runpy.run_module(command[0], run_name="__main__", alter_sys=True)
+    else:
+        sys.path[0] = os.path.dirname(os.path.abspath(command[0]))
+        runpy.run_path(command[0], run_name="__main__")
+
+
+def _next_sitecustomize() -> None:
+    """Runs the sitecustomize that this one hides."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    paths = [path for path in sys.path if os.path.abspath(path) != here]
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", paths)
+    if spec is not None and spec.loader is not None:
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+
+
+if __name__ == "sitecustomize":
+    _safely(start)
+    _next_sitecustomize()
+elif __name__ == "__main__":
+    from pawl_perf import record  # the module that plugins import, not the script
+
+    record.main(sys.argv[1:])

@@ -1,0 +1,311 @@
+"""Tests of pawl_perf.record: programs run as processes, unchanged, with stand-ins for the tools that are not installed."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+SDK = pathlib.Path(__file__).resolve().parent
+STAND_INS = SDK / "testdata" / "standins"
+NEW, OLD, EVENTS = STAND_INS, STAND_INS / "oldtriton", STAND_INS / "events"
+PATIENCE = 300  # seconds; only a hang takes that long
+
+
+class Done:
+    """A program that ended, with what was recorded of it."""
+
+    def __init__(self, process, path):
+        self.code, self.stdout, self.stderr = process.returncode, process.stdout, process.stderr
+        lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        assert all({k: line[k] for k in ("metric", "unit", "better")} == {"metric": "time", "unit": "s", "better": "less"} for line in lines)
+        self.cases = {line["case"]: line["samples"] for line in lines}
+        assert len(self.cases) == len(lines), "a case has two lines"
+        notes = pathlib.Path(str(path) + ".notes")
+        self.notes = notes.read_text() if notes.exists() else ""
+
+
+@pytest.fixture(params=["as a command", "as sitecustomize"])
+def play(request, tmp_path):
+    """play(code) runs bench.py with this code under the recorder, in both ways that there are."""
+
+    def run(code, *arguments, paths=(), module=None, files=()):
+        for name, text in {**dict(files), "bench.py": code}.items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(textwrap.dedent(text))
+        before = [] if request.param == "as sitecustomize" else ["-m", "pawl_perf.record"]
+        first = SDK
+        if not before:
+            first = tmp_path / "shim"
+            first.mkdir()
+            shutil.copy(SDK / "pawl_perf" / "record.py", first / "sitecustomize.py")
+        what = ["-m", *module] if module else ["bench.py", *arguments]
+        search = os.pathsep.join(map(str, [first, *paths]))
+        env = {**os.environ, "PYTHONPATH": search, "PAWL_RECORD": "samples.jsonl", "PYTHONDONTWRITEBYTECODE": "1"}
+        env.pop("PYTEST_CURRENT_TEST", None)
+        process = subprocess.run(
+            [sys.executable, *before, *what], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=PATIENCE
+        )
+        return Done(process, tmp_path / "samples.jsonl")
+
+    return run
+
+
+def test_every_do_bench_is_recorded(play):
+    done = play(
+        """
+        from triton.testing import do_bench, do_bench_cudagraph
+
+        def softmax():
+            return [0.5, 0.25]
+
+        def measure(N, dtype="fp16"):
+            assert do_bench(softmax) == 0.375
+            assert do_bench(lambda: [N], quantiles=[0.5, 0.5]) == [N, N]
+            assert do_bench_cudagraph(softmax, return_mode="all") == [0.5, 0.25]
+
+        for N in (64, 128):
+            measure(N)
+        for rows, _ in ((1, 2), (3, 4)):
+            do_bench(lambda: [float(rows)])
+        """,
+        paths=[NEW],
+    )
+    assert (done.code, done.notes) == (0, "")
+    assert done.cases == {
+        "bench.measure.softmax/N64_dtype-fp16": [5e-4, 2.5e-4],
+        "bench.measure/N64_dtype-fp16": [64e-3],
+        "bench.measure.softmax/N64_dtype-fp16#2": [5e-4, 2.5e-4],
+        "bench.measure.softmax/N128_dtype-fp16": [5e-4, 2.5e-4],
+        "bench.measure/N128_dtype-fp16": [128e-3],
+        "bench.measure.softmax/N128_dtype-fp16#2": [5e-4, 2.5e-4],
+        "bench/rows1": [1e-3],
+        "bench/rows3": [3e-3],
+    }
+
+
+def test_names_stay_when_lines_are_added(play):
+    code = "import triton.testing\ndef f(N):\n    triton.testing.do_bench(lambda: [1.0])\nf(8)\n"
+    moved = play("# a comment\n\n" + code, paths=[NEW])
+    assert list(moved.cases) == ["bench.f/N8"]
+
+
+def test_perf_report_names_its_points(play):
+    done = play(
+        """
+        import triton.testing
+
+        @triton.testing.perf_report(triton.testing.Benchmark(
+            x_names=["N"], x_vals=[2, 4], line_arg="provider", line_vals=["triton", "torch"], line_names=["a", "b"],
+            plot_name="speed", args={"M": 16}))
+        def bench_softmax(M, N, provider):
+            return helper(N)
+
+        def helper(n):
+            return triton.testing.do_bench(lambda: [n, n])
+
+        bench_softmax.run(print_data=True)
+        """,
+        paths=[NEW],
+    )
+    assert (done.code, done.notes, done.stdout) == (0, "", "speed 2 2 2\nspeed 4 4 4\n")
+    assert done.cases == {
+        f"bench.bench_softmax/N{n}_provider-{provider}_M16": [n / 1e3, n / 1e3] for n in (2, 4) for provider in ("triton", "torch")
+    }
+
+
+def test_autotuning_is_not_recorded(play):
+    done = play("from triton.runtime import autotuner\nassert autotuner.choose([3, 1, 2]) == 1\n", paths=[NEW])
+    assert (done.code, done.cases, done.notes) == (0, {}, "")
+
+
+def test_an_old_triton_is_recorded_by_its_events(play):
+    done = play(
+        """
+        from triton.testing import do_bench
+        from torch.cuda.streams import work
+
+        assert do_bench(lambda: work(25)) == 25
+        """,
+        paths=[OLD, EVENTS],
+    )
+    assert (done.code, done.notes) == (0, "")
+    assert done.cases == {"bench": [25e-3] * 4}
+
+
+def test_pairs_of_events_are_recorded(play):
+    done = play(
+        """
+        import torch
+        from torch.cuda.streams import work
+
+        def measure(ms, repeat):
+            start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            for i in range(repeat):
+                start.record()
+                work(ms)
+                end.record()
+                torch.cuda.synchronize()
+                assert start.elapsed_time(end) == ms
+
+        for shape in ("small", "large"):
+            measure(2.0 if shape == "small" else 4.0, 3)
+        """,
+        paths=[EVENTS],
+    )
+    assert (done.code, done.notes) == (0, "")
+    assert done.cases == {"bench.measure/ms2_repeat3": [2e-3] * 3, "bench.measure/ms4_repeat3": [4e-3] * 3}
+
+
+def test_timeit_is_recorded_for_one_run(play):
+    done = play(
+        """
+        import timeit
+
+        clock = iter(range(1000))
+        tick = lambda: next(clock)
+
+        def work():
+            pass
+
+        assert timeit.timeit("x = 1", timer=tick, number=4) == 1
+        assert timeit.repeat(work, timer=tick, number=2, repeat=3) == [1, 1, 1]
+        number, taken = timeit.Timer("pass", timer=tick).autorange()
+        assert (number, taken) == (1, 1)
+        for i in range(3):
+            timeit.timeit("again", timer=tick, number=1, globals={"again": 0})
+        timeit.timeit("pass", number=0)
+        """
+    )
+    assert (done.code, done.notes) == (0, "")
+    assert done.cases == {"bench.x = 1": [0.25], "bench.work": [0.5, 0.5, 0.5], "bench.pass": [1], "bench.again": [1, 1, 1]}
+
+
+def test_pytest_benchmark_is_recorded(play):
+    done = play(
+        "",
+        files={
+            "test_it.py": """
+            import pytest
+
+            pytest_plugins = ["pytest_benchmark.plugin"]
+
+            @pytest.mark.parametrize("n", [1, 2])
+            def test_plain(benchmark, n):
+                assert benchmark(lambda: n) == n
+
+            class TestGroup:
+                def test_pedantic(self, benchmark):
+                    benchmark.pedantic(int, rounds=2, iterations=2)
+            """
+        }.items(),
+        paths=[NEW],
+        module=["pytest", "-q", "-p", "no:cacheprovider", "test_it.py"],
+    )
+    assert (done.code, done.notes) == (0, ""), done.stdout
+    assert done.cases == {"test_it.test_plain/1": [0.1, 0.2], "test_it.test_plain/2": [0.1, 0.2], "test_it.TestGroup.test_pedantic": [0.5, 1.0]}
+
+
+def has(module):
+    return subprocess.run([sys.executable, "-c", f"import {module}"], capture_output=True).returncode == 0
+
+
+def test_the_real_pytest_benchmark_is_recorded(play):
+    if not has("pytest_benchmark.fixture"):
+        pytest.skip("pytest-benchmark is not installed")
+    files = {"test_it.py": "def test_sum(benchmark):\n    assert benchmark(sum, [1, 2]) == 3\n"}
+    done = play("", files=files.items(), module=["pytest", "-q", "-p", "no:cacheprovider", "test_it.py"])
+    assert (done.code, done.notes, list(done.cases)) == (0, "", ["test_it.test_sum"])
+
+
+def test_the_real_torch_timer_is_recorded(play):
+    if not has("torch.utils.benchmark"):
+        pytest.skip("torch is not installed")
+    done = play(
+        """
+        import torch
+        from torch.utils.benchmark import Timer
+
+        for n in (8, 16):
+            x = torch.ones(n)
+            a = Timer("x + x", globals={"x": x}, label="add", sub_label=f"n{n}").blocked_autorange(min_run_time=0.01)
+            b = Timer("x + x", globals={"x": x}).timeit(10)
+            print(len(a.times), len(b.times))
+        """
+    )
+    assert (done.code, done.notes) == (0, ""), done.stderr
+    counts = [len(done.cases[name]) for name in ("bench.add/n8", "bench.x + x/n8", "bench.add/n16", "bench.x + x/n16")]
+    assert counts == [int(word) for word in done.stdout.split()] and len(done.cases) == 4
+
+
+@pytest.mark.parametrize(
+    "code, exit_code, says",
+    [("import sys; sys.exit(7)", 7, ""), ("raise KeyError('x')", 1, "KeyError"), ("import missing_module", 1, "ModuleNotFoundError")],
+)
+def test_the_exit_code_is_the_programs(play, code, exit_code, says):
+    done = play("import timeit\ntimeit.timeit('1', number=1)\n" + code + "\n")
+    assert done.code == exit_code and says in done.stderr and list(done.cases) == ["bench.1"]
+
+
+def test_arguments_and_path_are_the_programs(play):
+    code = "import sys, beside\nprint(sys.argv, __name__, beside.x)\n"
+    done = play(code, "--size", "4", files=[("beside.py", "x = 1\n")])
+    assert done.stdout == "['bench.py', '--size', '4'] __main__ 1\n"
+
+
+def test_errors_in_the_recorder_are_notes(play):
+    done = play(
+        """
+        import triton.testing
+
+        assert triton.testing._summarize_statistics.__name__ == "_summarize_statistics"
+        for bad in (["no time"], [float("nan"), -1.0, 2.0]):
+            print(triton.testing.do_bench(lambda: bad, return_mode="all"))
+        """,
+        paths=[NEW],
+    )
+    assert (done.code, done.stderr, done.cases) == (0, "", {"bench": [2e-3]})
+    assert "TypeError" in done.notes and "left out 2 times" in done.notes
+
+
+def test_a_tool_that_looks_different_is_left_alone(play, tmp_path):
+    strange = {"other/triton/__init__.py": "", "other/triton/testing.py": "do_bench = None\n\nclass Mark:\n    pass\n"}
+    done = play("import triton.testing\nprint(triton.testing.do_bench)\n", files=strange.items(), paths=[tmp_path / "other"])
+    assert (done.code, done.stdout, done.cases) == (0, "None\n", {})
+
+
+def test_children_write_their_own_samples(play):
+    done = play(
+        """
+        import os, subprocess, sys, timeit
+
+        timeit.timeit("1", number=1)
+        if len(sys.argv) == 1:
+            pid = os.fork()
+            if pid == 0:
+                sys.exit(0)  # writes nothing: the samples are the parent's
+            os.waitpid(pid, 0)
+        """
+    )
+    assert (done.code, list(done.cases)) == (0, ["bench.1"])
+
+
+def test_another_sitecustomize_still_runs(tmp_path):
+    for folder, text in (("shim", (SDK / "pawl_perf" / "record.py").read_text()), ("site", "print('the other one')\n")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "sitecustomize.py").write_text(text)
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path / "shim"), str(tmp_path / "site")]), "PYTHONDONTWRITEBYTECODE": "1"}
+    env.pop("PAWL_RECORD", None)
+    done = subprocess.run([sys.executable, "-c", "print('program')"], env=env, capture_output=True, text=True, timeout=PATIENCE)
+    assert (done.stdout, done.stderr, done.returncode) == ("the other one\nprogram\n", "", 0)
+
+
+def test_it_says_how_it_is_used():
+    env = {**os.environ, "PYTHONPATH": str(SDK), "PYTHONDONTWRITEBYTECODE": "1"}
+    env.pop("PAWL_RECORD", None)
+    done = subprocess.run([sys.executable, "-m", "pawl_perf.record", "bench.py"], env=env, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 1 and done.stderr.startswith("usage: PAWL_RECORD=FILE python -m pawl_perf.record")

@@ -1,0 +1,5 @@
+from torch.cuda.streams import Event
+
+
+def synchronize():
+    pass
