@@ -23,6 +23,12 @@ var Oracle []byte
 //go:embed python/pawl_harness.py
 var Python []byte
 
+// Recorder is pawl_perf/record.py. As sitecustomize.py in a folder of PYTHONPATH it writes the samples that a
+// Python program measures to the file that PAWL_SAMPLES names.
+//
+//go:embed python/pawl_perf/record.py
+var Recorder []byte
+
 // Outdated returns the version of the embedded file, and the command that writes it, if the harness uses
 // another version. says is the name and version that the harness reports in the protocol, "pawl.h 1.0.0".
 // Both results are empty if the versions are equal, or if the harness uses something else.

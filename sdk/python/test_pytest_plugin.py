@@ -36,7 +36,7 @@ def test_without_it():
 
 def run(folder, **env):
     (folder / "test_them.py").write_text(TESTS)
-    plain = {k: v for k, v in os.environ.items() if k not in ("PAWL_RECORD", "PYTEST_CURRENT_TEST")}
+    plain = {k: v for k, v in os.environ.items() if k not in ("PAWL_SAMPLES", "PYTEST_CURRENT_TEST")}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "pawl_perf.pytest_plugin", "test_them.py"]
     return subprocess.run(
         command, cwd=folder, env={**plain, "PYTHONPATH": str(SDK), "PYTHONDONTWRITEBYTECODE": "1", **env}, capture_output=True, text=True, timeout=PATIENCE
@@ -44,7 +44,7 @@ def run(folder, **env):
 
 
 def test_bench_records_under_the_name_of_the_test(tmp_path):
-    done = run(tmp_path, PAWL_RECORD="samples.jsonl")
+    done = run(tmp_path, PAWL_SAMPLES="samples.jsonl")
     assert done.returncode == 0, done.stdout
     lines = [json.loads(line) for line in (tmp_path / "samples.jsonl").read_text().splitlines()]
     assert {line["case"]: len(line["samples"]) for line in lines} == {
@@ -56,5 +56,5 @@ def test_bench_records_under_the_name_of_the_test(tmp_path):
 def test_bench_measures_without_a_file(tmp_path):
     done = run(tmp_path)
     assert done.returncode == 0, done.stdout
-    assert "test_them.test_sum/10  " in done.stdout and "samples are not kept: set PAWL_RECORD=FILE" in done.stdout
+    assert "test_them.test_sum/10  " in done.stdout and "samples are not kept: set PAWL_SAMPLES=FILE" in done.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["test_them.py"]

@@ -22,7 +22,7 @@ class Done:
     def __init__(self, process, path):
         self.code, self.stdout, self.stderr = process.returncode, process.stdout, process.stderr
         lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-        assert all({k: line[k] for k in ("metric", "unit", "better")} == {"metric": "time", "unit": "s", "better": "less"} for line in lines)
+        assert all({k: line[k] for k in ("metric", "unit", "better")} == {"metric": "time", "unit": "s", "better": "lower"} for line in lines)
         self.cases = {line["case"]: line["samples"] for line in lines}
         assert len(self.cases) == len(lines), "a case has two lines"
         notes = pathlib.Path(str(path) + ".notes")
@@ -45,7 +45,7 @@ def play(request, tmp_path):
             shutil.copy(SDK / "pawl_perf" / "record.py", first / "sitecustomize.py")
         what = ["-m", *module] if module else ["bench.py", *arguments]
         search = os.pathsep.join(map(str, [first, *paths]))
-        env = {**os.environ, "PYTHONPATH": search, "PAWL_RECORD": "samples.jsonl", "PYTHONDONTWRITEBYTECODE": "1"}
+        env = {**os.environ, "PYTHONPATH": search, "PAWL_SAMPLES": "samples.jsonl", "PYTHONDONTWRITEBYTECODE": "1"}
         env.pop("PYTEST_CURRENT_TEST", None)
         process = subprocess.run(
             [sys.executable, *before, *what], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=PATIENCE
@@ -299,13 +299,13 @@ def test_another_sitecustomize_still_runs(tmp_path):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "sitecustomize.py").write_text(text)
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path / "shim"), str(tmp_path / "site")]), "PYTHONDONTWRITEBYTECODE": "1"}
-    env.pop("PAWL_RECORD", None)
+    env.pop("PAWL_SAMPLES", None)
     done = subprocess.run([sys.executable, "-c", "print('program')"], env=env, capture_output=True, text=True, timeout=PATIENCE)
     assert (done.stdout, done.stderr, done.returncode) == ("the other one\nprogram\n", "", 0)
 
 
 def test_it_says_how_it_is_used():
     env = {**os.environ, "PYTHONPATH": str(SDK), "PYTHONDONTWRITEBYTECODE": "1"}
-    env.pop("PAWL_RECORD", None)
+    env.pop("PAWL_SAMPLES", None)
     done = subprocess.run([sys.executable, "-m", "pawl_perf.record", "bench.py"], env=env, capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == 1 and done.stderr.startswith("usage: PAWL_RECORD=FILE python -m pawl_perf.record")
+    assert done.returncode == 1 and done.stderr.startswith("usage: PAWL_SAMPLES=FILE python -m pawl_perf.record")

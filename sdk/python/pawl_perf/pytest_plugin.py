@@ -4,7 +4,7 @@
         x = torch.rand(4096)
         pawl.bench(lambda: softmax(x))
 
-The case is named after the test and its parameters. With PAWL_RECORD=FILE its samples are written there.
+The case is named after the test and its parameters. With PAWL_SAMPLES=FILE its samples are written there.
 """
 
 from __future__ import annotations

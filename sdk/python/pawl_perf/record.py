@@ -1,11 +1,11 @@
 """Record what a Python program measures, without changing it. One file, standard library only, Python 3.8 or later.
 
-    PAWL_RECORD=samples.jsonl python -m pawl_perf.record bench.py --size 4096
-    PAWL_RECORD=samples.jsonl python -m pawl_perf.record -m pytest bench/
+    PAWL_SAMPLES=samples.jsonl python -m pawl_perf.record bench.py --size 4096
+    PAWL_SAMPLES=samples.jsonl python -m pawl_perf.record -m pytest bench/
 
 Each case becomes one line of the file:
 
-    {"case": "bench.softmax/N4096", "metric": "time", "unit": "s", "better": "less", "samples": [1.2e-05, ...]}
+    {"case": "bench.softmax/N4096", "metric": "time", "unit": "s", "better": "lower", "samples": [1.2e-05, ...]}
 
 Recorded are do_bench and its variants and perf_report of triton.testing, torch.utils.benchmark.Timer, elapsed_time of
 torch.cuda.Event, timeit.Timer, and the fixture of pytest-benchmark. A call inside another recorded call is not recorded,
@@ -15,7 +15,7 @@ A case is named after the file, the function that measures, what it measures, th
 variables of the loops around the call. The line is not part of the name: the name stays when lines are added above. Two
 lines that give the same name are told apart by #2, #3. One line that gives the same name again adds samples to its case.
 
-The program runs as before: an error in here becomes a line in PAWL_RECORD + ".notes", and the exit code is the
+The program runs as before: an error in here becomes a line in PAWL_SAMPLES + ".notes", and the exit code is the
 program's. Copied into a folder of PYTHONPATH as sitecustomize.py, this file records every Python program that is started.
 """
 
@@ -23,8 +23,6 @@ from __future__ import annotations
 
 import atexit
 import functools
-import importlib.machinery
-import importlib.util
 import json
 import math
 import os
@@ -36,7 +34,7 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tupl
 
 __all__ = ["Recorder", "main", "recorder", "start"]
 
-VARIABLE = "PAWL_RECORD"  # names the file
+VARIABLE = "PAWL_SAMPLES"  # names the file
 
 _MAX_CASES, _MAX_SAMPLES, _MAX_NOTES = 10_000, 100_000, 100
 _MAX_NAME, _MAX_PARAMS, _MAX_SOURCE = 200, 12, 1 << 20
@@ -93,7 +91,7 @@ class Recorder:
         """Appends one line for each case, and the notes to their own file."""
         with self.lock:
             cases = [
-                json.dumps({"case": case, "metric": "time", "unit": "s", "better": "less", "samples": samples}, allow_nan=False)
+                json.dumps({"case": case, "metric": "time", "unit": "s", "better": "lower", "samples": samples}, allow_nan=False)
                 for case, samples in self.cases.items()
                 if samples
             ]
@@ -458,7 +456,7 @@ _finder = _Finder()
 
 
 def start() -> Optional[Recorder]:
-    """Starts to record if PAWL_RECORD names a file."""
+    """Starts to record if PAWL_SAMPLES names a file."""
     global _recorder
     path = os.environ.get(VARIABLE)
     if path and _recorder is None:
@@ -491,19 +489,16 @@ def main(arguments: Sequence[str]) -> None:
         runpy.run_path(command[0], run_name="__main__")
 
 
-def _next_sitecustomize() -> None:
-    """Runs the sitecustomize that this one hides."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    paths = [path for path in sys.path if os.path.abspath(path) != here]
-    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", paths)
-    if spec is not None and spec.loader is not None:
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-
-
 if __name__ == "sitecustomize":
     _safely(start)
-    _next_sitecustomize()
+    # The folder of this file is of no use to anything else, and may hide a sitecustomize of the user's.
+    _folder = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != _folder]
+    _this = sys.modules.pop("sitecustomize")
+    try:
+        import sitecustomize  # noqa: F401
+    except ImportError:
+        sys.modules["sitecustomize"] = _this
 elif __name__ == "__main__":
     from pawl_perf import record  # the module that plugins import, not the script
 
