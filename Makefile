@@ -8,7 +8,7 @@ help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## bin/pawl, bin/pawld and bin/pawl-lab
-	CGO_ENABLED=1 $(GO) build -trimpath -o $(BIN)/pawl ./cmd/pawl
+	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/pawl ./cmd/pawl
 	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/pawld ./cmd/pawld
 	$(GO) build -trimpath -o $(BIN)/pawl-lab ./cmd/pawl-lab
 

@@ -222,7 +222,7 @@ func TestLinked(t *testing.T) {
 	never := map[string][]string{
 		"pawl": {"testing", "database/sql", "github.com/jackc/pgx", "github.com/riverqueue/river", "github.com/invopop/jsonschema", "gocloud.dev", module + "/internal/server/store", module + "/internal/server/queue", module + "/internal/judge/lab"},
 		"pawld": {
-			"testing", "github.com/invopop/jsonschema", "github.com/NVIDIA/go-nvml", module + "/internal/kernel/harness", module + "/internal/kernel/build", module + "/internal/kernel/device",
+			"testing", "github.com/invopop/jsonschema", "github.com/ebitengine/purego", module + "/internal/kernel/harness", module + "/internal/kernel/build", module + "/internal/kernel/device",
 			module + "/internal/kernel/correctness", module + "/internal/judge/trial", module + "/internal/explain/profile/tool", module + "/internal/judge/runner",
 		},
 	}

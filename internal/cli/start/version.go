@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/forge/github"
 	"github.com/goatnote-inc/pawl/internal/forge/workflow"
 	"github.com/goatnote-inc/pawl/internal/judge/cost"
+	"github.com/goatnote-inc/pawl/internal/kernel/device/nvml"
 	"github.com/goatnote-inc/pawl/internal/kernel/harness"
 	"github.com/goatnote-inc/pawl/internal/report/sweep"
 	"github.com/goatnote-inc/pawl/internal/tune"
@@ -115,13 +115,7 @@ code is 1 if the workflows were written by a newer pawl than this one.`,
 func thisVersion() versionDocument {
 	d := versionDocument{
 		Schema: "pawl.version/v1", Version: version.Version(), Commit: version.Commit(), Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, Formats: versionFormats(),
-	}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "CGO_ENABLED" {
-				d.NVML = s.Value == "1" && runtime.GOOS == "linux"
-			}
-		}
+		NVML: nvml.Available,
 	}
 	return d
 }

@@ -1,4 +1,4 @@
-//go:build cgo && linux
+//go:build linux && (amd64 || arm64)
 
 package setup_test
 

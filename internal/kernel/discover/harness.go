@@ -21,7 +21,7 @@ const maxFindings = 50
 var (
 	includesPawl = include(sdkHeader)
 	callsPawl    = lazyregexp.New(`\bpawl_main\s*\(`)
-	importsPawl  = lazyregexp.New(`(?m)^[ \t]*(?:import|from)[ \t]+pawl_harness\b`)
+	importsPawl  = lazyregexp.New(`(?m)^[ \t]*(?:import|from)[ \t]+(?:pawl_harness\b|pawl_perf\.harness\b|pawl_perf[ \t]+import[ \t]+harness\b)`)
 	callsMain    = lazyregexp.New(`\bmain\s*\(\s*\)`)
 	buildsModule = lazyregexp.New(`\b(?:CUDAExtension|CppExtension|ext_modules)\b`)
 )
@@ -80,11 +80,15 @@ func (t *tree) readsAtRun(s *Finding, f file, l language) {
 }
 
 func (t *tree) pythonHarness(f file) Finding {
+	module := "pawl_harness"
+	if strings.Contains(importsPawl.FindString(f.text), "pawl_perf") {
+		module = "pawl_perf.harness" // of the wheel
+	}
 	s := Finding{
 		Level: Harness, What: "a harness in Python", Source: f.path, SDK: sdkPython,
 		Harness:  suite.Harness{Command: "python3 " + f.path},
 		Makes:    []string{path.Join(f.dir(), "__pycache__") + "/"},
-		Evidence: []Evidence{{f.path, line(f.text, importsPawl), "imports pawl_harness and calls its main"}},
+		Evidence: []Evidence{{f.path, line(f.text, importsPawl), "imports " + module + " and calls its main"}},
 	}
 	timer, why := pythonTimer(f)
 	s.Timer, s.Evidence = timer, append(s.Evidence, why...)

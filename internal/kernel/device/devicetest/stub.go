@@ -32,9 +32,6 @@ type Stub struct {
 // BuildStub compiles the stub, once for all test processes of this user, and
 // gives it its own state with one idle GPU. It skips the test if there is no C
 // compiler.
-//
-// The dynamic linker binds a library once for the life of a process: a test
-// process must use either BuildStub or BuildOldStub, never both.
 func BuildStub(tb testing.TB) *Stub {
 	tb.Helper()
 	return build(tb, "current")

@@ -1,4 +1,4 @@
-//go:build cgo && linux
+//go:build linux && (amd64 || arm64)
 
 package nvml
 
@@ -6,42 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-
-	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// symbols lists the library functions that this package may call.
-var symbols = []string{
-	"nvmlSystemGetDriverVersion", "nvmlSystemGetCudaDriverVersion_v2",
-	"nvmlDeviceGetCount_v2", "nvmlDeviceGetName", "nvmlDeviceGetUUID", "nvmlDeviceGetVbiosVersion",
-	"nvmlDeviceGetCudaComputeCapability", "nvmlDeviceGetNumGpuCores", "nvmlDeviceGetMemoryInfo",
-	"nvmlDeviceGetMigMode", "nvmlDeviceGetMaxMigDeviceCount", "nvmlDeviceGetMigDeviceHandleByIndex", "nvmlDeviceGetAttributes_v2",
-	"nvmlDeviceGetClockInfo", "nvmlDeviceGetMaxClockInfo", "nvmlDeviceGetClock",
-	"nvmlDeviceGetTemperature", "nvmlDeviceGetPowerUsage", "nvmlDeviceGetEnforcedPowerLimit",
-	"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons",
-	"nvmlDeviceGetEccMode", "nvmlDeviceGetPersistenceMode",
-	"nvmlDeviceGetComputeRunningProcesses", "nvmlDeviceGetMPSComputeRunningProcesses_v3",
-	"nvmlDeviceSetGpuLockedClocks", "nvmlDeviceResetGpuLockedClocks", "nvmlDeviceSetPersistenceMode",
-	"nvmlDeviceGetComputeRunningProcesses_v2", "nvmlDeviceGetComputeRunningProcesses_v3",
-}
-
-// ask calls a getter if the library has its symbol. Calling a missing one would end
-// the process: the binding resolves symbols only when they are called.
-func ask[T any](l *Library, symbol string, get func() (T, nvml.Return)) (T, nvml.Return) {
-	if !l.has[symbol] {
-		var none T
-		return none, nvml.ERROR_FUNCTION_NOT_FOUND
-	}
-	return get()
-}
-
-// do calls a setter if the library has its symbol.
-func do(l *Library, symbol string, set func() nvml.Return) error {
-	ret := nvml.ERROR_FUNCTION_NOT_FOUND
-	if l.has[symbol] {
-		ret = set()
-	}
-	if ret != nvml.SUCCESS {
+// set calls a setter. None of its arguments is a pointer of Go's.
+func (b *binding) set(symbol string, args ...uintptr) error {
+	if ret := b.call(symbol, args...); ret != success {
 		return &callError{symbol, ret}
 	}
 	return nil
@@ -50,7 +19,7 @@ func do(l *Library, symbol string, set func() nvml.Return) error {
 // callError is an NVML return code other than success.
 type callError struct {
 	call string
-	ret  nvml.Return
+	ret  code
 }
 
 func (e *callError) Error() string {
@@ -60,9 +29,9 @@ func (e *callError) Error() string {
 // Unwrap maps the return code to the error that callers test for.
 func (e *callError) Unwrap() error {
 	switch e.ret {
-	case nvml.ERROR_NO_PERMISSION:
+	case codeNoPermission:
 		return fs.ErrPermission
-	case nvml.ERROR_NOT_SUPPORTED, nvml.ERROR_FUNCTION_NOT_FOUND:
+	case codeNotSupported, codeFunctionNotFound:
 		return errors.ErrUnsupported
 	default:
 		return nil
@@ -71,27 +40,27 @@ func (e *callError) Unwrap() error {
 
 // describe describes a return code. NVML's own texts need a function that a broken
 // library may lack, and they do not say what to do.
-func describe(r nvml.Return) string {
+func describe(r code) string {
 	switch r {
-	case nvml.ERROR_UNINITIALIZED:
+	case codeUninitialized:
 		return "the library is not initialized"
-	case nvml.ERROR_INVALID_ARGUMENT:
+	case codeInvalidArgument:
 		return "an argument is not valid for this device"
-	case nvml.ERROR_NOT_SUPPORTED:
+	case codeNotSupported:
 		return "this device does not support it"
-	case nvml.ERROR_NO_PERMISSION:
+	case codeNoPermission:
 		return "no permission"
-	case nvml.ERROR_DRIVER_NOT_LOADED:
+	case codeDriverNotLoaded:
 		return "the driver is not loaded"
-	case nvml.ERROR_FUNCTION_NOT_FOUND:
+	case codeFunctionNotFound:
 		return "this driver is too old for it"
-	case nvml.ERROR_GPU_IS_LOST:
+	case codeGPULost:
 		return "the GPU is lost: it fell off the bus and needs a reset or a reboot"
-	case nvml.ERROR_RESET_REQUIRED:
+	case codeResetRequired:
 		return "the GPU needs a reset"
-	case nvml.ERROR_LIB_RM_VERSION_MISMATCH:
+	case codeVersionMismatch:
 		return "the driver and the library have different versions"
-	case nvml.ERROR_UNKNOWN:
+	case codeUnknown:
 		return "unknown driver error"
 	default:
 		return "driver error"
@@ -99,19 +68,19 @@ func describe(r nvml.Return) string {
 }
 
 // openError says why no NVIDIA GPU is available and what to do about it.
-func openError(path string, r nvml.Return) error {
+func openError(path string, r code) error {
 	if path == "" {
 		path = "libnvidia-ml.so.1"
 	}
 	err := &callError{"nvmlInit", r}
 	switch r {
-	case nvml.ERROR_LIBRARY_NOT_FOUND:
+	case codeLibraryNotFound:
 		return fmt.Errorf("NVIDIA's management library was not found (%s): no driver is installed, or the container was started without its GPUs", path)
-	case nvml.ERROR_DRIVER_NOT_LOADED:
+	case codeDriverNotLoaded:
 		return fmt.Errorf("the NVIDIA driver is not loaded: load it with \"sudo modprobe nvidia\", or install it (%w)", err)
-	case nvml.ERROR_NO_PERMISSION:
+	case codeNoPermission:
 		return fmt.Errorf("no permission to use the NVIDIA driver: check the permissions of /dev/nvidiactl (%w)", err)
-	case nvml.ERROR_LIB_RM_VERSION_MISMATCH:
+	case codeVersionMismatch:
 		return fmt.Errorf("the NVIDIA driver and its library have different versions, for example after an update: reboot, or reload the driver (%w)", err)
 	default:
 		return fmt.Errorf("cannot initialize NVIDIA's management library (%s): %w", path, err)

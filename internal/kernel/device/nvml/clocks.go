@@ -1,4 +1,4 @@
-//go:build cgo && linux
+//go:build linux && (amd64 || arm64)
 
 package nvml
 
@@ -6,15 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"github.com/NVIDIA/go-nvml/pkg/nvml"
+	"unsafe"
 
 	"github.com/goatnote-inc/pawl/gpu"
 )
 
 // tdp is the symbolic base clock. NVML calls it TDP: the clock that the card sustains
-// at its power cap. In go-nvml it is a negative enum value.
-const tdp = uint32(0xffffffff + 1 + int64(nvml.CLOCK_LIMIT_ID_TDP))
+// at its power cap.
+const tdp = 0xffffff01
 
 // LockClocks asks the driver to lock the SM clock according to the policy. The note
 // says, in plain words, where the result differs from what the policy's name suggests.
@@ -28,8 +27,8 @@ func (d *Device) LockClocks(ctx context.Context, policy gpu.ClockPolicy) (note s
 	case gpu.ClocksBase:
 		note, err = d.lockBase()
 	case gpu.ClocksMax:
-		var top uint32
-		if top, err = d.clock("nvmlDeviceGetMaxClockInfo", func() (uint32, nvml.Return) { return d.card.GetMaxClockInfo(nvml.CLOCK_SM) }); err == nil {
+		top, ret := d.lib.numberOf("nvmlDeviceGetMaxClockInfo", d.card, clockSM)
+		if err = checkClock("nvmlDeviceGetMaxClockInfo", top, ret); err == nil {
 			err = d.lock(top)
 		}
 	case gpu.ClocksFixed:
@@ -49,13 +48,12 @@ func (d *Device) LockClocks(ctx context.Context, policy gpu.ClockPolicy) (note s
 func (d *Device) lockBase() (note string, err error) {
 	err = d.lock(tdp)
 	answer, ok := errors.AsType[*callError](err)
-	if !ok || answer.ret != nvml.ERROR_INVALID_ARGUMENT && answer.ret != nvml.ERROR_NOT_SUPPORTED {
+	if !ok || answer.ret != codeInvalidArgument && answer.ret != codeNotSupported {
 		return "", err
 	}
-	mhz, getErr := d.clock("nvmlDeviceGetClock", func() (uint32, nvml.Return) {
-		return d.card.GetClock(nvml.CLOCK_SM, nvml.CLOCK_ID_APP_CLOCK_DEFAULT)
-	})
-	if getErr != nil {
+	var mhz uint32
+	ret := d.lib.call("nvmlDeviceGetClock", uintptr(d.card), clockSM, clockAppDefault, uintptr(unsafe.Pointer(&mhz)))
+	if checkClock("nvmlDeviceGetClock", mhz, ret) != nil {
 		return "", err
 	}
 	if err := d.lock(mhz); err != nil {
@@ -65,26 +63,27 @@ func (d *Device) lockBase() (note string, err error) {
 }
 
 func (d *Device) lockFixed(mhz int) error {
-	top, ret := ask(d.lib, "nvmlDeviceGetMaxClockInfo", func() (uint32, nvml.Return) { return d.card.GetMaxClockInfo(nvml.CLOCK_SM) })
-	if ret == nvml.SUCCESS && int64(mhz) > int64(top) {
+	top, ret := d.lib.numberOf("nvmlDeviceGetMaxClockInfo", d.card, clockSM)
+	if ret == success && int64(mhz) > int64(top) {
 		return fmt.Errorf("the max SM clock of this device is %d MHz: choose a lower one", top)
 	}
 	return d.lock(uint32(mhz))
 }
 
 func (d *Device) lock(mhz uint32) error {
-	return do(d.lib, "nvmlDeviceSetGpuLockedClocks", func() nvml.Return { return d.card.SetGpuLockedClocks(mhz, mhz) })
+	return d.lib.set("nvmlDeviceSetGpuLockedClocks", uintptr(d.card), uintptr(mhz), uintptr(mhz))
 }
 
-func (d *Device) clock(symbol string, get func() (uint32, nvml.Return)) (uint32, error) {
-	mhz, ret := ask(d.lib, symbol, get)
-	if ret != nvml.SUCCESS {
-		return 0, &callError{symbol, ret}
+// checkClock returns an error if a clock could not be read, or is 0.
+func checkClock(symbol string, mhz uint32, ret code) error {
+	switch {
+	case ret != success:
+		return &callError{symbol, ret}
+	case mhz == 0:
+		return fmt.Errorf("%s returned 0 MHz: %w", symbol, errors.ErrUnsupported)
+	default:
+		return nil
 	}
-	if mhz == 0 {
-		return 0, fmt.Errorf("%s returned 0 MHz: %w", symbol, errors.ErrUnsupported)
-	}
-	return mhz, nil
 }
 
 // ResetClocks unlocks the clocks.
@@ -92,7 +91,7 @@ func (d *Device) ResetClocks(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("cannot unlock the clocks of %s: %w", d.id.Name, err)
 	}
-	if err := do(d.lib, "nvmlDeviceResetGpuLockedClocks", d.card.ResetGpuLockedClocks); err != nil {
+	if err := d.lib.set("nvmlDeviceResetGpuLockedClocks", uintptr(d.card)); err != nil {
 		return fmt.Errorf("cannot unlock the clocks of %s (%s): %w", d.id.Name, d.id.UUID, err)
 	}
 	return nil
@@ -100,14 +99,14 @@ func (d *Device) ResetClocks(ctx context.Context) error {
 
 // SetPersistence sets whether the driver stays loaded while the device is not in use.
 func (d *Device) SetPersistence(ctx context.Context, on bool) error {
-	mode, word := nvml.FEATURE_DISABLED, "off"
+	mode, word := uintptr(0), "off"
 	if on {
-		mode, word = nvml.FEATURE_ENABLED, "on"
+		mode, word = enabled, "on"
 	}
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("cannot switch persistence mode of %s %s: %w", d.id.Name, word, err)
 	}
-	if err := do(d.lib, "nvmlDeviceSetPersistenceMode", func() nvml.Return { return d.card.SetPersistenceMode(mode) }); err != nil {
+	if err := d.lib.set("nvmlDeviceSetPersistenceMode", uintptr(d.card), mode); err != nil {
 		return fmt.Errorf("cannot switch persistence mode of %s (%s) %s: %w", d.id.Name, d.id.UUID, word, err)
 	}
 	return nil

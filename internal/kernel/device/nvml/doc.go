@@ -2,15 +2,14 @@
 // library. The library comes with the driver and is loaded at run time: pawl builds
 // and starts on machines without it.
 //
-// It is the only package that knows go-nvml. The binding needs cgo. In a build
-// without cgo, Open returns an error, and internal/kernel/device/smi is used instead. The
-// package knows nothing of locks, leases or rounds.
+// It declares the functions that it calls itself and loads them with purego, without cgo
+// and so without a C compiler. On other systems Open returns an error, and
+// internal/kernel/device/smi is used instead. The package knows nothing of locks, leases
+// or rounds.
 //
-// Three facts about the library shape the code. A function that an old driver
-// lacks must not be called at all, because the dynamic linker would end the
-// process, so every call checks for its symbol first. The binding keeps the
-// library's symbols in globals, so a library is opened once and stays open. And
-// locked clocks have no getter: their previous values cannot be read.
+// Two facts about the library shape the code. An old driver lacks some functions, so
+// every call asks for its symbol first. And locked clocks have no getter: their previous
+// values cannot be read.
 //
 // Errors wrap fs.ErrPermission if more permission is needed and
 // errors.ErrUnsupported if this device or driver cannot do it.

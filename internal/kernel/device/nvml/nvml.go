@@ -1,12 +1,11 @@
-//go:build cgo && linux
+//go:build linux && (amd64 || arm64)
 
 package nvml
 
 import (
 	"fmt"
 	"sync"
-
-	"github.com/NVIDIA/go-nvml/pkg/nvml"
+	"unsafe"
 
 	"github.com/goatnote-inc/pawl/gpu"
 )
@@ -22,15 +21,8 @@ type Library struct {
 	driver, cuda string
 }
 
-// binding holds the per-process state of go-nvml.
-type binding struct {
-	api nvml.Interface
-	has map[string]bool // which of the symbols we call this library has
-}
-
-// opened holds the library for each path. It is never unloaded: go-nvml would
-// change its globals while others read them. An initialized library also keeps the
-// driver, and so the locked clocks, loaded while pawl runs.
+// opened holds the library for each path. It is never unloaded: an initialized library
+// keeps the driver, and so the locked clocks, loaded while pawl runs.
 var opened struct {
 	sync.Mutex
 	by map[string]*binding
@@ -44,9 +36,11 @@ func Open(opts Options) (*Library, error) {
 		return nil, err
 	}
 	l := &Library{binding: b, opts: opts}
-	l.driver, _ = ask(l, "nvmlSystemGetDriverVersion", l.api.SystemGetDriverVersion)
-	if v, ret := ask(l, "nvmlSystemGetCudaDriverVersion_v2", l.api.SystemGetCudaDriverVersion_v2); ret == nvml.SUCCESS && v > 0 {
-		l.cuda = fmt.Sprintf("%d.%d", v/1000, v%1000/10)
+	var version [80]byte
+	l.driver = line(version[:], l.call("nvmlSystemGetDriverVersion", uintptr(unsafe.Pointer(&version)), uintptr(len(version))))
+	var cuda int32
+	if ret := l.call("nvmlSystemGetCudaDriverVersion_v2", uintptr(unsafe.Pointer(&cuda))); ret == success && cuda > 0 {
+		l.cuda = fmt.Sprintf("%d.%d", cuda/1000, cuda%1000/10)
 	}
 	return l, nil
 }
@@ -57,16 +51,9 @@ func open(path string) (*binding, error) {
 	if b := opened.by[path]; b != nil {
 		return b, nil
 	}
-	var options []nvml.LibraryOption
-	if path != "" {
-		options = append(options, nvml.WithLibraryPath(path))
-	}
-	b := &binding{api: nvml.New(options...), has: map[string]bool{}}
-	if ret := b.api.Init(); ret != nvml.SUCCESS {
+	b, ret := load(path)
+	if ret != success {
 		return nil, openError(path, ret)
-	}
-	for _, name := range symbols {
-		b.has[name] = b.api.Extensions().LookupSymbol(name) == nil
 	}
 	if opened.by == nil {
 		opened.by = map[string]*binding{}
@@ -78,19 +65,19 @@ func open(path string) (*binding, error) {
 // Devices lists every GPU and every MIG slice, each card before its slices. A
 // card that cannot be read is left out and named in the error; the others are returned.
 func (l *Library) Devices() ([]*Device, error) {
-	count, ret := ask(l, "nvmlDeviceGetCount_v2", l.api.DeviceGetCount)
-	if ret != nvml.SUCCESS {
+	var count uint32
+	if ret := l.call("nvmlDeviceGetCount_v2", uintptr(unsafe.Pointer(&count))); ret != success {
 		return nil, fmt.Errorf("cannot count the NVIDIA GPUs: %w", &callError{"nvmlDeviceGetCount", ret})
 	}
 	var devices []*Device
 	var failed []error
-	for index := range count {
-		handle, ret := l.api.DeviceGetHandleByIndex(index)
-		if ret != nvml.SUCCESS {
+	for index := range int(min(count, maxCards)) {
+		var h handle
+		if ret := l.call("nvmlDeviceGetHandleByIndex_v2", uintptr(index), uintptr(unsafe.Pointer(&h))); ret != success {
 			failed = append(failed, fmt.Errorf("NVIDIA GPU %d: %w", index, &callError{"nvmlDeviceGetHandleByIndex", ret}))
 			continue
 		}
-		card := l.card(index, handle)
+		card := l.card(index, h)
 		devices = append(devices, card)
 		devices = append(devices, l.slices(card)...)
 	}
@@ -98,62 +85,68 @@ func (l *Library) Devices() ([]*Device, error) {
 }
 
 // card reads the constant properties of a GPU.
-func (l *Library) card(index int, h nvml.Device) *Device {
+func (l *Library) card(index int, h handle) *Device {
 	id := gpu.Identity{Kind: gpu.NVIDIA, Index: index, Driver: l.driver, CUDA: l.cuda}
-	id.Name, _ = ask(l, "nvmlDeviceGetName", h.GetName)
-	id.UUID, _ = ask(l, "nvmlDeviceGetUUID", h.GetUUID)
-	id.VBIOS, _ = ask(l, "nvmlDeviceGetVbiosVersion", h.GetVbiosVersion)
-	cc, ret := ask(l, "nvmlDeviceGetCudaComputeCapability", func() (capability, nvml.Return) {
-		major, minor, ret := h.GetCudaComputeCapability()
-		return capability{major, minor}, ret
-	})
-	if ret == nvml.SUCCESS {
+	id.Name, _ = l.text("nvmlDeviceGetName", h)
+	id.UUID, _ = l.text("nvmlDeviceGetUUID", h)
+	id.VBIOS, _ = l.text("nvmlDeviceGetVbiosVersion", h)
+	major, minor, ret := l.pair("nvmlDeviceGetCudaComputeCapability", h)
+	cc := capability{int(major), int(minor)}
+	if ret == success {
 		id.ComputeCapability = cc.String()
 	}
-	if n, ret := ask(l, "nvmlDeviceGetNumGpuCores", h.GetNumGpuCores); ret == nvml.SUCCESS && cc.coresPerSM() > 0 {
-		id.Units = n / cc.coresPerSM()
+	if n, ret := l.number("nvmlDeviceGetNumGpuCores", h); ret == success && cc.coresPerSM() > 0 {
+		id.Units = int(n) / cc.coresPerSM()
 	}
-	if m, ret := ask(l, "nvmlDeviceGetMemoryInfo", h.GetMemoryInfo); ret == nvml.SUCCESS {
-		id.MemoryBytes = int64(m.Total)
-	}
+	id.MemoryBytes = l.memoryBytes(h)
 	return &Device{lib: l, id: id, card: h, part: h}
+}
+
+// memoryBytes returns the memory of a card or slice; 0 if it is unknown.
+func (l *Library) memoryBytes(h handle) int64 {
+	var m memory
+	if ret := l.call("nvmlDeviceGetMemoryInfo", uintptr(h), uintptr(unsafe.Pointer(&m))); ret != success {
+		return 0
+	}
+	return int64(m.total)
 }
 
 // slices lists the MIG slices of a card: none if MIG is off or unknown.
 func (l *Library) slices(card *Device) []*Device {
-	if mode, ret := card.mig(); ret != nvml.SUCCESS || mode != nvml.DEVICE_MIG_ENABLE {
+	if mode, _, ret := l.pair("nvmlDeviceGetMigMode", card.card); ret != success || mode != enabled {
 		return nil
 	}
-	most, ret := ask(l, "nvmlDeviceGetMaxMigDeviceCount", card.card.GetMaxMigDeviceCount)
-	if ret != nvml.SUCCESS || !l.has["nvmlDeviceGetMigDeviceHandleByIndex"] {
+	count, ret := l.number("nvmlDeviceGetMaxMigDeviceCount", card.card)
+	if ret != success {
 		return nil
 	}
 	var found []*Device
-	for i := range min(most, maxSlices) {
-		h, ret := card.card.GetMigDeviceHandleByIndex(i)
-		if ret != nvml.SUCCESS {
+	for i := range int(min(count, maxSlices)) {
+		h, ret := l.part("nvmlDeviceGetMigDeviceHandleByIndex", card.card, i)
+		if ret != success {
 			continue // the numbering of slices may have gaps
 		}
 		id := card.id
 		id.Parent, id.Index = card.id.UUID, i
-		id.Units, id.MemoryBytes = 0, 0
-		id.UUID, _ = ask(l, "nvmlDeviceGetUUID", h.GetUUID)
-		if name, ret := ask(l, "nvmlDeviceGetName", h.GetName); ret == nvml.SUCCESS {
+		id.Units, id.MemoryBytes = 0, l.memoryBytes(h)
+		id.UUID, _ = l.text("nvmlDeviceGetUUID", h)
+		if name, ret := l.text("nvmlDeviceGetName", h); ret == success {
 			id.Name = name
 		}
-		if a, ret := ask(l, "nvmlDeviceGetAttributes_v2", h.GetAttributes); ret == nvml.SUCCESS {
-			id.Units = int(a.MultiprocessorCount)
-		}
-		if m, ret := ask(l, "nvmlDeviceGetMemoryInfo", h.GetMemoryInfo); ret == nvml.SUCCESS {
-			id.MemoryBytes = int64(m.Total)
+		var a attributes
+		if ret := l.call("nvmlDeviceGetAttributes_v2", uintptr(h), uintptr(unsafe.Pointer(&a))); ret == success {
+			id.Units = int(a.counts[0])
 		}
 		found = append(found, &Device{lib: l, id: id, card: card.card, part: h})
 	}
 	return found
 }
 
-// maxSlices bounds the number a driver may report; today a card has at most seven.
-const maxSlices = 64
+// Bounds on what a driver may report; today a card has at most seven slices.
+const (
+	maxCards  = 1024
+	maxSlices = 64
+)
 
 type capability struct{ major, minor int }
 

@@ -1,4 +1,4 @@
-//go:build cgo && linux
+//go:build linux && (amd64 || arm64)
 
 package nvml
 
@@ -8,8 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"github.com/NVIDIA/go-nvml/pkg/nvml"
+	"unsafe"
 
 	"github.com/goatnote-inc/pawl/gpu"
 )
@@ -18,8 +17,8 @@ import (
 type Device struct {
 	lib  *Library
 	id   gpu.Identity
-	card nvml.Device // the whole card, which owns clocks, power and temperature
-	part nvml.Device // the slice, or the card itself
+	card handle // the whole card, which owns clocks, power and temperature
+	part handle // the slice, or the card itself
 }
 
 // Identity returns the device and its driver.
@@ -32,27 +31,18 @@ func (d *Device) State(ctx context.Context) (gpu.State, error) {
 	if err := ctx.Err(); err != nil {
 		return gpu.State{}, fmt.Errorf("cannot read the state of %s: %w", d.id.Name, err)
 	}
-	r := reading{lib: d.lib}
+	var r reading
 	s := gpu.State{At: d.lib.opts.Now()}
-	h := d.card
-	s.SMClockMHz = number(&r, "nvmlDeviceGetClockInfo", func() (uint32, nvml.Return) { return h.GetClockInfo(nvml.CLOCK_SM) })
-	s.MemoryClockMHz = number(&r, "nvmlDeviceGetClockInfo", func() (uint32, nvml.Return) { return h.GetClockInfo(nvml.CLOCK_MEM) })
-	s.TemperatureC = number(&r, "nvmlDeviceGetTemperature", func() (uint32, nvml.Return) { return h.GetTemperature(nvml.TEMPERATURE_GPU) })
-	s.PowerW = number(&r, "nvmlDeviceGetPowerUsage", h.GetPowerUsage) / 1000
-	s.PowerCapW = number(&r, "nvmlDeviceGetEnforcedPowerLimit", h.GetEnforcedPowerLimit) / 1000
+	s.SMClockMHz = float64(value(&r, "nvmlDeviceGetClockInfo", d.numberOf(clockSM)))
+	s.MemoryClockMHz = float64(value(&r, "nvmlDeviceGetClockInfo", d.numberOf(clockMemory)))
+	s.TemperatureC = float64(value(&r, "nvmlDeviceGetTemperature", d.numberOf(sensorGPU)))
+	s.PowerW = float64(value(&r, "nvmlDeviceGetPowerUsage", d.number)) / 1000
+	s.PowerCapW = float64(value(&r, "nvmlDeviceGetEnforcedPowerLimit", d.number)) / 1000
+	// the function was renamed
 	s.Reasons = gpu.Reasons(value(&r, d.lib.first("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"), d.reasons))
-	s.ECC = onOff(&r, "nvmlDeviceGetEccMode", func() (bool, nvml.Return) {
-		now, _, ret := h.GetEccMode()
-		return now == nvml.FEATURE_ENABLED, ret
-	})
-	s.MIG = onOff(&r, "nvmlDeviceGetMigMode", func() (bool, nvml.Return) {
-		mode, _, ret := h.GetMigMode()
-		return mode == nvml.DEVICE_MIG_ENABLE, ret
-	})
-	s.Persistence = onOff(&r, "nvmlDeviceGetPersistenceMode", func() (bool, nvml.Return) {
-		mode, ret := h.GetPersistenceMode()
-		return mode == nvml.FEATURE_ENABLED, ret
-	})
+	s.ECC = value(&r, "nvmlDeviceGetEccMode", onOff(d.current))
+	s.MIG = value(&r, "nvmlDeviceGetMigMode", onOff(d.current))
+	s.Persistence = value(&r, "nvmlDeviceGetPersistenceMode", onOff(d.number))
 	s.Processes = d.processes(&r)
 	if len(r.failed) > 0 {
 		return s, fmt.Errorf("cannot read the state of %s (%s): %w", d.id.Name, d.id.UUID, joined(r.failed))
@@ -60,19 +50,21 @@ func (d *Device) State(ctx context.Context) (gpu.State, error) {
 	return s, nil
 }
 
-// reasons calls the function under the name that this driver has: it was renamed.
-func (d *Device) reasons() (uint64, nvml.Return) {
-	if d.lib.has["nvmlDeviceGetCurrentClocksEventReasons"] {
-		return d.card.GetCurrentClocksEventReasons()
-	}
-	return d.card.GetCurrentClocksThrottleReasons()
+func (d *Device) reasons(symbol string) (v uint64, ret code) {
+	ret = d.lib.call(symbol, uintptr(d.card), uintptr(unsafe.Pointer(&v)))
+	return v, ret
 }
 
-func (d *Device) mig() (int, nvml.Return) {
-	return ask(d.lib, "nvmlDeviceGetMigMode", func() (int, nvml.Return) {
-		mode, _, ret := d.card.GetMigMode()
-		return mode, ret
-	})
+func (d *Device) number(symbol string) (uint32, code) { return d.lib.number(symbol, d.card) }
+
+func (d *Device) numberOf(what uint32) getter[uint32] {
+	return func(symbol string) (uint32, code) { return d.lib.numberOf(symbol, d.card, what) }
+}
+
+// current reads a mode that has a current and a pending value.
+func (d *Device) current(symbol string) (uint32, code) {
+	now, _, ret := d.lib.pair(symbol, d.card)
+	return now, ret
 }
 
 // processes lists the processes with a compute context on the card that are not
@@ -94,67 +86,60 @@ func (d *Device) foreignProcesses(r *reading) []gpu.Process {
 	}
 	var found []gpu.Process
 	for _, p := range list {
-		pid := int(p.Pid)
+		pid := int(p.pid)
 		seen := slices.ContainsFunc(found, func(f gpu.Process) bool { return f.PID == pid })
 		if seen || d.lib.opts.Own(pid) {
 			continue
 		}
-		memory := int64(p.UsedGpuMemory)
-		if p.UsedGpuMemory > math.MaxInt64 { // "not available" is all ones
-			memory = 0
+		used := int64(p.memory)
+		if p.memory > math.MaxInt64 { // "not available" is all ones
+			used = 0
 		}
-		found = append(found, gpu.Process{PID: pid, Name: d.lib.opts.Name(pid), MemoryBytes: memory})
+		found = append(found, gpu.Process{PID: pid, Name: d.lib.opts.Name(pid), MemoryBytes: used})
 	}
 	return found
 }
 
-func (d *Device) running(r *reading, h nvml.Device) []nvml.ProcessInfo {
+func (d *Device) running(r *reading, h handle) []process {
+	get := func(symbol string) ([]process, code) { return list[process](d.lib.binding, symbol, h) }
 	compute := d.lib.first("nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2", "nvmlDeviceGetComputeRunningProcesses")
-	list := value(r, compute, h.GetComputeRunningProcesses)
-	return append(list, value(r, "nvmlDeviceGetMPSComputeRunningProcesses_v3", h.GetMPSComputeRunningProcesses)...)
-}
-
-// first returns the first name that the library has.
-func (b *binding) first(names ...string) string {
-	for _, name := range names {
-		if b.has[name] {
-			return name
-		}
+	if compute != "nvmlDeviceGetComputeRunningProcesses" {
+		return append(value(r, compute, get), value(r, "nvmlDeviceGetMPSComputeRunningProcesses_v3", get)...)
 	}
-	return names[0]
+	var found []process
+	for _, p := range value(r, compute, func(symbol string) ([]process1, code) { return list[process1](d.lib.binding, symbol, h) }) {
+		found = append(found, process{pid: p.pid, memory: p.memory})
+	}
+	return found
 }
 
 // reading collects errors while one state is read.
-type reading struct {
-	lib    *Library
-	failed []error
-}
+type reading struct{ failed []error }
+
+// getter calls the function of the library with this name.
+type getter[T any] = func(symbol string) (T, code)
 
 // value calls one getter. If the device cannot answer, it returns the zero value.
-func value[T any](r *reading, symbol string, get func() (T, nvml.Return)) T {
-	v, ret := ask(r.lib, symbol, get)
-	if ret == nvml.SUCCESS {
+func value[T any](r *reading, symbol string, get getter[T]) T {
+	v, ret := get(symbol)
+	if ret == success {
 		return v
 	}
 	var none T
 	err := &callError{symbol, ret}
-	silent := errors.Is(err, errors.ErrUnsupported) || ret == nvml.ERROR_NO_PERMISSION || ret == nvml.ERROR_NO_DATA
+	silent := errors.Is(err, errors.ErrUnsupported) || ret == codeNoPermission || ret == codeNoData
 	if !silent {
 		r.failed = append(r.failed, err)
 	}
 	return none
 }
 
-func number(r *reading, symbol string, get func() (uint32, nvml.Return)) float64 {
-	return float64(value(r, symbol, get))
-}
-
-func onOff(r *reading, symbol string, get func() (bool, nvml.Return)) string {
-	return value(r, symbol, func() (string, nvml.Return) {
-		on, ret := get()
-		if on {
+func onOff(get getter[uint32]) getter[string] {
+	return func(symbol string) (string, code) {
+		mode, ret := get(symbol)
+		if mode == enabled {
 			return "on", ret
 		}
 		return "off", ret
-	})
+	}
 }

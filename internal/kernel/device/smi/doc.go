@@ -1,6 +1,5 @@
 // Package smi reads and controls NVIDIA GPUs through the program nvidia-smi, for
-// builds of pawl without cgo and for machines where the management library cannot
-// be loaded by name.
+// machines where the management library cannot be loaded by name.
 //
 // The program's output is not a stable interface: a field may be renamed or missing,
 // and one unknown field makes it refuse a whole query. So the package drops refused
