@@ -11,11 +11,12 @@ Importing this package imports nothing else. pawl_perf.harness and pawl_perf.ora
 
 from __future__ import annotations
 
-import importlib
 import os
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # as type checkers know it: importing typing takes longer than all the rest
 if TYPE_CHECKING:
+    from typing import Any
+
     from pawl_perf.submit import SubmitError, evaluate, evaluate_async
 
 __all__ = ["SubmitError", "binary", "evaluate", "evaluate_async"]
@@ -28,5 +29,7 @@ def binary() -> str:
 
 def __getattr__(name: str) -> Any:
     if name in ("SubmitError", "evaluate", "evaluate_async"):
-        return getattr(importlib.import_module("pawl_perf.submit"), name)
+        import pawl_perf.submit
+
+        return getattr(pawl_perf.submit, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

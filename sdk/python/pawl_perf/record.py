@@ -50,6 +50,10 @@ class Recorder:
 
     def __init__(self, path: str) -> None:
         self.path = os.path.abspath(path)
+        self.forget()
+
+    def forget(self) -> None:
+        """Starts anew in a forked child: the parent writes what it recorded, and its lock may be held forever here."""
         self.lock = threading.Lock()
         self.clear()
 
@@ -466,7 +470,7 @@ def start() -> Optional[Recorder]:
             if name in sys.modules:
                 _safely(hook, sys.modules[name])
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=_recorder.clear)  # the parent writes what it recorded
+            os.register_at_fork(after_in_child=_recorder.forget)
         atexit.register(_safely, _recorder.write)
     return _recorder
 

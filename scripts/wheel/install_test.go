@@ -1,0 +1,187 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
+)
+
+// shell types commands in a folder, without a network.
+type shell struct {
+	dir string
+	env []string
+}
+
+func newShell(t *testing.T) *shell {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(dir, ".path")
+	if err := os.Mkdir(path, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	// The Python that CI installs; the first one in PATH may be another.
+	python := "/usr/bin/python3"
+	if out, err := exec.CommandContext(t.Context(), python, "-c", "import ensurepip, pytest").CombinedOutput(); err != nil {
+		t.Skipf("no python3 with venv and pytest: %s", out)
+	}
+	if err := os.Symlink(python, filepath.Join(path, "python3")); err != nil {
+		t.Fatal(err)
+	}
+	return &shell{dir: dir, env: append(
+		os.Environ(), "PATH="+path+":/usr/bin:/bin", "HOME="+dir, "PYTHONDONTWRITEBYTECODE=1", "PYTHONPATH=", "LC_ALL=C",
+		"PIP_NO_INDEX=1", "PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_NO_CACHE_DIR=1", "PIP_CONFIG_FILE=/dev/null", "PIP_NO_COLOR=1",
+	)}
+}
+
+func (s *shell) run(t *testing.T, command string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", command)
+	cmd.Dir, cmd.Env = s.dir, s.env
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("$ %s: %v\n%s", command, err, out)
+	}
+	return string(out)
+}
+
+func (s *shell) write(t *testing.T, name string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(s.dir, name), data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// files returns what is in the virtual environment.
+func (s *shell) files(t *testing.T) []string {
+	t.Helper()
+	var list []string
+	err := filepath.WalkDir(filepath.Join(s.dir, ".venv"), func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.Name() == "__pycache__" {
+			return fs.SkipDir // of pip itself
+		}
+		list = append(list, path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// withWheel puts a wheel with the pawl of this machine into the folder.
+func (s *shell) withWheel(t *testing.T) {
+	t.Helper()
+	binary, err := testrun.Pawl(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := packageFiles(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	machine := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
+	name, wheel, err := pack("9.8.7", []string{"linux_" + machine}, append(files, file{name: "pawl_perf/bin/pawl", data: data, program: true}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write(t, name, wheel)
+}
+
+// The page is typed as it stands, in a fresh environment without a network. "..." stands for what
+// depends on the machine.
+func TestInstallPage_IsTyped(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the wheel of this test is for Linux")
+	}
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "how-to", "install-pip.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newShell(t)
+	s.withWheel(t)
+	var fresh []string // what the environment holds before anything is installed
+	steps := typed(string(text))
+	if len(steps) < 7 {
+		t.Fatalf("the page has only %d commands", len(steps))
+	}
+	for n, step := range steps {
+		if got := s.run(t, step.command); !matches(step.output, got) {
+			t.Errorf("$ %s\n%s\nwant\n%s", step.command, got, step.output)
+		}
+		if n == 0 {
+			fresh = s.files(t)
+		}
+	}
+	if diff := cmp.Diff(fresh, s.files(t)); diff != "" {
+		t.Errorf("uninstalling leaves or takes files (-before +after):\n%s", diff)
+	}
+	s.run(t, ".venv/bin/pip install pawl_perf-*.whl")
+	testInstalled(t, s)
+}
+
+// testInstalled uses the command, the package and the plugin.
+func testInstalled(t *testing.T, s *shell) {
+	t.Helper()
+	if got := s.run(t, ".venv/bin/python -m pawl_perf help"); !strings.Contains(got, "pawl") {
+		t.Errorf("python -m pawl_perf says %q", got)
+	}
+	if got := s.run(t, ".venv/bin/pawl 'no such' --x; echo $?"); !strings.HasSuffix(got, "\n4\n") {
+		t.Errorf("a wrong command ends with %q, want pawl's exit code", got)
+	}
+	got := s.run(t, `.venv/bin/python -c 'import sys, pawl_perf
+assert not {"asyncio", "numpy", "pawl_perf.submit"} & set(sys.modules)
+from pawl_perf import evaluate, harness, oracle, record, SubmitError
+print(harness.__version__, oracle.__name__, evaluate.__module__)
+try:
+    evaluate(suite="/nowhere")
+except SubmitError as e:
+    print("refused:", bool(str(e)))'`)
+	if want := regexp.MustCompile(`^\d+\.\d+\.\d+ pawl_perf\.oracle pawl_perf\.submit\nrefused: True\n$`); !want.MatchString(got) {
+		t.Errorf("the package says %q", got)
+	}
+	s.write(t, "test_it.py", []byte("def test_sum(pawl):\n    pawl.bench(lambda: sum(range(10)), samples=3)\n"))
+	pytest := "PAWL_SAMPLES=s.jsonl PYTHONPATH=$(/usr/bin/python3 -c 'import os, pytest; print(os.path.dirname(os.path.dirname(pytest.__file__)))') .venv/bin/python -m pytest -q -p no:cacheprovider test_it.py"
+	if got := s.run(t, pytest+" && cat s.jsonl"); !strings.Contains(got, `"case": "test_it.test_sum"`) {
+		t.Errorf("the plugin is not found:\n%s", got)
+	}
+}
+
+type step struct{ command, output string }
+
+var consoleBlock = regexp.MustCompile("(?s)```console\n(.*?)```")
+
+// typed returns the commands of a page, each with its output.
+func typed(page string) []step {
+	var steps []step
+	for _, block := range consoleBlock.FindAllStringSubmatch(page, -1) {
+		for line := range strings.Lines(block[1]) {
+			if command, ok := strings.CutPrefix(line, "$ "); ok {
+				steps = append(steps, step{command: strings.TrimSpace(command)})
+				continue
+			}
+			steps[len(steps)-1].output += line
+		}
+	}
+	return steps
+}
+
+// matches compares outputs. "..." stands for anything within a line, and at its end also for more lines.
+func matches(want, got string) bool {
+	pattern := regexp.QuoteMeta(want)
+	pattern = strings.ReplaceAll(pattern, `\.\.\.`+"\n", `(?s:.*)`+"\n")
+	pattern = strings.ReplaceAll(pattern, `\.\.\.`, `.*`)
+	return regexp.MustCompile(`^` + pattern + `$`).MatchString(got)
+}
