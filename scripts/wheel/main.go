@@ -48,6 +48,9 @@ func run(ctx context.Context, args []string) error {
 	if len(args) < 2 {
 		return fmt.Errorf("usage: go run ./scripts/wheel VERSION FOLDER [GOARCH...]")
 	}
+	if _, err := pythonVersion(args[0]); err != nil {
+		return err
+	}
 	wanted := args[2:]
 	for _, name := range wanted {
 		if !slices.ContainsFunc(platforms, func(p platform) bool { return p.goarch == name }) {
@@ -70,7 +73,7 @@ func run(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(args[1], name), data, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(args[1], name), data, 0o644); err != nil { //nolint:gosec // the folder is the caller's choice
 			return err
 		}
 		fmt.Println(filepath.Join(args[1], name))
@@ -107,7 +110,7 @@ func build(ctx context.Context, version string, p platform) ([]byte, error) {
 	out := filepath.Join(dir, "pawl")
 	ldflags := strings.ReplaceAll(strings.Join(b.Ldflags, " "), "{{ .Version }}", version)
 	args := slices.Concat([]string{"build", "-o", out}, b.Flags, []string{"-ldflags=" + ldflags, b.Main})
-	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd := exec.CommandContext(ctx, "go", args...) //nolint:gosec // the flags are the release's own, and there is no shell
 	cmd.Env = slices.Concat(os.Environ(), b.Env, []string{
 		"GOOS=linux", "GOARCH=" + p.goarch, "GOAMD64=" + strings.Join(b.GOAMD64, ""), "GOARM64=" + strings.Join(b.GOARM64, ""),
 	})

@@ -93,10 +93,7 @@ func pack(version string, tags []string, files []file) (name string, wheel []byt
 		return "", nil, err
 	}
 	info := "pawl_perf-" + version + ".dist-info/"
-	about := "Wheel-Version: 1.0\nGenerator: pawl\nRoot-Is-Purelib: false\n"
-	for _, tag := range tags {
-		about += "Tag: py3-none-" + tag + "\n"
-	}
+	about := "Wheel-Version: 1.0\nGenerator: pawl\nRoot-Is-Purelib: false\nTag: py3-none-" + strings.Join(tags, "\nTag: py3-none-") + "\n"
 	all := []file{
 		{name: info + "METADATA", data: fmt.Appendf(nil, metadata, version)},
 		{name: info + "WHEEL", data: []byte(about)},

@@ -143,7 +143,7 @@ func TestCheckLibraries(t *testing.T) {
 }
 
 func TestRun_RefusesOtherPlatforms(t *testing.T) {
-	for _, args := range [][]string{nil, {"0.1.0"}, {"0.1.0", "dist", "386"}, {"0.1.0", "dist", "linux/amd64"}} {
+	for _, args := range [][]string{nil, {"0.1.0"}, {"0.1", "dist"}, {"0.1.0 -x", "dist"}, {"0.1.0", "dist", "386"}, {"0.1.0", "dist", "linux/amd64"}} {
 		if err := run(t.Context(), args); err == nil {
 			t.Errorf("%v is accepted", args)
 		}

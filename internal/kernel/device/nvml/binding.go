@@ -153,9 +153,9 @@ type attributes struct {
 
 // process is nvmlProcessInfo_v2_t, which the second and third version of the calls fill.
 type process struct {
-	pid          uint32
-	memory       uint64
-	slice, group uint32
+	pid    uint32
+	memory uint64
+	_      [2]uint32 // its slice
 }
 
 // process1 is nvmlProcessInfo_v1_t, which the first version fills.
