@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/base/shell"
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/cli/bench"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
@@ -185,7 +186,7 @@ func (f *bisectFlags) show(ctx context.Context, repo *build.Repository, r commit
 
 // describe returns a commit with its subject, author and date.
 func (f *bisectFlags) describe(ctx context.Context, repo *build.Repository, commit string) string {
-	text, err := env.GitOutput(ctx, repo.Root, "show", "--no-patch", "--format=%s (%an, %as)", commit)
+	text, err := shell.GitOutput(ctx, repo.Root, "show", "--no-patch", "--format=%s (%an, %as)", commit)
 	if err != nil {
 		text = ""
 	}
