@@ -159,7 +159,8 @@ func (c *checker) device(r *Report) {
 	} {
 		c.text(x.text, "/device/"+x.pointer, maxName)
 	}
-	c.must(d.Index >= 0 && d.Units >= 0 && d.MemoryBytes >= 0 && d.CacheBytes >= 0, "/device", "has a negative number")
+	c.must(d.Index >= 0 && d.Units >= 0 && d.MemoryBytes >= 0 && d.CacheBytes >= 0 && d.MaxClockMHz >= 0, "/device", "has a negative number")
+	c.amount(d.BandwidthGBs, "/device/bandwidth_gb_per_s")
 	c.name(string(t.Kind), "/testbed/kind", maxLabel)
 	c.name(t.Device, "/testbed/device", maxName)
 	c.text(t.Driver, "/testbed/driver", maxName)

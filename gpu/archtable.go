@@ -16,6 +16,7 @@ func archTable() []Arch {
 		limits("sm_80", "8.0", "Ampere", row{fromGuide, fromHeader, 2048, 32, 64, upTo164}),
 		limits("sm_86", "8.6", "Ampere", row{fromGuide, fromHeader, 1536, 16, 128, upTo100}),
 		limits("sm_87", "8.7", "Ampere", row{fromGuide, fromHeader, 1536, 16, 128, upTo164}),
+		limits("sm_88", "8.8", "Ampere", row{fromTraits, fromHeader13, 1536, 16, 128, upTo100}),
 		limits("sm_89", "8.9", "Ada", row{fromGuide, fromHeader, 1536, 24, 128, upTo100}),
 		limits("sm_90", "9.0", "Hopper", row{fromGuide, fromHeader, 2048, 32, 128, upTo228}),
 		limits("sm_100", "10.0", "Blackwell", row{fromGuide, fromHeader13, 2048, 32, 128, upTo228}),
@@ -67,6 +68,9 @@ func limits(name, cc, generation string, r row) Arch {
 		SharedStep:         step(256, r.header),
 		Carveouts:          certain(carveouts, r.guide),
 		FP32Lanes:          certain(r.lanes, fromThroughput),
+	}
+	if r.guide == fromTraits { // the header has neither of these; sm_88 is sm_86 in all that it has
+		a.Carveouts.Certain, a.FP32Lanes.Certain = false, false
 	}
 	if ampere {
 		a.SharedReserved.Value = 1 * kib

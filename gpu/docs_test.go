@@ -21,20 +21,23 @@ func TestDocsHardware(t *testing.T) {
 // hardware writes the page. Small letters behind a figure name its source.
 func hardware() string {
 	var b strings.Builder
-	b.WriteString(`# Hardware
+	fmt.Fprintf(&b, `# Hardware
 
-What pawl knows of GPUs: the limits that occupancy is computed from, and the peaks that a roofline is drawn with. ` +
-		"`pawl device show`" + ` shows
-them, ` + "`pawl device occupancy`" + ` computes with them. The small word behind a figure is its [source](#sources). A figure with a question
-mark is one on which sources differ, or for which none of NVIDIA's was read; of several the highest is taken, because a time is
-held against it.
+What pawl knows of GPUs: the limits that occupancy is computed from, and the peaks that a roofline is drawn with. The table has
+%d cards. `+"`pawl device show`"+` shows them, `+"`pawl device occupancy`"+` computes with them.
+
+The small word behind a figure is its [source](#sources), which says how certain the figure is. A question mark means that sources
+differ, or that neither the vendor nor a driver gives the figure. Of several figures the highest is taken, because a time is held
+against it. An empty field is unknown: pawl then computes without it, and says so where that matters.
+
+None of this has been checked on a GPU by pawl yet. What is marked as the driver's comes from logs that others published.
 
 *This page is written by a test of the package gpu. Change its tables, not the page.*
 
 ## Architectures
 Per streaming multiprocessor (SM). Sizes in KB of 1024 bytes; steps in bytes, or in registers of a warp.
 
-`)
+`, len(gpu.Cards()))
 	b.WriteString(archRows())
 	b.WriteString(`
 The same on all: 32 threads per warp, 1024 threads per block, 65536 registers per SM and per block, 255 registers per
@@ -42,31 +45,44 @@ thread, 48 KB of static shared memory. More than 48 KB needs dynamic shared memo
 the SM's memory is shared memory; the rest is L1 cache. Barriers are counted from sm_90 on, two for every block an SM can hold.
 
 ## Cards
-Peaks are dense, in TFLOPS (INT8 in TOPS), at the boost clock, accumulating in FP32. What is advertised "with sparsity" is twice
-as high. Under load a card runs below its boost clock when it reaches its power cap, and some run above it when they are cool.
+SMs are compute units for AMD. L3 is AMD's Infinity Cache. The boost clock is the one at which FP32 and FP64 are stated, the tensor
+clock the one at which the other formats are, where it is another. HIP shows each of the two dies of an MI250X or MI250 as a
+device, so their lines describe one die.
 
 `)
 	b.WriteString(cardRows())
-	b.WriteString("\n### Peaks\n\n")
-	b.WriteString(peakRows())
 	b.WriteString(`
-FP64 of A100, H100, H200 and B200 is that of the tensor cores. GeForce cards are twice as fast when they accumulate in FP16:
+### Peaks
+Dense, in TFLOPS (INT8 in TOPS), accumulating in FP32. What is advertised "with sparsity" is twice as high. Under load a card runs
+below its boost clock when it reaches its power cap. GeForce cards run above it when they are cool.
 
 `)
+	b.WriteString(peakRows())
+	fmt.Fprintf(&b, `
+FP64 is that of the tensor cores on %s. GeForce cards are twice as fast when they accumulate in FP16:
+
+`, strings.Join(tensorCards(), ", "))
 	b.WriteString(narrowRows())
 	b.WriteString(`
+## A card that is not in the table
+Its architecture's limits apply if the compute capability is known. SMs, memory, highest clock and bandwidth are what the driver
+reports; the FP32 peak follows from them. Peaks of the tensor cores are unknown, so no time is called impossible.
+
 ## The floor of a case
 No run is faster than its operations at the card's peak, nor, from a cold cache, than its reads at the bandwidth of memory. Both
-bounds err downwards. The peak is the higher of the two ways to accumulate. What a run writes may still be in the L2 cache when
-it ends, so writes count only beyond the size of that cache; where a suite declares only ` + "`bytes`" + `, so do all of them. From a warm
-cache bytes set no bound.
+bounds err downwards. The peak is that of the fastest format, at the highest clock that the driver allows. What a run writes may still
+be in the caches when it ends, so writes count only beyond their size; where a suite declares only ` + "`bytes`" + `, so do all of them. From a
+warm cache bytes set no bound.
 
 ## Sources
-| word | |
-| --- | --- |
+Certainty: *driver* is what drivers print in public logs, *vendor* what a document of the vendor states, *derived* what follows from
+other figures, *reported* what only third parties state. "As quoted" documents were read in quotation.
+
+| word | certainty | |
+| --- | --- | --- |
 `)
 	for _, s := range usedSources() {
-		fmt.Fprintf(&b, "| %s | %s |\n", s, s.Title())
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", s, s.Certainty(), s.Title())
 	}
 	return b.String()
 }
@@ -118,11 +134,27 @@ func archRows() string {
 }
 
 func cardRows() string {
-	rows := [][]string{{"", "architecture", "SMs", "L2 MB", "boost MHz", "memory GB", "GB/s"}}
+	rows := [][]string{{
+		"", "architecture", "SMs", "L2 MB", "L3 MB", "boost MHz", "tensor MHz", "memory GB", "bus bits", "Gb/s per bit", "GB/s",
+	}}
 	for _, c := range gpu.Cards() {
-		rows = append(rows, []string{c.Name, c.Arch, whole(c.SMs), number(c.L2MB), whole(c.BoostMHz), whole(c.MemoryGB), number(c.BandwidthGBs)})
+		rows = append(rows, []string{
+			c.Name, c.Arch, whole(c.SMs), number(c.L2MB), number(c.L3MB), whole(c.BoostMHz), whole(c.TensorMHz), whole(c.MemoryGB),
+			whole(c.BusBits), number(c.PinGbps), number(c.BandwidthGBs),
+		})
 	}
 	return table(rows)
+}
+
+// tensorCards are the cards whose FP64 peak is that of the tensor cores.
+func tensorCards() []string {
+	var names []string
+	for _, c := range gpu.Cards() {
+		if c.FP64Tensor {
+			names = append(names, c.Name)
+		}
+	}
+	return names
 }
 
 func peakRows() string {

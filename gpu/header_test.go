@@ -72,6 +72,8 @@ func headerKnows(a gpu.Arch) (string, bool) {
 		return "9 0", true
 	case "sm_110":
 		return "", false
+	case "sm_88":
+		return "8 6", true
 	case "sm_120", "sm_121":
 		return "8 9", true
 	default:

@@ -28,6 +28,9 @@ type Identity struct {
 	Units       int   `json:"units,omitempty"` // streaming multiprocessors, or CPU cores
 	MemoryBytes int64 `json:"memory_bytes,omitempty"`
 	CacheBytes  int64 `json:"cache_bytes,omitempty"` // L2 of a GPU, last-level cache of a CPU
+
+	MaxClockMHz  int     `json:"max_clock_mhz,omitempty"`      // highest SM clock that the driver allows
+	BandwidthGBs float64 `json:"bandwidth_gb_per_s,omitempty"` // of DRAM: bus width times highest memory clock
 }
 
 // LockName returns the name of the machine-wide lock for this device. A MIG slice locks the card that

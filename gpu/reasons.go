@@ -21,6 +21,8 @@ const (
 	HWThermal       Reasons = 0x040
 	HWPowerBrake    Reasons = 0x080
 	DisplayClock    Reasons = 0x100
+	BoardLimit      Reasons = 0x200
+	Reliability     Reasons = 0x400
 	reasonsSpoiling         = HWSlowdown | SWThermal | HWThermal | HWPowerBrake
 )
 
@@ -37,7 +39,12 @@ var reasonNames = []struct {
 	{HWThermal, "hw_thermal"},
 	{HWPowerBrake, "hw_power_brake"},
 	{DisplayClock, "display_clock"},
+	{BoardLimit, "board_limit"},
+	{Reliability, "reliability"},
 }
+
+// firstUnnamed is the lowest bit without a name.
+const firstUnnamed = 11
 
 // Invalidating returns the reasons that invalidate a round, because the hardware and not the code determined
 // its speed. A software power cap is not one of them: power-capped cards always run at the cap, and the
@@ -53,7 +60,7 @@ func (r Reasons) Names() []string {
 			names = append(names, n.name)
 		}
 	}
-	for bit := 9; bit < 64; bit++ {
+	for bit := firstUnnamed; bit < 64; bit++ {
 		if r&(1<<bit) != 0 {
 			names = append(names, fmt.Sprintf("bit_%d", bit))
 		}
@@ -96,6 +103,7 @@ func reasonBit(name string) (Reasons, error) {
 		}
 	}
 	var bit int
+	// Records written before bits 9 and 10 had names call them bit_9 and bit_10.
 	if _, err := fmt.Sscanf(name, "bit_%d", &bit); err == nil && bit >= 9 && bit < 64 {
 		return 1 << bit, nil
 	}

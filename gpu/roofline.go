@@ -15,7 +15,7 @@ func (c Card) Peak(d DType) Cell[float64] {
 // Ridge returns the intensity (operations per byte of DRAM traffic) above which a kernel is limited by
 // arithmetic instead of memory, or 0 if unknown.
 func (c Card) Ridge(d DType) float64 {
-	if !c.TFLOPS[d].Known() || c.BandwidthGBs.Value == 0 {
+	if !c.TFLOPS[d].Known() || !c.BandwidthGBs.Known() {
 		return 0
 	}
 	return c.TFLOPS[d].Value * 1e12 / (c.BandwidthGBs.Value * 1e9)
@@ -50,8 +50,8 @@ type Floor struct {
 // is reported as impossible, so no possible time may be below it.
 //
 // Bytes count only for cold cases, because a warm cache has no such limit. Even in a cold case, written
-// data may still be in the cache when the run ends, so writes up to the size of the L2 are not counted.
-// If reads are unknown, the size of the L2 is subtracted from all bytes.
+// data may still be in the cache when the run ends, so writes up to the size of the caches are not counted.
+// If reads are unknown, that size is subtracted from all bytes. Of a card whose L2 is unknown, only reads count.
 func (c Card) Floor(w Work) Floor {
 	f := Floor{Certain: true}
 	if peak := c.Peak(w.DType); peak.Known() && amount(w.Flops) {
@@ -63,9 +63,12 @@ func (c Card) Floor(w Work) Floor {
 		if amount(w.Reads) {
 			reads = min(w.Reads, w.Bytes)
 		}
-		written := max(0, w.Bytes-reads-c.L2MB.Value*kib*kib)
+		written := 0.0
+		if c.L2MB.Known() {
+			written = max(0, w.Bytes-reads-(c.L2MB.Value+c.L3MB.Value)*kib*kib)
+		}
 		f.Memory = (reads + written) / (c.BandwidthGBs.Value * 1e9)
-		f.Certain = f.Certain && c.BandwidthGBs.Certain && c.L2MB.Certain
+		f.Certain = f.Certain && c.BandwidthGBs.Certain && (c.L2MB.Certain || written == 0)
 	}
 	f.Seconds = max(f.Compute, f.Memory)
 	f.Certain = f.Certain && f.Seconds > 0

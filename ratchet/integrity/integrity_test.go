@@ -138,6 +138,10 @@ func TestFitTakesAnything(t *testing.T) {
 func TestImplausible(t *testing.T) {
 	l4 := gpu.Identity{Kind: gpu.NVIDIA, Name: "NVIDIA L4", ComputeCapability: "8.9"}
 	cpu := gpu.Identity{Kind: gpu.CPU, Name: "a CPU", Units: 2}
+	fast := func(name string, mhz int) gpu.Identity {
+		return gpu.Identity{Kind: gpu.NVIDIA, Name: name, MaxClockMHz: mhz}
+	}
+	on := func(card string) gpu.Identity { return fast("NVIDIA "+card, 0) }
 	at := func(ns float64) []measure.CaseRound { return []measure.CaseRound{{Samples: measure.Samples{ns}}} }
 	for _, test := range []struct {
 		name   string
@@ -149,6 +153,15 @@ func TestImplausible(t *testing.T) {
 		{"and in time", l4, measure.Case{CaseKey: measure.CaseKey{Cache: measure.Cold}, Unit: "ns", Bytes: 600e6, Rounds: at(2.2e6)}, false},
 		{"hot, they may be in the cache", l4, measure.Case{Unit: "ns", Bytes: 600e6, Rounds: at(0.5e6)}, false},
 		{"more flops than there are", l4, measure.Case{Unit: "ns", Flops: 1e12, Rounds: at(1e5)}, true},
+		{"no format of an A100 is that fast", on("A100-SXM4-80GB"), measure.Case{Unit: "ns", Flops: 1e15, Rounds: at(1)}, true},
+		{"nor of a B200", on("B200"), measure.Case{Unit: "ns", Flops: 1e15, Rounds: at(1)}, true},
+		{"nor of an RTX 5090", on("GeForce RTX 5090"), measure.Case{Unit: "ns", Flops: 1e15, Rounds: at(1)}, true},
+		{"nor of an A10G", on("A10G"), measure.Case{Unit: "ns", Flops: 1e15, Rounds: at(1)}, true},
+		{"a card of which not every format is known", on("RTX A4000"), measure.Case{Unit: "ns", Flops: 1e15, Rounds: at(1)}, false},
+		{"a card of AMD", gpu.Identity{Kind: gpu.AMD, Name: "AMD Instinct MI300X"}, measure.Case{Unit: "ns", Flops: 1e15, Rounds: at(1)}, true},
+		{"FP4 on a B200 may be", on("B200"), measure.Case{Unit: "ns", Flops: 8e12, Rounds: at(1e6)}, false},
+		{"a card that runs above its boost clock", fast("NVIDIA GeForce RTX 4090", 3105), measure.Case{Unit: "ns", Flops: 0.8e12, Rounds: at(1e6)}, false},
+		{"and one that does not", fast("NVIDIA GeForce RTX 4090", 2520), measure.Case{Unit: "ns", Flops: 0.8e12, Rounds: at(1e6)}, true},
 		{"no declared work", l4, measure.Case{Unit: "ns", Rounds: at(1)}, false},
 		{"an unknown card", gpu.Identity{Kind: gpu.NVIDIA, Name: "NVIDIA X9"}, measure.Case{Unit: "ns", Flops: 1e15, Rounds: at(1)}, false},
 		{"a CPU that would do 10 PFLOP/s", cpu, measure.Case{Unit: "ns", Flops: 1e9, Rounds: at(100)}, true},

@@ -44,22 +44,30 @@ func floorOf(device gpu.Identity, c measure.Case) float64 {
 	if !ok {
 		return 0
 	}
-	// The kernel's number format is unknown: the fastest one gives the lowest bound.
-	work := gpu.Work{Flops: c.Flops, Bytes: c.Bytes, Cold: c.Cache == measure.Cold}
-	least := 0.0
-	for _, d := range gpu.DTypes() {
-		if work.DType = d; !card.Peak(d).Known() {
-			continue
-		}
-		floor := card.Floor(work)
-		if !floor.Certain {
-			return 0
-		}
-		if least == 0 || floor.Seconds < least {
-			least = floor.Seconds
-		}
+	floor := 0.0
+	// The kernel's number format is unknown: the fastest one gives the lowest bound. One that is slower and
+	// uncertain does not matter.
+	if fastest := card.At(highestClock(device, card)).Fastest(); fastest.Certain && c.Flops > 0 {
+		floor = c.Flops / (fastest.Value * 1e12)
 	}
-	return least * 1e9
+	memory := card.Floor(gpu.Work{Bytes: c.Bytes, Cold: c.Cache == measure.Cold})
+	if memory.Certain {
+		floor = max(floor, memory.Seconds)
+	}
+	return floor * 1e9
+}
+
+// unknownHeadroom is how far above its boost clock a card may run if its driver does not say: GeForce cards
+// run up to a quarter above it.
+const unknownHeadroom = 1.3
+
+// highestClock returns the highest clock in MHz that a card can run at; 0 if unknown.
+func highestClock(device gpu.Identity, card gpu.Card) float64 {
+	boost := float64(max(card.BoostMHz.Value, card.TensorMHz.Value))
+	if device.MaxClockMHz > 0 {
+		return max(float64(device.MaxClockMHz), boost)
+	}
+	return unknownHeadroom * boost
 }
 
 // hostFlops exceeds the rate of any CPU core: two units of 16 FP32 multiply-adds each, at a clock

@@ -83,7 +83,7 @@ GPU is needed.`,
 type Hardware struct {
 	Local *localGPU // set only if no name was given
 	Cards []gpu.Card
-	Archs []gpu.Arch // architectures of the cards, without duplicates; never empty
+	Archs []gpu.Arch // known architectures of the cards, without duplicates
 }
 
 // localGPU is the GPU of this machine that a run would use.
@@ -104,13 +104,16 @@ func RequestedHardware(ctx context.Context, args []string) (Hardware, error) {
 	if h.Identity == nil {
 		return Hardware{Local: &h, Cards: gpu.Cards(), Archs: gpu.Archs()}, nil
 	}
-	arch, err := gpu.FindArch(h.Identity.ComputeCapability)
-	if err != nil {
-		return Hardware{}, fmt.Errorf("%s: %w", h.Identity.Name, err)
-	}
-	found := Hardware{Local: &h, Archs: []gpu.Arch{arch}}
-	if card, ok := gpu.CardOf(*h.Identity); ok {
+	found := Hardware{Local: &h}
+	if card, ok := gpu.CardFor(*h.Identity); ok {
 		found.Cards = []gpu.Card{card}
+	}
+	arch, err := gpu.FindArch(h.Identity.ComputeCapability)
+	switch {
+	case err == nil:
+		found.Archs = []gpu.Arch{arch}
+	case len(found.Cards) == 0:
+		return Hardware{}, fmt.Errorf("%s: %w", h.Identity.Name, err)
 	}
 	return found, nil
 }
@@ -143,11 +146,9 @@ func FindHardware(name string) (Hardware, error) {
 		if slices.ContainsFunc(found.Archs, func(a gpu.Arch) bool { return a.Name == c.Arch }) {
 			continue
 		}
-		arch, err := gpu.FindArch(c.Arch)
-		if err != nil {
-			return Hardware{}, err
+		if arch, err := gpu.FindArch(c.Arch); err == nil { // those of AMD have no limits in the table
+			found.Archs = append(found.Archs, arch)
 		}
-		found.Archs = append(found.Archs, arch)
 	}
 	if len(found.Cards) > 0 {
 		return found, nil

@@ -26,7 +26,7 @@ type cardDocument struct {
 }
 
 func (h Hardware) document() gpuDocument {
-	doc := gpuDocument{Archs: h.Archs, Sources: map[gpu.Source]string{}}
+	doc := gpuDocument{Archs: append([]gpu.Arch{}, h.Archs...), Sources: map[gpu.Source]string{}}
 	if h.Local != nil {
 		doc.Device, doc.None = h.Local.Identity, h.Local.whyNone
 	}
@@ -46,7 +46,7 @@ func (h Hardware) document() gpuDocument {
 func (h Hardware) write(w io.Writer, style report.Style) error {
 	var b strings.Builder
 	if h.Local != nil {
-		b.WriteString(h.Local.describe(len(h.Cards)) + "\n\n")
+		b.WriteString(h.Local.describe(h.Cards) + "\n\n")
 	}
 	var err error
 	switch {
@@ -55,7 +55,7 @@ func (h Hardware) write(w io.Writer, style report.Style) error {
 	case len(h.Cards) == 1:
 		err = writeCard(&b, style, h.Cards[0])
 	}
-	if err == nil && len(h.Cards) < 2 {
+	if err == nil && len(h.Cards) < 2 && len(h.Archs) > 0 {
 		err = writeArch(&b, style, h.Archs[0])
 	}
 	if err != nil {
@@ -63,7 +63,7 @@ func (h Hardware) write(w io.Writer, style report.Style) error {
 	}
 	if len(h.Cards) < 2 {
 		for _, s := range h.sources() {
-			b.WriteString(style.Faint(fmt.Sprintf("%s: %s", s, s.Title())) + "\n")
+			b.WriteString(style.Faint(fmt.Sprintf("%s (%s): %s", s, s.Certainty(), s.Title())) + "\n")
 		}
 	}
 	_, err = io.WriteString(w, b.String())
@@ -71,14 +71,16 @@ func (h Hardware) write(w io.Writer, style report.Style) error {
 }
 
 // describe describes the GPU of this machine, and what the tables below do not show.
-func (h localGPU) describe(cards int) string {
+func (h localGPU) describe(cards []gpu.Card) string {
 	switch {
 	case h.Identity == nil:
 		return h.whyNone + "\n\nKnown cards:"
 	case h.Identity.Parent != "":
 		return h.Identity.Name + ", a MIG slice: it has a share of its card's SMs and memory, so peaks are not shown."
-	case cards == 0:
+	case len(cards) == 0:
 		return h.Identity.Name + ": the peaks of this card are unknown; only the limits of its architecture are shown."
+	case cards[0].Name == h.Identity.Name: // made by gpu.CardFor
+		return h.Identity.Name + ": not in the table of cards; the figures are what the driver reports."
 	default:
 		return h.Identity.Name + ", the GPU of this machine"
 	}
@@ -115,10 +117,14 @@ func writeCard(w io.Writer, style report.Style, c gpu.Card) error {
 			rows = append(rows, []string{name, value, unit, string(source)})
 		}
 	}
-	add("SMs", formatCell(c.SMs), "", c.SMs.Source)
+	add(map[gpu.Kind]string{gpu.NVIDIA: "SMs", gpu.AMD: "compute units"}[c.Kind()], formatCell(c.SMs), "", c.SMs.Source)
 	add("L2 cache", formatCell(c.L2MB), "MB", c.L2MB.Source)
+	add("Infinity Cache", formatCell(c.L3MB), "MB", c.L3MB.Source)
 	add("boost clock", formatCell(c.BoostMHz), "MHz", c.BoostMHz.Source)
+	add("clock of the tensor peaks", formatCell(c.TensorMHz), "MHz", c.TensorMHz.Source)
 	add("memory", formatCell(c.MemoryGB), "GB", c.MemoryGB.Source)
+	add("memory bus", formatCell(c.BusBits), "bit", c.BusBits.Source)
+	add("data rate", formatCell(c.PinGbps), "Gb/s", c.PinGbps.Source)
 	add("bandwidth", formatCell(c.BandwidthGBs), "GB/s", c.BandwidthGBs.Source)
 	if err := report.Table(w, style, []bool{false, true, false, false}, rows); err != nil {
 		return err
@@ -134,7 +140,11 @@ func writeCard(w io.Writer, style report.Style, c gpu.Card) error {
 			if d == gpu.FP64 && c.FP64Tensor {
 				note = "on tensor cores"
 			}
-			rows = append(rows, []string{string(d), formatCell(peak), fmt.Sprintf("%.4g", c.Ridge(d)), string(peak.Source), note})
+			ridge := ""
+			if r := c.Ridge(d); r > 0 {
+				ridge = fmt.Sprintf("%.4g", r)
+			}
+			rows = append(rows, []string{string(d), formatCell(peak), ridge, string(peak.Source), note})
 		}
 	}
 	if err := report.Table(w, style, []bool{false, true, true, false, false}, rows); err != nil {
@@ -194,7 +204,10 @@ func (h Hardware) sources() []gpu.Source {
 		}
 	}
 	for _, c := range h.Cards {
-		for _, s := range []gpu.Source{c.SMs.Source, c.L2MB.Source, c.BoostMHz.Source, c.MemoryGB.Source, c.BandwidthGBs.Source} {
+		for _, s := range []gpu.Source{
+			c.SMs.Source, c.L2MB.Source, c.L3MB.Source, c.BoostMHz.Source, c.TensorMHz.Source, c.MemoryGB.Source,
+			c.BusBits.Source, c.PinGbps.Source, c.BandwidthGBs.Source,
+		} {
 			add(s)
 		}
 		for _, d := range gpu.DTypes() {

@@ -89,6 +89,9 @@ func (f *occupancyFlags) architecture(ctx context.Context) (gpu.Arch, error) {
 		if err != nil {
 			return gpu.Arch{}, err
 		}
+		if len(found.Archs) == 0 {
+			return gpu.Arch{}, command.Usage(fmt.Errorf("occupancy is computed for NVIDIA's architectures only, and %s is %s", found.Cards[0].Name, found.Cards[0].Arch))
+		}
 		if len(found.Archs) > 1 {
 			return gpu.Arch{}, command.Usage(fmt.Errorf("%q matches cards of several architectures: choose one of %s", f.arch, Names(found.Cards)))
 		}

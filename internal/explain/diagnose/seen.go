@@ -19,7 +19,7 @@ func NewSubject(p *profile.Profile, card *gpu.Card) (Subject, error) {
 		return Subject{}, errors.New("cannot diagnose: the profile has no kernel launch; check the name of the kernel, and that it ran under the tool")
 	}
 	if card == nil {
-		if c, ok := gpu.CardOf(p.Subject.Device); ok {
+		if c, ok := gpu.CardFor(p.Subject.Device); ok {
 			card = &c
 		}
 	}

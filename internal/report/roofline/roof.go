@@ -146,7 +146,7 @@ func OfProfiles(cases ...Profiled) *Roof {
 // measured time. The ceilings are the card's published figures.
 func OfRun(run *measure.Run, wanted func(measure.CaseKey) bool) *Roof {
 	r := &Roof{Device: words.SanitizeTo(run.Device.Name, words.NameLength)}
-	card, known := gpu.CardOf(run.Device)
+	card, known := gpu.CardFor(run.Device)
 	work := map[string]measure.Case{}
 	for _, c := range run.Cases {
 		if c.Unit == "ns" && wanted(c.CaseKey) {

@@ -81,12 +81,13 @@ func ceilingName(d gpu.DType, card gpu.Card) string {
 // ceilings adds the limits of the side. If the time is from a profiler, they are scaled to
 // its clocks: a profiled kernel cannot reach the card's published figures.
 func (s roofSide) ceilings(r *Roof, seen diagnose.Subject) {
-	card, share := cardOf(seen), 1.0
+	card, scaled := cardOf(seen), false
 	if s.clock > 0 && card.BoostMHz.Known() {
-		share = min(s.clock/(float64(card.BoostMHz.Value)*1e6), 1)
+		scaled = s.clock < 0.995e6*float64(card.BoostMHz.Value)
+		card = card.At(s.clock / 1e6)
 	}
 	for _, d := range []gpu.DType{s.dtype, gpu.FP32} {
-		ceiling(&r.Compute, ceilingName(d, card), card.Peak(d).Value*1e12*share)
+		ceiling(&r.Compute, ceilingName(d, card), card.Peak(d).Value*1e12)
 	}
 	ceiling(&r.Compute, "FP32", seen.Facts["peak_fp32_flops_per_s"])
 	if s.clock > 0 {
@@ -94,7 +95,7 @@ func (s roofSide) ceilings(r *Roof, seen diagnose.Subject) {
 	}
 	ceiling(&r.Memory, "DRAM", card.BandwidthGBs.Value*1e9)
 	ceiling(&r.Memory, "DRAM", seen.Facts["dram_peak_bytes_per_s"])
-	if share < 0.995 && len(r.Notes) == 0 {
+	if scaled && len(r.Notes) == 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("Time and ceilings are at %.0f MHz, the clock under the profiler.", s.clock/1e6))
 	}
 }
