@@ -43,7 +43,7 @@ func TestListWithoutDriver(t *testing.T) {
 // Where the library cannot be loaded, the program answers.
 func TestListThroughTheProgram(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "nvidia-smi")
-	text := "#!/bin/sh\ncase \"$*\" in *--query-gpu=*) echo '0, GPU-1, 1.0, 550.1, 8.9, 23034, NVIDIA L4' ;; esac\n"
+	text := "#!/bin/sh\ncase \"$*\" in *--query-gpu=*) echo '0, GPU-1, 1.0, 550.1, 8.9, 23034, 2040, NVIDIA L4' ;; esac\n"
 	if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
 		t.Fatal(err)
 	}

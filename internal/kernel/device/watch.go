@@ -23,6 +23,7 @@ type Watcher struct {
 
 	// Owned by the reading goroutine until done is closed.
 	seen  gpu.State
+	last  gpu.Reasons // of the reading before
 	reads int
 	err   error
 }
@@ -60,6 +61,10 @@ func (w *Watcher) read(ctx context.Context, dev Device) (cost time.Duration) {
 	began := time.Now()
 	s, err := dev.State(ctx)
 	w.reads++
+	before := w.last
+	if w.last = s.Reasons; err == nil {
+		s.Reasons = confirmed(s.Reasons, before)
+	}
 	if err != nil {
 		w.err = err
 		w.seen = w.seen.Merge(s) // a partial reading may still contain a reason
@@ -67,6 +72,16 @@ func (w *Watcher) read(ctx context.Context, dev Device) (cost time.Duration) {
 		w.seen = s.Merge(w.seen)
 	}
 	return time.Since(began)
+}
+
+// confirmed returns the reasons of a reading without a hardware slowdown that is not yet
+// confirmed. NVML also sets that bit for a moment while the clocks change, so it counts from the second
+// reading in a row, or if heat or the power brake is named too.
+func confirmed(now, before gpu.Reasons) gpu.Reasons {
+	if now&(gpu.HWThermal|gpu.HWPowerBrake) != 0 || before&gpu.HWSlowdown != 0 {
+		return now
+	}
+	return now &^ gpu.HWSlowdown
 }
 
 // Stop takes a last reading and returns it, with all reasons, all foreign processes and

@@ -97,6 +97,31 @@ func TestWatchTellsOfFailedReadings(t *testing.T) {
 	})
 }
 
+// NVML sets the bit for a hardware slowdown also while clocks change. That is no slowdown; two readings in a row are.
+func TestWatch_CountsASlowdownFromTheSecondReading(t *testing.T) {
+	for name, tt := range map[string]struct {
+		readings map[int64]gpu.Reasons
+		want     gpu.Reasons
+	}{
+		"one reading":       {map[int64]gpu.Reasons{4: gpu.HWSlowdown, 7: gpu.HWSlowdown}, 0},
+		"two in a row":      {map[int64]gpu.Reasons{4: gpu.HWSlowdown, 5: gpu.HWSlowdown}, gpu.HWSlowdown},
+		"one, and the heat": {map[int64]gpu.Reasons{4: gpu.HWSlowdown | gpu.HWThermal}, gpu.HWSlowdown | gpu.HWThermal},
+		"a power cap":       {map[int64]gpu.Reasons{4: gpu.SWPowerCap}, gpu.SWPowerCap},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := Watch(t.Context(), &scripted{read: func(n int64) (gpu.State, error) {
+					return gpu.State{Reasons: tt.readings[n]}, nil
+				}}, WatchInterval)
+				time.Sleep(time.Second)
+				if got, err := w.Stop(); err != nil || got.Reasons != tt.want {
+					t.Errorf("%v: reasons %v, want %v", err, got.Reasons, tt.want)
+				}
+			})
+		})
+	}
+}
+
 func TestWatchEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -44,6 +44,7 @@ type GPU struct {
 	MemoryBytes int64
 
 	SMClock, MemoryClock, MaxClock, DefaultClock int // MHz
+	MaxMemoryClock, BusWidth                     int // MHz, bits
 	Temperature                                  int // degrees
 	Power, PowerCap                              int // milliwatts
 	ECC, Persistence                             int // 0 off, 1 on
@@ -84,7 +85,7 @@ func L4() GPU {
 	return GPU{
 		Name: "NVIDIA L4", UUID: "GPU-11111111-2222-3333-4444-555555555555", VBIOS: "95.04.29.00.06", Capability: "8.9",
 		Cores: 7424, MemoryBytes: 23034 << 20,
-		SMClock: 210, MemoryClock: 405, MaxClock: 2040, DefaultClock: 1590,
+		SMClock: 210, MemoryClock: 405, MaxClock: 2040, DefaultClock: 1590, MaxMemoryClock: 6251, BusWidth: 192,
 		Temperature: 41, Power: 16500, PowerCap: 72000, ECC: 1, MIG: Unsupported, Reasons: 0x1,
 	}
 }
@@ -94,7 +95,7 @@ func A100() GPU {
 	return GPU{
 		Name: "NVIDIA A100-SXM4-40GB", UUID: "GPU-aaaaaaaa-2222-3333-4444-555555555555", VBIOS: "92.00.19.00.01", Capability: "8.0",
 		Cores: 6912, MemoryBytes: 40960 << 20,
-		SMClock: 1095, MemoryClock: 1215, MaxClock: 1410, DefaultClock: 1095,
+		SMClock: 1095, MemoryClock: 1215, MaxClock: 1410, DefaultClock: 1095, MaxMemoryClock: 1215, BusWidth: 5120,
 		Temperature: 35, Power: 48000, PowerCap: 400000, ECC: 1, Persistence: 1, MIG: 1,
 		Slices: []Slice{
 			{Name: "NVIDIA A100-SXM4-40GB MIG 3g.20gb", UUID: "MIG-bbbbbbbb-0000-0000-0000-000000000001", SMs: 42},
@@ -107,6 +108,7 @@ func A100() GPU {
 func (g *GPU) numbers() map[string]*int {
 	return map[string]*int{
 		"cores": &g.Cores, "sm_clock": &g.SMClock, "memory_clock": &g.MemoryClock, "max_clock": &g.MaxClock,
+		"max_memory_clock": &g.MaxMemoryClock, "bus_width": &g.BusWidth,
 		"default_clock": &g.DefaultClock, "temperature": &g.Temperature, "power": &g.Power, "power_cap": &g.PowerCap,
 		"ecc": &g.ECC, "persistence": &g.Persistence, "reasons": &g.Reasons, "locked": &g.Locked, "lost": &g.Lost, "mig": &g.MIG,
 	}

@@ -4,6 +4,7 @@ package nvml
 
 import (
 	"fmt"
+	"math"
 	"sync"
 	"unsafe"
 
@@ -99,7 +100,21 @@ func (l *Library) card(index int, h handle) *Device {
 		id.Units = int(n) / cc.coresPerSM()
 	}
 	id.MemoryBytes = l.memoryBytes(h)
+	id.MaxClockMHz = int(l.maxClock(h, clockSM))
+	if bits, ret := l.number("nvmlDeviceGetMemoryBusWidth", h); ret == success {
+		// Memory transfers twice per clock, in bytes of 8 bits.
+		id.BandwidthGBs = math.Round(2 * float64(l.maxClock(h, clockMemory)) * float64(bits) / 8 / 1000)
+	}
 	return &Device{lib: l, id: id, card: h, part: h}
+}
+
+// maxClock returns the highest clock of a domain in MHz; 0 if the device does not report it.
+func (l *Library) maxClock(h handle, domain uint32) uint32 {
+	mhz, ret := l.numberOf("nvmlDeviceGetMaxClockInfo", h, domain)
+	if ret != success {
+		return 0
+	}
+	return mhz
 }
 
 // memoryBytes returns the memory of a card or slice; 0 if it is unknown.
@@ -128,7 +143,7 @@ func (l *Library) slices(card *Device) []*Device {
 		}
 		id := card.id
 		id.Parent, id.Index = card.id.UUID, i
-		id.Units, id.MemoryBytes = 0, l.memoryBytes(h)
+		id.Units, id.MemoryBytes, id.BandwidthGBs = 0, l.memoryBytes(h), 0
 		id.UUID, _ = l.text("nvmlDeviceGetUUID", h)
 		if name, ret := l.text("nvmlDeviceGetName", h); ret == success {
 			id.Name = name

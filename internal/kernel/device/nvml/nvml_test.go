@@ -100,11 +100,13 @@ func TestDevices(t *testing.T) {
 	l4, a100 := driver, driver
 	l4.Name, l4.UUID, l4.VBIOS = "NVIDIA L4", "GPU-11111111-2222-3333-4444-555555555555", "95.04.29.00.06"
 	l4.ComputeCapability, l4.Units, l4.MemoryBytes = "8.9", 58, 23034<<20
+	l4.MaxClockMHz, l4.BandwidthGBs = 2040, 300
 	a100.Name, a100.UUID, a100.VBIOS = "NVIDIA A100-SXM4-40GB", "GPU-aaaaaaaa-2222-3333-4444-555555555555", "92.00.19.00.01"
 	a100.ComputeCapability, a100.Units, a100.MemoryBytes, a100.Index = "8.0", 108, 40960<<20, 1
+	a100.MaxClockMHz, a100.BandwidthGBs = 1410, 1555
 	slice := func(index int, name, uuid string, sms int) gpu.Identity {
 		id := a100
-		id.Parent, id.UUID, id.Name, id.Index, id.Units, id.MemoryBytes = a100.UUID, uuid, name, index, sms, 0
+		id.Parent, id.UUID, id.Name, id.Index, id.Units, id.MemoryBytes, id.BandwidthGBs = a100.UUID, uuid, name, index, sms, 0, 0
 		return id
 	}
 	want := []gpu.Identity{
@@ -218,6 +220,23 @@ func TestStateTellsOfFailures(t *testing.T) {
 		if got.SMClockMHz != 210 {
 			t.Errorf("code %d: the clock was not read: %+v", code, got)
 		}
+	}
+}
+
+// Codes that a new card or driver answers with end no run where no round is judged by the value.
+func TestState_SurvivesUnexpectedCodes(t *testing.T) {
+	_, devices := machine(t, devicetest.State{GPUs: []devicetest.GPU{devicetest.L4()}, Fail: map[string]int{
+		"nvmlDeviceGetPowerUsage":                 devicetest.UnknownError,
+		"nvmlDeviceGetEnforcedPowerLimit":         devicetest.InvalidArgument,
+		"nvmlDeviceGetPersistenceMode":            devicetest.UnknownError,
+		"nvmlDeviceGetComputeRunningProcesses_v3": devicetest.UnknownError,
+	}})
+	got, err := devices[0].State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.SMClockMHz != 210 || got.PowerW != 0 || got.Persistence != "" || got.Processes != nil {
+		t.Errorf("state %+v", got)
 	}
 }
 

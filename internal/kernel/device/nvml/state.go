@@ -25,25 +25,27 @@ type Device struct {
 func (d *Device) Identity() gpu.Identity { return d.id }
 
 // State reads the device now. Values that the device or its driver does not report
-// stay empty. Any other failure is an error, returned together with what could be
-// read: a lost slowdown reason could make a disturbed round look good.
+// stay empty. A failure to read clocks, temperature or reasons is an error, returned together
+// with what could be read: a lost slowdown reason could make a disturbed round look good.
+// Power, ECC, MIG, persistence and processes stay empty, whatever the driver answers: no
+// round is judged by them, and drivers of new cards answer with codes of their own.
 func (d *Device) State(ctx context.Context) (gpu.State, error) {
 	if err := ctx.Err(); err != nil {
 		return gpu.State{}, fmt.Errorf("cannot read the state of %s: %w", d.id.Name, err)
 	}
-	var r reading
+	var r, soft reading
 	s := gpu.State{At: d.lib.opts.Now()}
 	s.SMClockMHz = float64(value(&r, "nvmlDeviceGetClockInfo", d.numberOf(clockSM)))
 	s.MemoryClockMHz = float64(value(&r, "nvmlDeviceGetClockInfo", d.numberOf(clockMemory)))
 	s.TemperatureC = float64(value(&r, "nvmlDeviceGetTemperature", d.numberOf(sensorGPU)))
-	s.PowerW = float64(value(&r, "nvmlDeviceGetPowerUsage", d.number)) / 1000
-	s.PowerCapW = float64(value(&r, "nvmlDeviceGetEnforcedPowerLimit", d.number)) / 1000
+	s.PowerW = float64(value(&soft, "nvmlDeviceGetPowerUsage", d.number)) / 1000
+	s.PowerCapW = float64(value(&soft, "nvmlDeviceGetEnforcedPowerLimit", d.number)) / 1000
 	// the function was renamed
 	s.Reasons = gpu.Reasons(value(&r, d.lib.first("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"), d.reasons))
-	s.ECC = value(&r, "nvmlDeviceGetEccMode", onOff(d.current))
-	s.MIG = value(&r, "nvmlDeviceGetMigMode", onOff(d.current))
-	s.Persistence = value(&r, "nvmlDeviceGetPersistenceMode", onOff(d.number))
-	s.Processes = d.processes(&r)
+	s.ECC = value(&soft, "nvmlDeviceGetEccMode", onOff(d.current))
+	s.MIG = value(&soft, "nvmlDeviceGetMigMode", onOff(d.current))
+	s.Persistence = value(&soft, "nvmlDeviceGetPersistenceMode", onOff(d.number))
+	s.Processes = d.processes(&soft)
 	if len(r.failed) > 0 {
 		return s, fmt.Errorf("cannot read the state of %s (%s): %w", d.id.Name, d.id.UUID, joined(r.failed))
 	}

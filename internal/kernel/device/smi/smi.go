@@ -45,7 +45,7 @@ func Open(opts Options) (*Tool, error) {
 
 // Devices lists every GPU and every MIG slice, each card before its slices.
 func (t *Tool) Devices(ctx context.Context) ([]*Device, error) {
-	rows, err := t.query(ctx, "", "index", "uuid", "vbios_version", "driver_version", "compute_cap", "memory.total", "name")
+	rows, err := t.query(ctx, "", "index", "uuid", "vbios_version", "driver_version", "compute_cap", "memory.total", "clocks.max.sm", "name")
 	switch exitCode(err) {
 	case exitDriverNotLoaded:
 		return nil, fmt.Errorf("the NVIDIA driver is not loaded: load it with \"sudo modprobe nvidia\", or install it (%w)", err)
@@ -63,6 +63,7 @@ func (t *Tool) Devices(ctx context.Context) ([]*Device, error) {
 			Kind: gpu.NVIDIA, Name: r["name"], UUID: r["uuid"], Index: int(r.number("index")),
 			VBIOS: r["vbios_version"], Driver: r["driver_version"], CUDA: cuda,
 			ComputeCapability: r["compute_cap"], MemoryBytes: int64(r.number("memory.total")) << 20,
+			MaxClockMHz: int(r.number("clocks.max.sm")),
 		}}
 		devices = append(devices, card)
 		for _, s := range parts[card.id.UUID] {

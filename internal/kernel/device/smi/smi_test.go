@@ -113,7 +113,7 @@ func TestDevices(t *testing.T) {
 	}
 	l4 := gpu.Identity{
 		Kind: gpu.NVIDIA, Name: "NVIDIA L4", UUID: l4UUID, VBIOS: "95.04.29.00.06", Driver: "550.54.15", CUDA: "12.4",
-		ComputeCapability: "8.9", MemoryBytes: 23034 << 20,
+		ComputeCapability: "8.9", MemoryBytes: 23034 << 20, MaxClockMHz: 2040,
 	}
 	a100 := l4
 	a100.Name, a100.UUID, a100.Index = "NVIDIA A100-SXM4-40GB, special edition", a100UUID, 1

@@ -267,7 +267,11 @@ int nvmlDeviceGetClockInfo(dev d, int type, u32 *out) {
 }
 int nvmlDeviceGetMaxClockInfo(dev d, int type, u32 *out) {
   STATE;
-  return type == 1 ? read_u32(d, "max_clock", out) : UNSUPPORTED;
+  return type == 1 ? read_u32(d, "max_clock", out) : type == 2 ? read_u32(d, "max_memory_clock", out) : UNSUPPORTED;
+}
+int nvmlDeviceGetMemoryBusWidth(dev d, u32 *out) {
+  STATE;
+  return read_u32(d, "bus_width", out);
 }
 int nvmlDeviceGetClock(dev d, int type, int id, u32 *out) {
   STATE;
