@@ -74,6 +74,8 @@ func claimedBandwidth(g Gate, card gpu.Card, w gpu.Work, gbps float64) Gate {
 	g.Number, g.Limit, g.Unit = gbps, card.BandwidthGBs.Value, "GB/s"
 	const faster = "%.0f GB/s claimed, but the memory bandwidth of %s is %.0f"
 	switch {
+	case !card.BandwidthGBs.Known():
+		return g.with(Unknown, "", "%.0f GB/s claimed, but the memory bandwidth of %s is not known", gbps, card.Name)
 	case gbps <= g.Limit:
 		return g.with(Pass, "", "%.0f GB/s claimed, %.0f %% of the memory bandwidth of %s", gbps, 100*gbps/g.Limit, card.Name)
 	case !w.Cold:

@@ -64,7 +64,7 @@ func (l *checker) forTarget(kernels []measure.Kernel) []measure.Kernel {
 	}
 	return slices.DeleteFunc(slices.Clone(kernels), func(k measure.Kernel) bool {
 		a, err := gpu.FindArch(k.Arch)
-		return err != nil || a.Name != best
+		return err != nil || a.Name != best || !runsOn(k.Arch, l.Target.Arch)
 	})
 }
 

@@ -50,6 +50,10 @@ func SanitizerCommand(program, tool, log, line string) string {
 // quote quotes a text as one shell word.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
+// uncached makes PyTorch allocate each tensor on its own: inside one cached block, an access
+// beyond the end of a tensor is still within the block, and the sanitizer would not see it.
+const uncached = "PYTORCH_NO_CUDA_MEMORY_CACHING=1"
+
 func (l *checker) sanitizeWith(ctx context.Context, program, tool string, v suite.Variant) Gate {
 	g := Gate{Name: Sanitizer, Kernel: tool}
 	folder, err := scratch.New("", "sanitizer")
@@ -60,7 +64,7 @@ func (l *checker) sanitizeWith(ctx context.Context, program, tool string, v suit
 	log := filepath.Join(folder.Path, "log")
 	var printed bytes.Buffer
 	command := harness.Command{
-		Line: SanitizerCommand(program, tool, log, v.Harness.Command), Dir: l.Dir, Silence: 10 * v.Harness.Timeout, Log: &printed, Env: suite.Variables(v.Harness.Env),
+		Line: SanitizerCommand(program, tool, log, v.Harness.Command), Dir: l.Dir, Silence: 10 * v.Harness.Timeout, Log: &printed, Env: append(suite.Variables(v.Harness.Env), uncached),
 	}
 	runErr := runOnce(ctx, command, l.UUID, smallest(v.Cases))
 	said, _ := os.ReadFile(log)

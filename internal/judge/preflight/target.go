@@ -43,8 +43,11 @@ func TargetCard(name string) (Target, error) {
 		return Target{}, fmt.Errorf("%q matches several cards: choose one of %s", name, strings.Join(names, ", "))
 	}
 	t, err := TargetArch(cards[0].Arch)
+	if err != nil {
+		t.Arch = cards[0].Arch // a card of AMD: only its rates are known
+	}
 	t.Card, t.card = cards[0].Name, &cards[0]
-	return t, err
+	return t, nil
 }
 
 // TargetDevice returns the target for a GPU of this machine; the zero Target for a CPU.
@@ -63,7 +66,7 @@ func TargetDevice(id gpu.Identity) (Target, error) {
 	return t, nil
 }
 
-// Known reports whether there is a target.
+// Known reports whether there is a target whose limits are known.
 func (t Target) Known() bool { return t.arch != nil }
 
 func (t Target) String() string {
@@ -84,12 +87,17 @@ func (t Target) archOf(compiled string) (gpu.Arch, bool) {
 }
 
 // runsOn reports whether machine code for one architecture runs on another: within a
-// major version, on the same or a later minor version.
+// major version, on the same or a later minor version. Code for an architecture with the
+// suffix a runs on that one only; the suffix f allows the later ones of the family, which
+// is the major version.
 func runsOn(compiled, on string) bool {
 	a, errA := gpu.FindArch(compiled)
 	b, errB := gpu.FindArch(on)
 	if errA != nil || errB != nil {
 		return false
+	}
+	if strings.HasSuffix(compiled, "a") {
+		return a.Name == b.Name
 	}
 	major := func(cc string) string { return cc[:len(cc)-2] }
 	order := gpu.ArchNames()

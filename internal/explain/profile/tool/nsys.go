@@ -97,9 +97,10 @@ func (o NsysOptions) run(ctx context.Context, t Target) (Result, error) {
 }
 
 // nsysArgs returns nsys's command line up to the program. Host sampling and context switches are
-// off: they would disturb the trace and need permissions.
+// off: they would disturb the trace and need permissions. Graphs are traced by node: by default a graph is one
+// entry without the kernels in it.
 func nsysArgs(t Target, stem string) []string {
-	args := []string{"profile", "--trace=cuda,nvtx", "--sample=none", "--cpuctxsw=none", "--force-overwrite=true", "--output=" + escapePercent(stem)}
+	args := []string{"profile", "--trace=cuda,nvtx", "--cuda-graph-trace=node", "--sample=none", "--cpuctxsw=none", "--force-overwrite=true", "--output=" + escapePercent(stem)}
 	switch {
 	case t.Exact:
 		args = append(args, "--capture-range=cudaProfilerApi", "--capture-range-end=stop", "--kill=none")

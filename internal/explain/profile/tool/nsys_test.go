@@ -23,7 +23,7 @@ func nsys(t *testing.T) string {
 }
 
 func TestNsysArgs(t *testing.T) {
-	const common = "profile --trace=cuda,nvtx --sample=none --cpuctxsw=none --force-overwrite=true --output=out/case"
+	const common = "profile --trace=cuda,nvtx --cuda-graph-trace=node --sample=none --cpuctxsw=none --force-overwrite=true --output=out/case"
 	for name, test := range map[string]struct {
 		t    Target
 		want string
