@@ -82,14 +82,12 @@ _PART = 4096  # samples in one message, at most
 _LIFE_NS = 2_000_000_000  # while measuring, pawl hears from us about this often
 _SHORT_NS = 20_000  # runs below this are batched ...
 _BATCH_NS = 40_000  # ... to samples of about this
+_STEPS, _PAIRS = 200, 200  # steps of the device's timer in the shortest sample, and times from which the step is found
+_QUEUE = 480  # the most launches of a sample on a device: with its events they fit the launch queue
 _SETS, _SETS_BYTES = 64, 1 << 30  # the most inputs of a cold batch
 _KEPT = 64  # the most samples of one measurement that are handed out
 _LINGER_S = 0.002  # nobody can wait for threads of the host: they get so long to show themselves
 _HEADER_MAX = 16 << 20  # of a safetensors file
-
-# CUDA reads this when it starts, which importing torch does not yet do. Kernels are then loaded before they are
-# measured, not during the first runs. Set it yourself to have it otherwise.
-os.environ.setdefault("CUDA_MODULE_LOADING", "EAGER")
 
 
 class Failure(Exception):
@@ -273,10 +271,12 @@ class _Case:
         self.sets.append(self.new_set())
         return self.sets[-1]
 
-    def choose_batch(self, run_ns: float) -> None:
-        """Decides from the time of one run how many make a sample. A cold sample uses no set twice."""
-        run_ns = max(run_ns, 1.0)
-        self.set_batch(1 if run_ns >= _SHORT_NS else math.ceil(_BATCH_NS / run_ns))
+    def choose_batch(self, run_ns: float, quantum_ns: float = 0.0) -> None:
+        """Decides from the time of one run how many make a sample: so many that a step of the timer hardly counts.
+        A cold sample uses no set twice."""
+        run_ns, shortest = max(run_ns, 1.0), max(_SHORT_NS, _STEPS * quantum_ns)
+        wanted = 1 if run_ns >= shortest else math.ceil(_BATCH_NS / _SHORT_NS * shortest / run_ns)
+        self.set_batch(min(wanted, _QUEUE) if quantum_ns else wanted)
         self.sample_ns = run_ns * len(self.sample)
 
     def set_batch(self, batch: int) -> None:
@@ -921,10 +921,8 @@ class _DeviceMeter:
     """Reads events on the device. Samples are queued in blocks behind a wait on the device, so that the time the
     host needs to launch them is not measured. The wait ends by itself: a run may synchronise."""
 
-    quantum_ns = 500.0  # of cudaEventElapsedTime
-
     def __init__(self, device: Any, now: Run = time.perf_counter_ns) -> None:
-        self.device, self.now = device, now
+        self.device, self.now, self.quantum_ns = device, now, device.step_ns()
         self.cycles_per_ns = 2.0  # corrected by every wait
         self.late, self.note = 0, ""  # late: the blocks that came late, less those that did not
         self.gate = (device.event(), device.event())
@@ -941,7 +939,7 @@ class _DeviceMeter:
                 break
         if run_ns <= 0:
             raise Failure("failed", f"{case.label} took no time on the device: does it run there, on torch's stream?")
-        case.choose_batch(run_ns)
+        case.choose_batch(run_ns, self.quantum_ns)
         case.enqueue_ns = 0.0
         self._block(case, 1, hold=False)
 
@@ -1034,12 +1032,26 @@ class _Torch:
             raise Failure("no_device", f"pawl asked for {uuid}, torch sees {', '.join(uuids)}")
         chosen = properties[torch.cuda.current_device()]
         self.about = {"name": chosen.name, "runtime": f"ROCm {hip}" if hip else f"CUDA {torch.version.cuda}"}
-        # ROCm tells the cache of one die only.
-        self.cache_bytes = (not hip and getattr(chosen, "L2_cache_size", 0)) or 128 << 20
+        # ROCm tells the L2 cache of one die only, and nothing of the Infinity Cache of 256 MB behind it.
+        self.cache_bytes = 256 << 20 if hip else getattr(chosen, "L2_cache_size", 0) or 128 << 20
         self.synchronize: Run = torch.cuda.synchronize
         self.sleep: Callable[[int], Any] = torch.cuda._sleep
         self.event: Run = functools.partial(torch.cuda.Event, enable_timing=True)
-        self.torch, self.swept = torch, None
+        self.torch, self.swept, self.step = torch, None, 0.0
+
+    def step_ns(self) -> float:
+        """The step of event times. It is documented as about half a microsecond, and is a whole one on some cards, so
+        it is measured: the greatest common divisor of the times of waits of many lengths."""
+        if not self.step:
+            pairs = [(self.event(), self.event()) for _ in range(_PAIRS)]
+            for i, (start, end) in enumerate(pairs):
+                start.record()
+                self.sleep(1 + 257 * i)
+                end.record()
+            self.synchronize()
+            times = (round(self.elapsed_ns(start, end)) for start, end in pairs)
+            self.step = float(functools.reduce(math.gcd, times, 0) or 500)
+        return self.step
 
     def elapsed_ns(self, start: Any, end: Any) -> float:
         return start.elapsed_time(end) * 1e6
@@ -1076,6 +1088,14 @@ def _open_device(wanted: Any) -> Any:
     return _Torch(torch, str(wanted.get("uuid", "")))
 
 
+def _maps_cuda() -> bool:
+    """Whether this process uses the CUDA driver."""
+    try:
+        return "libcuda.so" in pathlib.Path("/proc/self/maps").read_text(errors="replace")
+    except OSError:
+        return False
+
+
 def _calibration_on_host() -> Run:
     # About 1 ms, and never to change: it tells one machine from another.
     return lambda: functools.reduce(lambda x, _: (x * 1103515245 + 12345) & 0x7FFFFFFF, range(4000), 1)
@@ -1088,6 +1108,7 @@ class _Session:
     def __init__(self, send: Callable[[Message], Any]) -> None:
         self.send = send
         self.device: Any = None
+        self.kind: Any = None  # of device that pawl measures
         self.case: Optional[_Case] = None
         self.meter: Any = None  # a _HostMeter or a _DeviceMeter
 
@@ -1106,7 +1127,8 @@ class _Session:
         offered = request.get("protocol")
         if not isinstance(offered, list) or _PROTOCOL not in offered:
             raise Failure("unsupported", f"pawl speaks protocol {offered!r}, this harness [{_PROTOCOL}]: update it")
-        self.device = _open_device(request.get("device"))
+        wanted = request.get("device")
+        self.device, self.kind = _open_device(wanted), wanted.get("kind") if isinstance(wanted, dict) else None
         host = {"name": platform.processor() or platform.machine(), "runtime": f"Python {platform.python_version()}"}
         features = {"features": ["check", "run", "keep", "verify", "profile"], "calibration": True}
         about = {"sdk": f"pawl_harness.py {__version__}", "device": self.device.about if self.device else host}
@@ -1153,6 +1175,9 @@ class _Session:
         torch: Any = sys.modules.get("torch")
         if self.device is None and torch is not None and torch.cuda.is_initialized():
             raise Failure("unsupported", f"{label} uses CUDA, but pawl measures the CPU: see device.kind")
+        if self.device is None and self.kind == "nvidia" and _maps_cuda():
+            why = "so nothing here can wait for its kernels: import torch"
+            raise Failure("unsupported", f"{label} uses CUDA without torch, {why}")
         self.meter = _DeviceMeter(self.device) if timer == "device" else _HostMeter(timer, self.device)
         return {"timer": timer, "quantum_ns": self.meter.quantum_ns}
 

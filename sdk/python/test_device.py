@@ -56,6 +56,27 @@ def test_the_cost_of_events_does_not_shrink_the_batch(gpu):
     assert len(Bench(gpu, 5_000).case.sample) == 8, "5 us and an eighth of 3 us, not 8 us"
 
 
+@pytest.mark.parametrize("step_ns", [1024, 500, 32])
+def test_the_step_of_event_times_is_measured(gpu, step_ns):
+    gpu.EVENT_STEP_NS = step_ns
+    assert pawl_harness._Torch(gpu, "").step_ns() == step_ns
+
+
+@pytest.mark.parametrize("kernel_ns, batch", [(300_000, {1}), (20_000, {20, 21}), (500, {480})])
+def test_a_sample_is_at_least_200_steps_long_if_the_queue_holds_it(gpu, kernel_ns, batch):
+    gpu.EVENT_STEP_NS = 1024
+    bench = Bench(gpu, kernel_ns)
+    samples = bench.read(want=10)
+    assert len(bench.case.sample) in batch
+    assert samples == [pytest.approx(kernel_ns, rel=0.005)] * 10
+
+
+def test_rocm_tells_the_cache_of_one_die_only(gpu):
+    """The sweep must exceed the Infinity Cache of 256 MB."""
+    gpu.version.hip = "6.4"
+    assert pawl_harness._Torch(gpu, "").cache_bytes == 256 << 20
+
+
 def test_warm_up_is_not_held_back(gpu):
     bench = Bench(gpu, 5_000)
     samples = bench.read(want=50, warmup=True)
@@ -209,7 +230,7 @@ def test_another_gpu_than_asked_for_is_an_error(harness):
 
 def test_device_samples(harness):
     harness.hello(device={"kind": "nvidia"})
-    assert harness.prepare("kernel", {"us": 100}, timer="device")["quantum_ns"] == 500
+    assert harness.prepare("kernel", {"us": 100}, timer="device")["quantum_ns"] == 1
     harness.measure(samples=3, warmup=True)
     reply = harness.measure(samples=10)
     assert set(reply) == {"id", "op", "count", "batch", "samples"} and reply["count"] == 10
@@ -236,6 +257,26 @@ def test_a_cpu_suite_sees_no_gpu_and_a_case_that_uses_one_is_told(harness):
     assert "error" not in harness.prepare("kernel", {"where": "cpu"})
     reply = harness.prepare("kernel", {"where": "cuda"})
     assert reply["error"]["code"] == "unsupported" and "uses CUDA" in reply["error"]["message"]
+
+
+def test_cuda_without_torch_is_refused(start):
+    """Without a synchronise, wall time ends when the launch returns."""
+    harness = start("""
+pawl._maps_cuda = lambda: True
+@pawl.benchmark("kernel")
+def kernel():
+    return lambda: None
+""")
+    harness.hello(device={"kind": "nvidia"})
+    reply = harness.prepare("kernel")
+    assert reply["error"]["code"] == "unsupported" and "import torch" in reply["error"]["message"]
+    harness = start("""
+@pawl.benchmark("kernel")
+def kernel():
+    return lambda: None
+""")
+    harness.hello(device={"kind": "nvidia"})
+    assert "error" not in harness.prepare("kernel")
 
 
 def test_without_a_gpu_the_host_is_measured(start):

@@ -73,13 +73,14 @@ func (r *Setup) open(ctx context.Context) (*harness.Session, error) {
 
 func (r *Setup) deviceEnv() []string { return DeviceEnv(r.Device()) }
 
-// DeviceEnv returns variables that make a harness use this device, whatever its framework, and load
-// all code before the first launch.
+// DeviceEnv returns variables that make a harness use this device, whatever its framework. It leaves
+// CUDA_MODULE_LOADING alone: loading every kernel of a framework costs hundreds of megabytes and seconds at
+// each start, and warm-up loads the ones that are measured. pawl.h and the launcher load their few eagerly.
 func DeviceEnv(id gpu.Identity) []string {
 	if id.UUID == "" {
 		return nil
 	}
-	return []string{"CUDA_VISIBLE_DEVICES=" + id.UUID, "CUDA_MODULE_LOADING=EAGER"}
+	return []string{"CUDA_VISIBLE_DEVICES=" + id.UUID}
 }
 
 // calibrate measures pawl's own kernel, which never changes.

@@ -18,7 +18,7 @@ import (
 // standIn builds a library in the place of the CUDA driver and kernels for it, and
 // starts the launcher with them. Nothing of it is a GPU: it shows that the launcher asks the
 // driver for the right things.
-func standIn(t *testing.T) (s *harness.Session, image string) {
+func standIn(t *testing.T, env ...string) (s *harness.Session, image string) {
 	t.Helper()
 	path, dir := launcher(t, launch.CUDA), t.TempDir()
 	for source, library := range map[string]string{"testdata/driver.c": "libcuda.so.1", "testdata/gpu.c": "gpu.so"} {
@@ -34,6 +34,7 @@ func standIn(t *testing.T) (s *harness.Session, image string) {
 	c := harness.Command{Line: launch.Command(path), Dir: dir, Env: []string{"LD_LIBRARY_PATH=" + dir, "STAND_IN_PROFILE=" + profiledLaunches(image)}, Silence: time.Minute}
 	// The kernels find the stand-in's functions through the library that is loaded first.
 	c.Env = append(c.Env, "LD_PRELOAD="+filepath.Join(dir, "libcuda.so.1"))
+	c.Env = append(c.Env, env...)
 	s, err := harness.Start(t.Context(), c, harness.Hello{Pawl: "test", Device: harness.HelloDevice{Kind: gpu.NVIDIA, UUID: "GPU-abababab-abab-abab-abab-abababababab"}})
 	if err != nil {
 		t.Fatal(err)
@@ -104,6 +105,71 @@ func TestCUDAThroughAStandIn(t *testing.T) {
 	}
 	if _, err := s.Measure(t.Context(), "calibration", harness.Measure{Samples: 5}); err != nil {
 		t.Error(err)
+	}
+}
+
+// A call that fails while the context is made breaks the case, not the launcher.
+func TestCUDASurvivesAHalfMadeContext(t *testing.T) {
+	for _, call := range []string{"cuStreamCreate", "cuEventCreate", "cuMemHostAlloc"} {
+		s, image := standIn(t, "STAND_IN_FAILS="+call)
+		err := cuda(t, s, image, "honest", 1000, 0)
+		if e, ok := errors.AsType[*harness.Error](err); !ok || e.Kind != harness.Refused || e.Code != "no_memory" {
+			t.Errorf("%s: got %v, want no_memory", call, err)
+		}
+		if err := cuda(t, s, image, "honest", 1000, 0); err != nil {
+			t.Errorf("after %s: %v", call, err)
+			continue
+		}
+		if _, err := s.Measure(t.Context(), "it", harness.Measure{Samples: 3}); err != nil {
+			t.Errorf("after %s: %v", call, err)
+		}
+	}
+}
+
+// The step of event times differs between cards: it is what they have in common.
+func TestCUDAMeasuresTheStepOfEvents(t *testing.T) {
+	for step, text := range map[float64]string{1024: "1024", 500: "500"} {
+		s, image := standIn(t, "STAND_IN_STEP="+text)
+		reply, err := s.Prepare(t.Context(), harness.Prepare{
+			Benchmark: "honest", Cache: measure.Hot, Timer: measure.TimerDevice, Seed: 3, Arguments: scale(1000),
+			Launch: &harness.Launch{Kind: launch.CUDA, File: image, Kernel: "honest", Grid: [3]int{8, 1, 1}, Block: [3]int{128, 1, 1}},
+		})
+		if err != nil || reply.Quantum != step {
+			t.Errorf("%v: quantum %v, want %v", err, reply.Quantum, step)
+		}
+	}
+}
+
+// A cold sample begins with clean lines in the cache: sweeping by writing would have the run write them back.
+func TestCUDASweepsTheCacheByReading(t *testing.T) {
+	sets := filepath.Join(t.TempDir(), "sets")
+	s, _ := standIn(t, "STAND_IN_SETS="+sets)
+	_, err := s.Prepare(t.Context(), harness.Prepare{Benchmark: harness.CalibrationBenchmark, Cache: measure.Cold, Timer: measure.TimerDevice})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Measure(t.Context(), "calibration", harness.Measure{Samples: 5}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(sets); err != nil || string(got) != "2097152\n" {
+		t.Errorf("%v: sets of the sweep's size %q, want one", err, got)
+	}
+}
+
+// A sample in which launches were no longer held back contains the time the host needs to launch.
+func TestCUDATakesASampleAgainWhoseHoldGaveUp(t *testing.T) {
+	for given, says := range map[string]string{"2": "", "1000": "the host let launches wait too long, 3 times in a row"} {
+		s, image := standIn(t, "STAND_IN_GIVES_UP="+given)
+		if err := cuda(t, s, image, "honest", 1000, 0); err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Measure(t.Context(), "it", harness.Measure{Samples: 5})
+		switch {
+		case says == "" && (err != nil || got.Count != 5):
+			t.Errorf("%s: %v: %d samples, want 5", given, err, got.Count)
+		case says != "" && (err == nil || !strings.Contains(err.Error(), says)):
+			t.Errorf("%s: got %v, want %q", given, err, says)
+		}
 	}
 }
 

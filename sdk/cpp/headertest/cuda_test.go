@@ -48,7 +48,7 @@ func TestEmulatedCUDA(t *testing.T) {
 	prepare := func(benchmark, params, more string) string {
 		return `> {"id":2,"op":"prepare","benchmark":"` + benchmark + `","params":` + params + `,"timer":"device"` + more + `}`
 	}
-	const prepared = `< {"id":2,"op":"prepare","timer":"device","quantum_ns":500}`
+	const prepared = `< {"id":2,"op":"prepare","timer":"device","quantum_ns":"<number 1..>"}`
 	t.Run("device timer", func(t *testing.T) {
 		t.Parallel()
 		// No sample can be shorter than the kernel; the emulated clock is 2000 MHz.
@@ -60,6 +60,18 @@ func TestEmulatedCUDA(t *testing.T) {
 			`> {"id":4,"op":"measure","samples":5}`,
 			`< {"id":4,"op":"measure","count":5,"batch":1,"samples":"<numbers 5 of 99999..>","wall":"<numbers 5 of 99999..>","cpu":"<numbers 5>","clock_mhz":"<numbers 5 of 1500..2500>"}`,
 			`> {"id":5,"op":"bye"}`, `< {"id":5,"op":"bye"}`, `exit 0`)
+	})
+	t.Run("the step of event times is measured", func(t *testing.T) {
+		t.Parallel()
+		for _, step := range []string{"1024", "500"} {
+			play(t, harness(h.Command[0], "EMULATED_EVENT_STEP="+step), hello, prepare("busy", `{"us":100}`, ""),
+				`< {"id":2,"op":"prepare","timer":"device","quantum_ns":`+step+`}`)
+		}
+	})
+	t.Run("one odd multiprocessor does not move the clock", func(t *testing.T) {
+		t.Parallel()
+		play(t, harness(h.Command[0], "EMULATED_ODD_UNIT=1"), hello, prepare("busy", `{"us":100}`, ""), prepared,
+			`> {"id":3,"op":"measure","samples":5}`, `< {"id":3,"op":"measure","count":5,"clock_mhz":"<numbers 5 of 1500..2500>"}`)
 	})
 	t.Run("other timers", func(t *testing.T) {
 		t.Parallel()

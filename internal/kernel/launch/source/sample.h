@@ -117,7 +117,7 @@ static void set_batch(int wanted) {
 }
 
 static void choose_batch(void) {
-  const double shortest = DEVICE_SHORT_NS > 20 * pawli.quantum_ns ? DEVICE_SHORT_NS : 20 * pawli.quantum_ns;
+  const double shortest = pawli_shortest_ns(DEVICE_SHORT_NS);
   const double target = 2 * shortest;
   static sample s;
   pawli_reading r;
@@ -128,7 +128,7 @@ static void choose_batch(void) {
     double least = 1e18;
     for (i = 0; i < 3; i++) {
       take_sample(&s, pawli.batch, random_bits(STREAM_LOOKS), NULL, &r);
-      if (r.by[pawli.timer] * pawli.batch < least) least = r.by[pawli.timer] * pawli.batch;
+      if (r.by[pawli.timer] > 0 && r.by[pawli.timer] * pawli.batch < least) least = r.by[pawli.timer] * pawli.batch;
     }
     if (least >= (pawli.batch == 1 ? shortest : 0.8 * target) || pawli.batch == sets.most) return;
     double wanted = pawli.batch * (least > target / 100 ? target / least : 100) + 0.99;

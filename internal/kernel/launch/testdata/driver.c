@@ -19,6 +19,20 @@ typedef struct module {
 
 static int lost; /* a kernel failed: everything after it does too */
 
+/* STAND_IN_FAILS names a function that fails on its first call, for lack of memory. */
+static int fails(const char *function) {
+  static int failed;
+  const char *name = getenv("STAND_IN_FAILS");
+  if (failed || !name || strcmp(name, function) != 0) return 0;
+  return failed = 1, 2;
+}
+
+static long long now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
 static uint64_t poison_word(uint64_t seed, uint64_t i) {
   uint64_t z = seed + (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
   z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -50,7 +64,17 @@ static void own_print(void **p, const unsigned *grid, const unsigned *block) {
   }
 }
 
-static void own_hold(void **p, const unsigned *grid, const unsigned *block) { (void)p, (void)grid, (void)block; }
+/* A short hold spins, since a kernel is done when its launch returns; a long one would wait for ever for its go.
+   STAND_IN_GIVES_UP is the number of long holds that give up. */
+static void own_hold(void **p, const unsigned *grid, const unsigned *block) {
+  static int given_up;
+  volatile int *go = *(volatile int **)p[0];
+  const long long cycles = *(long long *)p[1], from = now_ns();
+  const char *text = getenv("STAND_IN_GIVES_UP");
+  (void)grid, (void)block;
+  if (cycles >= 1000000) go[1] = text && given_up < atoi(text) ? ++given_up, 1 : 0;
+  else while (now_ns() - from < cycles) {}
+}
 
 static void own_chain(void **p, const unsigned *grid, const unsigned *block) {
   float *out = *(float **)p[0];
@@ -83,13 +107,17 @@ int cuProfilerStop(void) {
   if (file) fprintf(file, "%d\n", launches - profiled_from), fclose(file);
   return 0;
 }
-int cuStreamCreate(void **s, unsigned f) { return (void)f, *s = NULL, 0; }
+int cuStreamCreate(void **s, unsigned f) { return (void)f, *s = NULL, fails("cuStreamCreate"); }
 int cuStreamSynchronize(void *s) { return (void)s, lost; }
-int cuEventCreate(void **e, unsigned f) { return (void)f, *e = calloc(1, sizeof(struct timespec)), 0; }
-int cuEventRecord(void *e, void *s) { return (void)s, clock_gettime(CLOCK_MONOTONIC, (struct timespec *)e); }
+/* STAND_IN_STEP is the step of event times in nanoseconds. */
+int cuEventCreate(void **e, unsigned f) { return (void)f, *e = calloc(1, sizeof(long long)), fails("cuEventCreate"); }
+int cuEventRecord(void *e, void *s) {
+  const char *text = getenv("STAND_IN_STEP");
+  const long long step = text ? atoll(text) : 1;
+  return (void)s, *(long long *)e = now_ns() / step * step, 0;
+}
 int cuEventElapsedTime(float *ms, void *a, void *b) {
-  const struct timespec *x = a, *y = b;
-  *ms = (float)((double)(y->tv_sec - x->tv_sec) * 1e3 + (double)(y->tv_nsec - x->tv_nsec) / 1e6);
+  *ms = (float)((double)(*(long long *)b - *(long long *)a) / 1e6);
   return lost;
 }
 
@@ -137,6 +165,13 @@ int cuMemAlloc_v2(address *to, size_t bytes) { return *to = (address)(uintptr_t)
 int cuMemFree_v2(address a) { return free((void *)(uintptr_t)a), 0; }
 int cuMemcpyHtoD_v2(address to, const void *from, size_t n) { return memcpy((void *)(uintptr_t)to, from, n), lost; }
 int cuMemcpyDtoH_v2(void *to, address from, size_t n) { return memcpy(to, (void *)(uintptr_t)from, n), lost; }
-int cuMemsetD8_v2(address to, unsigned char v, size_t n) { return memset((void *)(uintptr_t)to, v, n), lost; }
-int cuMemHostAlloc(void **to, size_t n, unsigned f) { return (void)f, *to = calloc(1, n), 0; }
+
+/* STAND_IN_SETS names a file that gets a line for every megabyte or more that is set. */
+int cuMemsetD8_v2(address to, unsigned char v, size_t n) {
+  const char *path = n >= 1 << 20 ? getenv("STAND_IN_SETS") : NULL;
+  FILE *file = path ? fopen(path, "a") : NULL;
+  if (file) fprintf(file, "%zu\n", n), fclose(file);
+  return memset((void *)(uintptr_t)to, v, n), lost;
+}
+int cuMemHostAlloc(void **to, size_t n, unsigned f) { return (void)f, *to = calloc(1, n), fails("cuMemHostAlloc"); }
 int cuMemHostGetDevicePointer_v2(address *to, void *from, unsigned f) { return (void)f, *to = (address)(uintptr_t)from, 0; }
