@@ -184,6 +184,9 @@ const (
 	Failed      EndState = "failed"    // a side failed
 )
 
+// WarnCommand is the code of the warning that says what a command without a suite reports.
+const WarnCommand = "command"
+
 // Warning is a caveat that is stored with the numbers.
 type Warning struct {
 	Code    string `json:"code"` // stable: "temperature", "spread", "foreign_process", ...

@@ -8,9 +8,9 @@ import (
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 )
 
-// What a suite may name as harness.format is what an adapter reads.
+// What a suite may name as harness.format is what an adapter reads, and what needs no adapter.
 func TestSuiteAndAdaptersKnowTheSameFormats(t *testing.T) {
-	want := []string{"pawl", "auto"}
+	want := []string{"pawl", "auto", suite.Process}
 	for _, f := range adapter.Formats() {
 		want = append(want, f.Name)
 	}

@@ -21,7 +21,7 @@ import (
 // only one, and its files are copied over the base.
 func (r *Setup) define(base *side) (err error) {
 	if r.Path == "" {
-		return nil
+		return r.defineCommand(base)
 	}
 	if base.overlay, err = r.changedDefinitionFiles(*base); err != nil {
 		return err
@@ -44,6 +44,26 @@ func (r *Setup) define(base *side) (err error) {
 	}
 	if len(d.Changed) > 0 {
 		r.definition = &d
+	}
+	return nil
+}
+
+// defineCommand does the same for a suite without a file: its definition is the script of a command. A script that the base
+// lacks is no change of the question, because the base has no other.
+func (r *Setup) defineCommand(base *side) (err error) {
+	if base.overlay, err = r.changedDefinitionFiles(*base); err != nil {
+		return err
+	}
+	var changed []string
+	for _, file := range base.overlay {
+		if _, err := os.Lstat(filepath.Join(base.dir, file)); errors.Is(err, fs.ErrNotExist) {
+			r.added = append(r.added, file)
+		} else {
+			changed = append(changed, file)
+		}
+	}
+	if len(changed) > 0 {
+		r.definition = &measure.Definition{Changed: changed}
 	}
 	return nil
 }
@@ -158,6 +178,9 @@ func (r *Setup) noticeDefinition() {
 			text += ", with the change's " + strings.Join(overlay, ", ")
 		}
 		r.Notice(device.Notice{Code: "definition", Message: text})
+	}
+	if len(r.added) > 0 {
+		r.Notice(device.Notice{Code: "definition", Message: fmt.Sprintf("the base has no %s: it is measured with the change's", strings.Join(r.added, ", "))})
 	}
 	if r.definition == nil {
 		return

@@ -89,7 +89,11 @@ func Forecast(ctx context.Context, o Options) (Plan, error) {
 			return Plan{}, err
 		}
 	}
-	for _, v := range o.Suite.Variants() {
+	variants := o.Suite.Variants()
+	if len(variants) == 0 { // only the harness can list the cases
+		variants = o.Suite.VariantsOf(suite.Candidate)
+	}
+	for _, v := range variants {
 		if b := v.Build.String(); b != "" && !slices.Contains(p.Builds, b) {
 			p.Builds = append(p.Builds, b)
 		}

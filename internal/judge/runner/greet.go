@@ -32,7 +32,7 @@ const driftLimit = 0.03
 // suite does not list them, its cases.
 func (r *Setup) greetHarness(ctx context.Context) (harness.Welcome, error) {
 	if r.plain() {
-		return harness.Welcome{}, nil
+		return harness.Welcome{}, r.detect(ctx)
 	}
 	session, err := r.open(ctx)
 	if err != nil {
@@ -154,15 +154,8 @@ func (r *Setup) calibrationTimer(known []measure.Timer) measure.Timer {
 func (r *Setup) runner(s side) (trial.Runner, error) {
 	log := r.logs[s.name]
 	variants := r.variants(s)
-	if h := variants[0].Harness; r.plain() {
-		if h.Format == "auto" {
-			h.Format = "" // the adapter's name for it
-		}
-		return &trial.Commands{
-			Command: r.start(s, h, log), Format: h.Format, Output: h.Output, Side: s.name,
-			Found: r.list,
-			Keep:  func(k measure.CaseKey) bool { return r.wants(k.Name(), k.Benchmark) },
-		}, nil
+	if r.plain() {
+		return r.commands(s, log), nil
 	}
 	byCase := map[string]suite.Harness{}
 	for _, v := range variants {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/internal/kernel/harness"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/measure"
@@ -62,6 +63,9 @@ type Options struct {
 	Decide func(seen *measure.Run, over bool) []string
 	Emit   func(Event)
 	Now    func() time.Time
+	// Detect returns the suite for what the command of the suite turns out to report. If it is set, the command runs once
+	// on the candidate, before the rounds, to find out; nil for a suite that says it.
+	Detect func(trial.Detected) (*suite.Suite, error)
 }
 
 // WithDefaults returns o with defaults for Emit and Now.

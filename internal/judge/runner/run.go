@@ -107,6 +107,7 @@ type Setup struct {
 	seen     *measure.Run // everything measured so far, for Decide
 
 	definition        *measure.Definition       // nil if it is the base's
+	added             []string                  // files of the command that the base lacks
 	definitionDigests map[string]string         // digests of definitions, by side and benchmark
 	baseHasNoSuite    bool                      // the base has no suite: the change adds the first
 	rebuilt           []string                  // how the change's recipe differs from the base's

@@ -5,11 +5,23 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
+	"time"
 
 	"github.com/goatnote-inc/pawl/internal/kernel/harness"
 	"github.com/goatnote-inc/pawl/internal/kernel/harness/adapter"
 	"github.com/goatnote-inc/pawl/measure"
 )
+
+// Formats of a plain command that are handled here.
+const (
+	Samples = "samples" // JSON lines in the file named by SamplesVariable, or printed
+	Process = "process" // no output is read: the process is timed as a whole
+)
+
+// SamplesVariable is the environment variable that names the file for the samples of a plain command.
+const SamplesVariable = "PAWL_SAMPLES"
 
 // Commands is a Runner for a plain command whose output, printed or in a file, is in a
 // format that pawl reads. The command itself decides the order of cases, the number of
@@ -17,12 +29,15 @@ import (
 type Commands struct {
 	Command harness.Command
 	Format  string // empty means: detect it
+	Pattern string // of format lines; empty means the usual one
 	Output  string // the file it writes, below the command's folder; empty means stdout
+	Name    string // of the only case of a command that is timed as a whole
 	Side    string
 	// Found is called with the cases of the first round before their results; never nil.
 	Found func([]measure.Case) error
 	// Keep reports whether a case is wanted; nil keeps all.
 	Keep func(measure.CaseKey) bool
+	Now  func() time.Time // never nil
 }
 
 // Round runs the command once.
@@ -56,25 +71,99 @@ func (c *Commands) Round(ctx context.Context, r Request) ([]measure.Result, erro
 	return results, nil
 }
 
+// run runs the command once and reads its result.
 func (c *Commands) run(ctx context.Context) (*measure.Run, error) {
 	if c.Output != "" {
 		if err := harness.RemoveStaleResult(c.Command.Dir, c.Output); err != nil {
 			return nil, err
 		}
 	}
-	printed, err := harness.Output(ctx, c.Command)
+	done, err := c.start(ctx)
 	if err != nil {
 		return nil, err
 	}
-	opt := adapter.Options{Format: c.Format}
-	root, err := os.OpenRoot(c.Command.Dir)
+	defer done.remove()
+	switch {
+	case c.Format == Process:
+		return done.whole(), nil
+	case c.Output != "":
+		return done.file(ctx, c.Output, c.Format)
+	case done.hasSamples() && (c.Format == "" || c.Format == Samples):
+		return done.samples(ctx)
+	default:
+		return done.printed(ctx, c.Format)
+	}
+}
+
+// commandRun is one finished run of a command.
+type commandRun struct {
+	*Commands
+	stdout []byte
+	took   time.Duration
+	dir    string // holds the file of samples; removed after reading
+}
+
+// samplesFile is the name of the file of samples in its folder.
+const samplesFile = "samples.jsonl"
+
+// start runs the command. The caller must remove the result.
+func (c *Commands) start(ctx context.Context) (done *commandRun, err error) {
+	done = &commandRun{Commands: c}
+	if done.dir, err = os.MkdirTemp("", "pawl-samples-"); err != nil {
+		return nil, fmt.Errorf("cannot create a folder for samples: %w", err)
+	}
+	command := c.Command
+	command.Env = append(slices.Clone(command.Env), SamplesVariable+"="+filepath.Join(done.dir, samplesFile))
+	command.Around = func(run func() error) error {
+		began := c.Now()
+		err := run()
+		done.took = c.Now().Sub(began)
+		return err
+	}
+	if done.stdout, err = harness.Output(ctx, command); err != nil {
+		done.remove()
+		return nil, err
+	}
+	return done, nil
+}
+
+func (r *commandRun) remove() { _ = os.RemoveAll(r.dir) } // it is in the folder for temporary files
+
+// whole returns the time of the process as the only sample of one case.
+func (r *commandRun) whole() *measure.Run {
+	return &measure.Run{Cases: []measure.Case{{
+		CaseKey: measure.CaseKey{Benchmark: r.Name, Implementation: r.Side}, Unit: "ns", Better: measure.Lower, Gate: true, Timer: measure.TimerWall,
+		Rounds: []measure.CaseRound{{Samples: measure.Samples{float64(max(r.took, 1))}}},
+	}}}
+}
+
+// hasSamples reports whether the command wrote samples to their file.
+func (r *commandRun) hasSamples() bool {
+	info, err := os.Lstat(filepath.Join(r.dir, samplesFile))
+	return err == nil && info.Mode().IsRegular() && info.Size() > 0
+}
+
+func (r *commandRun) samples(ctx context.Context) (*measure.Run, error) {
+	return r.read(ctx, r.dir, adapter.Source{Name: "samples of " + r.Command.Line, Path: samplesFile}, Samples)
+}
+
+func (r *commandRun) printed(ctx context.Context, format string) (*measure.Run, error) {
+	return r.read(ctx, r.Command.Dir, adapter.Source{Path: "stdout", Data: bytes.NewReader(r.stdout)}, format)
+}
+
+func (r *commandRun) file(ctx context.Context, name, format string) (*measure.Run, error) {
+	return r.read(ctx, r.Command.Dir, adapter.Source{Path: name}, format)
+}
+
+// read reads a source. Files that it names are read only below dir.
+func (r *commandRun) read(ctx context.Context, dir string, src adapter.Source, format string) (*measure.Run, error) {
+	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the output of %q: %w", c.Command.Line, err)
+		return nil, fmt.Errorf("cannot read the output of %q: %w", r.Command.Line, err)
 	}
 	defer root.Close()
-	src := adapter.Source{Name: "output of " + c.Command.Line, Path: c.Output, Files: root.FS()}
-	if c.Output == "" {
-		src.Path, src.Data = "stdout", bytes.NewReader(printed)
+	if src.Files = root.FS(); src.Name == "" {
+		src.Name = "output of " + r.Command.Line
 	}
-	return adapter.Read(ctx, src, opt)
+	return adapter.Read(ctx, src, adapter.Options{Format: format, Pattern: r.Pattern})
 }

@@ -39,7 +39,7 @@ func Output(ctx context.Context, c Command) ([]byte, error) {
 	alive := newAlarm(c.Silence, cancel)
 	defer alive.stop()
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(out, alive), io.MultiWriter(tail, alive)
-	err = c.confined(cmd, func() error { return shell.Run(cmd) })
+	err = c.confined(cmd, func() error { return c.around(func() error { return shell.Run(cmd) }) })
 	if cmd.Process != nil {
 		_ = shell.Kill(cmd) // processes it left running would disturb the next round
 	}
@@ -66,6 +66,14 @@ func Output(ctx context.Context, c Command) ([]byte, error) {
 		failure.Kind, failure.Detail = Crashed, p.status()
 	}
 	return nil, failure
+}
+
+// around calls run, through Command.Around if it is set.
+func (c Command) around(run func() error) error {
+	if c.Around == nil {
+		return run()
+	}
+	return c.Around(run)
 }
 
 // RemoveStaleResult removes the result file of a plain command, so that an old file is never

@@ -41,6 +41,8 @@ type Command struct {
 	// Unchanged is called before the process starts, while no other side runs. An error means that
 	// the program is not what was built. It may be nil.
 	Unchanged func() error
+	// Around is called with a function that starts a plain command and waits for its end, to time it. It may be nil.
+	Around func(run func() error) error
 	// Tree receives the processes of the command, so that they can be stopped while others are timed.
 	// It may be nil.
 	Tree *Tree

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -121,6 +122,13 @@ func (r *resolver) checkHarness() {
 		r.Add(n, "set it to the command that starts the program that runs the kernel", "missing key %q in harness", "command")
 	case command.IsText() && strings.TrimSpace(command.Text) == "":
 		r.Add(command, "", "harness.command is empty")
+	}
+	if pattern := r.doc.Harness.Pattern; pattern.at != nil {
+		if _, err := regexp.Compile(pattern.string); err != nil {
+			r.Add(pattern.at, "", "pattern: %v", err)
+		} else if r.doc.Harness.Format != "lines" {
+			r.Add(pattern.at, "set format: lines", "pattern: format %s does not use it", r.doc.Harness.Format)
+		}
 	}
 }
 

@@ -95,7 +95,7 @@ func (h harnessDoc) plain(params Params) Harness {
 	return Harness{
 		Command: fill(h.Command.string, params), Files: fillAll(h.Files, params),
 		Env: fillEnv(h.Env, params), Timeout: h.Timeout.Duration,
-		Format: string(h.Format), Output: fill(h.Output.string, params),
+		Format: string(h.Format), Output: fill(h.Output.string, params), Pattern: h.Pattern.string,
 	}
 }
 
@@ -117,7 +117,11 @@ func fillEnv(env named[envName, loose], params Params) map[string]string {
 
 // Key returns a text that is equal for harnesses that are equal in every field.
 func (h Harness) Key() string {
-	return fmt.Sprintf("%q %q %q %s %q %q", h.Command, h.Files, Variables(h.Env), h.Timeout, h.Format, h.Output)
+	key := fmt.Sprintf("%q %q %q %s %q %q", h.Command, h.Files, Variables(h.Env), h.Timeout, h.Format, h.Output)
+	if h.Pattern != "" {
+		key += fmt.Sprintf(" %q", h.Pattern)
+	}
+	return key
 }
 
 // Variables returns an environment in the form that processes take, sorted.

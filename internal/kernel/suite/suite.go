@@ -102,6 +102,7 @@ type Harness struct {
 	Timeout time.Duration // maximum silence
 	Format  string        // "pawl", "auto" or the format of a plain command
 	Output  string        // file that a plain command writes; empty means its stdout
+	Pattern string        // of format lines; empty means the usual one
 }
 
 // Implementation is an implementation that a suite measures. Placeholders in its commands are

@@ -64,11 +64,14 @@ func (inputKind) Words() []string {
 	return []string{"normal", "uniform", "large", "denormal", "equal_rows", "constant", "zeros", "infinities", "ones_and_zeros"}
 }
 
-// Formats returns the valid values of harness.format: the protocol, detection, and the result
-// formats of other tools.
+// Process is the harness.format of a command that is timed as a whole, from start to exit.
+const Process = "process"
+
+// Formats returns the valid values of harness.format: the protocol, detection, the result
+// formats of other tools, and the time of the whole process.
 func Formats() []string {
 	return []string{
-		"pawl", auto, "nvbench", "google-benchmark", "pytest-benchmark", "hyperfine", "criterion", "go", "triton", "sdpa",
+		"pawl", auto, "nvbench", "google-benchmark", "pytest-benchmark", "hyperfine", "criterion", "go", "triton", "sdpa", "samples", "lines", Process,
 	}
 }
 
@@ -124,7 +127,7 @@ var (
 		what:           "environment variable",
 		pattern:        lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`),
 		description:    "letters, digits and _, at most 128, not starting with a digit",
-		reserved:       []string{"PAWL_IN", "PAWL_OUT", "PAWL_PROTOCOL"},
+		reserved:       []string{"PAWL_IN", "PAWL_OUT", "PAWL_PROTOCOL", "PAWL_SAMPLES", "PAWL_PREFIX"},
 		reservedReason: "pawl sets it",
 	}
 	// It is also a name in C and in a tensor file.

@@ -41,7 +41,7 @@ type format struct {
 }
 
 // formats is the table of adapters, in the order in which they are listed.
-var formats = []format{nvbench, googleBenchmark, pytestBenchmark, hyperfine, criterion, goBench, triton, sdpa}
+var formats = []format{nvbench, googleBenchmark, pytestBenchmark, hyperfine, criterion, goBench, triton, sdpa, sampleLines, timeLines}
 
 // Formats lists the formats that Read supports.
 func Formats() []Format {
@@ -66,6 +66,8 @@ type Options struct {
 	// Timer selects one of the clocks of a format that has several (Google
 	// Benchmark: wall or cpu). Empty means the one the tool lists first.
 	Timer measure.Timer
+	// Pattern says where the lines of format lines have their time. Empty means the first number with a unit of time.
+	Pattern string
 }
 
 // ReadFile reads the file or folder at path. Files that it names must be below
@@ -147,6 +149,14 @@ func readWithin(ctx context.Context, src Source, opt Options, lim limits) (*meas
 	}
 	if opt.Timer != "" && f.Name != googleBenchmark.Name {
 		return nil, fmt.Errorf("%s: %s: this format has only one timer: remove the timer %q", name, f.Name, opt.Timer)
+	}
+	if opt.Pattern != "" {
+		if f.Name != timeLines.Name {
+			return nil, fmt.Errorf("%s: %s: only the format lines has a pattern", name, f.Name)
+		}
+		if in.pattern, err = compilePattern(opt.Pattern); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
 	}
 	b := newBuilder(f.Name, lim)
 	if err := f.read(in, b); err != nil {

@@ -1,6 +1,7 @@
 // Package adapter converts the output of other benchmark tools to a measure.Run:
 // NVBench, Google Benchmark, pytest-benchmark, hyperfine, Criterion.rs, Go
-// benchmarks, Triton and torch timings, and the SDPA sweeps pawl grew out of.
+// benchmarks, Triton and torch timings, the SDPA sweeps pawl grew out of, and the
+// output of any program that prints times.
 //
 // It knows only file formats: how samples are laid out, in which unit, on which
 // clock, and what each tool leaves out. It does not start the tools, has no clock,

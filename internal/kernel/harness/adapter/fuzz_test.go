@@ -34,6 +34,8 @@ func FuzzHyperfine(f *testing.F)       { fuzz(f, "hyperfine") }
 func FuzzGo(f *testing.F)              { fuzz(f, "go") }
 func FuzzTriton(f *testing.F)          { fuzz(f, "triton") }
 func FuzzSDPA(f *testing.F)            { fuzz(f, "sdpa") }
+func FuzzSamples(f *testing.F)         { fuzz(f, "samples") }
+func FuzzLines(f *testing.F)           { fuzz(f, "lines") }
 
 // FuzzCriterion gives both of Criterion's files, as a file and as a folder.
 func FuzzCriterion(f *testing.F) {

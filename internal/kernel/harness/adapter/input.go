@@ -18,14 +18,15 @@ const headBytes = 64 << 10 // the part of a source that Detect may use
 // access to the files beside it.
 type input struct {
 	*bufio.Reader
-	head   []byte
-	dir    bool // the source is a folder: there is no stream
-	path   string
-	files  fs.FS
-	timer  measure.Timer
-	limits limits
-	ctx    context.Context // for the files beside it, which are opened later
-	file   io.Closer
+	head    []byte
+	dir     bool // the source is a folder: there is no stream
+	path    string
+	files   fs.FS
+	timer   measure.Timer
+	pattern *timePattern // of format lines; nil means the usual one
+	limits  limits
+	ctx     context.Context // for the files beside it, which are opened later
+	file    io.Closer
 }
 
 func openInput(ctx context.Context, src Source, timer measure.Timer, lim limits) (*input, error) {

@@ -14,7 +14,7 @@ import (
 var triton = format{
 	Format: Format{"triton", `triton do_bench(return_mode="all") and torch.utils.benchmark, printed as JSON lines`},
 	detect: func(o outline) bool {
-		return (o.has("samples") && !o.has("schema")) || o.has("raw_times") || o.has("number_per_run")
+		return (o.has("samples") && !o.has("schema") && !o.has("case")) || o.has("raw_times") || o.has("number_per_run")
 	},
 	read: readTriton,
 }

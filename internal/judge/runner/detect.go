@@ -1,0 +1,91 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
+	"github.com/goatnote-inc/pawl/internal/kernel/device"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// commands returns the runner of a side that is a plain command.
+func (r *Setup) commands(s side, log io.Writer) *trial.Commands {
+	h := r.variants(s)[0].Harness
+	if h.Format == "auto" {
+		h.Format = "" // the adapter's name for it
+	}
+	name := r.Suite.Name
+	if name == "" {
+		name, _, _ = strings.Cut(filepath.Base(h.Command), " ")
+	}
+	return &trial.Commands{
+		Command: r.start(s, h, log), Format: h.Format, Pattern: h.Pattern, Output: h.Output, Name: name, Side: s.name,
+		Found: r.list,
+		Keep:  func(k measure.CaseKey) bool { return r.wants(k.Name(), k.Benchmark) },
+		Now:   r.Now,
+	}
+}
+
+// detect runs the command once on the candidate to find out what it reports, and says what was found and what is not
+// known.
+func (r *Setup) detect(ctx context.Context) error {
+	if r.Detect == nil {
+		return nil
+	}
+	c := r.commands(r.sides[0], nil)
+	found, err := c.Detect(ctx)
+	if err != nil {
+		return &trial.SideError{Side: suite.Candidate, Err: err}
+	}
+	if r.Suite, err = r.Detect(found); err != nil {
+		return err
+	}
+	r.Notice(device.Notice{Code: measure.WarnCommand, Message: describeDetected(found)})
+	believed := "the times are those that the command reports, "
+	if found.Format == trial.Process {
+		believed = ""
+	}
+	r.Notice(device.Notice{Code: "unchecked", Message: "not checked: " + believed + "its results are not compared with correct ones, and no baseline moves"})
+	if len(r.sides) > 1 && r.sides[0].impl.Dirty {
+		r.Notice(device.Notice{Code: "dirty", Message: "the working tree has uncommitted changes: they are part of the candidate"})
+	}
+	return nil
+}
+
+// describeDetected returns what a command reports, and what was not read, on one line.
+func describeDetected(found trial.Detected) string {
+	once := fmt.Sprintf("ran once to find out, in %s", words.Duration(found.Took))
+	if found.Format == trial.Process {
+		why := ""
+		if found.Unread != "" {
+			why = ": " + found.Unread
+		}
+		return fmt.Sprintf("found no times%s, so the command is timed as a whole, from start to exit (%s)", why, once)
+	}
+	const most = 3
+	var names []string
+	for _, c := range found.Cases[:min(len(found.Cases), most)] {
+		names = append(names, c.Name())
+	}
+	if len(found.Cases) > most {
+		names = append(names, "...")
+	}
+	where := "what the command prints"
+	switch {
+	case found.Output != "":
+		where = found.Output
+	case found.Own:
+		where = "the file " + trial.SamplesVariable
+	}
+	text := fmt.Sprintf("found %s in %s, format %s: %s (%s)", words.Plural(len(found.Cases), "case"), where, found.Format, strings.Join(names, ", "), once)
+	if found.Unread != "" {
+		text += "; not read: " + found.Unread
+	}
+	return text
+}

@@ -1,0 +1,83 @@
+package trial_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
+	"github.com/goatnote-inc/pawl/internal/kernel/harness"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// command is a command in a folder of its own, on a clock that a second passes on between two readings.
+func command(t *testing.T, line string) *trial.Commands {
+	t.Helper()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	return &trial.Commands{
+		Command: harness.Command{Line: line, Dir: t.TempDir(), Silence: time.Minute}, Name: "bench", Side: "candidate",
+		Found: func([]measure.Case) error { return nil },
+		Now: func() time.Time {
+			now = now.Add(time.Second)
+			return now
+		},
+	}
+}
+
+func TestCommands_TimesTheWholeProcess(t *testing.T) {
+	c := command(t, "echo 'sort took 5 ms'")
+	c.Format = trial.Process
+	results, err := c.Round(t.Context(), trial.Request{Round: 3, Measured: func(measure.Result) {}})
+	if err != nil || len(results) != 1 {
+		t.Fatalf("%+v, %v", results, err)
+	}
+	r := results[0]
+	if r.Case.Name() != "bench" || r.Case.Implementation != "candidate" || r.Round.Round != 3 || len(r.Round.Samples) != 1 || r.Round.Samples[0] != 1e9 {
+		t.Errorf("a process that takes a second: %+v", r)
+	}
+}
+
+func TestDetect_FindsTheResult(t *testing.T) {
+	const hyperfine = `{"results":[{"command":"k","times":[0.5]}]}`
+	const sample = `{"case":"m","unit":"ms","samples":[1]}`
+	for name, tt := range map[string]struct {
+		line, set              string // the command; the format that the user set
+		format, output, unread string
+		cases                  int
+	}{
+		"printed":              {line: "echo '" + hyperfine + "'", format: "hyperfine", cases: 1},
+		"samples win":          {line: "echo 'x 5 ms'; echo '" + sample + "' > $PAWL_SAMPLES", format: "samples", cases: 1},
+		"an argument's file":   {line: "set -- --out=a.txt; echo '" + hyperfine + "' > a.txt; : --out=a.txt", format: "hyperfine", output: "a.txt", cases: 1},
+		"a new JSON file":      {line: "echo '" + hyperfine + "' > new.json; echo ok", format: "hyperfine", output: "new.json", cases: 1},
+		"an old file":          {line: "true", format: "process", unread: "it prints nothing"},
+		"times in lines":       {line: "echo 'sort took 5 ms'", format: "lines", cases: 1},
+		"no times":             {line: "echo 5 apples", format: "process", unread: "its output has no times"},
+		"told to time it":      {line: "echo 'sort took 5 ms'", set: "process", format: "process"},
+		"told, and in a file":  {line: "echo 'x 5 ms'; echo '" + hyperfine + "' > new.json", set: "hyperfine", format: "hyperfine", output: "new.json", cases: 1},
+		"a link leads nowhere": {line: "ln -s /etc/passwd $PAWL_SAMPLES", format: "process", unread: "it prints nothing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := command(t, tt.line)
+			c.Format = tt.set
+			if err := os.WriteFile(filepath.Join(c.Command.Dir, "old.json"), []byte(hyperfine), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got, err := c.Detect(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Format != tt.format || got.Output != tt.output || got.Unread != tt.unread || len(got.Cases) != tt.cases || got.Took != time.Second {
+				t.Errorf("detected %+v", got)
+			}
+		})
+	}
+}
+
+func TestDetect_RefusesAnotherFormat(t *testing.T) {
+	c := command(t, "echo 'sort took 5 ms'")
+	c.Format = "go"
+	if got, err := c.Detect(t.Context()); err == nil {
+		t.Errorf("lines are taken for Go benchmarks: %+v", got)
+	}
+}
