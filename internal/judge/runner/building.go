@@ -39,12 +39,18 @@ func (r *Setup) buildAll(ctx context.Context, sides []side) error {
 	defer stop()
 	errs := make([]error, len(sides))
 	var wg sync.WaitGroup
-	for _, lane := range lanes {
+	for dir, lane := range lanes {
 		wg.Go(func() {
+			if errs[lane[0]] = emptyPrefix(dir); errs[lane[0]] != nil {
+				return
+			}
 			for _, i := range lane {
 				if errs[i] = r.build(ctx, &sides[i]); errs[i] != nil && sides[i].name == suite.Candidate {
 					stop() // without a candidate there is nothing to measure
 				}
+			}
+			if last := lane[len(lane)-1]; errs[last] == nil {
+				errs[last] = ignorePrefix(dir)
 			}
 		})
 	}
@@ -149,6 +155,15 @@ func (r *Setup) recipe(ctx context.Context, s side, b suite.Build) (build.Recipe
 		recipe.Cache = r.builds.cache
 	}
 	recipe.Ignore = r.generatedFiles(s)
+	if recipe.Sandbox == nil { // of a sandboxed build only the outputs are kept
+		prefix, err := s.prefix()
+		if err != nil {
+			return recipe, err
+		}
+		if recipe.Env = append(recipe.Env, PrefixVariable+"="+prefix); strings.Contains(recipe.Command, PrefixVariable) {
+			recipe.Cache = nil // a cached build restores its outputs, not what it installed
+		}
+	}
 	return recipe, nil
 }
 

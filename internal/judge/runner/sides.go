@@ -252,7 +252,7 @@ func (r *Setup) alone(implementation string, h suite.Harness) bool {
 	return implementation != "" && implementation != suite.Candidate && h.Command != candidate.Harness.Command
 }
 
-// paths returns PYTHONPATH and LD_LIBRARY_PATH with the side's own tree first. Without it, a package
+// paths returns PYTHONPATH and LD_LIBRARY_PATH with what the side installed and its own tree first. Without it, a package
 // installed with pip install -e, or a library in LD_LIBRARY_PATH, comes from the working tree on
 // both sides.
 func (s side) paths(env map[string]string) []string {
@@ -260,16 +260,23 @@ func (s side) paths(env map[string]string) []string {
 	if err != nil {
 		return nil
 	}
-	python := s.modules(dir)
-	var libraries []string
+	prefix, err := s.prefix()
+	if err != nil {
+		return nil
+	}
+	own := s.installed()
+	python, libraries := slices.Concat(own.python, s.modules(dir)), own.libraries
 	for _, o := range s.impl.Build.Outputs {
 		if folder := filepath.Join(dir, filepath.Dir(o.Path)); strings.Contains(filepath.Base(o.Path), ".so") && !slices.Contains(libraries, folder) {
 			libraries = append(libraries, folder)
 		}
 	}
-	list := []string{searchPath("PYTHONPATH", python, env)}
+	list := []string{PrefixVariable + "=" + prefix, searchPath("PYTHONPATH", python, env)}
 	if len(libraries) > 0 {
 		list = append(list, searchPath("LD_LIBRARY_PATH", libraries, env))
+	}
+	if len(own.programs) > 0 {
+		list = append(list, searchPath("PATH", own.programs, env))
 	}
 	return list
 }
