@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/base/words"
@@ -40,11 +41,11 @@ func next(d *Document, forgets bool) []Step {
 				continue
 			}
 			if d.run.End.State == measure.Failed { // more rounds would fail too
-				list = append(list, Step{"The run ended early. Fix the reported problem, then run it again:", "pawl run"})
+				list = append(list, Step{"The run ended early. Fix the reported problem, then run it again:", "pawl run" + afterDash(d.run)})
 				continue
 			}
 			if s.Cases[0].Person { // more rounds would not help
-				list = append(list, Step{"After review, the change can be accepted; the record keeps the reason:", "pawl run --accept REASON"})
+				list = append(list, Step{"After review, the change can be accepted; the record keeps the reason:", "pawl run --accept REASON" + afterDash(d.run)})
 				continue
 			}
 			if d.Cases() == 1 && len(d.run.Rounds) >= manyRounds {
@@ -101,7 +102,27 @@ func rerunCommand(run *measure.Run, name string) string {
 	if run.Trust == measure.Checked || run.Trust == measure.SelfTimed { // its numbers are not comparable with others
 		command += " --trust " + string(run.Trust)
 	}
-	return command
+	return command + afterDash(run)
+}
+
+// afterDash returns the part of a command line that names the measured command; empty for the run of a suite.
+func afterDash(run *measure.Run) string {
+	if !slices.ContainsFunc(run.Warnings, func(w measure.Warning) bool { return w.Code == measure.WarnCommand }) {
+		return ""
+	}
+	build, command := "", "COMMAND"
+	for _, i := range run.Implementations {
+		if i.Name != measure.Candidate {
+			continue
+		}
+		if list := strings.Fields(i.Harness.Command); len(list) > 0 && !slices.ContainsFunc(list, func(w string) bool { return !isShellSafe(strings.TrimLeft(w, "-")) }) {
+			command = strings.Join(list, " ")
+		}
+		if i.Build.Command != "" {
+			build = " --build COMMAND"
+		}
+	}
+	return build + " -- " + command
 }
 
 // isShellSafe reports whether neither a shell nor Markdown gives word a special meaning.

@@ -45,28 +45,35 @@ type Flags struct {
 	Live    remote.LiveFlag
 	commits string
 	every   int
+	Command CommandFlags
 }
 
 // NewBench returns the command pawl bench.
 func NewBench(g *env.Env) *cobra.Command {
 	f := Flags{Env: g}
 	cmd := &cobra.Command{
-		Use:   "bench",
-		Short: "Measure a suite, alone or side by side with its base",
+		Use:   "bench [-- COMMAND...]",
+		Short: "Measure a suite or a command, alone or side by side with its base",
 		Long: `Measures every case of the suite in rounds of fresh processes and writes a record with
 every sample to results/current.json.
 
 With --base, that commit is checked out beside the working tree, built, and measured in
-the same rounds, in a balanced random order.`,
+the same rounds, in a balanced random order.
+
+With a command after --, no suite is needed. The command runs once to find out what it
+reports: times in a known format, printed or in a file, or only how long it takes.`,
 		Example: `  pawl bench                         # the working tree
   pawl bench --base HEAD~1           # side by side with the previous commit
   pawl bench --case 'matmul/*N512*'  # only some cases
   pawl bench --dry-run               # show the plan, its time and its cost
-  pawl bench --commits v1.4..main --every 8  # fill a history`,
+  pawl bench --commits v1.4..main --every 8  # fill a history
+  pawl bench -- python3 bench.py     # any benchmark command, without a suite`,
+		Args: f.TakeCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
 	fl := cmd.Flags()
 	f.AddMeasureFlags(fl)
+	f.AddCommandFlags(fl)
 	f.Live.Register(fl)
 	fl.StringVar(&f.Cases, "case", "", "measure only cases whose name or benchmark matches this `glob`")
 	fl.StringVar(&f.Base, "base", "", "measure this `commit` side by side with the working tree")
@@ -96,7 +103,7 @@ func (f *Flags) run(ctx context.Context) error {
 	if err := errors.Join(f.CheckNumbers(), f.Live.Check(f.Env)); err != nil {
 		return command.Usage(err)
 	}
-	s, path, err := env.LoadSuite(f.Suite)
+	s, path, err := f.LoadSuite(ctx)
 	if err != nil {
 		return err
 	}
@@ -200,7 +207,7 @@ func (f *Flags) Options(s *suite.Suite, path string) runner.Options {
 	return runner.Options{
 		Suite: s, Dir: dir, Path: file, Case: f.Cases, Base: f.Base, Rounds: f.Rounds, Samples: f.Samples,
 		Budget: f.Budget, Seed: seed, Out: out, ForceMeasure: f.Force, Wait: f.Wait, Version: version.Version(), Owner: "pawl bench",
-		Trust: measure.Trust(f.Trust), Accepted: f.Accept, Now: time.Now,
+		Trust: measure.Trust(f.Trust), Accepted: f.Accept, Now: time.Now, Detect: f.detect(),
 		BuildOptions: runner.BuildOptions{NoCache: f.NoCache},
 	}
 }
@@ -212,6 +219,9 @@ func (f *Flags) show(run *measure.Run, path string) error {
 	}
 	if err := report.Terminal(f.Out, run, f.Style()); err != nil {
 		return err
+	}
+	if f.Command.Saved != "" {
+		fmt.Fprintln(f.Out, f.Style().Faint("wrote "+f.Command.Saved))
 	}
 	_, err := fmt.Fprintln(f.Out, f.Style().Faint("record: "+path))
 	return err

@@ -182,7 +182,11 @@ func verdictError(v ratchet.Verdict) error {
 // SpreadFiles lets --a and --b take all files up to the next flag, as after shell expansion of a
 // pattern: --a 1 2 --b 3 becomes --a 1 --a 2 --b 3.
 func SpreadFiles(args []string) []string {
-	if !slices.Contains(args, "compare") {
+	own := args
+	if i := slices.Index(args, "--"); i >= 0 {
+		own = args[:i] // the rest is a command of the user
+	}
+	if !slices.Contains(own, "compare") {
 		return args
 	}
 	var out []string

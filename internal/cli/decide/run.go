@@ -42,7 +42,7 @@ const profiledCases = 3
 func NewRun(g *env.Env) *cobra.Command {
 	f := runFlags{Flags: bench.Flags{Env: g}}
 	cmd := &cobra.Command{
-		Use:   "run",
+		Use:   "run [-- COMMAND...]",
 		Short: "Run the whole loop: build, check, measure, decide, save, report",
 		Long: `Builds the working tree and its base, then runs static checks (pawl preflight) and
 correctness checks (pawl fuzz); either can stop the run. Measures both side by side in
@@ -55,6 +55,9 @@ main branch is confirmed with fresh rounds, and then moves the baseline.
 Cases that changed are profiled on both sides, the worst first (pawl profile), and the
 report starts with the reason.
 
+With a command after --, no suite is needed: the command runs in both trees, and its
+times are judged. Its results are not checked, and no baseline moves.
+
 Writes current.json (every sample), verdict.json, ratchet_report.md and report.html, and
 profiles/CASE.{json,txt,ncu-rep,png} for profiled cases. account.json has the time and the
 cost of the run (pawl ci cost).
@@ -64,11 +67,15 @@ missing case; 2 no answer, or the base does not work.`,
 		Example: `  pawl run                    # against the merge base with the main branch
   pawl run --base HEAD~1
   pawl run --budget 5m --out results
-  pawl run --dry-run          # show the plan, its time and its cost`,
+  pawl run --dry-run          # show the plan, its time and its cost
+  pawl run -- python3 bench.py               # any benchmark command, without a suite
+  pawl run --build 'make -j' -- ./bench      # built once for each side`,
+		Args: f.TakeCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
 	fl := cmd.Flags()
 	f.AddMeasureFlags(fl)
+	f.AddCommandFlags(fl)
 	f.Live.Register(fl)
 	fl.StringVar(&f.Cases, "case", "", "judge only cases whose name or benchmark matches this `glob`")
 	fl.StringVar(&f.Base, "base", "", "`commit` to judge against (default: the merge base with the main branch)")
@@ -88,7 +95,7 @@ func (f *runFlags) run(ctx context.Context) error {
 	if err := errors.Join(f.CheckNumbers(), f.Live.Check(f.Env)); err != nil {
 		return command.Usage(err)
 	}
-	s, path, err := env.LoadSuite(f.Suite)
+	s, path, err := f.LoadSuite(ctx)
 	if err != nil {
 		return err
 	}
@@ -140,7 +147,7 @@ func (f *runFlags) gate(ctx context.Context, s *suite.Suite, o runner.Options) (
 	p := runner.Policy(s)
 	p.Strict = p.Strict || f.strict
 	gate := runner.Gate{Options: o, Fuzz: f.fuzz, Explain: f.why, Plan: loop.Plan{Policy: p, Preflight: true}}
-	if f.why > 0 {
+	if f.why > 0 && o.Detect == nil { // profilers need to know the kernel of a case
 		gate.Plan.Profile = profiledCases
 	}
 	if slices.ContainsFunc(s.Benchmarks, func(b suite.Benchmark) bool { return b.Check != nil }) {

@@ -142,7 +142,7 @@ func (f *runFlags) report(s *suite.Suite, out runner.Outcome) error {
 		return errors.Join(append(errs, command.WriteJSON(f.Out, doc))...)
 	}
 	errs = append(errs, report.Verdicts(f.Out, d, f.Style(), false))
-	for _, p := range []string{page, markdown, paths.Verdict, paths.Record} {
+	for _, p := range []string{page, markdown, paths.Verdict, paths.Record, f.Command.Saved} {
 		if p != "" {
 			fmt.Fprintln(f.Out, f.Style().Faint("wrote "+p))
 		}
@@ -206,7 +206,7 @@ func (f *runFlags) next(s *suite.Suite, out runner.Outcome) []report.Step {
 	if st.Stopped != nil && st.Result != nil {
 		say("Step %s failed: %s", st.Stopped.Step, st.Stopped.Why)
 	}
-	if s.Baseline.Keep == "none" {
+	if s.Baseline.Keep == "none" && len(f.Command.Args) == 0 {
 		say("Set baseline.keep in pawl.yaml to remember the best commit and catch slow drift over many changes.")
 	}
 	return list

@@ -57,8 +57,8 @@ func choose(t *testing.T, dir string) Finding {
 	return x
 }
 
-// shell is a Setup that builds with a shell, and the lines it said.
-func shell(dir string) (Setup, *[]string) {
+// inShell is a Setup that builds with a shell, and the lines it said.
+func inShell(dir string) (Setup, *[]string) {
 	said := &[]string{}
 	return Setup{
 		Dir: dir, Name: "s", Hello: harness.Hello{Device: harness.HelloDevice{Kind: gpu.CPU}},
@@ -94,7 +94,7 @@ pawl.main()
 func TestSetupBringsTheSDK(t *testing.T) {
 	needPython(t)
 	dir := checkout(t, map[string]string{"bench/harness.py": harnessPy, ".gitignore": "results\n*.o"})
-	s, said := shell(dir)
+	s, said := inShell(dir)
 	res, err := s.Run(t.Context(), choose(t, dir))
 	if err != nil || res.Problem != nil {
 		t.Fatal(err, res.Problem)
@@ -144,7 +144,7 @@ func TestSetupLeavesTheSDKWhereItIsFound(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "lib/python/pawl_harness.py"), sdk.Python, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	s, _ := shell(dir)
+	s, _ := inShell(dir)
 	res, err := s.Run(t.Context(), choose(t, dir))
 	if err != nil || res.Problem != nil || slices.Contains(res.Wrote, "pawl_harness.py") {
 		t.Fatal(err, res)
@@ -197,7 +197,7 @@ func TestSetupWithProblems(t *testing.T) {
 				t.Skip("there is no make here")
 			}
 			dir := checkout(t, tt.files)
-			s, _ := shell(dir)
+			s, _ := inShell(dir)
 			res, err := s.Run(t.Context(), choose(t, dir))
 			if err != nil || res.Suite == nil {
 				t.Fatal(err)
@@ -219,7 +219,7 @@ func TestSetupWithProblems(t *testing.T) {
 func TestSetupWritesOverNothing(t *testing.T) {
 	files := map[string]string{"a.cl": "kernel void a() {}", "pawl.h": "mine", ".gitignore": "/results/\n/harness\n"}
 	dir := checkout(t, files)
-	s, _ := shell(dir)
+	s, _ := inShell(dir)
 	s.Build = func(context.Context, suite.Build) error { return errors.New("not today") }
 	x := choose(t, dir)
 	if err := os.WriteFile(filepath.Join(dir, SuiteFile), []byte("version: 1\n"), 0o666); err != nil {
@@ -257,7 +257,7 @@ func TestSetupStaysInside(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(dir, ".gitignore")); err != nil {
 		t.Fatal(err)
 	}
-	s, _ := shell(dir)
+	s, _ := inShell(dir)
 	if _, err := s.Run(t.Context(), choose(t, dir)); err == nil {
 		t.Error("a link that leads outside is followed")
 	}
@@ -294,7 +294,7 @@ func TestSkeletonsRun(t *testing.T) {
 			}
 			t.Setenv("PATH", emulator+":"+os.Getenv("PATH"))
 			dir := checkout(t, tt.files)
-			s, _ := shell(dir)
+			s, _ := inShell(dir)
 			res, err := s.Run(t.Context(), choose(t, dir))
 			if err != nil || res.Problem != nil {
 				t.Fatal(err, res.Problem)

@@ -1,0 +1,122 @@
+package discover
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/goatnote-inc/pawl/internal/base/shell"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+)
+
+// Command is a benchmark command as a user types it, and what is known about its results.
+type Command struct {
+	Args    []string
+	Build   string // builds one side; empty means nothing to build
+	Format  string // empty means: find out by running it
+	Pattern string // of format lines
+	Output  string // the file with its results; empty means stdout
+	// Scripts are the files of the command that define the measurement: see CommandScripts.
+	Scripts []string
+}
+
+// commandTimeout is how long a command may print nothing. A benchmark that prints only at its end is not hung.
+const commandTimeout = "30m"
+
+// ComposeCommand returns the suite that measures a command.
+func ComposeCommand(c Command) ([]byte, error) {
+	line := make([]string, len(c.Args))
+	for i, a := range c.Args {
+		line[i] = shell.Quote(a)
+	}
+	doc := &yaml.Node{Kind: yaml.MappingNode}
+	put(doc, "version", number(1))
+	put(doc, "name", text(c.Name()))
+	if len(c.Scripts) > 0 {
+		put(doc, "definition", texts(c.Scripts))
+	}
+	if c.Build != "" {
+		build := &yaml.Node{Kind: yaml.MappingNode}
+		put(build, "command", text(literal(c.Build)))
+		put(doc, "build", build)
+	}
+	harness := &yaml.Node{Kind: yaml.MappingNode}
+	put(harness, "command", text(literal(strings.Join(line, " "))))
+	put(harness, "timeout", text(commandTimeout))
+	format := c.Format
+	if format == "" {
+		format = "auto"
+	}
+	put(harness, "format", text(format))
+	if c.Output != "" {
+		put(harness, "output", text(literal(c.Output)))
+	}
+	if c.Pattern != "" {
+		put(harness, "pattern", text(c.Pattern))
+	}
+	put(doc, "harness", harness)
+	var b bytes.Buffer
+	b.WriteString("# Measures a command; its results are not checked. pawl suite schema suite lists all keys.\n")
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	if err := e.Encode(doc); err != nil {
+		return nil, fmt.Errorf("cannot write a suite for %s: %w", c.Name(), err)
+	}
+	_, err := suite.Parse(SuiteFile, b.Bytes())
+	return b.Bytes(), err
+}
+
+// literal keeps ${NAME}, which a suite would replace with a parameter.
+func literal(s string) string { return strings.ReplaceAll(s, "${", "$${") }
+
+// Name returns the name of the command in reports: that of its script, or of its program.
+func (c Command) Name() string {
+	if len(c.Scripts) > 0 {
+		return filepath.Base(c.Scripts[0])
+	}
+	return filepath.Base(c.Args[0])
+}
+
+// CommandScripts returns the files below dir that a command names and that define what it measures: its script, and other
+// text files that are tracked. A program that was built is not one of them, nor a result of an earlier run.
+func CommandScripts(dir string, args []string, built bool, tracked func(file string) bool) []string {
+	var list []string
+	script := true // the first file of the command is the program or its script
+	for _, word := range args {
+		file := filepath.Clean(word)
+		if !filepath.IsLocal(file) || strings.ContainsAny(file, `*?[\`) {
+			continue
+		}
+		isText, ok := textFile(filepath.Join(dir, file))
+		if !ok {
+			continue
+		}
+		if isText && (tracked(file) || script && !built) && !slices.Contains(list, file) {
+			list = append(list, filepath.ToSlash(file))
+		}
+		script = false
+	}
+	return list
+}
+
+// textFile reports whether a regular file contains text; ok is false for anything that is not a regular file.
+func textFile(path string) (isText, ok bool) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return false, false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false, false
+	}
+	defer f.Close()
+	head := make([]byte, 8000)
+	n, _ := io.ReadFull(f, head) // a short file ends early
+	return !bytes.Contains(head[:n], []byte{0}), true
+}
