@@ -32,8 +32,18 @@ func JournalPath(path string) string {
 // Load reads the run at path into memory. It accepts a document, plain or compressed, or a journal. If
 // the file is missing, it looks for the same alternatives as ScanFile.
 func Load(path string) (*Run, error) {
+	return collect(func(each eachRound) (*Run, error) { return scanFile(path, each) })
+}
+
+// Read reads a run, document or journal, into memory. It does not check the digest of a document.
+func Read(r io.Reader) (*Run, error) {
+	return collect(func(each eachRound) (*Run, error) { return newScanner(r, each).scan() })
+}
+
+// collect adds the rounds of a scan to their cases.
+func collect(scan func(eachRound) (*Run, error)) (*Run, error) {
 	var rounds [][]CaseRound
-	run, err := scanFile(path, func(_ *Run, number int, r CaseRound) error {
+	run, err := scan(func(_ *Run, number int, r CaseRound) error {
 		for len(rounds) <= number {
 			rounds = append(rounds, nil)
 		}
@@ -111,6 +121,18 @@ func Save(path string, run *Run) error {
 // Finish writes the document of a journal to path and removes the journal. It compresses large documents
 // and returns the resulting path.
 func Finish(journal, path string) (string, *Run, error) {
+	path, run, err := Convert(journal, path)
+	if err != nil {
+		return "", nil, err
+	}
+	if err := os.Remove(journal); err != nil {
+		return "", nil, fmt.Errorf("cannot finish the run record: %w", err)
+	}
+	return path, run, nil
+}
+
+// Convert does the same as Finish, but keeps the journal.
+func Convert(journal, path string) (string, *Run, error) {
 	f, err := os.Open(journal)
 	if err != nil {
 		return "", nil, fmt.Errorf("cannot finish the run record: %w", err)
@@ -130,9 +152,6 @@ func Finish(journal, path string) (string, *Run, error) {
 	})
 	if err != nil {
 		return "", nil, fmt.Errorf("cannot finish the run record %s: %w", path, err)
-	}
-	if err := os.Remove(journal); err != nil {
-		return "", nil, fmt.Errorf("cannot finish the run record: %w", err)
 	}
 	return path, run, nil
 }

@@ -15,8 +15,15 @@ import (
 type Journal struct {
 	file     *os.File
 	declared map[CaseKey]int
+	seal     Seal
+	size     int64 // of all lines
 	err      error // first write error; the tail is then unknown, so further writes fail
 }
+
+// Seal is called with each line of a journal before it is written, and with the offset at which it will
+// be. If it fails, the line is not written. A seal that is kept where only pawl can write shows later
+// whether the lines of the journal are pawl's. A nil Seal does nothing.
+type Seal func(offset int64, line []byte) error
 
 // Result holds the measurements of one case by one side of a round.
 type Result struct {
@@ -45,16 +52,20 @@ type (
 		Record string `json:"record"` // "end"
 		Ending
 	}
+	resumedRecord struct {
+		Record  string  `json:"record"` // "resumed": another process continues; an end before it does not count
+		Warning Warning `json:"warning"`
+	}
 )
 
 // CreateJournal creates the journal of a run at path, which must not exist.
-func CreateJournal(path string, h Header) (*Journal, error) {
+func CreateJournal(path string, h Header, seal Seal) (*Journal, error) {
 	h.Schema = SchemaRun
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("cannot start the journal of a run: %w", err)
 	}
-	j := &Journal{file: f, declared: map[CaseKey]int{}}
+	j := &Journal{file: f, declared: map[CaseKey]int{}, seal: seal}
 	if err := j.add(openRecord{Record: "open", Schema: SchemaJournal, Run: h}); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -62,6 +73,19 @@ func CreateJournal(path string, h Header) (*Journal, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return j, nil
+}
+
+// ResumeJournal continues a journal, open for appending, after its first size bytes, which must be whole lines and hold
+// the run so far. It drops the rest. The record of the run will have the warning. The journal closes the file.
+func ResumeJournal(f *os.File, size int64, run *Run, w Warning, seal Seal) (*Journal, error) {
+	j := &Journal{file: f, declared: map[CaseKey]int{}, seal: seal, size: size}
+	for i, c := range run.Cases {
+		j.declared[c.CaseKey] = i
+	}
+	if err := f.Truncate(size); err != nil {
+		return nil, fmt.Errorf("cannot continue the journal of a run: %w", err)
+	}
+	return j, j.add(resumedRecord{Record: "resumed", Warning: w})
 }
 
 // AddCases declares cases; AddRound requires it. Cases that are already declared are skipped, and the
@@ -134,10 +158,17 @@ func (j *Journal) write(line []byte) error {
 	if j.err != nil {
 		return j.err
 	}
-	_, err := j.file.Write(line)
+	var err error
+	if j.seal != nil {
+		err = j.seal(j.size, line)
+	}
+	if err == nil {
+		_, err = j.file.Write(line)
+	}
 	if err == nil {
 		err = j.file.Sync()
 	}
+	j.size += int64(len(line))
 	if err != nil {
 		j.err = fmt.Errorf("journal %s: the last record may be lost: %w", j.file.Name(), err)
 	}

@@ -91,7 +91,7 @@ func example() *measure.Run {
 // writeJournal measures the example again, as it were, into a journal.
 func writeJournal(t *testing.T, path string, run *measure.Run, end bool) {
 	t.Helper()
-	j, err := measure.CreateJournal(path, run.Header)
+	j, err := measure.CreateJournal(path, run.Header, nil)
 	must(t, err)
 	must(t, j.AddCases(run.Cases))
 	for _, c := range run.Calibration {
@@ -254,7 +254,7 @@ func TestRecordRefusesWhatIsNoNumber(t *testing.T) {
 	if err := measure.Write(&bytes.Buffer{}, run); err == nil {
 		t.Error("a document with NaN was written")
 	}
-	j, err := measure.CreateJournal(filepath.Join(t.TempDir(), "run.journal"), run.Header)
+	j, err := measure.CreateJournal(filepath.Join(t.TempDir(), "run.journal"), run.Header, nil)
 	must(t, err)
 	must(t, j.AddCases(run.Cases))
 	err = j.AddRound(run.Rounds[0], []measure.Result{{Case: run.Cases[0].CaseKey, Round: run.Cases[0].Rounds[0]}})

@@ -7,17 +7,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// withoutEnd is the end of a journal that has none.
+var withoutEnd = End{State: Interrupted, Reason: "the journal has no end: pawl was stopped while measuring"}
+
 // journal reads the rest of a journal, after the opening brace and first key of its first line. A crash
 // leaves a truncated last line: the rounds before it are intact, and the run counts as interrupted. A bad
 // line that is followed by others is damage, and an error.
 func (s *scanner) journal() (*Run, error) {
-	s.run.End.State = Interrupted
-	s.run.End.Reason = "the journal has no end: pawl was stopped while measuring"
+	s.run.End = withoutEnd
 	for first := true; ; first = false {
 		line, err := s.journalLine(first)
 		if err == nil {
@@ -172,6 +175,10 @@ func (s *scanner) accept(line journalLine) error {
 			}
 		}
 		return member("end", &s.run.End)
+	case "resumed": // the warning is about all rounds so far, so it replaces that of an earlier resumption
+		s.run.Calibration = slices.DeleteFunc(s.run.Calibration, func(c Calibration) bool { return c.When == "close" })
+		s.run.Ending = Ending{End: withoutEnd, Warnings: make([]Warning, 1)}
+		return member("warning", &s.run.Warnings[0])
 	default:
 		return nil // a record kind of a later version of pawl: ignored
 	}

@@ -189,7 +189,7 @@ func bigSeries(rng *rand.Rand, n int) measure.Samples {
 func writeBigJournal(t *testing.T, path string) int64 {
 	t.Helper()
 	run := example()
-	j, err := measure.CreateJournal(path, run.Header)
+	j, err := measure.CreateJournal(path, run.Header, nil)
 	must(t, err)
 	cases := make([]measure.Case, bigCases)
 	for i := range cases {

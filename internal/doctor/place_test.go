@@ -149,7 +149,7 @@ func TestResults(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	journal := func(t *testing.T, name string) {
 		t.Helper()
-		j, err := measure.CreateJournal("results/"+name+".journal", measure.Header{ID: "x", Created: noon(), Source: measure.Measured})
+		j, err := measure.CreateJournal("results/"+name+".journal", measure.Header{ID: "x", Created: noon(), Source: measure.Measured}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

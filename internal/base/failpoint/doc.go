@@ -70,6 +70,12 @@ var names = []string{
 	"tell.marked",         // event groups are marked as sent, no delivery is queued
 	"tell.after-commit",   // deliveries are queued, the job is not done
 	"deliver.sent",        // a hook has received its digest, the job is not done
+
+	// A run of pawl, from a line of its journal to its record.
+	"run.sealed",   // the digest of a line is in the seal, the line is not in the journal
+	"run.recorded", // a round is in the journal
+	"run.ended",    // the end is in the journal, there is no record
+	"run.saved",    // there is a record, the gate has not ended
 }
 
 // Names returns the names of all failpoints in order.

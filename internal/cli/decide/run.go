@@ -30,6 +30,7 @@ type runFlags struct {
 	strict bool
 	main   bool
 	noKeep bool
+	resume bool
 	fuzz   time.Duration
 	why    time.Duration // time for profiling changed cases
 }
@@ -62,11 +63,16 @@ Writes current.json (every sample), verdict.json, ratchet_report.md and report.h
 profiles/CASE.{json,txt,ncu-rep,png} for profiled cases. account.json has the time and the
 cost of the run (pawl ci cost).
 
+A run that was killed, or interrupted, can be continued: with --resume, pawl builds and checks
+again and, if the question is still the same, keeps every finished round and measures the
+next one. If something differs, it says what, and starts anew.
+
 Exit code: 0 maintained, improved, new or identical; 1 a regression, a broken or a
 missing case; 2 no answer, or the base does not work.`,
 		Example: `  pawl run                    # against the merge base with the main branch
   pawl run --base HEAD~1
   pawl run --budget 5m --out results
+  pawl run --resume           # continue a run that was killed
   pawl run --dry-run          # show the plan, its time and its cost
   pawl run -- python3 bench.py               # any benchmark command, without a suite
   pawl run --build 'make -j' -- ./bench      # built once for each side`,
@@ -84,6 +90,7 @@ missing case; 2 no answer, or the base does not work.`,
 	fl.BoolVar(&f.strict, "strict", false, "also fail if the base is slower than the baseline (drift)")
 	fl.BoolVar(&f.main, "main", false, "this commit is on the main branch: baselines may move (default: detected)")
 	fl.BoolVar(&f.noKeep, "no-keep", false, "write no baselines, and read them as this clone fetched them, for a job without credentials (see pawl baseline move)")
+	fl.BoolVar(&f.resume, "resume", false, "continue an unfinished run of the same question, if there is one")
 	fl.DurationVar(&f.fuzz, "fuzz", 30*time.Second, "`time` for checking results before measuring; 0 for none")
 	fl.DurationVar(&f.why, "profile", 5*time.Minute, "`time` for profiling changed cases, the worst first; 0 for none")
 	fl.StringVar(&f.Accept, "accept", "", "your `reason` to accept a changed definition, or a gain of more than 10x; it stays in the record")
@@ -107,6 +114,7 @@ func (f *runFlags) run(ctx context.Context) error {
 	o := f.Options(s, path)
 	f.dir = cmp.Or(f.dir, filepath.Join(o.Dir, "results"))
 	o.Out, o.Owner = filepath.Join(f.dir, "current.json"), "pawl run"
+	o.Resume = runner.ResumeOptions{Allow: true, Continue: f.resume, AnySeed: !f.IsSet("seed")}
 	gate, err := f.gate(ctx, s, o)
 	if err != nil {
 		return err
@@ -137,6 +145,9 @@ func (f *runFlags) run(ctx context.Context) error {
 	progress.Close()
 	shown = errors.Join(shown, f.writeAccount(ctx, accountant, s, out, err))
 	if err = bench.InterruptedError(ctx, out.Result, err); err != nil {
+		if errors.Is(err, command.ErrInterrupted) && out.Path != "" {
+			err = fmt.Errorf("%w; pawl run --resume continues it", err)
+		}
 		return err
 	}
 	return errors.Join(shown, verdictError(out.State.Verdict()))

@@ -16,6 +16,10 @@ func jsonEvent(e runner.Event) string {
 	switch e := e.(type) {
 	case runner.Recovered:
 		name, fields["path"], fields["rounds"] = "recovered", e.Path, e.Rounds
+	case runner.Resumed:
+		name, fields["run"], fields["rounds"] = "resumed", e.Run, e.Rounds
+	case runner.NotResumed:
+		name, fields["why"], fields["path"] = "not_resumed", e.Why, e.Path
 	case runner.Building:
 		name, fields["side"], fields["command"] = "building", e.Side, e.Command
 	case runner.Built:

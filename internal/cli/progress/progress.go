@@ -101,6 +101,14 @@ func (p *Display) describe(e runner.Event) string {
 	switch e := e.(type) {
 	case runner.Recovered:
 		return p.Style.Warn(fmt.Sprintf("an interrupted run was saved as %s (%s)", e.Path, words.Plural(e.Rounds, "round")))
+	case runner.Resumed:
+		return fmt.Sprintf("resumed an interrupted run after %s", words.Plural(e.Rounds, "round"))
+	case runner.NotResumed:
+		line := "an interrupted run is not resumed, and both sides start anew: " + e.Why
+		if e.Path != "" {
+			line += "; its journal is now " + e.Path
+		}
+		return p.Style.Warn(line)
 	case runner.Building:
 		return fmt.Sprintf("building %s: %s", e.Side, e.Command)
 	case runner.Built:

@@ -21,6 +21,16 @@ type (
 		Path   string
 		Rounds int
 	}
+	// Resumed reports that the run continues an unfinished one.
+	Resumed struct {
+		Run    string // ID of both
+		Rounds int    // finished before
+	}
+	// NotResumed reports why a run starts anew although there is an unfinished one.
+	NotResumed struct {
+		Why  string
+		Path string // where its journal is now; empty if Recovered says it
+	}
 	// Building reports the start of a build.
 	Building struct{ Side, Command string }
 	// Built reports the end of a build.

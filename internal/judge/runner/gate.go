@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -49,7 +50,7 @@ func RunGate(ctx context.Context, g Gate) (Outcome, error) {
 	if err := d.readLedger(ctx); err != nil {
 		return d.Outcome, err
 	}
-	if err := d.removeConfirmation(); err != nil {
+	if err := errors.Join(d.removeConfirmation(), d.setTerms()); err != nil {
 		return d.Outcome, err
 	}
 	if err := d.measure(ctx); err != nil {
@@ -64,6 +65,7 @@ func RunGate(ctx context.Context, g Gate) (Outcome, error) {
 			return d.Outcome, err
 		}
 	}
+	d.removeJournals()
 	return d.Outcome, nil
 }
 
@@ -80,6 +82,31 @@ func (d *driver) apply(o loop.Outcome) (err error) {
 	return err
 }
 
+// setTerms notes what the gate's decisions depend on beyond the measurements. A run continues an unfinished one
+// only if they are the same: its looks must decide as they did.
+func (d *driver) setTerms() error {
+	plan, err := json.Marshal(d.Plan)
+	if err != nil {
+		return fmt.Errorf("cannot note the terms of the run: %w", err)
+	}
+	baselines, err := json.Marshal(d.baselines.All())
+	if err != nil {
+		return fmt.Errorf("cannot note the terms of the run: %w", err)
+	}
+	d.Resume.terms = digestOf(string(plan), string(baselines))
+	return nil
+}
+
+// removeJournals removes the journals that are kept until a gate has ended. If it fails, the next run does it.
+func (d *driver) removeJournals() {
+	if d.Resume.Allow && d.Run != nil {
+		_ = removeJournal(d.Out, d.Run.ID)
+	}
+	if d.Resume.Allow && d.confirmed != nil {
+		_ = removeJournal(d.confirmation(), d.confirmed.ID)
+	}
+}
+
 // measure builds the sides and takes all looks. The looks happen inside Run, which holds the device from the
 // first round to the last: at every look it asks whether to continue, and the loop answers.
 func (d *driver) measure(ctx context.Context) error {
@@ -89,16 +116,9 @@ func (d *driver) measure(ctx context.Context) error {
 	if o.Baseline == nil {
 		o.Baseline = BaselineCommit(d.baselines)
 	}
-	o.Decide = func(seen *measure.Run, over bool) []string {
-		d.State.Plan.Policy.Dependence = seen.Plan.Dependence // depends on the device, which is known only now
-		over = over || d.GiveUp != nil && d.GiveUp(seen)
-		if stopped = d.apply(d.evidence(seen, over)); stopped != nil {
-			return nil
-		}
-		if m, ok := loop.Next(d.State).(loop.Measure); ok {
-			return m.Cases
-		}
-		return nil
+	o.Decide = func(seen *measure.Run, over bool) (undecided []string) {
+		undecided, stopped = d.look(seen, over)
+		return undecided
 	}
 	var err error
 	d.Result, err = Run(ctx, o)
@@ -107,6 +127,7 @@ func (d *driver) measure(ctx context.Context) error {
 		if d.Run, loadErr = measure.Load(d.Path); loadErr != nil {
 			return errors.Join(err, loadErr)
 		}
+		d.Seed = d.Run.Plan.Seed // that of a resumed run, if it continues one
 	}
 	side, broke := errors.AsType[*trial.SideError](err)
 	switch {
@@ -122,6 +143,17 @@ func (d *driver) measure(ctx context.Context) error {
 	default:
 		return err
 	}
+}
+
+// look lets the loop judge everything measured so far, and returns the cases that need more rounds.
+func (d *driver) look(seen *measure.Run, over bool) ([]string, error) {
+	d.State.Plan.Policy.Dependence = seen.Plan.Dependence // depends on the device, which is known only now
+	over = over || d.GiveUp != nil && d.GiveUp(seen)
+	if err := d.apply(d.evidence(seen, over)); err != nil {
+		return nil, err
+	}
+	m, _ := loop.Next(d.State).(loop.Measure)
+	return m.Cases, nil
 }
 
 // identicalCases returns the suite's cases as evidence that needed no measurement.

@@ -88,6 +88,10 @@ func (r *Setup) calibrate(ctx context.Context, when string) error {
 	if r.plain() || r.Brief {
 		return nil
 	}
+	if when == "open" && r.past != nil {
+		r.openedBefore()
+		return nil
+	}
 	c, err := r.calibration(ctx, when)
 	if err != nil || c == nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/kernel/affected"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
 )
 
 // identical reports whether no build and no kernel reads any of the files that differ from the
@@ -36,15 +37,21 @@ func (r *Setup) identical(ctx context.Context) (bool, error) {
 	// These are the rules of the change. That is safe: changing the rules
 	// changes the suite, which always counts.
 	rules := affected.Of(r.Suite, inside)
-	own := []string{path.Join(inside, ".pawl"), path.Join(inside, within(r.Dir, filepath.Dir(r.Out)))}
-	others := slices.DeleteFunc(slices.Clone(changed), func(file string) bool { // without files of earlier runs
-		ours := slices.ContainsFunc(own, func(folder string) bool { return folder != inside && strings.HasPrefix(file, folder+"/") })
-		return ours && !repo.Has(ctx, "HEAD", filepath.Join(repo.Root, file))
-	})
+	others := slices.DeleteFunc(slices.Clone(changed), r.leftByRuns(ctx, repo, inside))
 	files, err := rules.Affecting(ctx, others, repo.Mentions)
 	if err != nil || len(files) > 0 {
 		return false, err
 	}
 	r.Emit(Identical{Base: commit, Ignored: len(changed)})
 	return true, nil
+}
+
+// leftByRuns returns a function that reports whether a file of the repository was left by an earlier run. inside is
+// the path of the suite's folder.
+func (r *Setup) leftByRuns(ctx context.Context, repo *build.Repository, inside string) func(file string) bool {
+	own := []string{path.Join(inside, ".pawl"), path.Join(inside, within(r.Dir, filepath.Dir(r.Out)))}
+	return func(file string) bool {
+		ours := slices.ContainsFunc(own, func(folder string) bool { return folder != inside && strings.HasPrefix(file, folder+"/") })
+		return ours && !repo.Has(ctx, "HEAD", filepath.Join(repo.Root, file))
+	}
 }

@@ -75,6 +75,7 @@ func (d *driver) confirm(ctx context.Context, a loop.Confirm) (loop.Outcome, err
 	o.Names, o.Rounds = a.Cases, a.Rounds
 	o.Out = d.confirmation()
 	o.Seed, o.ForceMeasure = d.Seed+1, true
+	o.Resume.AnySeed = false // fresh rounds of another run confirm nothing
 	o.Baseline = BaselineCommit(d.baselines)
 	res, err := Run(ctx, o)
 	if err != nil {

@@ -47,6 +47,8 @@ type Options struct {
 	Version      string // version of pawl
 	Owner        string // shown to others waiting for the device
 
+	Resume ResumeOptions
+
 	Names []string // only these cases; empty for all that Case matches
 	// Baseline returns a third commit to measure, once the device is known; empty for none. A
 	// commit that cannot be checked out or built is left out, with a notice.

@@ -20,13 +20,12 @@ const lockPoll = 200 * time.Millisecond
 // lockRecord locks the place of the record, so that no other pawl writes the same one,
 // and saves the record of a crashed run.
 func (r *Setup) lockRecord(ctx context.Context) error {
-	dir, name := filepath.Split(r.Out)
 	if err := os.MkdirAll(filepath.Dir(r.Out), 0o755); err != nil {
 		return fmt.Errorf("cannot create the folder for the record: %w", err)
 	}
-	lock, err := os.OpenFile(filepath.Join(dir, "."+name+".lock"), os.O_RDWR|os.O_CREATE, 0o644)
+	lock, err := openLock(r.Out)
 	if err != nil {
-		return fmt.Errorf("lock the place of the record: %w", err)
+		return err
 	}
 	r.AtEnd(func(context.Context) error { return lock.Close() }) // the file stays: removing it would race
 	if err := r.waitForPlace(ctx, lock); err != nil {
@@ -35,7 +34,19 @@ func (r *Setup) lockRecord(ctx context.Context) error {
 	if err := lock.Truncate(0); err == nil {
 		fmt.Fprintf(lock, "process %d (%s)", os.Getpid(), r.Owner)
 	}
+	if r.Resume.Continue {
+		return r.findPast()
+	}
 	return r.recover()
+}
+
+func openLock(out string) (*os.File, error) {
+	dir, name := filepath.Split(out)
+	lock, err := os.OpenFile(filepath.Join(dir, "."+name+".lock"), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("lock the place of the record: %w", err)
+	}
+	return lock, nil
 }
 
 func (r *Setup) waitForPlace(ctx context.Context, lock *os.File) error {
@@ -67,8 +78,11 @@ func (r *Setup) recover() error {
 	if _, err := os.Stat(journal); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	path := filepath.Join(filepath.Dir(r.Out), "interrupted-"+r.Now().UTC().Format("20060102T150405Z")+".json")
-	saved, old, err := measure.Finish(journal, path)
+	_ = removeSeal(journal)     // nothing continues it any more
+	if r.hasRecordOf(journal) { // its gate did not end, but it was measured
+		return os.Remove(journal)
+	}
+	saved, old, err := measure.Finish(journal, r.interrupted(".json"))
 	if errors.Is(err, measure.ErrNotRecord) {
 		return removeTorn(journal)
 	}
@@ -80,6 +94,22 @@ func (r *Setup) recover() error {
 	}
 	r.Emit(Recovered{Path: saved, Rounds: len(old.Rounds)})
 	return nil
+}
+
+// interrupted returns the path to which a run that crashed is saved.
+func (r *Setup) interrupted(suffix string) string {
+	return filepath.Join(filepath.Dir(r.Out), "interrupted-"+r.Now().UTC().Format("20060102T150405Z")+suffix)
+}
+
+// hasRecordOf reports whether the record was made from a journal.
+func (r *Setup) hasRecordOf(journal string) bool {
+	for _, path := range []string{r.Out, r.Out + ".zst"} {
+		if _, err := os.Stat(path); err == nil {
+			id := runID(path)
+			return id != "" && id == runID(journal)
+		}
+	}
+	return false
 }
 
 // removeTorn removes a journal whose first line is incomplete. Any other file with that name is not pawl's.
@@ -111,7 +141,9 @@ func (r *Setup) setAside() error {
 
 // putBack undoes setAside if nothing was measured.
 func (r *Setup) putBack() error {
-	err := errors.Join(r.journal.End(r.ending), os.Remove(measure.JournalPath(r.Out)))
+	journal := measure.JournalPath(r.Out)
+	err := errors.Join(r.journal.End(r.ending), os.Remove(journal))
+	_ = removeSeal(journal)
 	for _, suffix := range []string{"", ".zst"} {
 		if e := os.Rename(previous(r.Out)+suffix, r.Out+suffix); e != nil && !errors.Is(e, os.ErrNotExist) {
 			err = errors.Join(err, e)

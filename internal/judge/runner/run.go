@@ -13,6 +13,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/base/failpoint"
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/kernel/device"
@@ -43,6 +44,9 @@ func Run(ctx context.Context, o Options) (res Result, err error) {
 		return Result{}, err
 	}
 	if same, err := r.identical(ctx); err != nil || same {
+		if same && r.past != nil {
+			err = r.forgetPast("nothing that is measured differs from the base")
+		}
 		return Result{Identical: same}, err
 	}
 	if err := r.begin(ctx); err != nil {
@@ -95,6 +99,8 @@ type Setup struct {
 	found    []device.Notice // notices from listing the devices
 	lease    *device.Lease
 	journal  *measure.Journal
+	seal     *seal    // of the journal; nil if there is none
+	past     *pastRun // the unfinished run that this one continues; nil if there is none
 	header   measure.Header
 	cases    map[string][]trial.Case // by side
 	declared []measure.Case          // the same cases, as in the record
@@ -204,10 +210,7 @@ func (r *Setup) measure(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if err := r.setAside(); err != nil {
-		return Result{}, err
-	}
-	if r.journal, err = measure.CreateJournal(measure.JournalPath(r.Out), r.header); err != nil {
+	if err := r.openJournal(ctx); err != nil {
 		return Result{}, err
 	}
 	if err := r.list(r.declared); err != nil {
@@ -268,10 +271,19 @@ func (r *Setup) finish() (string, error) {
 	if err := r.journal.End(r.ending); err != nil {
 		return "", err
 	}
-	path, _, err := measure.Finish(measure.JournalPath(r.Out), r.Out)
+	failpoint.At("run.ended")
+	if err := r.checkSeal(); err != nil {
+		return "", err
+	}
+	finish := measure.Finish
+	if r.Resume.Allow { // RunGate removes the journal
+		finish = measure.Convert
+	}
+	path, _, err := finish(measure.JournalPath(r.Out), r.Out)
 	if err != nil {
 		return "", err
 	}
+	failpoint.At("run.saved")
 	r.Emit(Saved{Path: path, End: r.ending.End})
 	return path, nil
 }
@@ -281,6 +293,7 @@ func (r *Setup) plan() (trial.Plan, error) {
 	plan := trial.Plan{
 		Seed: p.Seed, Growth: p.Growth, Turns: p.Turns, Cores: r.cores(), Budget: r.budget(), Dollars: p.Dollars, PricePerHour: p.PricePerHour,
 		MaxTemperatureC: r.Suite.Device.MaxTemperature, Now: r.Now,
+		Past: r.pastRounds(), Replayed: r.replayed,
 		Record: r.record,
 		Emit:   func(e trial.Event) { r.Emit(Measuring{e}) },
 		Watch: func(ctx context.Context) (gpu.State, func() (gpu.State, error), error) {
@@ -315,7 +328,11 @@ func (r *Setup) record(round measure.Round, results []measure.Result) error {
 	if r.Decide != nil {
 		r.see(round, results)
 	}
-	return r.journal.AddRound(round, results)
+	if err := r.journal.AddRound(round, results); err != nil {
+		return err
+	}
+	failpoint.At("run.recorded")
+	return nil
 }
 
 // see adds a round to the record that Decide gets. Derived metrics are included,

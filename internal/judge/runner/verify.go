@@ -121,7 +121,7 @@ func (r *Setup) verification(s side) (*trial.Verification, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &trial.Verification{Secret: r.random(), Dir: dir, Score: r.trust() == measure.SelfTimed, Inputs: freshInputs, Sum: addSums}
+	d := &trial.Verification{Secret: r.random(), Dir: dir, First: r.firstRound(), Score: r.trust() == measure.SelfTimed, Inputs: freshInputs, Sum: addSums}
 	if r.verifying == nil {
 		if r.verifying, err = r.newVerifier(); err != nil {
 			return nil, err

@@ -32,7 +32,11 @@ type Plan struct {
 	// Decide returns, at each look, the names of the cases that need more rounds. final means that no more rounds
 	// follow, whatever it returns. Nil means that every case is decided at the first look.
 	Decide func(final bool) (undecided []string)
-	// Record is called with every finished round, including dropped ones.
+	// Past holds the rounds that an earlier process finished. The trial goes through them again, without measuring,
+	// and then measures the next one. Replayed is called with each of them; may be nil.
+	Past     []PastRound
+	Replayed func(PastRound)
+	// Record is called with every round that is finished here, including dropped ones.
 	Record func(measure.Round, []measure.Result) error
 	// Emit is called with every event; may be nil.
 	Emit func(Event)
@@ -40,6 +44,12 @@ type Plan struct {
 	Watch Watch
 	// Now returns the time.
 	Now func() time.Time
+}
+
+// PastRound is a finished round as its record has it.
+type PastRound struct {
+	Round   measure.Round
+	Results []measure.Result
 }
 
 // Side is one implementation, ready to run.

@@ -30,23 +30,30 @@ func (t *trial) measure(ctx context.Context, order []int, attempt int) (measure.
 	if err != nil {
 		return round, results, err
 	}
+	round.Dropped = t.assess(round, attempt)
+	return round, results, nil
+}
+
+// assess returns why a round does not count, and warns of what the device did during it.
+func (t *trial) assess(round measure.Round, attempt int) (dropped string) {
 	spoiled := map[string]gpu.Reasons{}
 	for _, side := range round.Sides {
 		if side.After == nil {
 			continue
 		}
-		t.warnHot(side.Implementation, index, *side.After)
+		t.warnHot(side.Implementation, round.Index, *side.After)
 		if reasons := side.After.Reasons.Invalidating(); reasons != 0 {
 			spoiled[side.Implementation] = reasons
 		}
 	}
 	switch {
 	case len(spoiled) > 0:
-		round.Dropped = t.dropRound(round, spoiled, attempt)
+		return t.dropRound(round, spoiled, attempt)
 	case t.unread != "":
-		round.Dropped = t.dropUnread(round, attempt)
+		return t.dropUnread(round, attempt)
+	default:
+		return ""
 	}
-	return round, results, nil
 }
 
 // oneByOne runs the sides one after the other: each has the device to itself.
@@ -171,8 +178,14 @@ func (t *trial) dropUnread(round measure.Round, attempt int) string {
 		Code: "device_unread", Round: &round.Index,
 		Message: fmt.Sprintf("round %d dropped (attempt %d of %d): the device could not be read: %s", t.counted+1, attempt+1, maxDrops+1, t.unread),
 	})
-	return "the device could not be read: " + t.unread
+	return unreadPrefix + t.unread
 }
+
+// Prefixes of why a round does not count.
+const (
+	brokenPrefix = "a side broke: "
+	unreadPrefix = "the device could not be read: "
+)
 
 // unreadDevice is the key in drops for rounds that no side spoiled.
 const unreadDevice = ""

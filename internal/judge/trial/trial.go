@@ -39,6 +39,7 @@ func Run(ctx context.Context, p Plan) (Outcome, error) {
 type trial struct {
 	Plan
 	began     time.Time
+	before    time.Duration // time that earlier processes spent on finished rounds
 	orders    *orders
 	counted   int             // rounds that count
 	undecided []string        // case names, in the order of the plan
@@ -62,6 +63,10 @@ func newTrial(p Plan) *trial {
 	t := &trial{
 		Plan: p, orders: newOrders(len(p.Sides), p.Seed), began: p.Now(),
 		drops: map[string]int{}, failed: map[string]bool{}, threads: map[string]threads{},
+	}
+	for _, p := range t.Past {
+		t.before += p.took()
+		t.longest = max(t.longest, p.took())
 	}
 	known := map[string]bool{}
 	for _, s := range p.Sides {
@@ -124,23 +129,14 @@ func (t *trial) look(final bool) {
 func (t *trial) round(ctx context.Context, target int) (bool, error) {
 	order := t.orders.next()
 	for attempt := range maxDrops + 1 {
-		began := t.Now()
-		t.Emit(RoundStarted{Number: t.counted + 1, Of: target, Order: t.names(order), Cases: len(t.undecided)})
-		round, results, err := t.measure(ctx, order, attempt)
-		if err != nil && ctx.Err() == nil {
-			// The round is incomplete, but shows where a side broke: record it, uncounted.
-			round.Dropped = "a side broke: " + firstLine(err.Error())
-			return false, errors.Join(err, t.Record(round, results))
+		finish := t.attempt
+		if len(t.Past) > 0 {
+			finish = t.replay
 		}
+		round, results, err := finish(ctx, order, attempt, target)
 		if err != nil {
 			return false, err
 		}
-		if err := t.Record(round, results); err != nil {
-			return false, fmt.Errorf("cannot record round %d: %w", round.Index, err)
-		}
-		took := t.Now().Sub(began)
-		t.longest = max(t.longest, took)
-		t.Emit(RoundDone{Number: t.counted + 1, Of: target, Round: round, Seconds: took.Seconds()})
 		if round.Dropped == "" {
 			t.noteLost(results)
 			t.undecided = t.withoutLost(t.undecided)
@@ -149,6 +145,28 @@ func (t *trial) round(ctx context.Context, target int) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// attempt measures and records a round, which may turn out not to count.
+func (t *trial) attempt(ctx context.Context, order []int, attempt, target int) (measure.Round, []measure.Result, error) {
+	began := t.Now()
+	t.Emit(RoundStarted{Number: t.counted + 1, Of: target, Order: t.names(order), Cases: len(t.undecided)})
+	round, results, err := t.measure(ctx, order, attempt)
+	if err != nil && ctx.Err() == nil {
+		// The round is incomplete, but shows where a side broke: record it, uncounted.
+		round.Dropped = brokenPrefix + firstLine(err.Error())
+		return round, nil, errors.Join(err, t.Record(round, results))
+	}
+	if err != nil {
+		return round, nil, err
+	}
+	if err := t.Record(round, results); err != nil {
+		return round, nil, fmt.Errorf("cannot record round %d: %w", round.Index, err)
+	}
+	took := t.Now().Sub(began)
+	t.longest = max(t.longest, took)
+	t.Emit(RoundDone{Number: t.counted + 1, Of: target, Round: round, Seconds: took.Seconds()})
+	return round, results, nil
 }
 
 // noteLost notes the cases that crashed or hung.
@@ -173,14 +191,14 @@ func (t *trial) names(order []int) []string {
 	return names
 }
 
-func (t *trial) spent() time.Duration { return t.Now().Sub(t.began) }
+func (t *trial) spent() time.Duration { return t.before + t.Now().Sub(t.began) }
 
 func (t *trial) dollars() float64 { return t.PricePerHour * t.spent().Hours() }
 
 // overBudget returns which budget another round would exceed. The first round is
-// always measured: without it a run has no result.
+// always measured: without it a run has no result. Past rounds cost nothing.
 func (t *trial) overBudget() string {
-	if t.counted == 0 {
+	if t.counted == 0 || len(t.Past) > 0 {
 		return ""
 	}
 	then := t.spent() + t.longest

@@ -18,6 +18,7 @@ import (
 type Verification struct {
 	Secret *rand.Rand
 	Dir    string // private folder for tensors
+	First  int    // index of the first round that this process of pawl measures
 	// Verify compares the outputs of a run with the correct result, and says what is wrong.
 	// Nil if the suite does not define correct results.
 	Verify func(ctx context.Context, c Case, inputs, outputs []tensor.Tensor) (wrong string, err error)
@@ -49,8 +50,8 @@ type caseCheck struct {
 // WrongResult is the prefix of the error of a round in which a compared result is wrong.
 const WrongResult = "wrong result in a timed run: "
 
-// verifyShare is the number of later rounds per compared result of the candidate. The first round always
-// compares a result, for all sides.
+// verifyShare is the number of later rounds per compared result of the candidate. The first round of a process of
+// pawl always compares a result, for all sides: comparisons of sums need the tolerances that it learns.
 const verifyShare = 3
 
 // drawChecks draws what will be checked of the prepared case.
@@ -60,7 +61,7 @@ func (p *process) drawChecks(c Case) {
 	if d == nil || d.Verify == nil || d.Score || len(c.Arguments) == 0 || !p.session.Welcome.Has(harness.FeatureKeep) {
 		return
 	}
-	if c.Samples > 0 && (p.round == 0 || c.Key.Implementation == measure.Candidate && d.Secret.IntN(verifyShare) == 0) {
+	if c.Samples > 0 && (p.round == d.First || c.Key.Implementation == measure.Candidate && d.Secret.IntN(verifyShare) == 0) {
 		p.check.keep = d.Secret.IntN(c.Samples)
 	}
 }

@@ -2,8 +2,12 @@ package build
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -37,6 +41,51 @@ func (r *Repository) Changed(ctx context.Context, commit string) ([]string, erro
 	}
 	slices.Sort(files)
 	return slices.Compact(files), nil
+}
+
+// Snapshot returns a digest of the files in which the working tree differs from its commit, without those for which
+// ignored returns true.
+func (r *Repository) Snapshot(ctx context.Context, ignored func(file string) bool) (string, error) {
+	files, err := r.Changed(ctx, "HEAD")
+	if err != nil {
+		return "", err
+	}
+	root, err := os.OpenRoot(r.Root)
+	if err != nil {
+		return "", fmt.Errorf("cannot hash the working tree: %w", err)
+	}
+	defer root.Close()
+	sum := sha256.New()
+	for _, file := range slices.DeleteFunc(files, ignored) {
+		state, err := describeFile(root, file)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(sum, "%d:%s %s\n", len(file), file, state)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// describeFile returns what a file is: its mode and the digest of its content, or where a link leads.
+func describeFile(root *os.Root, file string) (string, error) {
+	info, err := root.Lstat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "deleted", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("cannot hash %s: %w", file, err)
+	}
+	content := ""
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		content, err = fileDigest(root, file)
+	case mode&fs.ModeSymlink != 0:
+		content, err = root.Readlink(file)
+	}
+	if err != nil {
+		return "", fmt.Errorf("cannot hash %s: %w", file, err)
+	}
+	return info.Mode().String() + " " + content, nil
 }
 
 // Mentions returns the lines in the working tree that contain one of the names. It searches the text

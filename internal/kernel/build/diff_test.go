@@ -1,6 +1,7 @@
 package build
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,6 +40,38 @@ func TestChanged(t *testing.T) {
 	}
 	if _, err := r.Changed(t.Context(), "nowhere"); err == nil {
 		t.Error("a commit that does not exist has no changes")
+	}
+}
+
+// Every change of the working tree changes its snapshot, except where it is ignored.
+func TestSnapshot(t *testing.T) {
+	r := inRepository(t)
+	file := func(name string) string { return filepath.Join(r.Root, name) }
+	last := ""
+	for _, step := range []struct {
+		name string
+		do   func() error
+		same bool
+	}{
+		{"nothing changed", func() error { return nil }, false},
+		{"nothing changed again", func() error { return nil }, true},
+		{"a file changed", func() error { return os.WriteFile(file("k.c"), []byte("one"), 0o644) }, false},
+		{"it changed again", func() error { return os.WriteFile(file("k.c"), []byte("two"), 0o644) }, false},
+		{"it may be run", func() error { return os.Chmod(file("k.c"), 0o755) }, false},
+		{"it is gone", func() error { return os.Remove(file("k.c")) }, false},
+		{"a new file", func() error { return os.WriteFile(file("new"), nil, 0o644) }, false},
+		{"a link", func() error { return os.Symlink("new", file("link")) }, false},
+		{"the link leads elsewhere", func() error { return errors.Join(os.Remove(file("link")), os.Symlink("nowhere", file("link"))) }, false},
+		{"an ignored file", func() error { return os.WriteFile(file("ignored"), nil, 0o644) }, true},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatal(err)
+		}
+		got, err := r.Snapshot(t.Context(), func(name string) bool { return name == "ignored" })
+		if err != nil || (got == last) != step.same {
+			t.Errorf("%s: %q after %q, error %v", step.name, got, last, err)
+		}
+		last = got
 	}
 }
 

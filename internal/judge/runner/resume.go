@@ -1,0 +1,302 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
+	"github.com/goatnote-inc/pawl/internal/kernel/device"
+	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/stats"
+)
+
+// ResumeOptions describe how a gate survives the death of its process.
+type ResumeOptions struct {
+	Allow    bool // seal the journal, and keep it until the gate ends, so that another process can continue
+	Continue bool // continue an unfinished run of the same question, if there is one; requires Allow
+	AnySeed  bool // then use the seed of that run
+
+	terms string // digest of the policy and the baselines of the gate
+}
+
+// pastRun is an unfinished run, as its journal has it.
+type pastRun struct {
+	*measure.Run
+	file *os.File // the journal: the file that was verified, whatever has its name now
+	size int64    // of its whole lines
+	seal *seal
+}
+
+func (p *pastRun) close() error { return errors.Join(p.file.Close(), p.seal.file.Close()) }
+
+// findPast looks for an unfinished run. One whose journal cannot be trusted is moved aside. Whether it has the
+// same question is known only after the builds.
+func (r *Setup) findPast() error {
+	journal := measure.JournalPath(r.Out)
+	past, err := readPast(journal)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case errors.Is(err, errNoSeal):
+		return r.forgetPast(err.Error())
+	case err != nil:
+		return r.moveAside(journal, err)
+	case len(past.Rounds) == 0:
+		return errors.Join(past.close(), r.recover())
+	}
+	r.past = past
+	r.AtEnd(func(context.Context) error {
+		if r.past != past || r.journal != nil { // given up, or continued
+			return nil
+		}
+		return past.close()
+	})
+	if r.Resume.AnySeed {
+		r.Seed = past.Plan.Seed
+	}
+	return nil
+}
+
+// readPast reads a journal as far as its seal confirms it. The error wraps fs.ErrNotExist if there is no journal.
+func readPast(journal string) (*pastRun, error) {
+	f, err := openRegular(journal, os.O_RDWR|os.O_APPEND)
+	if err != nil {
+		return nil, err
+	}
+	s, err := openSeal(journal)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.Join(errNoSeal, f.Close())
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot read the seal of its journal: %v", err), f.Close()) //nolint:errorlint // must not look like a missing journal
+	}
+	past := &pastRun{file: f, seal: s, Run: &measure.Run{}}
+	if past.size, _, err = s.verify(f); err == nil && past.size > 0 {
+		past.Run, err = measure.Read(io.NewSectionReader(f, 0, past.size))
+	}
+	if err != nil {
+		return nil, errors.Join(err, past.close())
+	}
+	return past, nil
+}
+
+// openRegular opens a file in a folder that the sides may be able to write to: it follows no link, and waits for no pipe.
+func openRegular(path string, flag int) (*os.File, error) {
+	f, err := os.OpenFile(path, flag|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(fmt.Errorf("%s is not a regular file", path), err, f.Close())
+	}
+	return f, nil
+}
+
+// errNoSeal means that no seal confirms a journal. Other commands do not seal theirs.
+var errNoSeal = errors.New("no seal confirms its journal: it was not of pawl run, or pawl's cache was emptied")
+
+// moveAside moves a journal that cannot be trusted out of the way. No record is made of it.
+func (r *Setup) moveAside(journal string, why error) error {
+	path := r.interrupted(".refused")
+	if err := os.Rename(journal, path); err != nil {
+		return fmt.Errorf("cannot move %s aside: %w", journal, err)
+	}
+	r.Emit(NotResumed{Why: why.Error(), Path: path})
+	return removeSeal(journal)
+}
+
+// forgetPast gives up an unfinished run with another question. Its rounds are saved as those of any crashed run.
+func (r *Setup) forgetPast(why string) error {
+	var err error
+	if r.past != nil {
+		err = r.past.close()
+	}
+	r.past = nil
+	r.Emit(NotResumed{Why: why})
+	return errors.Join(err, r.recover())
+}
+
+// openJournal continues the journal of an unfinished run, or starts a new one.
+func (r *Setup) openJournal(ctx context.Context) error {
+	var q question
+	var err error
+	if r.Resume.Allow {
+		if q, err = r.question(ctx); err != nil {
+			return err
+		}
+	}
+	if r.past != nil {
+		why, err := r.differs(q)
+		if err != nil {
+			return err
+		}
+		if why == "" {
+			return r.resume()
+		}
+		if err := r.forgetPast(why); err != nil {
+			return err
+		}
+	}
+	if err := r.setAside(); err != nil {
+		return err
+	}
+	journal := measure.JournalPath(r.Out)
+	r.journal, err = measure.CreateJournal(journal, r.header, r.startSeal(journal, q))
+	return err
+}
+
+// startSeal starts the seal of a new journal, if the run can be resumed. The run needs it only if it is killed, so an
+// error does not end it.
+func (r *Setup) startSeal(journal string, q question) measure.Seal {
+	if !r.Resume.Allow {
+		_ = removeSeal(journal) // that of an earlier gate would not fit
+		return nil
+	}
+	s, err := createSeal(journal, q)
+	if err != nil {
+		r.Notice(device.Notice{Code: "seal", Message: fmt.Sprintf("this run cannot be resumed after a crash: %v", err)})
+		return nil
+	}
+	r.seal = s
+	r.AtEnd(func(context.Context) error { return s.file.Close() })
+	return s.add
+}
+
+// question returns what the run depends on beyond its header.
+func (r *Setup) question(ctx context.Context) (question, error) {
+	repo, inside, err := r.base(ctx)
+	if err != nil {
+		return question{}, err
+	}
+	tree, err := repo.Snapshot(ctx, r.leftByRuns(ctx, repo, filepath.ToSlash(inside)))
+	return question{tree: tree, terms: r.Resume.terms}, err
+}
+
+// resume continues the journal of the unfinished run. Its header stays: the run is the same.
+func (r *Setup) resume() error {
+	past := r.past
+	r.header, r.seal = past.Header, past.seal
+	r.loads.files = past.Loaded
+	if r.plain() { // the command listed its cases in its first round
+		r.declared = withoutRounds(past.Cases)
+	}
+	w := measure.Warning{Code: "resumed", Message: fmt.Sprintf("the run was interrupted and resumed: an earlier process measured its first %s", words.Plural(len(past.Rounds), "round"))}
+	r.ending.Warnings = append(r.ending.Warnings, w)
+	for _, suffix := range []string{"", ".zst"} { // made of the same journal, which now grows
+		if err := os.Remove(r.Out + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("cannot replace the record of the interrupted run: %w", err)
+		}
+	}
+	var err error
+	if r.journal, err = measure.ResumeJournal(past.file, past.size, past.Run, w, past.seal.add); err != nil {
+		return err
+	}
+	r.AtEnd(func(context.Context) error { return past.seal.file.Close() })
+	r.Emit(Resumed{Run: r.header.ID, Rounds: len(past.Rounds)})
+	return nil
+}
+
+func withoutRounds(cases []measure.Case) []measure.Case {
+	list := slices.Clone(cases)
+	for i := range list {
+		list[i].Rounds = nil
+	}
+	return list
+}
+
+// pastRounds returns the finished rounds of an unfinished run.
+func (r *Setup) pastRounds() []trial.PastRound {
+	if r.past == nil {
+		return nil
+	}
+	results := map[int][]measure.Result{}
+	for _, c := range r.past.Cases {
+		for _, cr := range c.Rounds {
+			results[cr.Round] = append(results[cr.Round], measure.Result{Case: c.CaseKey, Round: cr})
+		}
+	}
+	var list []trial.PastRound
+	for _, round := range r.past.Rounds {
+		list = append(list, trial.PastRound{Round: round, Results: results[round.Index]})
+	}
+	return list
+}
+
+// firstRound returns the index of the first round that this process measures.
+func (r *Setup) firstRound() int {
+	if r.past == nil {
+		return 0
+	}
+	return len(r.past.Rounds)
+}
+
+// replayed adds a past round to what Decide gets. The journal has it already.
+func (r *Setup) replayed(p trial.PastRound) {
+	r.recorded++
+	if r.Decide != nil {
+		r.see(p.Round, p.Results)
+	}
+}
+
+// openedBefore takes the calibration at the start of the unfinished run, so that the one at the end shows whether the
+// machine changed in between.
+func (r *Setup) openedBefore() {
+	for _, c := range r.past.Calibration {
+		if c.When == "open" {
+			r.opened = stats.Median(c.Samples)
+		}
+	}
+}
+
+// checkSeal returns an error if something else wrote to the journal of this run.
+func (r *Setup) checkSeal() error {
+	if r.seal == nil {
+		return nil
+	}
+	journal := measure.JournalPath(r.Out)
+	f, err := openRegular(journal, os.O_RDONLY)
+	if err != nil {
+		return fmt.Errorf("cannot finish the run record: %w", err)
+	}
+	defer f.Close()
+	_, whole, err := r.seal.verify(f)
+	if err == nil && !whole {
+		err = fmt.Errorf("%w: its last line is missing", errNotSealed)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w while the run was measured: no record is made of it", journal, err)
+	}
+	return nil
+}
+
+// removeJournal removes the journal and the seal of a run whose gate has ended, unless another process of pawl now
+// writes a record there.
+func removeJournal(out, run string) error {
+	journal := measure.JournalPath(out)
+	lock, err := openLock(out)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil || runID(journal) != run {
+		return nil
+	}
+	return errors.Join(os.Remove(journal), removeSeal(journal))
+}
+
+// runID returns the ID of the run in a file; empty if it cannot be read.
+func runID(path string) string {
+	run, err := measure.ScanFile(path, func(*measure.Case, measure.CaseRound) error { return nil })
+	if err != nil {
+		return ""
+	}
+	return run.ID
+}
