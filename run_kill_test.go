@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -70,7 +71,18 @@ func TestRunSurvivesKills(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(22, uint64(kills)))
 	killed, kept, gates, whole := 0, 0, 0, time.Second
-	for ; killed < kills; gates++ {
+	// Every second process dies at any moment, and the others soon after they finished some rounds.
+	moment := func() (after int, delay time.Duration) {
+		switch {
+		case killed == kills: // the last process is not killed
+			return 0, time.Hour
+		case killed%2 == 0:
+			return 0, time.Duration(random.Int64N(int64(whole)))
+		default:
+			return 1 + random.IntN(3), time.Duration(random.Int64N(int64(50 * time.Millisecond)))
+		}
+	}
+	for ; killed < kills || gates < 2; gates++ {
 		base, want := "main", 1 // the commit is slower
 		if gates%2 == 1 {
 			base, want = "slow", 0 // the same code
@@ -78,22 +90,21 @@ func TestRunSurvivesKills(t *testing.T) {
 		var finished [][]byte // results of rounds that were in the journal after a kill
 		for done := false; !done; {
 			cmd := pawl(base)
-			var said bytes.Buffer
-			cmd.Stdout, cmd.Stderr = &said, &said
+			said := &victim{kill: func() { _ = cmd.Process.Kill() }}
+			said.after, said.delay = moment()
+			cmd.Stdout, cmd.Stderr = said, said
 			cmd.WaitDelay = time.Minute // a kernel that is left over ends soon
 			began := time.Now()
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			moment := time.Hour // the last process is not killed
-			if killed < kills {
-				moment = time.Duration(random.Int64N(int64(whole)))
+			_, _ = said.Write(nil) // it may have to die before it says anything
+			_ = cmd.Wait()         // the code says how it ended
+			if said.alarm != nil {
+				said.alarm.Stop()
 			}
-			alarm := time.AfterFunc(moment, func() { _ = cmd.Process.Kill() })
-			_ = cmd.Wait() // the code says how it ended
-			alarm.Stop()
 			if strings.Contains(said.String(), "anew") || strings.Contains(said.String(), "was saved as") {
-				t.Fatalf("it did not continue:\n%s", &said)
+				t.Fatalf("it did not continue:\n%s", said)
 			}
 			switch code := cmd.ProcessState.ExitCode(); code {
 			case -1:
@@ -102,17 +113,39 @@ func TestRunSurvivesKills(t *testing.T) {
 			case want:
 				done, whole = true, max(time.Since(began), whole)
 			default:
-				t.Fatalf("exit code %d, want %d:\n%s", code, want, &said)
+				t.Fatalf("exit code %d, want %d:\n%s", code, want, said)
 			}
 		}
 		kept += len(finished)
 		checkKept(t, dir, finished)
 	}
-	t.Logf("%d kills of %d gates, %d rounds kept", killed, gates, kept)
+	t.Logf("%d kills of %d gates, %d results kept", killed, gates, kept)
 	if kept == 0 {
 		t.Error("no kill came after a finished round: the moments show too little")
 	}
 }
+
+// victim is the output of a process that is killed a while after it finished so many rounds.
+type victim struct {
+	mu    sync.Mutex
+	text  strings.Builder
+	after int
+	delay time.Duration
+	kill  func()
+	alarm *time.Timer
+}
+
+func (v *victim) Write(b []byte) (int, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.text.Write(b)
+	if v.alarm == nil && strings.Count(v.text.String(), " done in ") >= v.after {
+		v.alarm = time.AfterFunc(v.delay, v.kill)
+	}
+	return len(b), nil
+}
+
+func (v *victim) String() string { return v.text.String() }
 
 // roundsOfJournal returns the results of the finished rounds, which must start with those that were there before. Without
 // a journal, a gate that had finished rounds has ended.

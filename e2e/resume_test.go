@@ -1,10 +1,13 @@
 package e2e
 
 import (
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -63,5 +66,34 @@ func TestResume_AtFailpoints(t *testing.T) {
 				t.Errorf("seals left behind: %v", left)
 			}
 		})
+	}
+}
+
+// A run with a harness that speaks the protocol goes on after a kill with the same cases, calibration and sides.
+func TestResume_Harness(t *testing.T) {
+	needsTime(t)
+	dir := slowRepository(t, slowSuite, slowedThrice)
+	cmd := command(t, dir, "run", "--base", "HEAD~1", "--profile", "0")
+	stderr, err := cmd.StderrPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	rest := readUntil(t, stderr, "round 3 of")
+	must(t, cmd.Process.Kill())
+	<-rest
+	_ = cmd.Wait() // it was killed
+	before := load(t, filepath.Join(dir, "results/current.json"))
+	kept := len(before.Rounds)
+	pawl(t, dir, "run", "--base", "HEAD~1", "--profile", "0", "--resume").want(t, 1, fmt.Sprintf("resumed an interrupted run after %d rounds", kept), "1 regression")
+	run := load(t, filepath.Join(dir, "results/current.json"))
+	if kept < 3 || run.ID != before.ID || len(run.Rounds) < kept || len(run.Calibration) != 2 {
+		t.Errorf("%s has %d rounds after %s with %d, and calibration %+v", run.ID, len(run.Rounds), before.ID, kept, run.Calibration)
+	}
+	if diff := cmp.Diff(before.Rounds, run.Rounds[:kept]); diff != "" {
+		t.Error(diff)
+	}
+	for i, c := range run.Cases {
+		if diff := cmp.Diff(before.Cases[i].Rounds, c.Rounds[:kept]); diff != "" {
+			t.Errorf("%s: %s", c.CaseKey, diff)
+		}
 	}
 }

@@ -123,6 +123,6 @@ func (r *Setup) casesNow() ([]measure.Case, error) {
 // byKey returns cases without their rounds, in an order that does not depend on when they were declared.
 func byKey(cases []measure.Case) []measure.Case {
 	list := withoutRounds(cases)
-	slices.SortFunc(list, func(a, b measure.Case) int { return strings.Compare(a.CaseKey.String(), b.CaseKey.String()) })
+	slices.SortFunc(list, func(a, b measure.Case) int { return strings.Compare(a.String(), b.String()) })
 	return list
 }

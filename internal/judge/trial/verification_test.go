@@ -148,6 +148,23 @@ func TestResultsOfTimedRunsAreCompared(t *testing.T) {
 	}
 }
 
+// The first round after a resumption has a result compared as well: comparisons of sums need what it learns.
+func TestResultsAreComparedAfterAResumption(t *testing.T) {
+	p, b := doubtedPlan(t, "1000", "x", false)
+	rounds(t, p, b)
+	for have := 1; have < len(b.rounds); have++ {
+		q, c := doubtedPlan(t, "1000", "x", false)
+		s := q.Sides[0].Runner.(trial.Sessions)
+		s.Doubt.First = have
+		for _, r := range b.rounds[:have] {
+			q.Past = append(q.Past, trial.PastRound{Round: r})
+		}
+		if list := rounds(t, q, c); len(list) != len(b.rounds)-have || list[0].Verified != 1 {
+			t.Errorf("after %d rounds: %+v", have, list)
+		}
+	}
+}
+
 // Where a process is not believed, its samples are slopes of the clock outside and its
 // results are compared, whatever it says.
 func TestScore(t *testing.T) {
