@@ -256,7 +256,7 @@ func (r *Setup) openedBefore() {
 	}
 }
 
-// checkSeal returns an error if something else wrote to the journal of this run.
+// checkSeal returns an error if something else wrote to the journal of this run, and moves the journal aside.
 func (r *Setup) checkSeal() error {
 	if r.seal == nil {
 		return nil
@@ -272,7 +272,8 @@ func (r *Setup) checkSeal() error {
 		err = fmt.Errorf("%w: its last line is missing", errNotSealed)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w while the run was measured: no record is made of it", journal, err)
+		path := r.interrupted(".refused")
+		return errors.Join(fmt.Errorf("%s: %w, while the run was measured: no record is made of it, and it is now %s", journal, err, path), os.Rename(journal, path), removeSeal(journal))
 	}
 	return nil
 }
