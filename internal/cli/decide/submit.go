@@ -61,7 +61,8 @@ commit, and candidates that are not trusted. Files that define the measurement c
 changed. Attempts are kept in .pawl/attempts.
 
 Exit code: 0 not slower, or all that the stage asks for; 1 slower, or it does not build,
-run or compute the right result; 2 no answer; 4 refused.`,
+run or compute the right result; 2 no answer; 4 refused. A race (quick) that is ahead or
+behind exits with 0 or 1, and confirms nothing: submit what is ahead with stage full.`,
 		Example: `  pawl submit matmul.c --note 'unroll by 4'
   pawl submit --diff change.diff --stage smoke --json
   pawl submit --commit HEAD~2 --budget 30s
@@ -133,9 +134,13 @@ func (f *submitFlags) grant(ctx context.Context, first submit.Terms) (*submit.Gr
 	if _, err := os.Stat(path); err != nil {
 		return nil, command.Usage(fmt.Errorf("%w\n  run `pawl init` to write a suite, or use -C FOLDER or --suite FILE", err))
 	}
-	return submit.Open(ctx, submit.Grant{
+	g, err := submit.Open(ctx, submit.Grant{
 		Dir: filepath.Dir(path), Suite: filepath.Base(path), Wait: f.wait, Version: version.Version(), Now: f.Now,
 	}, first)
+	if errors.Is(err, submit.ErrNoLaunch) {
+		return nil, command.Usage(err)
+	}
+	return g, err
 }
 
 // submissions turns the command line into submissions: one, or a batch of folders.
@@ -245,7 +250,13 @@ func submitError(a submit.Answer) error {
 	case submit.Compiled, submit.Passed, submit.Identical:
 		return nil
 	case submit.Measured:
-		return verdictError(ratchet.Verdict(a.Verdict))
+		switch v := ratchet.Verdict(a.Verdict); v {
+		case submit.Ahead:
+			return nil
+		case submit.Behind:
+		default:
+			return verdictError(v)
+		}
 	case submit.Refused:
 		code = command.ExitUsage
 	case submit.Failed:

@@ -241,8 +241,8 @@ func meanChange(run *measure.Run, side string) float64 {
 func (j *job) lost(run *measure.Run, side string, rounds int) {
 	evidence := evidenceOf(run, side)
 	result := ratchet.Judge(runner.Policy(j.suite).WithLooks([]int{rounds}), evidence)
-	j.judged(result, evidence)
 	j.answer.Stage = Quick
+	j.judged(result, evidence)
 	if j.answer.Status == Measured {
 		j.answer.Reason = fmt.Sprintf("left the batch after %d rounds: others are faster", rounds)
 	}

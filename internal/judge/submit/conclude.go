@@ -152,18 +152,22 @@ func (j *job) judged(r ratchet.Result, evidence []ratchet.Evidence) {
 	a := &j.answer
 	a.Status, a.Verdict = Measured, string(r.Verdict)
 	var worst *ratchet.Judgment
-	for _, c := range r.Cases {
+	for i := range r.Cases {
+		c := &r.Cases[i]
+		if a.Stage == Quick && c.Needs == "" && c.Facts != nil {
+			c.Verdict = raceVerdict(c.Verdict, interval(c.Facts.Interval, c.Facts.Better))
+		}
 		switch c.Verdict {
-		case ratchet.Improvement:
+		case ratchet.Improvement, Ahead:
 			a.Faster++
-		case ratchet.Regression:
+		case ratchet.Regression, Behind:
 			a.Slower++
 		case ratchet.Maintained, ratchet.Identical, ratchet.New:
 			a.Kept++
 		case ratchet.Broken, ratchet.Missing:
 			a.Broken++
 			if worst == nil && c.Verdict == ratchet.Broken {
-				worst = &c
+				worst = c
 			}
 		case ratchet.Inconclusive:
 			a.Open++
@@ -184,7 +188,42 @@ func (j *job) judged(r ratchet.Result, evidence []ratchet.Evidence) {
 	for _, c := range r.Cases {
 		if c.Needs != "" {
 			a.Reason = c.Sentence
+			return // a person decides
 		}
+	}
+	if a.Stage == Quick {
+		a.placed(raceVerdict(r.Verdict, a.Range))
+	}
+}
+
+// Verdicts of a race. It has too few rounds for most claims of the judge, so that an interval far from 1 would stand
+// beside "maintained". Where the judge claims nothing, the race says on which side of 1 the interval is.
+const (
+	Ahead  ratchet.Verdict = "ahead"
+	Behind ratchet.Verdict = "behind"
+)
+
+// raceVerdict returns the verdict of a race from the judge's and the interval of the speed-up.
+func raceVerdict(v ratchet.Verdict, speedup *bounds) ratchet.Verdict {
+	switch {
+	case speedup == nil, v != ratchet.Maintained && v != ratchet.Inconclusive:
+		return v
+	case speedup.low > 1:
+		return Ahead
+	case speedup.high < 1 && v == ratchet.Inconclusive:
+		return Behind // not if it is shown to be slower by less than the limit
+	default:
+		return v
+	}
+}
+
+// placed sets the verdict of a race.
+func (a *Answer) placed(v ratchet.Verdict) {
+	a.Verdict = string(v)
+	if v == Ahead {
+		a.Reason = "faster in a race, not confirmed: submit it with stage full"
+	} else if v == Behind {
+		a.Reason = "slower in a race, not confirmed"
 	}
 }
 

@@ -69,10 +69,8 @@ func Open(ctx context.Context, g Grant, first Terms) (*Grant, error) {
 	text, err := disk.ReadRegular(path, 64<<10)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if s, err := suite.Load(filepath.Join(g.Dir, g.Suite)); err == nil && first.Trust == "" {
-			if err := launchable(s); err != nil {
-				return nil, err // nothing is fixed yet: the owner can choose
-			}
+		if s, err := suite.Load(filepath.Join(g.Dir, g.Suite)); err == nil && first.Trust == "" && withoutLaunch(s) != "" {
+			return nil, ErrNoLaunch // nothing is fixed yet: the owner can choose
 		}
 		return &g, g.begin(ctx, path, first)
 	case err != nil:

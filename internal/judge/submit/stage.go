@@ -72,10 +72,14 @@ func (j *job) judge(ctx context.Context) error {
 		return err
 	}
 	if gaveUp > 0 && j.answer.Status == Measured {
-		j.answer.Reason = "ended early: slower than attempt " + leader.ID
+		name := "attempt " + leader.ID
 		if leader.ID == baseID {
-			j.answer.Reason = "ended early: slower than the base"
+			name = "the base"
+			if j.answer.Verdict != string(ratchet.Regression) {
+				j.answer.placed(Behind)
+			}
 		}
+		j.answer.Reason = "ended early: slower than " + name
 	}
 	return nil
 }

@@ -42,10 +42,11 @@ const refs = "refs/pawl/attempts"
 const redefined = "it changes how it is measured"
 
 // ErrUsage reports a submission that is not well-formed. Nothing is recorded of it. ErrSpent reports that there is no
-// time left.
+// time left. ErrNoLaunch reports a suite that only trusted candidates can be judged with.
 var (
-	ErrUsage = errors.New("invalid submission")
-	ErrSpent = errors.New("the budget for all attempts is used up")
+	ErrUsage    = errors.New("invalid submission")
+	ErrSpent    = errors.New("the budget for all attempts is used up")
+	ErrNoLaunch = errors.New("add launch to every benchmark of the suite, or run `pawl submit grant --trust trusted` if you trust its candidates: pawl's launcher runs those that are not trusted")
 )
 
 // Submit judges one submission. The error says why pawl could not; the answer is then recorded with the status error.
@@ -190,11 +191,6 @@ func (j *job) checkDefinition(ctx context.Context, list []build.FileChange) erro
 		return nil
 	}
 	j.suite = own
-	if j.Trust == measure.Checked {
-		if err := launchable(own); err != nil {
-			return err
-		}
-	}
 	changed, err := j.changedDefinition(list)
 	if err != nil {
 		return err
@@ -206,21 +202,26 @@ func (j *job) checkDefinition(ctx context.Context, list []build.FileChange) erro
 	}
 	if len(changed) > 0 {
 		j.refuse(redefined, strings.Join(changed, ", "))
+		return nil
+	}
+	if name := withoutLaunch(own); name != "" && j.Trust == measure.Checked {
+		j.refuse(ErrNoLaunch.Error(), name)
 	}
 	return nil
 }
 
-// launchable returns an error if the suite does not say how to launch candidates that are not trusted.
-func launchable(s *suite.Suite) error {
+// withoutLaunch returns the name of a benchmark for which the suite does not say how to launch a candidate that is not
+// trusted, or "" if there is none.
+func withoutLaunch(s *suite.Suite) string {
 	for _, b := range s.Benchmarks {
 		if len(b.Configs) == 0 {
 			continue
 		}
 		if l, err := b.Launch(b.Configs[0].Params); err == nil && l == nil {
-			return refuseName(b.Name, "candidates are not trusted, and the suite does not say how to launch them: add launch to it, or let its owner run `pawl submit grant --trust trusted`")
+			return b.Name
 		}
 	}
-	return nil
+	return ""
 }
 
 // changedDefinition returns the changed files that the suite lists under definition.

@@ -268,7 +268,7 @@ func TestGrant_NeedsALaunch(t *testing.T) {
 	path := filepath.Join(g.Dir, "other.yaml")
 	write(t, g.Dir, map[string]string{"other.yaml": strings.Replace(testSuite, "launch: {file: kernel.so, kernel: axpy}", "", 1)})
 	other := Grant{Dir: g.Dir, Suite: filepath.Base(path)}
-	if _, err := Open(t.Context(), other, Terms{}); err == nil || !strings.Contains(err.Error(), "pawl submit grant --trust trusted") {
+	if _, err := Open(t.Context(), other, Terms{}); !errors.Is(err, ErrNoLaunch) || !strings.Contains(err.Error(), "pawl submit grant --trust trusted") {
 		t.Errorf("without launch: %v", err)
 	}
 	if open, err := Open(t.Context(), other, Terms{Trust: measure.Trusted}); err != nil || open.Trust != measure.Trusted {

@@ -83,7 +83,7 @@ func answerError(err error) (*mcp.CallToolResult, error) {
 	}{Error: "pawl cannot do this"}
 	_, own := errors.AsType[usage](err)
 	switch {
-	case own, errors.Is(err, submit.ErrUsage), errors.Is(err, submit.ErrSpent):
+	case own, errors.Is(err, submit.ErrUsage), errors.Is(err, submit.ErrSpent), errors.Is(err, submit.ErrNoLaunch):
 		doc.Error = words.SanitizeTo(err.Error(), maxError)
 	case errors.Is(err, context.Canceled):
 		doc.Error = "canceled"

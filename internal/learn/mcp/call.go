@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -81,6 +82,9 @@ func (c *client) grant(ctx context.Context, suite string) (*submit.Grant, error)
 	sum := sha256.Sum256([]byte(path))
 	g.Folder = filepath.Join(c.o.Private, hex.EncodeToString(sum[:8]))
 	open, err := submit.Open(ctx, g, submit.Terms{})
+	if errors.Is(err, submit.ErrNoLaunch) { // trust granted in the repository does not count here: a client may write to it
+		return nil, usage("add launch to every benchmark of the suite: on a socket and over HTTP candidates are never trusted")
+	}
 	if err == nil {
 		open.Budget = c.o.Total.Seconds() // the owner may start the server with more
 	}
