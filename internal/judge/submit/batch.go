@@ -20,12 +20,19 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// How a batch narrows down: every race keeps one of four candidates and doubles the rounds, until few are
-// left. Those are judged one by one in fresh rounds: the winner of a race of many is partly the luckiest.
+// How a batch narrows down: every race keeps one of four candidates, until few are left. Those are judged one by one
+// in fresh rounds: the winner of a race of many is partly the luckiest.
+//
+// Candidates are ranked by the median of all their rounds so far. Rounds have heavy tails: in 1 of 30 a side is off by
+// 10 % or more, and one such round takes the best out of a race that is ranked by a mean of two. The median of four is
+// not moved by one. TestHalving_FindsTheBest simulates it: of 32 candidates, one that is 6 % ahead stays until the end in
+// 99.9 % of the batches where rounds spread by 3.7 %, in 97 % where they spread by 5.2 % and in 80 % where it is 8 %, as
+// beside other work. By means of two rounds, then of four, it is 95, 87 and 65 %. Six rounds would take more than 1.5
+// times as long as four judgments of one candidate.
 const (
-	keepOneOf   = 4
-	firstRounds = 2
-	finalists   = 2
+	keepOneOf  = 4
+	raceRounds = 4
+	finalists  = 2
 	// MaxBatch is the max number of candidates in a batch: all of them are processes at the same time.
 	MaxBatch = 64
 )
@@ -144,28 +151,46 @@ func (b *batch) build(ctx context.Context) (err error) {
 // race lets the candidates race until few are left. Those that lose get their answer from their last race; the
 // others are in order, best first.
 func (b *batch) race(ctx context.Context) error {
-	for rounds := firstRounds; ; rounds *= 2 {
+	for nth := 1; ; nth++ {
 		jobs := b.alive()
 		if len(jobs) <= finalists {
 			return nil
 		}
-		run, err := b.raceOnce(ctx, jobs, rounds)
+		run, err := b.raceOnce(ctx, jobs, nth)
 		if err != nil {
 			return err
 		}
 		if run == nil {
 			continue // a candidate failed and left
 		}
-		scores := map[*job]float64{}
+		rounds := make([][]float64, len(jobs))
 		for i, j := range jobs {
-			scores[j] = meanChange(run, sideOf(i))
+			changes, ok := roundChanges(run, sideOf(i))
+			if j.raced = append(j.raced, changes...); !ok {
+				j.raced = []float64{math.Inf(1)} // last
+			}
+			rounds[i] = j.raced
 		}
-		order := slices.SortedStableFunc(slices.Values(jobs), func(x, y *job) int { return cmp.Compare(scores[x], scores[y]) })
-		for _, j := range order[max(finalists, (len(order)+keepOneOf-1)/keepOneOf):] {
-			j.lost(run, sideOf(slices.Index(jobs, j)), rounds)
+		places, keep := halve(rounds)
+		var order []*job
+		for place, i := range places {
+			if order = append(order, jobs[i]); place >= keep {
+				jobs[i].lost(run, sideOf(i))
+			}
 		}
 		b.rank(order)
 	}
+}
+
+// halve ranks candidates by the median of their rounds, and returns their indexes, best first, and how many of them stay
+// in the batch.
+func halve(rounds [][]float64) (places []int, keep int) {
+	scores := make([]float64, len(rounds))
+	for i, list := range rounds {
+		places, scores[i] = append(places, i), stats.Median(list)
+	}
+	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(scores[a], scores[b]) })
+	return places, max(finalists, (len(places)+keepOneOf-1)/keepOneOf)
 }
 
 // rank puts the jobs of an order first, so that alive returns them in it.
@@ -184,7 +209,7 @@ func sideOf(i int) string {
 
 // raceOnce measures all candidates and the base in the same rounds. It returns nil if one of them broke; that one
 // has its answer then.
-func (b *batch) raceOnce(ctx context.Context, jobs []*job, rounds int) (*measure.Run, error) {
+func (b *batch) raceOnce(ctx context.Context, jobs []*job, nth int) (*measure.Run, error) {
 	first := jobs[0]
 	var limit time.Duration
 	for _, j := range jobs {
@@ -199,8 +224,8 @@ func (b *batch) raceOnce(ctx context.Context, jobs []*job, rounds int) (*measure
 		first.stop(len(jobs))
 	}()
 	o := first.options()
-	o.Out = filepath.Join(first.attempt.dir, fmt.Sprintf("race-%d", rounds), "current.json")
-	o.Rounds, o.Samples, o.ForceMeasure, o.Brief, o.Budget = rounds, max(minSamples, first.suite.Measure.Samples/quickSamples), true, true, 0
+	o.Out = filepath.Join(first.attempt.dir, fmt.Sprintf("race-%d", nth), "current.json")
+	o.Rounds, o.Samples, o.ForceMeasure, o.Brief, o.Budget = raceRounds, max(minSamples, first.suite.Measure.Samples/quickSamples), true, true, 0
 	for _, j := range jobs[1:] {
 		o.Rivals = append(o.Rivals, j.attempt.Commit)
 	}
@@ -219,32 +244,23 @@ func (b *batch) raceOnce(ctx context.Context, jobs []*job, rounds int) (*measure
 	return measure.Load(res.Path)
 }
 
-// meanChange returns the mean logarithm of a side's time over the base's, over cases and rounds. A side that
-// failed anywhere comes last.
-func meanChange(run *measure.Run, side string) float64 {
-	var all []float64
-	for _, e := range evidenceOf(run, side) {
-		if e.CandidateError != "" {
-			return math.Inf(1)
-		}
-		if ratios := e.LogRatios(); e.Gate && e.Case.Metric == "" && len(ratios) > 0 {
-			all = append(all, stats.Mean(ratios))
-		}
-	}
-	if len(all) == 0 {
-		return math.Inf(1)
-	}
-	return stats.Mean(all)
+// roundChanges returns the logarithm of a side's time over the base's for each round, as its mean over the cases. It is
+// not ok if the side failed anywhere.
+func roundChanges(run *measure.Run, side string) (changes []float64, ok bool) {
+	evidence := evidenceOf(run, side)
+	changes = meanRounds(evidence)
+	failed := slices.ContainsFunc(evidence, func(e ratchet.Evidence) bool { return e.CandidateError != "" })
+	return changes, len(changes) > 0 && !failed
 }
 
 // lost answers for a candidate that leaves the batch after a race.
-func (j *job) lost(run *measure.Run, side string, rounds int) {
+func (j *job) lost(run *measure.Run, side string) {
 	evidence := evidenceOf(run, side)
-	result := ratchet.Judge(runner.Policy(j.suite).WithLooks([]int{rounds}), evidence)
+	result := ratchet.Judge(runner.Policy(j.suite).WithLooks([]int{raceRounds}), evidence)
 	j.answer.Stage = Quick
 	j.judged(result, evidence)
 	if j.answer.Status == Measured {
-		j.answer.Reason = fmt.Sprintf("left the batch after %d rounds: others are faster", rounds)
+		j.answer.Reason = fmt.Sprintf("left the batch after %d rounds: others are faster", len(j.raced))
 	}
 }
 

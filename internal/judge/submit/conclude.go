@@ -220,11 +220,8 @@ func raceVerdict(v ratchet.Verdict, speedup *bounds) ratchet.Verdict {
 // placed sets the verdict of a race.
 func (a *Answer) placed(v ratchet.Verdict) {
 	a.Verdict = string(v)
-	if v == Ahead {
-		a.Reason = "faster in a race, not confirmed: submit it with stage full"
-	} else if v == Behind {
-		a.Reason = "slower in a race, not confirmed"
-	}
+	reasons := map[ratchet.Verdict]string{Ahead: "faster in a race, not confirmed: submit it with stage full", Behind: "slower in a race, not confirmed"}
+	a.Reason = cmp.Or(reasons[v], a.Reason)
 }
 
 // brokenCase answers for a case that failed while it was measured.

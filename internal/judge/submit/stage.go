@@ -177,9 +177,19 @@ func slowerThanBest(seen *measure.Run) (share float64, sure bool) {
 	if slices.ContainsFunc(seen.Cases, func(c measure.Case) bool { return c.Implementation == runner.BaselineSide && len(c.Rounds) > 0 }) {
 		side = runner.BaselineSide
 	}
-	var rounds []float64 // mean over cases
+	rounds := meanRounds(ratchet.Gather([]*measure.Run{seen}, []*measure.Run{seen}, side, suite.Candidate))
+	if len(rounds) == 0 {
+		return 0, false
+	}
+	return math.Expm1(stats.Mean(rounds)), slices.Min(rounds) > math.Log1p(hopeless/2)
+}
+
+// meanRounds returns the logarithm of the candidate's time over the other side's for each round, as its mean over the
+// gated cases.
+func meanRounds(evidence []ratchet.Evidence) []float64 {
+	var rounds []float64
 	cases := 0
-	for _, e := range ratchet.Gather([]*measure.Run{seen}, []*measure.Run{seen}, side, suite.Candidate) {
+	for _, e := range evidence {
 		ratios := e.LogRatios()
 		if !e.Gate || e.Case.Metric != "" || len(ratios) == 0 {
 			continue
@@ -192,11 +202,8 @@ func slowerThanBest(seen *measure.Run) (share float64, sure bool) {
 			rounds[i] += r
 		}
 	}
-	if cases == 0 {
-		return 0, false
-	}
 	for i := range rounds {
 		rounds[i] /= float64(cases)
 	}
-	return math.Expm1(stats.Mean(rounds)), slices.Min(rounds) > math.Log1p(hopeless/2)
+	return rounds
 }

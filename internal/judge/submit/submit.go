@@ -82,6 +82,7 @@ type job struct {
 	failure error // why pawl could not judge it, in a batch
 
 	waited, worked time.Duration // in earlier steps of a batch
+	raced          []float64     // how it compares with the base in each round of the batch's races so far
 }
 
 // open creates the attempt of a submission.
@@ -173,6 +174,7 @@ func (j *job) refuse(reason, detail string) {
 
 // record saves the submission before anything is built.
 func (j *job) record(diff []byte) error {
+	j.attempt.Budget = j.budget.Seconds() // what is left may be less than what was asked for
 	return errors.Join(j.attempt.write(diffFile, diff), j.attempt.writeJSON(submissionFile, j.attempt.Record))
 }
 
