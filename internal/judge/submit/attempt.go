@@ -143,6 +143,26 @@ func (g *Grant) attempt(id string) (Attempt, error) {
 	return a, nil
 }
 
+// Settle answers attempts that have no answer because the process that judged them was killed. Each costs all of its
+// budget, so that killing the process gains nothing. Call it before the first submission of a process that alone uses the
+// folder.
+func (g *Grant) Settle() error {
+	list, err := g.Attempts()
+	if err != nil {
+		return err
+	}
+	for _, a := range list {
+		if a.Answer != nil {
+			continue
+		}
+		text, err := Answer{ID: a.ID, Status: Failed, Stage: a.Stage, Reason: "pawl was killed while it judged it", Best: baseID, BestSpeedup: 1, Cost: number(a.Budget)}.Encode()
+		if err := errors.Join(err, a.write(answerFile, text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Note keeps a text with an attempt, beside the note that it was submitted with.
 func (g *Grant) Note(id, text string) error {
 	a, err := g.attempt(id)

@@ -99,6 +99,11 @@ func TestParse_SaysWhatIsWrong(t *testing.T) {
 		{"---\ntitle: T\u202e\n---\n", "line 2: invisible character U+202E"},
 		{"---\ntitle: T\nclass: magic\ncause: C\nfix: F\nsource: [S]\nclaim: 2\ngpus: [L4]\n---\n", "claim: must be a share"},
 		{"---\ntitle: T\nclass: memory\ncause: C\nfix: F\nsource: [S]\nsymptom: dram_pct > 1\ntests: [{want: silent, facts: {dram_pct: 2}}]\n---\n", "example 1"},
+		{"---\ntitle: T\nclass: memory\ncause: C\nfix: F\nsource: [S]\nclaim: .nan\n---\n", "claim: must be a share"},
+		{"---\ntitle: T\nclass: memory\ncause: C\nfix: F\nsource: [S]\nclaim: .inf\n---\n", "claim: must be a share"},
+		{"---\ntitle: T\nclass: memory\ncause: C\nfix: F\nsource: [\"S\\u200b\"]\n---\n", "source: at most"},
+		{"---\ntitle: T\ntitle: U\n---\n", "already defined"},
+		{"---\nsource: &a [" + strings.Repeat("x, ", 100) + "]\ntests: [" + strings.Repeat("{facts: *a}, ", 3000) + "]\n---\n", "front matter"},
 	} {
 		_, err := Parse("x.md", []byte(c.text))
 		if c.want == "symptom" { // a lesson without one is allowed, and lacks other keys here

@@ -138,7 +138,12 @@ func (l *Lesson) check() error {
 	} else if n > maxList || len(l.Tests) > maxList {
 		bad("source and tests: at most %d each", maxList)
 	}
-	if l.Claim < 0 || l.Claim >= 1 {
+	for _, text := range l.Source {
+		if utf8.RuneCountInString(text) > maxText || visible(text) != nil {
+			bad("source: at most %d visible characters each", maxText)
+		}
+	}
+	if !(l.Claim >= 0 && l.Claim < 1) { // also not a number
 		bad("claim: must be a share of the time that is saved, above 0 and below 1")
 	}
 	if err := l.Compile(); err != nil {

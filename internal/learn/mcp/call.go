@@ -85,10 +85,23 @@ func (c *client) grant(ctx context.Context, suite string) (*submit.Grant, error)
 	if errors.Is(err, submit.ErrNoLaunch) { // trust granted in the repository does not count here: a client may write to it
 		return nil, usage("add launch to every benchmark of the suite: on a socket and over HTTP candidates are never trusted")
 	}
-	if err == nil {
-		open.Budget = c.o.Total.Seconds() // the owner may start the server with more
+	if err != nil {
+		return nil, err
 	}
-	return open, err
+	open.Budget = c.o.Total.Seconds() // the owner may start the server with more
+	return open, c.settle(open)
+}
+
+// settle charges what an earlier server was killed in the middle of, before this one judges anything.
+func (s *Server) settle(g *submit.Grant) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.settled[g.Folder] {
+		return nil
+	}
+	err := g.Settle()
+	s.settled[g.Folder] = err == nil
+	return err
 }
 
 // budget says whether the budget holds. It does only if the client's account cannot reset it: neither by writing to the

@@ -34,6 +34,8 @@ type Server struct {
 	stop    context.CancelFunc
 	device  chan struct{} // holds one element while a call spends
 	running sync.WaitGroup
+	mu      sync.Mutex
+	settled map[string]bool // folders of attempts
 }
 
 const instructions = `pawl judges kernels. Call submit with a candidate; its answer says whether it is right and how fast it is relative to the base.
@@ -54,7 +56,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	s := &Server{o: o, device: make(chan struct{}, 1)}
+	s := &Server{o: o, device: make(chan struct{}, 1), settled: map[string]bool{}}
 	s.ctx, s.stop = context.WithCancel(ctx)
 	return s, nil
 }

@@ -62,7 +62,7 @@ type client struct {
 
 func (c *client) addTools(s *mcp.Server) {
 	add(s, c.submit, "submit", false, "Judge a candidate: the base with a diff, a commit, or files of the working tree (default: all that differ). "+
-		"Stages end early: compile builds; smoke also looks for wrong results; quick also races the base and the best so far for a few rounds; full judges. "+
+		"Stages end early: compile builds; smoke also looks for wrong results; quick also races the base and the best so far for a few rounds, and may say ahead or behind, unconfirmed; full judges. "+
 		"Answers with status, verdict, speedup and interval relative to the base, compiler errors, best so far, waited_s, cost_s, left_s. It executes the candidate.")
 	add(s, c.batch, "submit_batch", false, "Judge several candidates: they are built in parallel and race in the same rounds; the last two are judged in fresh rounds.")
 	add(s, c.explain, "explain", false, "Say why an attempt is as fast as it is, compared with another: code differences, hot lines, what to try. Builds and profiles both.")
