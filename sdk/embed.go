@@ -29,6 +29,21 @@ var Python []byte
 //go:embed python/pawl_perf/record.py
 var Recorder []byte
 
+// Submit is pawl_submit.py, which judges candidates from Python.
+//
+//go:embed python/pawl_submit.py
+var Submit []byte
+
+// Evaluator is pawl_evaluator.py, which judges candidates for loops such as OpenEvolve.
+//
+//go:embed python/pawl_evaluator.py
+var Evaluator []byte
+
+// KernelBench is pawl_kernelbench.py, for problems in the form of KernelBench.
+//
+//go:embed python/pawl_kernelbench.py
+var KernelBench []byte
+
 // Outdated returns the version of the embedded file, and the command that writes it, if the harness uses
 // another version. says is the name and version that the harness reports in the protocol, "pawl.h 1.0.0".
 // Both results are empty if the versions are equal, or if the harness uses something else.

@@ -5,6 +5,7 @@
     answer = pawl_submit.evaluate({"matmul.c": source}, suite="examples/matmul-c", stage="quick")
     if answer["status"] == "measured":
         print(answer["speedup"], answer["interval"])
+    print(pawl_submit.reward(answer), pawl_submit.noise(answer))
 
 It calls `pawl submit --json`, so the answer is that command's: one flat document. A bad
 candidate is an answer, not an exception. Copy this file next to your loop; it needs only pawl
@@ -14,12 +15,13 @@ that package.
 
 import asyncio
 import json
+import math
 import os
 import subprocess
 import tempfile
 from typing import Any, Dict, List, Mapping, Optional, Union
 
-__all__ = ["SubmitError", "evaluate", "evaluate_async"]
+__all__ = ["FAILED", "SubmitError", "evaluate", "evaluate_async", "metrics", "noise", "reward"]
 
 Candidate = Union[str, "os.PathLike[str]", Mapping[str, str]]
 Answer = Dict[str, Any]
@@ -27,8 +29,51 @@ Answer = Dict[str, Any]
 _PAWL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "pawl") if __name__ == "pawl_perf.submit" else "pawl"
 
 
+FAILED = -2.0  # the reward of a candidate that does not build, run or compute the right result
+_MOST = math.log(10)  # a larger gain waits for a person: mistakes look like that more often than kernels do
+
+
 class SubmitError(Exception):
-    """pawl could not judge the candidate: no suite, no git repository, no device."""
+    """pawl could not judge the candidate: no suite, no git repository, no device, no time left."""
+
+
+def reward(answer: Answer) -> float:
+    """Returns the natural logarithm of the speed-up: 0 for the base's code, 0.69 for twice as fast, -0.69 for half as fast.
+
+    A candidate that does not build, run or compute the right result gets FAILED, and nothing measured gets less. It is
+    relative to the base of all attempts, so rewards of one suite can be compared. It has the noise of the measurement:
+    see noise.
+    """
+    status = answer["status"]
+    if status in ("compiled", "passed"):
+        raise ValueError(f"stage {answer['stage']} measures nothing: use quick or full")
+    if status == "refused" and answer.get("left_s") == 0:
+        raise SubmitError(answer.get("reason", ""))
+    if status == "identical":
+        return 0.0
+    return min(max(math.log(answer["speedup"]), FAILED), _MOST) if status == "measured" and answer.get("speedup") else FAILED
+
+
+def noise(answer: Answer) -> float:
+    """Returns half the width of the 95 % confidence interval of the reward. It is 0 if nothing was measured.
+
+    Two rewards that differ by less than the sum of their noise may be the same. Stage full has less noise than quick.
+    """
+    low, high = answer.get("interval") or (1.0, 1.0)
+    return math.log(high / low) / 2 if low > 0 else math.inf
+
+
+def metrics(answer: Answer) -> Dict[str, float]:
+    """Returns numbers for search loops that maximize combined_score: the speed-up, or 0 if it failed."""
+    value = reward(answer)
+    good = answer["status"] in ("measured", "identical")
+    return {
+        "combined_score": math.exp(value) if good else 0.0,
+        "reward": value,
+        "noise": noise(answer),
+        "correct": float(good),
+        "cost_s": float(answer.get("cost_s", 0)),
+    }
 
 
 def evaluate(

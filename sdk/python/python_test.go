@@ -15,7 +15,8 @@ func TestPytest(t *testing.T) {
 	if err != nil {
 		t.Skipf("the Python SDK is not tested: %v", err)
 	}
-	noteInputs(t, "*.py", "pawl_perf/*.py", "testdata/*/*.py", "testdata/*/*/*.py", "testdata/*/*/*/*.py", "../../examples/sdpa-pytorch/*.py", "../../docs/how-to/*python.md")
+	noteInputs(t, "*.py", "pawl_perf/*.py", "testdata/*/*.py", "testdata/*/*/*.py", "testdata/*/*/*/*.py", "../../examples/sdpa-pytorch/*.py", "../../examples/matmul-c/evolve.py",
+		"../../docs/how-to/*python.md", "../../docs/how-to/agents-loops.md")
 	cmd := exec.CommandContext(t.Context(), python, "-m", "pytest", "-q", "-p", "no:cacheprovider", ".")
 	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
 	out, err := cmd.CombinedOutput()

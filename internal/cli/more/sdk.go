@@ -1,10 +1,10 @@
 package more
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,27 +19,34 @@ func NewSDK(g *env.Env) *cobra.Command {
 	files := map[string]struct {
 		name    string
 		content []byte
-	}{"c": {"pawl.h", sdk.Header}, "python": {"pawl_harness.py", sdk.Python}, "oracle": {"pawl_oracle.py", sdk.Oracle}}
+	}{
+		"c": {"pawl.h", sdk.Header}, "python": {"pawl_harness.py", sdk.Python}, "oracle": {"pawl_oracle.py", sdk.Oracle},
+		"submit": {"pawl_submit.py", sdk.Submit}, "evaluator": {"pawl_evaluator.py", sdk.Evaluator}, "kernelbench": {"pawl_kernelbench.py", sdk.KernelBench},
+	}
+	known := []string{"c", "python", "oracle", "submit", "evaluator", "kernelbench"}
 	cmd := &cobra.Command{
-		Use:   "sdk c|python|oracle",
-		Short: "Write the one file that makes a program a harness or an oracle",
+		Use:   "sdk " + strings.Join(known, "|"),
+		Short: "Write the one file that connects a program to pawl",
 		Long: `Writes the SDK for C, C++, CUDA, HIP and OpenCL (pawl.h), for Python
 (pawl_harness.py), or for an oracle in Python (pawl_oracle.py), which defines the correct
-results. pawl init does this by itself if a harness needs it.`,
+results. pawl init does this by itself if a harness needs it.
+
+For search loops in Python it writes pawl_submit.py, which judges candidates,
+pawl_evaluator.py for OpenEvolve, and pawl_kernelbench.py for problems of KernelBench.`,
 		Example: `  pawl sdk c                # ./pawl.h
   pawl sdk python --out bench/
-  pawl sdk oracle           # ./pawl_oracle.py`,
+  pawl sdk submit           # ./pawl_submit.py`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return errors.New("expected one argument: c (for C, C++, CUDA, HIP and OpenCL), python or oracle")
+				return fmt.Errorf("expected one argument: one of %s", strings.Join(known, ", "))
 			}
 			return nil
 		},
-		ValidArgs: []string{"c", "python", "oracle"},
+		ValidArgs: known,
 		RunE: func(_ *cobra.Command, args []string) error {
 			file, ok := files[args[0]]
 			if !ok {
-				return command.Usage(fmt.Errorf("unknown SDK %q (known: c, python, oracle)", args[0]))
+				return command.Usage(fmt.Errorf("unknown SDK %q (known: %s)", args[0], strings.Join(known, ", ")))
 			}
 			if out == "-" {
 				_, err := g.Out.Write(file.content)

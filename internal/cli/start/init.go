@@ -49,9 +49,9 @@ without secrets, a section for the pull request template, and rulesets to import
 baseline: and gate: {mode: advise} to the suite if they are missing, and lists what is
 left to do by hand. Without a suite it creates one first.
 
-With --agents it writes what AI agents need: AGENTS.md with the loop and its rules, and
-the configuration with which each client finds pawl mcp. Existing files are kept, and
-pawl prints what to add to them.`,
+With --agents it writes what AI agents need: AGENTS.md with the loop and its rules, the
+same as a skill (SKILL.md), and the configuration with which each client finds pawl mcp.
+Existing files are kept, and pawl prints what to add to them.`,
 		Example: `  pawl init
   pawl init bench/softmax.cu    # if there are several harnesses
   pawl init --force             # overwrite pawl.yaml
@@ -77,7 +77,7 @@ pawl prints what to add to them.`,
 		},
 	}
 	cmd.Flags().BoolVar(&f.force, "force", false, "overwrite an existing pawl.yaml; with --github: edited workflows; with --agents: existing agent files")
-	cmd.Flags().BoolVar(&f.agents, "agents", false, "write AGENTS.md and the client configuration for pawl mcp")
+	cmd.Flags().BoolVar(&f.agents, "agents", false, "write AGENTS.md, a skill and the client configuration for pawl mcp")
 	f.github.add(cmd.Flags())
 	cmd.Flags().BoolVar(&f.json, "json", false, "print what was found and written as JSON on stdout")
 	return cmd

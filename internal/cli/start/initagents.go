@@ -24,6 +24,13 @@ import (
 //go:embed agents.md.tmpl
 var agentsText string
 
+// skillHead turns AGENTS.md into a skill, which clients load only when its description fits the task.
+const skillHead = `---
+name: pawl
+description: Judge whether a GPU or CPU kernel is correct and how much faster it is than the base. Use it when you change, optimize or tune a kernel that has a pawl.yaml.
+---
+`
+
 // agentFile is a file that agents or their clients read.
 type agentFile struct {
 	Path string `json:"path"`
@@ -32,8 +39,8 @@ type agentFile struct {
 	text string
 }
 
-// runAgents writes what agents need at the top of the repository: AGENTS.md, and the configuration with
-// which each client finds pawl mcp. An existing file with other content is kept, and the text to add
+// runAgents writes what agents need at the top of the repository: AGENTS.md, the same as a skill, and the
+// configuration with which each client finds pawl mcp. An existing file with other content is kept, and the text to add
 // to it is printed.
 func (f *initFlags) runAgents(ctx context.Context) error {
 	repo, err := build.Open(ctx, ".")
@@ -115,8 +122,10 @@ func agentFiles(folder string) []agentFile {
 		return b.String()
 	}
 	words, _ := json.Marshal(args) //nolint:errchkjson // strings; JSON strings are valid in TOML
+	rules := strings.ReplaceAll(agentsText, "{{folder}}", where)
 	return []agentFile{
-		{Path: "AGENTS.md", text: strings.ReplaceAll(agentsText, "{{folder}}", where)},
+		{Path: "AGENTS.md", text: rules},
+		{Path: ".claude/skills/pawl/SKILL.md", text: skillHead + rules},
 		{Path: ".mcp.json", text: config("mcpServers")},
 		{Path: ".cursor/mcp.json", text: config("mcpServers")},
 		{Path: ".vscode/mcp.json", text: config("servers")},
