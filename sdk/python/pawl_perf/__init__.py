@@ -17,9 +17,9 @@ TYPE_CHECKING = False  # as type checkers know it: importing typing takes longer
 if TYPE_CHECKING:
     from typing import Any
 
-    from pawl_perf.submit import SubmitError, evaluate, evaluate_async
+    from pawl_perf.submit import SubmitError, evaluate, evaluate_async, metrics, noise, reward
 
-__all__ = ["SubmitError", "binary", "evaluate", "evaluate_async"]
+__all__ = ["SubmitError", "binary", "evaluate", "evaluate_async", "metrics", "noise", "reward"]
 
 
 def binary() -> str:
@@ -28,7 +28,7 @@ def binary() -> str:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("SubmitError", "evaluate", "evaluate_async"):
+    if name != "binary" and name in __all__:
         import pawl_perf.submit
 
         return getattr(pawl_perf.submit, name)
