@@ -2,7 +2,7 @@ package doctor
 
 import (
 	"github.com/goatnote-inc/pawl/gpu"
-	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/judge/noise"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
@@ -92,7 +92,7 @@ func NewNoise(run *measure.Run, p ratchet.Policy, kept map[string][]float64) Noi
 	for _, list := range kept {
 		n.Kept += len(list)
 	}
-	n.Dependence = runner.Dependence(kept)
+	n.Dependence = noise.Dependence(kept)
 	p.Dependence = n.Dependence
 	n.Prospects = prospects(p, n.measuredCases(), kept)
 	return n

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/judge/noise"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -179,7 +181,7 @@ func (f *doctorFlags) measureNoise(ctx context.Context, path string, found docto
 	}
 	var kept map[string][]float64
 	if runErr == nil {
-		kept, runErr = runner.KeepNoise(run) // on an error, only this run is reported
+		kept, runErr = noise.Keep(run) // on an error, only this run is reported
 	}
 	n := doctor.NewNoise(run, runner.Policy(s), kept)
 	doc := &noiseDocument{Record: res.Path, Noise: n, Words: n.Words(), Help: n.Advice(found)}

@@ -2,12 +2,10 @@ package runner
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
 
-	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/internal/kernel/device"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
@@ -46,7 +44,7 @@ func (r *Setup) detect(ctx context.Context) error {
 	if r.Suite, err = r.Detect(found); err != nil {
 		return err
 	}
-	r.Notice(device.Notice{Code: measure.WarnCommand, Message: describeDetected(found)})
+	r.Notice(device.Notice{Code: measure.WarnCommand, Message: found.String()})
 	believed := "the times are those that the command reports, "
 	if found.Format == trial.Process {
 		believed = ""
@@ -56,36 +54,4 @@ func (r *Setup) detect(ctx context.Context) error {
 		r.Notice(device.Notice{Code: "dirty", Message: "the working tree has uncommitted changes: they are part of the candidate"})
 	}
 	return nil
-}
-
-// describeDetected returns what a command reports, and what was not read, on one line.
-func describeDetected(found trial.Detected) string {
-	once := fmt.Sprintf("ran once to find out, in %s", words.Duration(found.Took))
-	if found.Format == trial.Process {
-		why := ""
-		if found.Unread != "" {
-			why = ": " + found.Unread
-		}
-		return fmt.Sprintf("found no times%s, so the command is timed as a whole, from start to exit (%s)", why, once)
-	}
-	const most = 3
-	var names []string
-	for _, c := range found.Cases[:min(len(found.Cases), most)] {
-		names = append(names, c.Name())
-	}
-	if len(found.Cases) > most {
-		names = append(names, "...")
-	}
-	where := "what the command prints"
-	switch {
-	case found.Output != "":
-		where = found.Output
-	case found.Own:
-		where = "the file " + trial.SamplesVariable
-	}
-	text := fmt.Sprintf("found %s in %s, format %s: %s (%s)", words.Plural(len(found.Cases), "case"), where, found.Format, strings.Join(names, ", "), once)
-	if found.Unread != "" {
-		text += "; not read: " + found.Unread
-	}
-	return text
 }

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/judge/seal"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -78,7 +79,7 @@ func (r *Setup) recover() error {
 	if _, err := os.Stat(journal); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	_ = removeSeal(journal)     // nothing continues it any more
+	_ = seal.Remove(journal)    // nothing continues it any more
 	if r.hasRecordOf(journal) { // its gate did not end, but it was measured
 		return os.Remove(journal)
 	}
@@ -143,7 +144,7 @@ func (r *Setup) setAside() error {
 func (r *Setup) putBack() error {
 	journal := measure.JournalPath(r.Out)
 	err := errors.Join(r.journal.End(r.ending), os.Remove(journal))
-	_ = removeSeal(journal)
+	_ = seal.Remove(journal)
 	for _, suffix := range []string{"", ".zst"} {
 		if e := os.Rename(previous(r.Out)+suffix, r.Out+suffix); e != nil && !errors.Is(e, os.ErrNotExist) {
 			err = errors.Join(err, e)

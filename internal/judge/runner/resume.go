@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"syscall"
 
 	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/judge/seal"
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/internal/kernel/device"
 	"github.com/goatnote-inc/pawl/measure"
@@ -27,81 +26,33 @@ type ResumeOptions struct {
 	terms string // digest of the policy and the baselines of the gate
 }
 
-// pastRun is an unfinished run, as its journal has it.
-type pastRun struct {
-	*measure.Run
-	file *os.File // the journal: the file that was verified, whatever has its name now
-	size int64    // of its whole lines
-	seal *seal
-}
-
-func (p *pastRun) close() error { return errors.Join(p.file.Close(), p.seal.file.Close()) }
-
 // findPast looks for an unfinished run. One whose journal cannot be trusted is moved aside. Whether it has the
 // same question is known only after the builds.
 func (r *Setup) findPast() error {
 	journal := measure.JournalPath(r.Out)
-	past, err := readPast(journal)
+	past, err := seal.ReadPast(journal)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
-	case errors.Is(err, errNoSeal):
+	case errors.Is(err, seal.ErrNone):
 		return r.forgetPast(err.Error())
 	case err != nil:
 		return r.moveAside(journal, err)
 	case len(past.Rounds) == 0:
-		return errors.Join(past.close(), r.recover())
+		return errors.Join(past.Close(), r.recover())
 	}
 	r.past = past
 	r.AtEnd(func(context.Context) error {
 		if r.past != past || r.journal != nil { // given up, or continued
 			return nil
 		}
-		return past.close()
+		return past.Close()
 	})
 	if r.Resume.AnySeed {
 		r.Seed = past.Plan.Seed
 	}
 	return nil
 }
-
-// readPast reads a journal as far as its seal confirms it. The error wraps fs.ErrNotExist if there is no journal.
-func readPast(journal string) (*pastRun, error) {
-	f, err := openRegular(journal, os.O_RDWR|os.O_APPEND)
-	if err != nil {
-		return nil, err
-	}
-	s, err := openSeal(journal)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.Join(errNoSeal, f.Close())
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot read the seal of its journal: %v", err), f.Close()) //nolint:errorlint // must not look like a missing journal
-	}
-	past := &pastRun{file: f, seal: s, Run: &measure.Run{}}
-	if past.size, _, err = s.verify(f); err == nil && past.size > 0 {
-		past.Run, err = measure.Read(io.NewSectionReader(f, 0, past.size))
-	}
-	if err != nil {
-		return nil, errors.Join(err, past.close())
-	}
-	return past, nil
-}
-
-// openRegular opens a file in a folder that the sides may be able to write to: it follows no link, and waits for no pipe.
-func openRegular(path string, flag int) (*os.File, error) {
-	f, err := os.OpenFile(path, flag|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(fmt.Errorf("%s is not a regular file", path), err, f.Close())
-	}
-	return f, nil
-}
-
-// errNoSeal means that no seal confirms a journal. Other commands do not seal theirs.
-var errNoSeal = errors.New("no seal confirms its journal: it was not of pawl run, or pawl's cache was emptied")
 
 // moveAside moves a journal that cannot be trusted out of the way. No record is made of it.
 func (r *Setup) moveAside(journal string, why error) error {
@@ -110,14 +61,14 @@ func (r *Setup) moveAside(journal string, why error) error {
 		return fmt.Errorf("cannot move %s aside: %w", journal, err)
 	}
 	r.Emit(NotResumed{Why: why.Error(), Path: path})
-	return removeSeal(journal)
+	return seal.Remove(journal)
 }
 
 // forgetPast gives up an unfinished run with another question. Its rounds are saved as those of any crashed run.
 func (r *Setup) forgetPast(why string) error {
 	var err error
 	if r.past != nil {
-		err = r.past.close()
+		err = r.past.Close()
 	}
 	r.past = nil
 	r.Emit(NotResumed{Why: why})
@@ -126,7 +77,7 @@ func (r *Setup) forgetPast(why string) error {
 
 // openJournal continues the journal of an unfinished run, or starts a new one.
 func (r *Setup) openJournal(ctx context.Context) error {
-	var q question
+	var q seal.Question
 	var err error
 	if r.Resume.Allow {
 		if q, err = r.question(ctx); err != nil {
@@ -155,38 +106,38 @@ func (r *Setup) openJournal(ctx context.Context) error {
 
 // startSeal starts the seal of a new journal, if the run can be resumed. The run needs it only if it is killed, so an
 // error does not end it.
-func (r *Setup) startSeal(journal string, q question) measure.Seal {
+func (r *Setup) startSeal(journal string, q seal.Question) measure.Seal {
 	if !r.Resume.Allow {
-		_ = removeSeal(journal) // that of an earlier gate would not fit
+		_ = seal.Remove(journal) // that of an earlier gate would not fit
 		return nil
 	}
-	s, err := createSeal(journal, q)
+	s, err := seal.Create(journal, q)
 	if err != nil {
 		r.Notice(device.Notice{Code: "seal", Message: fmt.Sprintf("this run cannot be resumed after a crash: %v", err)})
 		return nil
 	}
 	r.seal = s
-	r.AtEnd(func(context.Context) error { return s.file.Close() })
-	return s.add
+	r.AtEnd(func(context.Context) error { return s.Close() })
+	return s.Add
 }
 
 // question returns what the run depends on beyond its header.
-func (r *Setup) question(ctx context.Context) (question, error) {
+func (r *Setup) question(ctx context.Context) (seal.Question, error) {
 	repo, inside, err := r.base(ctx)
 	if err != nil {
-		return question{}, err
+		return seal.Question{}, err
 	}
 	tree, err := repo.Snapshot(ctx, r.leftByRuns(ctx, repo, filepath.ToSlash(inside)))
-	return question{tree: tree, terms: r.Resume.terms}, err
+	return seal.Question{Tree: tree, Terms: r.Resume.terms}, err
 }
 
 // resume continues the journal of the unfinished run. Its header stays: the run is the same.
 func (r *Setup) resume() error {
 	past := r.past
-	r.header, r.seal = past.Header, past.seal
+	r.header, r.seal = past.Header, past.Seal
 	r.loads.files = past.Loaded
 	if r.plain() { // the command listed its cases in its first round
-		r.declared = withoutRounds(past.Cases)
+		r.declared = seal.WithoutRounds(past.Cases)
 	}
 	w := measure.Warning{Code: "resumed", Message: fmt.Sprintf("the run was interrupted and resumed: an earlier process measured its first %s", words.Plural(len(past.Rounds), "round"))}
 	r.ending.Warnings = append(r.ending.Warnings, w)
@@ -196,20 +147,12 @@ func (r *Setup) resume() error {
 		}
 	}
 	var err error
-	if r.journal, err = measure.ResumeJournal(past.file, past.size, past.Run, w, past.seal.add); err != nil {
+	if r.journal, err = measure.ResumeJournal(past.File, past.Size, past.Run, w, past.Seal.Add); err != nil {
 		return err
 	}
-	r.AtEnd(func(context.Context) error { return past.seal.file.Close() })
+	r.AtEnd(func(context.Context) error { return past.Seal.Close() })
 	r.Emit(Resumed{Run: r.header.ID, Rounds: len(past.Rounds)})
 	return nil
-}
-
-func withoutRounds(cases []measure.Case) []measure.Case {
-	list := slices.Clone(cases)
-	for i := range list {
-		list[i].Rounds = nil
-	}
-	return list
 }
 
 // pastRounds returns the finished rounds of an unfinished run.
@@ -262,18 +205,18 @@ func (r *Setup) checkSeal() error {
 		return nil
 	}
 	journal := measure.JournalPath(r.Out)
-	f, err := openRegular(journal, os.O_RDONLY)
+	f, err := seal.OpenRegular(journal, os.O_RDONLY)
 	if err != nil {
 		return fmt.Errorf("cannot finish the run record: %w", err)
 	}
 	defer f.Close()
-	_, whole, err := r.seal.verify(f)
+	_, whole, err := r.seal.Verify(f)
 	if err == nil && !whole {
-		err = fmt.Errorf("%w: its last line is missing", errNotSealed)
+		err = fmt.Errorf("%w: its last line is missing", seal.ErrChanged)
 	}
 	if err != nil {
 		path := r.interrupted(".refused")
-		return errors.Join(fmt.Errorf("%s: %w, while the run was measured: no record is made of it, and it is now %s", journal, err, path), os.Rename(journal, path), removeSeal(journal))
+		return errors.Join(fmt.Errorf("%s: %w, while the run was measured: no record is made of it, and it is now %s", journal, err, path), os.Rename(journal, path), seal.Remove(journal))
 	}
 	return nil
 }
@@ -290,7 +233,7 @@ func removeJournal(out, run string) error {
 	if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil || runID(journal) != run {
 		return nil
 	}
-	return errors.Join(os.Remove(journal), removeSeal(journal))
+	return errors.Join(os.Remove(journal), seal.Remove(journal))
 }
 
 // runID returns the ID of the run in a file; empty if it cannot be read.
@@ -300,4 +243,27 @@ func runID(path string) string {
 		return ""
 	}
 	return run.ID
+}
+
+// differs returns how the question of this run differs from that of the unfinished one; empty if it does not.
+func (r *Setup) differs(q seal.Question) (string, error) {
+	if r.ID != "" && r.ID != r.past.ID {
+		return fmt.Sprintf("the ID of the run was %q and is %q", r.past.ID, r.ID), nil
+	}
+	cases, err := r.casesNow()
+	if err != nil {
+		return "", err
+	}
+	return r.past.Differs(r.header, cases, q)
+}
+
+// casesNow returns the cases as this run would declare them. A plain command lists its cases only when it
+// runs, so for it they are the past ones, as defined and timed now.
+func (r *Setup) casesNow() ([]measure.Case, error) {
+	cases := seal.WithoutRounds(r.declared)
+	if r.plain() {
+		cases = seal.WithoutRounds(r.past.Cases)
+	}
+	r.applyQuarantine(cases)
+	return cases, r.addComparability(cases)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/judge/loop"
+	"github.com/goatnote-inc/pawl/internal/judge/seal"
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
@@ -166,7 +168,7 @@ func resumable(t *testing.T) *Setup {
 	was.Plan.Dependence = []float64{0.1}
 	was.Implementations[0].Build.Seconds, was.Implementations[0].Build.Cached = 0, true
 	was.Implementations[1].Ref = "HEAD~1"
-	cases := withoutRounds(r.declared)
+	cases := seal.WithoutRounds(r.declared)
 	if err := r.addComparability(cases); err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +179,7 @@ func resumable(t *testing.T) *Setup {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.past = &pastRun{Run: &measure.Run{}, seal: &seal{question: question{"tree", "terms"}}}
+	r.past = &seal.Past{Run: &measure.Run{}, Seal: &seal.Seal{Question: seal.Question{Tree: "tree", Terms: "terms"}}}
 	if err := json.Unmarshal(text, r.past.Run); err != nil {
 		t.Fatal(err)
 	}
@@ -185,33 +187,37 @@ func resumable(t *testing.T) *Setup {
 }
 
 func TestDiffers(t *testing.T) {
-	same := question{"tree", "terms"}
+	same := seal.Question{Tree: "tree", Terms: "terms"}
 	tests := []struct {
 		name   string
-		change func(r *Setup, q *question)
+		change func(r *Setup, q *seal.Question)
 		want   string
 	}{
-		{"the same question", func(*Setup, *question) {}, ""},
-		{"another version", func(r *Setup, _ *question) { r.header.Pawl = "1.2.4" }, `the version of pawl was "1.2.3" and is "1.2.4"`},
-		{"another suite", func(r *Setup, _ *question) { r.header.Suite.Digest = "x" }, "the suite changed"},
-		{"another seed", func(r *Setup, _ *question) { r.header.Plan.Seed = 8 }, "the seed was 7 and is 8"},
-		{"another plan", func(r *Setup, _ *question) { r.header.Plan.Samples = 50 }, "the plan of the measurement changed"},
-		{"another device", func(r *Setup, _ *question) { r.header.Device.UUID = "GPU-2" }, "the device changed"},
-		{"another testbed", func(r *Setup, _ *question) { r.header.Testbed.Driver = "550" }, "the testbed changed"},
-		{"another environment", func(r *Setup, _ *question) { r.header.Environment.Vars = map[string]string{"OMP_NUM_THREADS": "1"} }, "the environment changed"},
-		{"another level of trust", func(r *Setup, _ *question) { r.header.Trust = measure.Checked }, `the level of trust was "trusted" and is "checked"`},
-		{"another definition", func(r *Setup, _ *question) { r.header.Definition = &measure.Definition{Changed: []string{"f"}} }, "the definition that differs from the base's changed"},
-		{"another working tree", func(_ *Setup, q *question) { q.tree = "x" }, "the working tree changed"},
-		{"another baseline", func(_ *Setup, q *question) { q.terms = "x" }, "the policy or a baseline changed"},
-		{"another base", func(r *Setup, _ *question) { r.header.Implementations[1].Commit = "b2" }, `the commit of base was "b1" and is "b2"`},
-		{"other outputs", func(r *Setup, _ *question) { r.header.Implementations[0].Build.Outputs[0].Digest = "x" }, "the build outputs of candidate changed"},
-		{"another tool", func(r *Setup, _ *question) { r.header.Implementations[0].Toolchain = []measure.Tool{{Name: "python3"}} }, "the implementation candidate changed"},
-		{"another side", func(r *Setup, _ *question) {
+		{"the same question", func(*Setup, *seal.Question) {}, ""},
+		{"another version", func(r *Setup, _ *seal.Question) { r.header.Pawl = "1.2.4" }, `the version of pawl was "1.2.3" and is "1.2.4"`},
+		{"another suite", func(r *Setup, _ *seal.Question) { r.header.Suite.Digest = "x" }, "the suite changed"},
+		{"another seed", func(r *Setup, _ *seal.Question) { r.header.Plan.Seed = 8 }, "the seed was 7 and is 8"},
+		{"another plan", func(r *Setup, _ *seal.Question) { r.header.Plan.Samples = 50 }, "the plan of the measurement changed"},
+		{"another device", func(r *Setup, _ *seal.Question) { r.header.Device.UUID = "GPU-2" }, "the device changed"},
+		{"another testbed", func(r *Setup, _ *seal.Question) { r.header.Testbed.Driver = "550" }, "the testbed changed"},
+		{"another environment", func(r *Setup, _ *seal.Question) {
+			r.header.Environment.Vars = map[string]string{"OMP_NUM_THREADS": "1"}
+		}, "the environment changed"},
+		{"another level of trust", func(r *Setup, _ *seal.Question) { r.header.Trust = measure.Checked }, `the level of trust was "trusted" and is "checked"`},
+		{"another definition", func(r *Setup, _ *seal.Question) { r.header.Definition = &measure.Definition{Changed: []string{"f"}} }, "the definition that differs from the base's changed"},
+		{"another working tree", func(_ *Setup, q *seal.Question) { q.Tree = "x" }, "the working tree changed"},
+		{"another baseline", func(_ *Setup, q *seal.Question) { q.Terms = "x" }, "the policy or a baseline changed"},
+		{"another base", func(r *Setup, _ *seal.Question) { r.header.Implementations[1].Commit = "b2" }, `the commit of base was "b1" and is "b2"`},
+		{"other outputs", func(r *Setup, _ *seal.Question) { r.header.Implementations[0].Build.Outputs[0].Digest = "x" }, "the build outputs of candidate changed"},
+		{"another tool", func(r *Setup, _ *seal.Question) {
+			r.header.Implementations[0].Toolchain = []measure.Tool{{Name: "python3"}}
+		}, "the implementation candidate changed"},
+		{"another side", func(r *Setup, _ *seal.Question) {
 			r.header.Implementations = append(r.header.Implementations, measure.Implementation{Name: BaselineSide})
 		}, "the list of sides changed"},
-		{"another timer", func(r *Setup, _ *question) { r.declared[0].Timer = measure.TimerCPU }, "the definition of the cases changed"},
-		{"a case less", func(r *Setup, _ *question) { r.declared = r.declared[:1] }, "the definition of the cases changed"},
-		{"an ID of its own", func(r *Setup, _ *question) { r.ID = "mine" }, `the ID of the run was "then" and is "mine"`},
+		{"another timer", func(r *Setup, _ *seal.Question) { r.declared[0].Timer = measure.TimerCPU }, "the definition of the cases changed"},
+		{"a case less", func(r *Setup, _ *seal.Question) { r.declared = r.declared[:1] }, "the definition of the cases changed"},
+		{"an ID of its own", func(r *Setup, _ *seal.Question) { r.ID = "mine" }, `the ID of the run was "then" and is "mine"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -224,9 +230,31 @@ func TestDiffers(t *testing.T) {
 	}
 }
 
+// sealedJournal writes a journal of one round, and its seal.
+func sealedJournal(t *testing.T) (path string) {
+	t.Helper()
+	t.Setenv("PAWL_CACHE", t.TempDir())
+	path = filepath.Join(t.TempDir(), "current.journal")
+	s, err := seal.Create(path, seal.Question{Tree: "t", Terms: "u"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	j, err := measure.CreateJournal(path, measure.Header{ID: "x"}, s.Add)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := measure.CaseKey{Benchmark: "k", Implementation: measure.Candidate}
+	err = errors.Join(j.AddCases([]measure.Case{{CaseKey: key, Unit: "ns"}}), j.AddRound(measure.Round{}, []measure.Result{{Case: key, Round: measure.CaseRound{Samples: measure.Samples{100}}}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // A journal that cannot be trusted is moved away as it is; one of another question becomes a record.
 func TestFindPast_SetsAsideWhatItCannotResume(t *testing.T) {
-	path := sealedJournal(t, 2)
+	path := sealedJournal(t)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/base/failpoint"
+	"github.com/goatnote-inc/pawl/internal/judge/seal"
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/kernel/device"
@@ -99,8 +100,8 @@ type Setup struct {
 	found    []device.Notice // notices from listing the devices
 	lease    *device.Lease
 	journal  *measure.Journal
-	seal     *seal    // of the journal; nil if there is none
-	past     *pastRun // the unfinished run that this one continues; nil if there is none
+	seal     *seal.Seal // of the journal; nil if there is none
+	past     *seal.Past // the unfinished run that this one continues; nil if there is none
 	header   measure.Header
 	cases    map[string][]trial.Case // by side
 	declared []measure.Case          // the same cases, as in the record

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"os"
 	"path"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/goatnote-inc/pawl/internal/base/words"
 
 	"github.com/goatnote-inc/pawl/internal/kernel/harness"
 	"github.com/goatnote-inc/pawl/measure"
@@ -159,4 +162,36 @@ func stamps(dir string, names []string) map[string]stamp {
 		}
 	}
 	return found
+}
+
+// String returns what a command reports, and what was not read, on one line.
+func (found Detected) String() string {
+	once := fmt.Sprintf("ran once to find out, in %s", words.Duration(found.Took))
+	if found.Format == Process {
+		why := ""
+		if found.Unread != "" {
+			why = ": " + found.Unread
+		}
+		return fmt.Sprintf("found no times%s, so the command is timed as a whole, from start to exit (%s)", why, once)
+	}
+	const most = 3
+	var names []string
+	for _, c := range found.Cases[:min(len(found.Cases), most)] {
+		names = append(names, c.Name())
+	}
+	if len(found.Cases) > most {
+		names = append(names, "...")
+	}
+	where := "what the command prints"
+	switch {
+	case found.Output != "":
+		where = found.Output
+	case found.Own:
+		where = "the file " + SamplesVariable
+	}
+	text := fmt.Sprintf("found %s in %s, format %s: %s (%s)", words.Plural(len(found.Cases), "case"), where, found.Format, strings.Join(names, ", "), once)
+	if found.Unread != "" {
+		text += "; not read: " + found.Unread
+	}
+	return text
 }

@@ -1,4 +1,4 @@
-package runner
+package seal
 
 import (
 	"bytes"
@@ -21,12 +21,12 @@ func sealedJournal(t *testing.T, rounds int) (path string) {
 	t.Helper()
 	t.Setenv("PAWL_CACHE", t.TempDir())
 	path = filepath.Join(t.TempDir(), "current.journal")
-	s, err := createSeal(path, question{tree: "t", terms: "u"})
+	s, err := Create(path, Question{Tree: "t", Terms: "u"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.file.Close()
-	j, err := measure.CreateJournal(path, measure.Header{ID: "x"}, s.add)
+	j, err := measure.CreateJournal(path, measure.Header{ID: "x"}, s.Add)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,17 +80,17 @@ func TestReadPast(t *testing.T) {
 			if err := os.WriteFile(path, []byte(changed), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			past, err := readPast(path)
+			past, err := ReadPast(path)
 			if tt.want != "" {
-				if !errors.Is(err, errNotSealed) || !strings.Contains(err.Error(), tt.want) {
+				if !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("%v, want %q", err, tt.want)
 				}
 				return
 			}
-			if err != nil || len(past.Rounds) != tt.rounds || past.seal.question != (question{"t", "u"}) {
+			if err != nil || len(past.Rounds) != tt.rounds || past.Seal.Question != (Question{"t", "u"}) {
 				t.Fatalf("%+v, %v, want %d rounds", past, err, tt.rounds)
 			}
-			if err := past.close(); err != nil {
+			if err := past.Close(); err != nil {
 				t.Error(err)
 			}
 		})
@@ -99,16 +99,16 @@ func TestReadPast(t *testing.T) {
 
 func TestReadPast_WithoutASeal(t *testing.T) {
 	path := sealedJournal(t, 1)
-	if err := removeSeal(path); err != nil {
+	if err := Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readPast(path); !errors.Is(err, errNoSeal) {
+	if _, err := ReadPast(path); !errors.Is(err, ErrNone) {
 		t.Error(err)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readPast(path); !errors.Is(err, os.ErrNotExist) {
+	if _, err := ReadPast(path); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
 }
@@ -120,7 +120,7 @@ func TestReadPast_RefusesWhatIsNoFile(t *testing.T) {
 	if err := errors.Join(os.Rename(path, other), os.Symlink(other, path)); err != nil {
 		t.Fatal(err)
 	}
-	if past, err := readPast(path); err == nil {
+	if past, err := ReadPast(path); err == nil {
 		t.Errorf("a link: %+v", past)
 	}
 }
@@ -142,18 +142,18 @@ func TestReadPast_CutAndContinuedAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			whole := text[:bytes.LastIndexByte(text, '\n')+1]
-			past, err := readPast(path)
+			past, err := ReadPast(path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := bytes.Count(whole, []byte(`{"record":"round"`)); len(past.Rounds) != want || past.size != int64(len(whole)) {
-				t.Fatalf("%d rounds in %d bytes, want %d in %d", len(past.Rounds), past.size, want, len(whole))
+			if want := bytes.Count(whole, []byte(`{"record":"round"`)); len(past.Rounds) != want || past.Size != int64(len(whole)) {
+				t.Fatalf("%d rounds in %d bytes, want %d in %d", len(past.Rounds), past.Size, want, len(whole))
 			}
-			j, err := measure.ResumeJournal(past.file, past.size, past.Run, measure.Warning{Code: "resumed", Message: fmt.Sprint(n)}, past.seal.add)
+			j, err := measure.ResumeJournal(past.File, past.Size, past.Run, measure.Warning{Code: "resumed", Message: fmt.Sprint(n)}, past.Seal.Add)
 			if err == nil {
 				err = j.AddRound(measure.Round{Index: 10 + n}, nil)
 			}
-			if err = errors.Join(err, past.close()); err != nil {
+			if err = errors.Join(err, past.Close()); err != nil {
 				t.Fatal(err)
 			}
 			after, err := os.ReadFile(path)

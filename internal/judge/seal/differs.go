@@ -1,4 +1,4 @@
-package runner
+package seal
 
 import (
 	"bytes"
@@ -16,10 +16,10 @@ type difference struct {
 	was, is any
 }
 
-// differs returns how the question of this run differs from that of the unfinished one, in one line; empty if it does
-// not. Rounds of different questions must not be mixed.
-func (r *Setup) differs(q question) (string, error) {
-	was, is := r.past.Header, r.header
+// Differs returns how the question of a run differs from that of the unfinished one, in one line; empty if it does not.
+// Rounds of different questions must not be mixed.
+func (p *Past) Differs(is measure.Header, cases []measure.Case, q Question) (string, error) {
+	was := p.Header
 	list := []difference{
 		{"the version of pawl", was.Pawl, is.Pawl},
 		{"the suite", was.Suite, is.Suite},
@@ -32,22 +32,15 @@ func (r *Setup) differs(q question) (string, error) {
 		{"the environment", was.Environment, is.Environment},
 		{"the plan of the measurement", withoutSeed(was.Plan), withoutSeed(is.Plan)},
 		{"the list of sides", names(was.Implementations), names(is.Implementations)},
-		{"the working tree", []string{r.past.seal.question.tree}, []string{q.tree}},
-		{"the policy or a baseline", []string{r.past.seal.question.terms}, []string{q.terms}},
-	}
-	if r.ID != "" {
-		list = append(list, difference{"the ID of the run", was.ID, r.ID})
+		{"the working tree", []string{p.Seal.Tree}, []string{q.Tree}},
+		{"the policy or a baseline", []string{p.Seal.Terms}, []string{q.Terms}},
 	}
 	for i, now := range is.Implementations {
 		if len(was.Implementations) == len(is.Implementations) {
 			list = append(list, sideDifferences(was.Implementations[i], now)...)
 		}
 	}
-	cases, err := r.casesNow()
-	if err != nil {
-		return "", err
-	}
-	list = append(list, difference{"the definition of the cases", byKey(r.past.Cases), byKey(cases)})
+	list = append(list, difference{"the definition of the cases", byKey(p.Cases), byKey(cases)})
 	for _, d := range list {
 		if why, err := d.describe(); why != "" || err != nil {
 			return why, err
@@ -109,20 +102,18 @@ func names(list []measure.Implementation) []string {
 	return names
 }
 
-// casesNow returns the cases as this run would declare them. A plain command lists its cases only when it
-// runs, so for it they are the past ones, as defined and timed now.
-func (r *Setup) casesNow() ([]measure.Case, error) {
-	cases := withoutRounds(r.declared)
-	if r.plain() {
-		cases = withoutRounds(r.past.Cases)
-	}
-	r.applyQuarantine(cases)
-	return cases, r.addComparability(cases)
-}
-
 // byKey returns cases without their rounds, in an order that does not depend on when they were declared.
 func byKey(cases []measure.Case) []measure.Case {
-	list := withoutRounds(cases)
+	list := WithoutRounds(cases)
 	slices.SortFunc(list, func(a, b measure.Case) int { return strings.Compare(a.String(), b.String()) })
+	return list
+}
+
+// WithoutRounds returns a copy of cases that has no rounds.
+func WithoutRounds(cases []measure.Case) []measure.Case {
+	list := slices.Clone(cases)
+	for i := range list {
+		list[i].Rounds = nil
+	}
 	return list
 }

@@ -1,4 +1,4 @@
-package runner
+package noise
 
 import (
 	"math"
@@ -34,7 +34,7 @@ func TestNoiseIsKept(t *testing.T) {
 	t.Setenv("PAWL_CACHE", cache)
 	known := func(run *measure.Run) int {
 		t.Helper()
-		kept, err := KeepNoise(run)
+		kept, err := Keep(run)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,13 +68,13 @@ func TestNoiseIsKept(t *testing.T) {
 	if n := known(other); n != 1 {
 		t.Errorf("another testbed, with independent rounds: %d ratios, want 1", n)
 	}
-	if d := knownDependence(measure.Testbed{Device: "a third"}); d != nil {
+	if d := Known(measure.Testbed{Device: "a third"}); d != nil {
 		t.Errorf("a testbed without runs: %v", d)
 	}
 	for seed := range uint64(2 * maxKeptRuns) {
 		known(sameCodeRun(seed, 2, 0))
 	}
-	if runs := readNoise(files[0]); len(runs) != maxKeptRuns {
+	if runs := read(files[0]); len(runs) != maxKeptRuns {
 		t.Errorf("%d runs are kept, want the latest %d", len(runs), maxKeptRuns)
 	}
 }

@@ -1,4 +1,6 @@
-package runner
+// Package noise keeps what runs of the same code against itself showed of a testbed, and how much its rounds depend on each
+// other. It must not know how anything is measured.
+package noise
 
 import (
 	"bytes"
@@ -23,9 +25,9 @@ type sameCode struct {
 	Cases map[string][]float64 `json:"cases"`
 }
 
-// noiseFile returns the path where same-code runs of a testbed are kept, one per line. It is in
+// fileOf returns the path where same-code runs of a testbed are kept, one per line. It is in
 // pawl's cache, which the sides cannot write to, and can be recreated.
-func noiseFile(t measure.Testbed) (string, error) {
+func fileOf(t measure.Testbed) (string, error) {
 	dir, err := build.CacheDir()
 	if err != nil {
 		return "", err
@@ -40,10 +42,10 @@ func noiseFile(t measure.Testbed) (string, error) {
 // maxKeptRuns is the max number of same-code runs kept for a testbed; the latest are kept.
 const maxKeptRuns = 64
 
-// KeepNoise stores the results of a run of the same code against itself for its testbed. It returns
+// Keep stores the results of a run of the same code against itself for its testbed. It returns
 // all stored results: for each case the logarithms of the ratios of the sides, run after run.
-func KeepNoise(run *measure.Run) (map[string][]float64, error) {
-	path, err := noiseFile(run.Testbed)
+func Keep(run *measure.Run) (map[string][]float64, error) {
+	path, err := fileOf(run.Testbed)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +56,7 @@ func KeepNoise(run *measure.Run) (map[string][]float64, error) {
 			now.Cases[e.Case.Name()] = e.LogRatios()
 		}
 	}
-	kept := append(readNoise(path), now)
+	kept := append(read(path), now)
 	kept = kept[max(0, len(kept)-maxKeptRuns):]
 	var text bytes.Buffer
 	for _, s := range kept {
@@ -72,8 +74,8 @@ func KeepNoise(run *measure.Run) (map[string][]float64, error) {
 	return byCase(kept), nil
 }
 
-// readNoise reads the same-code runs of a testbed. It skips unreadable lines, since this is a cache.
-func readNoise(path string) []sameCode {
+// read reads the same-code runs of a testbed. It skips unreadable lines, since this is a cache.
+func read(path string) []sameCode {
 	text, _ := os.ReadFile(path)
 	var list []sameCode
 	for line := range bytes.Lines(text) {
@@ -95,13 +97,13 @@ func byCase(runs []sameCode) map[string][]float64 {
 	return cases
 }
 
-// knownDependence returns the dependence that same-code runs of a testbed showed; nil if there were too few.
-func knownDependence(t measure.Testbed) ratchet.Dependence {
-	path, err := noiseFile(t)
+// Known returns the dependence that same-code runs of a testbed showed; nil if there were too few.
+func Known(t measure.Testbed) ratchet.Dependence {
+	path, err := fileOf(t)
 	if err != nil {
 		return nil
 	}
-	return Dependence(byCase(readNoise(path)))
+	return Dependence(byCase(read(path)))
 }
 
 // Dependence estimates how much rounds of a testbed depend on each other, from the results of same-code runs.
