@@ -209,6 +209,7 @@ type Past struct {
 	Seal *Seal
 }
 
+// Close closes the journal and its seal.
 func (p *Past) Close() error { return errors.Join(p.File.Close(), p.Seal.Close()) }
 
 // ReadPast reads a journal as far as its seal confirms it. The error wraps fs.ErrNotExist if there is no journal.

@@ -165,33 +165,33 @@ func stamps(dir string, names []string) map[string]stamp {
 }
 
 // String returns what a command reports, and what was not read, on one line.
-func (found Detected) String() string {
-	once := fmt.Sprintf("ran once to find out, in %s", words.Duration(found.Took))
-	if found.Format == Process {
+func (d Detected) String() string {
+	once := fmt.Sprintf("ran once to find out, in %s", words.Duration(d.Took))
+	if d.Format == Process {
 		why := ""
-		if found.Unread != "" {
-			why = ": " + found.Unread
+		if d.Unread != "" {
+			why = ": " + d.Unread
 		}
 		return fmt.Sprintf("found no times%s, so the command is timed as a whole, from start to exit (%s)", why, once)
 	}
 	const most = 3
 	var names []string
-	for _, c := range found.Cases[:min(len(found.Cases), most)] {
+	for _, c := range d.Cases[:min(len(d.Cases), most)] {
 		names = append(names, c.Name())
 	}
-	if len(found.Cases) > most {
+	if len(d.Cases) > most {
 		names = append(names, "...")
 	}
 	where := "what the command prints"
 	switch {
-	case found.Output != "":
-		where = found.Output
-	case found.Own:
+	case d.Output != "":
+		where = d.Output
+	case d.Own:
 		where = "the file " + SamplesVariable
 	}
-	text := fmt.Sprintf("found %s in %s, format %s: %s (%s)", words.Plural(len(found.Cases), "case"), where, found.Format, strings.Join(names, ", "), once)
-	if found.Unread != "" {
-		text += "; not read: " + found.Unread
+	text := fmt.Sprintf("found %s in %s, format %s: %s (%s)", words.Plural(len(d.Cases), "case"), where, d.Format, strings.Join(names, ", "), once)
+	if d.Unread != "" {
+		text += "; not read: " + d.Unread
 	}
 	return text
 }
