@@ -102,7 +102,7 @@ func protocolPlan(t *testing.T, cases []string, extra map[string][]string, sides
 		env := append([]string{"PAWL_TEST_SIDE=" + name, "PAWL_TEST_LOG=" + log, "PAWL_RUN_NS=2000000", "GORACE=atexit_sleep_ms=0"}, extra[name]...)
 		s := trial.Side{Name: name, Runner: trial.Sessions{
 			Command: func(trial.Case) harness.Command {
-				return harness.Command{Line: "exec " + self, Env: env, Dir: t.TempDir(), Silence: 10 * time.Second}
+				return harness.Command{Line: "exec " + self, Env: env, Dir: t.TempDir(), Silence: time.Minute}
 			},
 		}}
 		for _, c := range cases {
