@@ -73,10 +73,10 @@ func doubledIn(in []tensor.Tensor) []tensor.Tensor {
 }
 
 // doubtedPlan is one side that says 20 ms a run. A right result is the input twice.
-func doubtedPlan(t *testing.T, takes, result string, score bool) (trial.Plan, *bench) {
+func doubtedPlan(t *testing.T, says, takes, result string, score bool) (trial.Plan, *bench) {
 	t.Helper()
 	p, b, _ := protocolPlan(t, []string{"k"}, map[string][]string{measure.Candidate: {
-		"PAWL_RUN_NS=20000000", "PAWL_TEST_TAKES_NS=" + takes, "PAWL_TEST_RESULT=" + result,
+		"PAWL_RUN_NS=" + says, "PAWL_TEST_TAKES_NS=" + takes, "PAWL_TEST_RESULT=" + result,
 	}}, measure.Candidate)
 	p.Growth, p.Turns = []int{4}, false
 	s := p.Sides[0].Runner.(trial.Sessions)
@@ -119,10 +119,10 @@ func rounds(t *testing.T, p trial.Plan, b *bench) []measure.CaseRound {
 // The clock outside sees what a run takes, not what it says.
 func TestOutsideSeesWhatARunTakes(t *testing.T) {
 	for _, test := range []struct {
-		takes string
-		want  string
-	}{{"5000000", ""}, {"100000000", "clocks disagree"}, {"1000", ""}} { // a busy machine cannot hide or add a factor of four
-		p, b := doubtedPlan(t, test.takes, "x", false)
+		says, takes string
+		want        string
+	}{{"20000000", "1000", ""}, {"20000000", "5000000", ""}, {"1000000", "100000000", "clocks disagree"}} { // a busy machine can hide a factor of five
+		p, b := doubtedPlan(t, test.says, test.takes, "x", false)
 		list := rounds(t, p, b)
 		for _, r := range list {
 			if _, ok := integrity.Fit(r.Outside); !ok {
@@ -130,18 +130,18 @@ func TestOutsideSeesWhatARunTakes(t *testing.T) {
 			}
 		}
 		if why := integrity.CheckSampleClock(list, nil); (why == "") != (test.want == "") || !strings.Contains(why, test.want) {
-			t.Errorf("runs of %s ns that say 20 ms: %q", test.takes, why)
+			t.Errorf("runs of %s ns that say %s: %q", test.takes, test.says, why)
 		}
 	}
 }
 
 // The first round has a result compared, and what is wrong takes the samples' place.
 func TestResultsOfTimedRunsAreCompared(t *testing.T) {
-	p, b := doubtedPlan(t, "1000", "x", false)
+	p, b := doubtedPlan(t, "20000000", "1000", "x", false)
 	if list := rounds(t, p, b); list[0].Verified != 1 || list[0].Error != "" {
 		t.Errorf("a right result: verified %d, %q", list[0].Verified, list[0].Error)
 	}
-	p, b = doubtedPlan(t, "1000", "y", false)
+	p, b = doubtedPlan(t, "20000000", "1000", "y", false)
 	list := rounds(t, p, b)
 	if !strings.Contains(list[0].Error, "wrong result in a timed run") || len(list[0].Samples) > 0 {
 		t.Errorf("a wrong result: %q, %d samples", list[0].Error, len(list[0].Samples))
@@ -150,10 +150,10 @@ func TestResultsOfTimedRunsAreCompared(t *testing.T) {
 
 // The first round after a resumption has a result compared as well: comparisons of sums need what it learns.
 func TestResultsAreComparedAfterAResumption(t *testing.T) {
-	p, b := doubtedPlan(t, "1000", "x", false)
+	p, b := doubtedPlan(t, "20000000", "1000", "x", false)
 	rounds(t, p, b)
 	for have := 1; have < len(b.rounds); have++ {
-		q, c := doubtedPlan(t, "1000", "x", false)
+		q, c := doubtedPlan(t, "20000000", "1000", "x", false)
 		s := q.Sides[0].Runner.(trial.Sessions)
 		s.Doubt.First = have
 		for _, r := range b.rounds[:have] {
@@ -168,7 +168,7 @@ func TestResultsAreComparedAfterAResumption(t *testing.T) {
 // Where a process is not believed, its samples are slopes of the clock outside and its
 // results are compared, whatever it says.
 func TestScore(t *testing.T) {
-	p, b := doubtedPlan(t, "3000000", "x", true)
+	p, b := doubtedPlan(t, "20000000", "3000000", "x", true)
 	p.Sides[0].Cases[0].Samples = trial.ScoreSamples
 	list := rounds(t, p, b)
 	var slopes []float64
@@ -185,7 +185,7 @@ func TestScore(t *testing.T) {
 	if why := integrity.CheckOutsideClock(list); why != "" {
 		t.Errorf("honest runs: %s", why)
 	}
-	p, b = doubtedPlan(t, "3000000", "y", true)
+	p, b = doubtedPlan(t, "20000000", "3000000", "y", true)
 	p.Sides[0].Cases[0].Samples = trial.ScoreSamples
 	if list = rounds(t, p, b); !strings.Contains(list[0].Error, "wrong result") {
 		t.Errorf("a wrong result: %q", list[0].Error)
