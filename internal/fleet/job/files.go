@@ -1,0 +1,30 @@
+package job
+
+// Paths of the gateway beside gRPC. The names of files are their SHA-256.
+const (
+	EnrollPath   = "/v1/fleet/enroll"
+	BundlePath   = "/v1/fleet/bundles/"
+	DocumentPath = "/v1/fleet/documents/"
+	// LeaseHeader holds the task token of a lease in base64. It says which files the request may name.
+	LeaseHeader = "Pawl-Lease"
+)
+
+// Limits of files in bytes.
+const (
+	MaxBundle    = 4 << 30
+	MaxDocuments = 256 << 20
+)
+
+// Enrollment is the body of a request to enroll. The agent chooses its key and sends only the hash.
+type Enrollment struct {
+	Code    string   `json:"code"`
+	Key     string   `json:"key"`   // SHA-256 of the key in hexadecimal
+	Model   string   `json:"model"` // what gates ask for, such as l4
+	Devices []string `json:"devices"`
+}
+
+// Enrolled is the answer to an [Enrollment].
+type Enrolled struct {
+	Agent     string `json:"agent"`
+	Namespace string `json:"namespace"`
+}

@@ -1,0 +1,40 @@
+// Package job contains what pawld and an agent say to each other: the work of a lease and its result. It must not know how either of them carries it out.
+package job
+
+// Measure is the name of the activity that carries out a lease.
+const Measure = "measure"
+
+// Queue returns the task queue of a device, which only the agent of its host polls.
+func Queue(device string) string { return "gpu:" + device }
+
+// A Lease is the right to use one device for one measurement, and what to measure.
+type Lease struct {
+	ID      string `json:"id"` // names the measurement: after a crash the agent finds its journal by it
+	Gate    string `json:"gate"`
+	Project string `json:"project"`
+	Device  string `json:"device"`
+	Attempt int    `json:"attempt"` // fencing number: a result with a lower one is refused
+	Bundle  string `json:"bundle"`  // SHA-256 of a git bundle with both commits
+	Base    string `json:"base"`
+	Head    string `json:"head"`
+	Suite   string `json:"suite"` // path of the suite in the repository
+	Trust   string `json:"trust,omitzero"`
+	Seconds int    `json:"seconds"` // longest time the measurement may take
+}
+
+// A Result is the outcome of a lease.
+type Result struct {
+	Lease   string  `json:"lease"`
+	Attempt int     `json:"attempt"`
+	Record  string  `json:"record,omitzero"` // SHA-256 of the archive with the run's documents
+	Exit    int     `json:"exit"`            // exit code of pawl run
+	Rounds  int     `json:"rounds"`
+	Seconds float64 `json:"seconds"`
+	Error   string  `json:"error,omitzero"`
+}
+
+// A Beat is what a heartbeat says of a measurement.
+type Beat struct {
+	Phase  string `json:"phase"`
+	Rounds int    `json:"rounds"`
+}
