@@ -2,18 +2,22 @@
 GO ?= go
 BIN ?= $(CURDIR)/bin
 
-.PHONY: help build demo test race lint fuzz e2e lab lab-live release ci nightly clean
+.PHONY: help build demo fleet-dev test race lint fuzz e2e lab lab-live release ci nightly clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## bin/pawl, bin/pawld and bin/pawl-lab
+build: ## bin/pawl, bin/pawld, bin/pawl-agent and bin/pawl-lab
 	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/pawl ./cmd/pawl
 	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/pawld ./cmd/pawld
+	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/pawl-agent ./cmd/pawl-agent
 	$(GO) build -trimpath -o $(BIN)/pawl-lab ./cmd/pawl-lab
 
 demo: build ## the server with a year of made-up history
 	$(BIN)/pawld demo
+
+fleet-dev: ## a fleet on this machine until Ctrl-C: PostgreSQL, Temporal, pawld, an agent and a first gate
+	./scripts/fleet-dev
 
 test: ## the tests, quickly
 	$(GO) test -short ./...

@@ -20,6 +20,7 @@ import (
 	"github.com/goatnote-inc/pawl/client/clienttest"
 	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"github.com/goatnote-inc/pawl/internal/cli"
+	"github.com/goatnote-inc/pawl/internal/cli/agent"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/cli/lab"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
@@ -32,6 +33,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"pawld": func() {
 			os.Exit(daemon.Main(context.Background(), os.Args[1:], &daemon.IO{Out: os.Stdout, Err: os.Stderr, Environ: os.Environ()}))
+		},
+		"pawl-agent": func() {
+			os.Exit(agent.Main(context.Background(), os.Args[1:], command.Process()))
 		},
 		"pawl-lab": func() {
 			os.Exit(lab.Main(context.Background(), os.Args[1:], command.Process()))

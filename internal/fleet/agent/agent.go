@@ -1,0 +1,217 @@
+// Package agent carries out the leases of a host's devices: it takes one from the gateway, lets pawl measure it in a process of its own, and
+// delivers the documents. All that it needs to go on after a crash is in its folder. The package must not know how anything is measured,
+// and it holds one secret: the key of its host.
+package agent
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	temporallog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/goatnote-inc/pawl/internal/fleet/job"
+)
+
+// Options say what an agent works with.
+type Options struct {
+	Server  string   // URL of the gateway
+	State   string   // folder of its key and its leases
+	Code    string   // one-time code; needed only the first time
+	Devices []string // devices to enroll; nil for those that pawl finds
+	Model   string   // model of the devices; empty for what pawl finds
+	Pawl    string   // path of the pawl program
+	Log     *slog.Logger
+}
+
+// engine is what an agent needs of Temporal's client while a lease is under way.
+type engine interface {
+	RecordActivityHeartbeat(ctx context.Context, token []byte, details ...any) error
+	CompleteActivity(ctx context.Context, token []byte, result any, err error) error
+}
+
+// pace is how long the agent waits; tests shorten it.
+type pace struct {
+	beat     time.Duration // between heartbeats
+	patience time.Duration // for the answer to one
+	retry    time.Duration // before a failed request is repeated, doubled up to maxRetry
+	stop     time.Duration // for pawl to restore clocks and end
+}
+
+// A canceled lease frees its card within a beat, its patience and the time that pawl takes to stop.
+var defaultPace = pace{beat: 2 * time.Second, patience: time.Second, retry: time.Second, stop: 3 * time.Second}
+
+const maxRetry = 15 * time.Second
+
+// Agent carries out leases.
+type Agent struct {
+	state  string
+	pawl   string
+	id     identity
+	engine engine
+	http   *http.Client
+	log    *slog.Logger
+	pace   pace
+	turn   chan struct{} // holds one element while a measurement runs: one at a time on a host
+}
+
+// Serve carries out leases until ctx ends. It then takes no new lease, and returns when those under way are delivered.
+func Serve(ctx context.Context, o Options) error {
+	if err := os.MkdirAll(filepath.Join(o.State, "leases"), 0o700); err != nil {
+		return fmt.Errorf("cannot create the agent's folder: %w", err)
+	}
+	lock, err := lockFolder(o.State)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	a := &Agent{state: o.State, pawl: o.Pawl, http: newHTTP(), log: o.Log, pace: defaultPace, turn: make(chan struct{}, 1)}
+	if a.id, err = a.enrolled(ctx, o); err != nil {
+		return err
+	}
+	c, err := connect(a.id, o.Log)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	a.engine = c
+	a.finishAll(context.WithoutCancel(ctx))
+	if ctx.Err() != nil {
+		return nil
+	}
+	return a.poll(ctx, c)
+}
+
+// lockFolder keeps a second agent out of the folder.
+func lockFolder(dir string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("cannot lock the agent's folder: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("another pawl-agent uses %s: stop it, or choose another --state", dir), f.Close())
+	}
+	return f, nil
+}
+
+// bearer adds the key to every request.
+type bearer string
+
+func (b bearer) GetHeaders(context.Context) (map[string]string, error) {
+	return map[string]string{"authorization": "Bearer " + string(b)}, nil
+}
+
+// connect returns a client of the gateway. It connects with its first request, because the gateway may be away when the agent starts.
+func connect(id identity, log *slog.Logger) (client.Client, error) {
+	u, err := url.Parse(id.Server)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the address of the server: %w", err)
+	}
+	o := client.Options{
+		HostPort: u.Host, Namespace: id.Namespace, HeadersProvider: bearer(id.Key), Identity: "agent:" + id.Agent,
+		Logger: temporallog.NewStructuredLogger(log),
+	}
+	port := "80"
+	if u.Scheme == "https" {
+		o.ConnectionOptions.TLS, port = &tls.Config{MinVersion: tls.VersionTLS12}, "443"
+	}
+	if u.Port() == "" {
+		o.HostPort += ":" + port
+	}
+	c, err := client.NewLazyClient(o)
+	if err != nil {
+		return nil, fmt.Errorf("cannot connect to %s: %w", id.Server, err)
+	}
+	return c, nil
+}
+
+// poll takes leases from the queues of all devices until ctx ends.
+func (a *Agent) poll(ctx context.Context, c client.Client) error {
+	fatal := make(chan error, len(a.id.Devices))
+	var workers []worker.Worker
+	defer func() {
+		for _, w := range workers {
+			w.Stop()
+		}
+	}()
+	for _, device := range a.id.Devices {
+		w, err := a.start(ctx, c, device, fatal)
+		if err != nil {
+			return err
+		}
+		workers = append(workers, w)
+	}
+	a.log.InfoContext(ctx, "waiting for leases", "agent", a.id.Agent, "devices", a.id.Devices)
+	select {
+	case <-ctx.Done():
+		a.log.InfoContext(ctx, "stopping: leases under way are finished first")
+		return nil
+	case err := <-fatal:
+		return fmt.Errorf("cannot wait for leases: %w", err)
+	}
+}
+
+// start starts a worker for the queue of a device. It tries until the server answers.
+func (a *Agent) start(ctx context.Context, c client.Client, device string, fatal chan<- error) (worker.Worker, error) {
+	for wait := a.pace.retry; ; wait = min(2*wait, maxRetry) {
+		w := worker.New(c, job.Queue(device), worker.Options{
+			DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 1, MaxConcurrentActivityTaskPollers: 1,
+			WorkerStopTimeout: 365 * 24 * time.Hour, // leases under way have limits of their own
+			OnFatalError:      func(err error) { fatal <- err },
+		})
+		w.RegisterActivityWithOptions(a.take, activity.RegisterOptions{Name: job.Measure})
+		err := w.Start()
+		if err == nil {
+			return w, nil
+		}
+		a.log.WarnContext(ctx, "cannot wait for leases yet", "device", device, "error", err)
+		if sleep(ctx, wait) != nil {
+			return nil, fmt.Errorf("cannot wait for leases of %s: %w", device, err)
+		}
+	}
+}
+
+// take is the activity: it keeps the lease on disk and finishes it. The result does not go through the SDK, which loses it if the server is
+// away at that moment.
+func (a *Agent) take(ctx context.Context, l job.Lease) (job.Result, error) {
+	if err := check(l); err != nil {
+		return job.Result{}, temporal.NewNonRetryableApplicationError("cannot carry out the lease: "+err.Error(), "InvalidLease", nil)
+	}
+	d, err := a.keep(l, activity.GetInfo(ctx).TaskToken)
+	if err != nil {
+		return job.Result{}, err
+	}
+	a.finish(context.WithoutCancel(ctx), d)
+	return job.Result{}, activity.ErrResultPending
+}
+
+// finishAll finishes what an earlier process began.
+func (a *Agent) finishAll(ctx context.Context) {
+	for _, d := range a.kept() {
+		a.log.InfoContext(ctx, "finishing a lease of an earlier process", "lease", d.lease.ID)
+		a.finish(ctx, d)
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}

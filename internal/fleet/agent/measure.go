@@ -1,0 +1,216 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/base/disk"
+	"github.com/goatnote-inc/pawl/internal/fleet/job"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// maxLog bounds what is kept of pawl's output: a build can print without end.
+const maxLog = 4 << 20
+
+// measure runs pawl on a lease and returns its result. A run that pawl could not finish is a result too: the server decides what follows.
+func (a *Agent) measure(ctx context.Context, d *leaseDir) (job.Result, error) {
+	d.phase.Store("preparing")
+	r := job.Result{Lease: d.lease.ID, Attempt: d.lease.Attempt}
+	limited, cancel := context.WithTimeoutCause(ctx, time.Duration(d.lease.Seconds)*time.Second, fmt.Errorf("it took longer than %d s", d.lease.Seconds))
+	defer cancel()
+	if err := a.prepare(limited, d); err != nil {
+		if _, final := errors.AsType[*permanentError](err); (final || limited.Err() != nil) && ctx.Err() == nil {
+			r.Exit, r.Error, r.Seconds = exitCannot, limit(err.Error()), time.Since(d.began).Seconds()
+			return r, nil
+		}
+		return r, err
+	}
+	d.phase.Store("measuring")
+	counter := &roundCounter{path: measure.JournalPath(filepath.Join(d.file("out"), "current.json"))}
+	stop := a.watch(d, counter)
+	code, err := a.run(limited, d)
+	stop()
+	if ctx.Err() != nil {
+		return r, context.Cause(ctx)
+	}
+	r.Exit, r.Rounds, r.Seconds = code, recordedRounds(d), time.Since(d.began).Seconds()
+	if err != nil {
+		r.Error = limit(err.Error())
+	}
+	r.Record, err = pack(d)
+	return r, err
+}
+
+// recordedRounds returns the rounds of the finished record, or those last seen in the journal.
+func recordedRounds(d *leaseDir) int {
+	text, err := disk.ReadRegular(d.file("out/current.json"), job.MaxDocuments)
+	if err == nil {
+		if run, err := measure.Scan(bytes.NewReader(text), func(*measure.Case, measure.CaseRound) error { return nil }); err == nil {
+			return len(run.Rounds)
+		}
+	}
+	return int(d.rounds.Load())
+}
+
+// exitCannot is pawl's exit code for what the tool or its environment cannot do.
+const exitCannot = 3
+
+// run runs pawl in its own process group. When ctx ends, pawl is asked to stop, which restores clocks and
+// keeps finished rounds, and is killed if it does not.
+func (a *Agent) run(ctx context.Context, d *leaseDir) (int, error) {
+	l := d.lease
+	args := []string{"run", "--resume", "--no-keep", "--base=" + l.Base, "--suite=" + l.Suite, "--out=" + d.file("out")}
+	if l.Trust != "" {
+		args = append(args, "--trust="+l.Trust)
+	}
+	cmd := exec.CommandContext(ctx, a.pawl, args...)
+	cmd.Dir, cmd.Env = d.file("work"), childEnv(os.Environ(), l.Device)
+	log := &tail{most: maxLog}
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL} // pawl must not outlive the agent
+	var kill *time.Timer
+	cmd.Cancel = func() error {
+		group := -cmd.Process.Pid
+		kill = time.AfterFunc(a.pace.stop, func() { _ = syscall.Kill(group, syscall.SIGKILL) })
+		return syscall.Kill(group, syscall.SIGTERM)
+	}
+	cmd.WaitDelay = 2 * a.pace.stop
+	err := cmd.Run()
+	if kill != nil {
+		kill.Stop()
+	}
+	if err := os.WriteFile(d.file("pawl.log"), log.Bytes(), 0o600); err != nil {
+		return exitCannot, fmt.Errorf("cannot keep pawl's output: %w", err)
+	}
+	return outcome(ctx, err, log.Bytes())
+}
+
+// outcome returns the exit code of pawl, and why there is no verdict if there is none.
+func outcome(ctx context.Context, err error, log []byte) (int, error) {
+	if ctx.Err() != nil {
+		return exitCannot, context.Cause(ctx)
+	}
+	exit, ended := errors.AsType[*exec.ExitError](err)
+	switch {
+	case err == nil:
+		return 0, nil
+	case !ended:
+		return exitCannot, fmt.Errorf("cannot run pawl: %w", err)
+	case exit.ExitCode() < 0:
+		return exitCannot, fmt.Errorf("pawl run: %w", err)
+	case exit.ExitCode() < exitCannot: // a verdict
+		return exit.ExitCode(), nil
+	default:
+		return exit.ExitCode(), fmt.Errorf("pawl run: %w: %s", err, bytes.TrimSpace(log[max(0, len(log)-1500):]))
+	}
+}
+
+// passed are the variables that pawl and builds get from the agent's environment. Others may hold secrets of the host.
+var passed = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "PAWL_CACHE", "PAWL_CACHE_SIZE", "PAWL_LOCK_DIR", "PAWL_NVML_LIBRARY"}
+
+// childEnv returns the environment of pawl: no configuration of git, and no other GPU than that of the lease.
+func childEnv(environ []string, device string) []string {
+	env := []string{"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0"}
+	for _, kv := range environ {
+		if name, _, _ := strings.Cut(kv, "="); slices.Contains(passed, name) {
+			env = append(env, kv)
+		}
+	}
+	if strings.HasPrefix(device, "GPU-") || strings.HasPrefix(device, "MIG-") {
+		env = append(env, "CUDA_VISIBLE_DEVICES="+device)
+	}
+	return env
+}
+
+// watch counts rounds while pawl measures. It looks as often as it beats: anything more would disturb the measurement.
+func (a *Agent) watch(d *leaseDir, c *roundCounter) (stop func()) {
+	end, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		t := time.NewTicker(a.pace.beat)
+		defer t.Stop()
+		for {
+			d.rounds.Store(c.count())
+			select {
+			case <-end:
+				return
+			case <-t.C:
+			}
+		}
+	}()
+	return sync.OnceFunc(func() { close(end); <-done })
+}
+
+// roundCounter counts the rounds in a journal. It reads only what is new.
+type roundCounter struct {
+	path   string
+	file   os.FileInfo
+	offset int64
+	rounds int64
+	tail   []byte // end of what was read, which may be a part of the mark
+}
+
+var roundMark = []byte("\n{\"record\":\"round\"") // a journal starts with another record
+
+func (c *roundCounter) count() int64 {
+	f, err := os.Open(c.path)
+	if err != nil {
+		return c.rounds // not started, or finished and turned into the document
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return c.rounds
+	}
+	if c.file == nil || !os.SameFile(c.file, info) || info.Size() < c.offset {
+		c.offset, c.rounds, c.tail = 0, 0, nil
+	}
+	c.file = info
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := f.ReadAt(buffer, c.offset)
+		c.offset += int64(n)
+		text := slices.Concat(c.tail, buffer[:n])
+		c.rounds += int64(bytes.Count(text, roundMark))
+		c.tail = slices.Clone(text[max(0, len(text)-len(roundMark)+1):])
+		if err != nil || n == 0 {
+			return c.rounds
+		}
+	}
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	most int
+	mu   sync.Mutex
+	text []byte
+}
+
+var _ io.Writer = (*tail)(nil)
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	if len(t.text) > 2*t.most {
+		t.text = slices.Clone(t.text[len(t.text)-t.most:])
+	}
+	return len(p), nil
+}
+
+func (t *tail) Bytes() []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text[max(0, len(t.text)-t.most):]
+}
