@@ -1,0 +1,148 @@
+package gate
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/goatnote-inc/pawl/internal/fleet/job"
+	"github.com/goatnote-inc/pawl/internal/fleet/placement"
+	"github.com/goatnote-inc/pawl/internal/fleet/placer"
+)
+
+const (
+	maxLeases = 5                // cards that a gate tries
+	patience  = 24 * time.Hour   // for a lease
+	askAgain  = 10 * time.Minute // a request is repeated, in case that the placer was terminated
+)
+
+// ToPlacer is a message to the placer of a model.
+type ToPlacer struct {
+	Model   string         `json:"model"`
+	Message placer.Message `json:"message"`
+}
+
+// gate is one run of the workflow.
+type gate struct {
+	work    Work
+	model   string
+	attempt int // counts measurements over all cards
+}
+
+// Gate measures on one card of a model and publishes the result. A card that is lost in between is offered the same
+// measurement once more; then another one starts anew.
+func Gate(ctx workflow.Context, work Work, model string) (Outcome, error) {
+	g := &gate{work: work, model: model}
+	ctx = workflow.WithActivityOptions(ctx, placer.ServerOptions())
+	out, err := g.run(ctx)
+	if out.State == Done {
+		return out, err
+	}
+	// What follows must happen although the gate was canceled.
+	last, _ := workflow.NewDisconnectedContext(ctx)
+	out = Outcome{Model: model, State: Failed, Reason: reason(err)}
+	if ctx.Err() != nil {
+		out.State, out.Reason = Canceled, ""
+	}
+	if noted := g.note(last, out.State, "", out.Reason); noted != nil {
+		return out, noted
+	}
+	if out.State == Canceled {
+		return out, ctx.Err()
+	}
+	return out, nil
+}
+
+// run tries cards until one has measured.
+func (g *gate) run(ctx workflow.Context) (Outcome, error) {
+	last, _ := workflow.NewDisconnectedContext(ctx) // a card is given back and a result is published even if the gate is canceled
+	var failed error
+	for n := range maxLeases {
+		lease, err := g.lease(ctx, fmt.Sprintf("%s-%s-%s-%d", g.work.Project, g.work.Gate, g.model, n+1))
+		if err != nil {
+			return Outcome{}, err
+		}
+		result, give, err := g.measure(ctx, lease)
+		if told := g.tell(last, placer.Message{Release: &give}); told != nil {
+			return Outcome{}, told
+		}
+		if err == nil {
+			return g.publish(last, lease.Device, result)
+		}
+		if ctx.Err() != nil || timeoutOf(err) == enums.TIMEOUT_TYPE_START_TO_CLOSE {
+			return Outcome{}, err // another card would not be faster
+		}
+		failed = err
+	}
+	return Outcome{}, fmt.Errorf("%d devices failed, the last one: %w", maxLeases, failed)
+}
+
+// lease asks the placer for a device and waits for the answer.
+func (g *gate) lease(ctx workflow.Context, id string) (placement.Lease, error) {
+	request := placer.Message{Ask: &placement.Ask{Request: placement.Request{
+		Lease: id, Gate: workflow.GetInfo(ctx).WorkflowExecution.ID, Project: g.work.Project, Priority: g.work.Priority, Seconds: g.work.Seconds,
+	}}}
+	if err := g.note(ctx, Waiting, "", ""); err != nil {
+		return placement.Lease{}, err
+	}
+	granted := workflow.GetSignalChannel(ctx, placer.Granted)
+	var err error
+	for end := workflow.Now(ctx).Add(patience); ; {
+		if err = g.tell(ctx, request); err != nil {
+			break
+		}
+		for ok := true; ok; { // leases of earlier requests may still arrive
+			var l placement.Lease
+			if ok, _ = granted.ReceiveWithTimeout(ctx, askAgain, &l); ok && l.Lease == id {
+				return l, nil
+			}
+		}
+		if err = ctx.Err(); err != nil {
+			break
+		}
+		if !workflow.Now(ctx).Before(end) {
+			err = fmt.Errorf("no device of model %s was free within %v", g.model, patience)
+			break
+		}
+	}
+	last, _ := workflow.NewDisconnectedContext(ctx)
+	return placement.Lease{}, errors.Join(err, g.tell(last, placer.Message{Withdraw: &placement.Withdraw{Lease: id}}))
+}
+
+func (g *gate) tell(ctx workflow.Context, m placer.Message) error {
+	return workflow.ExecuteActivity(ctx, Tell, ToPlacer{g.model, m}).Get(ctx, nil)
+}
+
+// note records how far the gate is. Unless it measures, no earlier attempt may publish any more.
+func (g *gate) note(ctx workflow.Context, s State, device, reason string) error {
+	p := Progress{Project: g.work.Project, Gate: g.work.Gate, Model: g.model, State: s, Device: device, Attempt: g.attempt, Reason: reason}
+	if s != Measuring {
+		p.Attempt++
+	}
+	return workflow.ExecuteActivity(ctx, Note, p).Get(ctx, nil)
+}
+
+func (g *gate) publish(ctx workflow.Context, device string, r job.Result) (Outcome, error) {
+	err := workflow.ExecuteActivity(ctx, Publish, Publication{
+		Project: g.work.Project, Gate: g.work.Gate, Commit: g.work.Head, Suite: g.work.Suite, Model: g.model, Device: device, Result: r,
+	}).Get(ctx, nil)
+	if err != nil {
+		return Outcome{}, err
+	}
+	return Outcome{Model: g.model, Device: device, State: Done, Result: r}, nil
+}
+
+// reason returns the words of the innermost error, without those that the engine adds.
+func reason(err error) string {
+	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok {
+		return app.Message()
+	}
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

@@ -1,0 +1,83 @@
+// Package gate contains the workflows of a gate: asking for a device, measuring on it, starting anew when it is lost,
+// and publishing once. It must not know where anything is kept.
+package gate
+
+import "github.com/goatnote-inc/pawl/internal/fleet/job"
+
+// Names of workflows.
+const (
+	Name    = "gate"   // one device model
+	Several = "fanout" // one or more models
+)
+
+// SeveralID returns the workflow ID of a gate.
+func SeveralID(project, gate string) string { return "gate/" + project + "/" + gate }
+
+// ID returns the workflow ID of a gate's part for one model.
+func ID(project, gate, model string) string { return SeveralID(project, gate) + "/" + model }
+
+// Names of the activities of pawld that a gate uses.
+const (
+	Tell    = "tell"    // sends a message to a placer and starts it if it does not run: (ToPlacer)
+	Note    = "note"    // records the progress of a gate, and its attempt as the lowest that may publish: (Progress)
+	Publish = "publish" // records the result of a gate: (Publication)
+)
+
+// Fenced is the type of Publish's error for an attempt that may not publish, because a later one exists.
+const Fenced = "fenced"
+
+// A State is how far a gate is.
+type State string
+
+// A gate ends as Done, Failed or Canceled.
+const (
+	Waiting   State = "waiting"
+	Measuring State = "measuring"
+	Done      State = "done"
+	Failed    State = "failed"
+	Canceled  State = "canceled"
+)
+
+// Work is what a gate measures.
+type Work struct {
+	Gate     string `json:"gate"`
+	Project  string `json:"project"`
+	Bundle   string `json:"bundle"` // SHA-256 of a git bundle with both commits
+	Base     string `json:"base"`
+	Head     string `json:"head"`
+	Suite    string `json:"suite"`
+	Trust    string `json:"trust,omitzero"`
+	Seconds  int    `json:"seconds"`  // longest time of the measurement
+	Priority int    `json:"priority"` // see placement.Request
+}
+
+// Progress is how far the gate is on one model.
+type Progress struct {
+	Project string `json:"project"`
+	Gate    string `json:"gate"`
+	Model   string `json:"model"`
+	State   State  `json:"state"`
+	Device  string `json:"device,omitzero"`
+	Attempt int    `json:"attempt"` // lowest that may publish
+	Reason  string `json:"reason,omitzero"`
+}
+
+// A Publication is a result and the key under which it may exist once.
+type Publication struct {
+	Project string     `json:"project"`
+	Gate    string     `json:"gate"`
+	Commit  string     `json:"commit"`
+	Suite   string     `json:"suite"`
+	Model   string     `json:"model"`
+	Device  string     `json:"device"`
+	Result  job.Result `json:"result"` // its attempt is the fencing number
+}
+
+// An Outcome is how the gate ended on one model.
+type Outcome struct {
+	Model  string     `json:"model"`
+	Device string     `json:"device,omitzero"`
+	State  State      `json:"state"`
+	Result job.Result `json:"result,omitzero"`
+	Reason string     `json:"reason,omitzero"`
+}

@@ -1,0 +1,107 @@
+package placement
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// place grants leases while a request can run and a device is free.
+func (s *State) place(now time.Time) (granted []Lease) {
+	for {
+		r, d := s.next(now), s.device(now)
+		if r < 0 || d < 0 {
+			return granted
+		}
+		granted = append(granted, s.grant(s.Requests[r], s.Devices[d], now))
+		s.Requests = slices.Delete(s.Requests, r, r+1)
+	}
+}
+
+func (s *State) grant(r Request, d Device, now time.Time) Lease {
+	l := Lease{Request: r, Device: d.ID, Host: d.Host, Price: d.Price, Start: now, Until: now.Add(time.Duration(r.Seconds)*time.Second + grace)}
+	l.Held = time.Time{}
+	s.Leases = append(s.Leases, l)
+	share := s.share(r.Project)
+	s.Floor = max(s.Floor, share.Used)
+	share.Used += int64(r.Seconds)
+	share.Served = now
+	return l
+}
+
+// next returns the index of the request that is next; -1 if none can run now. Urgent ones are first, then those of the
+// project with the lowest share, then the oldest.
+func (s *State) next(now time.Time) int {
+	best := -1
+	for i, r := range s.Requests {
+		if now.Before(r.Held) {
+			continue
+		}
+		if best < 0 || s.before(r, s.Requests[best], now) {
+			best = i
+		}
+	}
+	return best
+}
+
+func (s *State) before(a, b Request, now time.Time) bool {
+	return cmp.Or(
+		cmp.Compare(s.urgency(a, now), s.urgency(b, now)),
+		cmp.Compare(s.find(a.Project).Used, s.find(b.Project).Used),
+		a.At.Compare(b.At),
+	) < 0
+}
+
+// find returns a copy of the share of a project.
+func (s *State) find(project string) Share {
+	for _, p := range s.Shares {
+		if p.Project == project {
+			return p
+		}
+	}
+	return Share{Project: project, Used: s.Floor}
+}
+
+// urgency is the priority of a request, more urgent the longer its project has waited for any lease.
+func (s *State) urgency(r Request, now time.Time) int {
+	since := r.At
+	if served := s.find(r.Project).Served; served.After(since) {
+		since = served
+	}
+	return r.Priority - int(now.Sub(since)/aging)
+}
+
+// device returns the index of the device to use next; -1 if none is free. A host measures on one card at a time,
+// because neighbors could disturb each other. Cards that failed longest ago are first.
+func (s *State) device(now time.Time) int {
+	best := -1
+	var bestFailed time.Time
+	for i, d := range s.Devices {
+		if d.Power != Ready || slices.ContainsFunc(s.Leases, func(l Lease) bool { return l.Device == d.ID || d.Host != "" && l.Host == d.Host }) {
+			continue
+		}
+		if s.isLost(d, now) {
+			continue
+		}
+		failed, _ := s.failure(d.ID)
+		if best < 0 || failed.Before(bestFailed) {
+			best, bestFailed = i, failed
+		}
+	}
+	return best
+}
+
+// isLost reports whether a device has lost its agent. It is tried again when the agent is heard, or after some time.
+func (s *State) isLost(d Device, now time.Time) bool {
+	at, lost := s.failure(d.ID)
+	return lost && !d.Seen.After(at) && now.Sub(at) < retryLost
+}
+
+func (s *State) failure(device string) (at time.Time, lost bool) {
+	for _, f := range s.Failed {
+		if f.Device == device {
+			return f.At, f.Lost
+		}
+	}
+	return time.Time{}, false
+}

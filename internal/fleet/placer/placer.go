@@ -1,0 +1,175 @@
+package placer
+
+import (
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/goatnote-inc/pawl/internal/fleet/placement"
+)
+
+// refreshEvery is how old the table of devices may be when a lease is granted.
+const refreshEvery = 15 * time.Second
+
+// maxEvents is the length of a history after which a placer continues in a new run.
+const maxEvents = 3000
+
+// ServerOptions returns the options of an activity of pawld: it is retried until it succeeds.
+func ServerOptions() workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		TaskQueue: Server, StartToCloseTimeout: 30 * time.Second,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second},
+	}
+}
+
+// placer is one run of the workflow.
+type placer struct {
+	model     string
+	state     placement.State
+	refreshed time.Time
+}
+
+// Placer hands out the devices of a model until it is terminated. state is that of the run before it.
+func Placer(ctx workflow.Context, model string, state placement.State) error {
+	p := &placer{model: model, state: state}
+	ctx = workflow.WithActivityOptions(ctx, ServerOptions())
+	err := workflow.SetQueryHandler(ctx, Shown, func() (View, error) {
+		return View{p.state.Devices, p.state.Leases, p.state.Queue(workflow.Now(ctx))}, nil
+	})
+	if err != nil {
+		return fmt.Errorf("cannot answer queries: %w", err)
+	}
+	inbox := workflow.GetSignalChannel(ctx, Inbox)
+	for ctx.Err() == nil {
+		var m Message
+		got, _ := inbox.ReceiveWithTimeout(ctx, p.wait(workflow.Now(ctx)), &m)
+		for got {
+			if err := p.receive(ctx, m); err != nil {
+				return err
+			}
+			m = Message{}
+			got = inbox.ReceiveAsync(&m)
+		}
+		if err := p.tick(ctx); err != nil {
+			return err
+		}
+		info := workflow.GetInfo(ctx)
+		if inbox.Len() == 0 && (info.GetContinueAsNewSuggested() || info.GetCurrentHistoryLength() > maxEvents) {
+			return workflow.NewContinueAsNewError(ctx, Name, p.model, p.state)
+		}
+	}
+	return ctx.Err()
+}
+
+// wait returns how long nothing has to happen without a message.
+func (p *placer) wait(now time.Time) time.Duration {
+	wait := 24 * time.Hour
+	if len(p.state.Requests) > 0 {
+		wait = refreshEvery
+	}
+	if next := p.state.Next(); !next.IsZero() {
+		wait = min(wait, next.Sub(now))
+	}
+	return max(wait, time.Second)
+}
+
+func (p *placer) receive(ctx workflow.Context, m Message) error {
+	switch {
+	case m.Ask != nil:
+		if err := p.refresh(ctx); err != nil {
+			return err
+		}
+		return p.step(ctx, *m.Ask)
+	case m.Withdraw != nil:
+		return p.release(ctx, m.Withdraw.Lease, 0, *m.Withdraw)
+	case m.Release != nil:
+		return p.release(ctx, m.Release.Lease, m.Release.Seconds, *m.Release)
+	case m.Refresh:
+		p.refreshed = time.Time{}
+	}
+	return nil
+}
+
+// release settles a lease, then lets the rules free it.
+func (p *placer) release(ctx workflow.Context, lease string, seconds float64, e placement.Event) error {
+	for _, l := range p.state.Leases {
+		if l.Lease == lease {
+			if err := settle(ctx, l, seconds); err != nil {
+				return err
+			}
+		}
+	}
+	return p.step(ctx, e)
+}
+
+func settle(ctx workflow.Context, l placement.Lease, seconds float64) error {
+	return workflow.ExecuteActivity(ctx, Settle, Settlement{l.Lease, l.Project, min(seconds, float64(l.Seconds))}).Get(ctx, nil)
+}
+
+// tick lets the rules see the time. While requests wait, the table of devices stays fresh.
+func (p *placer) tick(ctx workflow.Context) error {
+	if len(p.state.Requests) > 0 {
+		if err := p.refresh(ctx); err != nil {
+			return err
+		}
+	}
+	return p.step(ctx, placement.Tick{})
+}
+
+// refresh reads the table of devices if it is old.
+func (p *placer) refresh(ctx workflow.Context) error {
+	now := workflow.Now(ctx)
+	if now.Sub(p.refreshed) < refreshEvery {
+		return nil
+	}
+	p.refreshed = now
+	var table placement.Table
+	if err := workflow.ExecuteActivity(ctx, Devices, p.model).Get(ctx, &table.Devices); err != nil {
+		return err
+	}
+	return p.step(ctx, table)
+}
+
+// step applies an event and everything that follows from it.
+func (p *placer) step(ctx workflow.Context, e placement.Event) error {
+	for events := []placement.Event{e}; len(events) > 0; events = events[1:] {
+		granted, expired := p.state.Step(events[0], workflow.Now(ctx))
+		for _, l := range expired {
+			if err := settle(ctx, l, float64(l.Seconds)); err != nil {
+				return err
+			}
+		}
+		for _, l := range granted {
+			next, err := p.grant(ctx, l)
+			if err != nil {
+				return err
+			}
+			if next != nil {
+				events = append(events, next)
+			}
+		}
+	}
+	return nil
+}
+
+// grant reserves the cost of a lease and sends it to its gate. If either is refused, it returns the event that takes
+// the lease back.
+func (p *placer) grant(ctx workflow.Context, l placement.Lease) (placement.Event, error) {
+	var r Reserved
+	if err := workflow.ExecuteActivity(ctx, Reserve, Reservation{l.Lease, l.Project, l.Cost(), l.Start}).Get(ctx, &r); err != nil {
+		return nil, err
+	}
+	if !r.OK {
+		return placement.Refuse{Lease: l.Lease, Until: r.Until}, nil
+	}
+	if err := workflow.SignalExternalWorkflow(ctx, l.Gate, "", Granted, l).Get(ctx, nil); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		workflow.GetLogger(ctx).Info("the gate is gone", "gate", l.Gate, "error", err)
+		return placement.Withdraw{Lease: l.Lease}, settle(ctx, l, 0)
+	}
+	return nil, nil
+}

@@ -1,0 +1,181 @@
+package placer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/goatnote-inc/pawl/internal/fleet/placement"
+)
+
+var silent = log.NewStructuredLogger(slog.New(slog.DiscardHandler))
+
+const anything = "mock.Anything" // testify's name for an argument that is not compared
+
+// A world is a placer in simulated time, with pawld's activities.
+type world struct {
+	env *testsuite.TestWorkflowEnvironment
+
+	mu      sync.Mutex
+	devices []placement.Device
+	budget  placement.Budget
+	settled []Settlement
+	granted []placement.Lease
+	gone    string // gate that has ended
+}
+
+func newWorld(t *testing.T, devices int) *world {
+	t.Helper()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(silent)
+	w := &world{env: suite.NewTestWorkflowEnvironment()}
+	for i := range devices {
+		w.devices = append(w.devices, placement.Device{ID: fmt.Sprint("d", i), Host: fmt.Sprint("h", i), Power: placement.Ready})
+	}
+	w.env.SetTestTimeout(time.Minute)
+	w.env.RegisterWorkflowWithOptions(Placer, workflow.RegisterOptions{Name: Name})
+	for name, f := range map[string]any{
+		Devices: func(context.Context, string) ([]placement.Device, error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return w.devices, nil
+		},
+		Reserve: func(_ context.Context, r Reservation) (Reserved, error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return Reserved{w.budget.Reserve(r.Cost, r.Start), placement.Until(r.Start)}, nil
+		},
+		Settle: func(_ context.Context, s Settlement) error {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.settled = append(w.settled, s)
+			return nil
+		},
+	} {
+		w.env.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
+	}
+	w.env.OnSignalExternalWorkflow(anything, anything, anything, Granted, anything).Return(
+		func(_, id, _, _ string, arg any) error {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if id == w.gone {
+				return errors.New("not found")
+			}
+			w.granted = append(w.granted, arg.(placement.Lease))
+			return nil
+		})
+	return w
+}
+
+// at sends a message at a time.
+func (w *world) at(after time.Duration, m Message) {
+	w.env.RegisterDelayedCallback(func() { w.env.SignalWorkflow(Inbox, m) }, after)
+}
+
+func (w *world) run(state placement.State) {
+	w.env.RegisterDelayedCallback(w.env.CancelWorkflow, 30*24*time.Hour)
+	w.env.ExecuteWorkflow(Name, "l4", state)
+}
+
+func ask(id string) Message {
+	return Message{Ask: &placement.Ask{Request: placement.Request{Lease: id, Gate: "gate/" + id, Project: "p", Seconds: 600}}}
+}
+
+func (w *world) leases() (list []string) {
+	for _, l := range w.granted {
+		list = append(list, l.Lease)
+	}
+	return list
+}
+
+func TestPlacer_GrantsAndSettles(t *testing.T) {
+	w := newWorld(t, 1)
+	w.at(time.Second, ask("one"))
+	w.at(2*time.Second, ask("two"))
+	w.at(time.Minute, Message{Release: &placement.Release{Lease: "one", Seconds: 58}})
+	w.at(2*time.Minute, Message{Release: &placement.Release{Lease: "two", Seconds: 9000}})
+	w.run(placement.State{})
+	if got := fmt.Sprint(w.leases()); got != "[one two]" {
+		t.Errorf("granted %s", got)
+	}
+	if got := fmt.Sprint(w.settled); got != "[{one p 58} {two p 600}]" {
+		t.Errorf("settled %s", got)
+	}
+}
+
+func TestPlacer_WaitsForADevice(t *testing.T) {
+	w := newWorld(t, 0)
+	w.at(time.Second, ask("one"))
+	w.env.RegisterDelayedCallback(func() {
+		v, err := w.env.QueryWorkflow(Shown)
+		var view View
+		if err == nil {
+			err = v.Get(&view)
+		}
+		if err != nil || len(view.Queue) != 1 || view.Queue[0].Reason != placement.None {
+			t.Errorf("view %+v, %v", view, err)
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.devices = []placement.Device{{ID: "new", Power: placement.Ready}}
+	}, time.Minute)
+	w.run(placement.State{})
+	if len(w.granted) != 1 || w.granted[0].Device != "new" {
+		t.Errorf("granted %+v", w.granted)
+	}
+}
+
+func TestPlacer_BudgetRefusesUntilTomorrow(t *testing.T) {
+	w := newWorld(t, 2)
+	w.budget.Limit.Seconds = 1000
+	w.at(time.Second, ask("one"))
+	w.at(2*time.Second, ask("two"))
+	w.run(placement.State{})
+	if len(w.granted) != 2 {
+		t.Fatalf("granted %+v", w.granted)
+	}
+	if a, b := w.granted[0].Start.UTC(), w.granted[1].Start.UTC(); b.Before(placement.Until(a)) {
+		t.Errorf("started at %v and %v, want different days", a, b)
+	}
+}
+
+func TestPlacer_EndedGateGivesItsLeaseBack(t *testing.T) {
+	w := newWorld(t, 1)
+	w.gone = "gate/one"
+	w.at(time.Second, ask("one"))
+	w.at(time.Second, ask("two"))
+	w.run(placement.State{})
+	if got := fmt.Sprint(w.leases()); got != "[two]" {
+		t.Errorf("granted %s", got)
+	}
+	if got := fmt.Sprint(w.settled); got != "[{one p 0} {two p 600}]" { // two was never given back and expires
+		t.Errorf("settled %s", got)
+	}
+}
+
+func TestPlacer_ContinuesInANewRunWithItsState(t *testing.T) {
+	w := newWorld(t, 1)
+	w.at(time.Second, ask("one"))
+	w.env.RegisterDelayedCallback(func() { w.env.SetContinueAsNewSuggested(true) }, 2*time.Second)
+	w.at(3*time.Second, ask("two"))
+	w.run(placement.State{})
+	var next *workflow.ContinueAsNewError
+	if !errors.As(w.env.GetWorkflowError(), &next) {
+		t.Fatalf("ended with %v, want a new run", w.env.GetWorkflowError())
+	}
+	if next.WorkflowType.Name != Name {
+		t.Errorf("next run is a %s", next.WorkflowType.Name)
+	}
+	if len(w.granted) != 1 {
+		t.Errorf("granted %+v", w.granted)
+	}
+}
