@@ -162,7 +162,7 @@ func oldRuns(ctx context.Context, tx pgx.Tx, project int64, before time.Time) (o
 	return old, err
 }
 
-// dropBlobs removes blobs that no report refers to and that arrived before a time. Rows go first: a
+// dropBlobs removes blobs that no report and no running gate refers to and that arrived before a time. Rows go first: a
 // row without bytes would be a broken promise, while fsck finds bytes without a row.
 func (s *Store) dropBlobs(ctx context.Context, project int64, before time.Time, drop DropBlob, done *Retained) error {
 	if drop == nil {
@@ -191,11 +191,13 @@ type orphan struct {
 	Size   int64
 }
 
-// forgetBlobs removes the rows of some blobs that no report refers to. found is the number it
+// forgetBlobs removes the rows of some blobs that no report and no running gate refers to. found is the number it
 // examined. It locks the rows, then checks again with a new statement: only that statement sees a
 // report that held a row until it committed.
 func (s *Store) forgetBlobs(ctx context.Context, project int64, before time.Time) (gone []orphan, found int, err error) {
-	const alone = ` and not exists (select from pawl.report_blob r where r.project_id = $1 and r.digest = b.digest)`
+	const alone = ` and not exists (select from pawl.report_blob r where r.project_id = $1 and r.digest = b.digest)
+		and not exists (select from pawl.gate g left join pawl.publication p on p.project_id = $1 and p.gate = g.id
+			where g.project_id = $1 and g.state in ('waiting', 'measuring') and encode(b.digest, 'hex') in (g.bundle, p.record))`
 	err = s.db.InProject(ctx, project, func(tx pgx.Tx) error {
 		held, err := pg.Collect(ctx, tx, pgx.RowTo[[]byte], `select b.digest from pawl.blob b where b.project_id = $1 and b.created < $2`+alone+` order by b.digest limit $3 for update`, project, before, retainBatch)
 		if found = len(held); err != nil || found == 0 {

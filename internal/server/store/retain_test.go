@@ -13,7 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/fleet/gate"
+	"github.com/goatnote-inc/pawl/internal/fleet/job"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/fleetstore"
 	"github.com/goatnote-inc/pawl/internal/server/store/fsck"
 	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
@@ -252,5 +255,39 @@ func TestDeleteWhileReportsArrive(t *testing.T) {
 		if n := ask(t, url, `select count(*) from pawl.`+table); n > 0 {
 			t.Errorf("%d rows are left in %s", n, table)
 		}
+	}
+}
+
+func TestRetain_KeepsBlobsOfRunningGates(t *testing.T) {
+	now := noon
+	s, url := openedAt(t, func() time.Time { return now })
+	project := projectNamed(t, s, "kernels")
+	for _, name := range []string{"bundle", "record", "other"} {
+		if _, err := s.AddBlob(t.Context(), project, digest(name), 7, client.Branch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fleet := fleetstore.New(s.DB())
+	work := gate.Work{Gate: "01", Project: "kernels", Bundle: digest("bundle"), Head: "h", Suite: "pawl.yaml"}
+	if err := fleet.AddGate(t.Context(), project, work, []string{"h100", "l4"}, ""); err != nil {
+		t.Fatal(err)
+	}
+	published := gate.Publication{Project: "kernels", Gate: "01", Commit: "h", Suite: "pawl.yaml", Model: "l4", Result: job.Result{Attempt: 1, Record: digest("record")}}
+	if err := fleet.Publish(t.Context(), project, published); err != nil {
+		t.Fatal(err)
+	}
+	now = now.AddDate(0, 0, 3)
+	var b bucket
+	if _, err := s.Retain(t.Context(), store.RetainOptions{Drop: b.drop}); err != nil || !slices.Equal(b.gone, []string{digest("other")}) {
+		t.Errorf("while the gate waits for an h100, %v are gone, %v", b.gone, err)
+	}
+	if err := fleet.Note(t.Context(), project, gate.Progress{Gate: "01", Model: "h100", State: gate.Canceled}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Retain(t.Context(), store.RetainOptions{Drop: b.drop}); err != nil || len(b.gone) != 3 {
+		t.Errorf("after the gate has ended, %v are gone, %v", b.gone, err)
+	}
+	if n := ask(t, url, `select count(*) from pawl.blob`); n != 0 {
+		t.Errorf("%d blobs are left", n)
 	}
 }

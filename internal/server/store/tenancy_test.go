@@ -45,12 +45,16 @@ func must(t testing.TB, conn *pgx.Conn, sql string, args ...any) pgconn.CommandT
 // River's tables are in their own schema. A job holds only numbers, and its worker names the project
 // before it reads anything.
 var reviewed = map[string]string{
-	"project":     "the list of projects, read before one is selected: names and settings, no measurements, no secrets",
-	"account":     "people belong to the server, not to a project: the name comes from the issuer",
-	"login":       "belongs to an account, and is found by the hash of a cookie before anything else is known",
-	"token_use":   "tokens belong to the issuer: which were used, by digest",
-	"migration":   "the applied migrations of the schema",
-	"member.mine": "people see their projects before they select one; the account is that of their login",
+	"project":       "the list of projects, read before one is selected: names and settings, no measurements, no secrets",
+	"account":       "people belong to the server, not to a project: the name comes from the issuer",
+	"login":         "belongs to an account, and is found by the hash of a cookie before anything else is known",
+	"token_use":     "tokens belong to the issuer: which were used, by digest",
+	"device":        "cards belong to the server, not to a project: model, host, power, price",
+	"migration":     "the applied migrations of the schema",
+	"agent":         "hosts of the fleet belong to the server: names and hashes, found by the hash of a key",
+	"agent_device":  "which agent polls which device, for all projects",
+	"agent_refusal": "what the gateway refused, before any project is known",
+	"member.mine":   "people see their projects before they select one; the account is that of their login",
 }
 
 // unsecured lists the tables, and policies, of schema pawl through which one project
@@ -219,7 +223,7 @@ func sampleRow(t *testing.T, conn *pgx.Conn, table string) (names, values string
 		"bigint": "7", "integer": "7", "smallint": "1", "real": "1", "double precision": "1", "text": "'x'", "bytea": `'\x00'`, "boolean": "true",
 		"jsonb": "'{}'", "ARRAY": "'{}'", "timestamp with time zone": "'2026-03-02'",
 	}
-	special := map[string]string{"project_id": "PROJECT", "member.role": "'viewer'", "event.kind": "'step'", "hook.kind": "'json'"}
+	special := map[string]string{"project_id": "PROJECT", "member.role": "'viewer'", "event.kind": "'step'", "hook.kind": "'json'", "gate.state": "'waiting'"}
 	var n, v []string
 	var name, kind string
 	_, err = pgx.ForEachRow(rows, []any{&name, &kind}, func() error {

@@ -1,0 +1,195 @@
+package fleetstore_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/fleet/gate"
+	"github.com/goatnote-inc/pawl/internal/fleet/job"
+	"github.com/goatnote-inc/pawl/internal/fleet/placement"
+	"github.com/goatnote-inc/pawl/internal/fleet/placer"
+	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/fleetstore"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
+	"github.com/goatnote-inc/pawl/internal/server/store/storetest"
+)
+
+var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+
+// opened returns the fleet of a new database with two projects.
+func opened(t *testing.T) (s *fleetstore.Store, project, other int64) {
+	t.Helper()
+	all, err := store.Open(t.Context(), store.Config{URL: storetest.URL(t), Conns: 8, AllowUnsafe: true, Now: func() time.Time { return noon }}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(all.Close)
+	var ids []int64
+	for _, slug := range []string{"kernels", "others"} {
+		p, err := all.CreateProject(t.Context(), store.Project{Project: client.Project{Slug: slug}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, p.ID)
+	}
+	return fleetstore.New(all.DB()), ids[0], ids[1]
+}
+
+func publication(id string, attempt int) gate.Publication {
+	return gate.Publication{
+		Gate: id, Commit: "head", Suite: "pawl.yaml", Model: "l4", Device: fmt.Sprint("card ", attempt),
+		Result: job.Result{Attempt: attempt, Record: fmt.Sprint("record ", attempt), Exit: 1, Rounds: 8},
+	}
+}
+
+func addGate(t *testing.T, s *fleetstore.Store, project int64, id, change string) {
+	t.Helper()
+	if err := s.AddGate(t.Context(), project, gate.Work{Gate: id, Base: "base", Head: "head", Suite: "pawl.yaml"}, []string{"h100", "l4"}, change); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPublish_OnceAndFenced(t *testing.T) {
+	s, project, other := opened(t)
+	addGate(t, s, project, "G", "")
+	note := func(n int) {
+		t.Helper()
+		if err := s.Note(t.Context(), project, gate.Progress{Gate: "G", Model: "l4", State: gate.Measuring, Device: "d", Attempt: n}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	note(1)
+	note(2)
+	var fenced *fleetstore.FencedError
+	if err := s.Publish(t.Context(), project, publication("G", 1)); !errors.As(err, &fenced) {
+		t.Errorf("attempt 1 after 2 has started: %v, want a FencedError", err)
+	}
+	for range 2 {
+		if err := s.Publish(t.Context(), project, publication("G", 2)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Publish(t.Context(), project, publication("G", 3)); !errors.As(err, &fenced) {
+		t.Errorf("attempt 3 after 2 has published: %v, want a FencedError", err)
+	}
+	note(4) // must not reopen it
+	parts, err := s.Gate(t.Context(), project, "G")
+	if err != nil || len(parts) != 2 {
+		t.Fatalf("parts %+v, %v", parts, err)
+	}
+	if p := parts[1]; p.State != gate.Done || p.Device != "card 2" || p.Record != "record 2" || p.Exit == nil || *p.Exit != 1 || p.Attempt != 2 {
+		t.Errorf("part %+v", p)
+	}
+	if p := parts[0]; p.State != gate.Waiting || p.Exit != nil {
+		t.Errorf("part %+v of the other model", p)
+	}
+	if _, err := s.Gate(t.Context(), other, "G"); !errors.Is(err, pg.ErrNotFound) {
+		t.Errorf("another project sees the gate: %v", err)
+	}
+}
+
+// Attempts that publish at the same time: one of them wins.
+func TestPublish_Concurrent(t *testing.T) {
+	s, project, _ := opened(t)
+	for n := range 20 {
+		id := fmt.Sprint("G", n)
+		addGate(t, s, project, id, "")
+		var wg sync.WaitGroup
+		var made atomic.Int32
+		for attempt := 1; attempt <= 4; attempt++ {
+			wg.Go(func() {
+				if s.Publish(t.Context(), project, publication(id, attempt)) == nil {
+					made.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		if made.Load() != 1 {
+			t.Fatalf("%d attempts of gate %s published, want 1", made.Load(), id)
+		}
+	}
+}
+
+func TestOlder_OfTheSameChange(t *testing.T) {
+	s, project, _ := opened(t)
+	addGate(t, s, project, "01", "pull/7")
+	addGate(t, s, project, "02", "pull/7")
+	addGate(t, s, project, "03", "pull/8")
+	addGate(t, s, project, "04", "pull/7")
+	for _, model := range []string{"l4", "h100"} {
+		if err := s.Note(t.Context(), project, gate.Progress{Gate: "01", Model: model, State: gate.Canceled}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := s.Older(t.Context(), project, "pull/7", "04")
+	if err != nil || len(list) != 1 || list[0] != "02" {
+		t.Errorf("older gates %v, %v: want 02", list, err)
+	}
+}
+
+func TestDevices(t *testing.T) {
+	s, _, _ := opened(t)
+	d := fleetstore.Device{Device: placement.Device{ID: "GPU-1", Host: "h", Power: placement.Ready, Price: 0.8}, Model: "l4"}
+	for _, power := range []placement.Power{placement.Ready, placement.Closed} {
+		d.Power = power
+		if err := s.SetDevice(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := s.Devices(t.Context(), "l4")
+	if err != nil || len(list) != 1 || list[0] != d {
+		t.Errorf("devices %+v, %v: want %+v", list, err, d)
+	}
+	var invalid *pg.InvalidError
+	if err := s.SetDevice(t.Context(), fleetstore.Device{Model: "l4"}); !errors.As(err, &invalid) {
+		t.Errorf("a device without an ID: %v", err)
+	}
+	if err := s.RemoveDevice(t.Context(), "GPU-1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.RemoveDevice(t.Context(), "GPU-1"); !errors.Is(err, pg.ErrNotFound) {
+		t.Errorf("removed twice: %v", err)
+	}
+}
+
+func TestBudget_ReservedAndSettledOnce(t *testing.T) {
+	s, project, other := opened(t)
+	if err := s.SetBudget(t.Context(), project, placement.Cost{Seconds: 1000}); err != nil {
+		t.Fatal(err)
+	}
+	reserve := func(project int64, lease string) bool {
+		t.Helper()
+		r, err := s.Reserve(t.Context(), project, placer.Reservation{Lease: lease, Cost: placement.Cost{Seconds: 600, Money: 2}, Start: noon})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !r.OK && !r.Until.Equal(placement.Until(noon)) {
+			t.Errorf("refused until %v", r.Until)
+		}
+		return r.OK
+	}
+	for range 2 {
+		if !reserve(project, "a") {
+			t.Error("lease a was refused")
+		}
+	}
+	if reserve(project, "b") || !reserve(other, "b") {
+		t.Error("want lease b in the other project only")
+	}
+	for range 2 {
+		if err := s.Settle(t.Context(), project, placer.Settlement{Lease: "a", Seconds: 150}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b, err := s.Budget(t.Context(), project); err != nil || b.Used != (placement.Cost{Seconds: 150, Money: 0.5}) {
+		t.Errorf("budget %+v, %v", b, err)
+	}
+	if !reserve(project, "c") {
+		t.Error("what a did not use is not there for c")
+	}
+}
