@@ -196,6 +196,10 @@ func (c *Client) judge(answer *http.Response, text []byte, into any) (time.Durat
 		if into == nil {
 			return 0, nil
 		}
+		if raw, ok := into.(*[]byte); ok {
+			*raw = text
+			return 0, nil
+		}
 		if err := json.Unmarshal(text, into); err != nil {
 			return 0, fmt.Errorf("not a pawl server: %w", err)
 		}

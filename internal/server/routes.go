@@ -67,6 +67,11 @@ var routes = []Route{
 	{"PATCH", project + "/groups/{id}", Write, quick, (*Server).patchGroup},
 	{"GET", project + "/export", Admin, long, (*Server).export},
 
+	{"GET", project + "/fleet", Read, quick, (*Server).getFleet},
+	{"PUT", project + "/gates/{gate}", Send, quick, (*Server).putGate},
+	{"GET", project + "/gates/{gate}", Read, quick, (*Server).getGate},
+	{"DELETE", project + "/gates/{gate}", Send, quick, (*Server).deleteGate},
+
 	{"GET", project + "/keys", Admin, quick, all((*store.Store).Keys, same)},
 	{"POST", project + "/keys", Admin, quick, (*Server).postKey},
 	{"DELETE", project + "/keys/{id}", Admin, quick, remove("id", "key", (*store.Store).RevokeKey)},

@@ -46,6 +46,8 @@ type Config struct {
 	Mail alert.Mail
 	// PrivateHooks allows hooks to private addresses and over http.
 	PrivateHooks bool
+	// Fleet runs gates on other machines; nil means that this server has none.
+	Fleet Fleet
 }
 
 // Metrics records what happens. Labels are bounded: a route is a pattern of the table, a reason one of the
@@ -78,6 +80,7 @@ type Server struct {
 	secret   []byte
 	mail     alert.Mail
 	private  bool // hooks may point to private addresses
+	fleet    Fleet
 
 	buckets *limiterCache
 	ingests *projectBudget      // limits reports being stored
@@ -103,7 +106,7 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		store: c.Store, blobs: c.Blobs, verifier: c.Verifier, url: where, log: c.Log, now: c.Now,
-		limits: c.Limits.orDefault(), metrics: c.Metrics, proxies: c.Proxies, secret: c.Secret, mail: c.Mail, private: c.PrivateHooks,
+		limits: c.Limits.orDefault(), metrics: c.Metrics, proxies: c.Proxies, secret: c.Secret, mail: c.Mail, private: c.PrivateHooks, fleet: c.Fleet,
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

@@ -11,7 +11,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/fleet/gate"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/fleetstore"
 )
 
 // furnished is a project with one of everything, and the path of each route in it.
@@ -52,6 +54,9 @@ func (w *world) furnish(slug string, public bool) furnished {
 	f.event = w.event(f.ID)
 	f.live = runName(77)
 	w.tell(slug, key, f.live, liveStory()...)
+	if err := fleetstore.New(w.store.DB()).AddGate(w.ctx(), f.ID, gate.Work{Gate: runName(7), Head: sha(2), Suite: secretText}, []string{"l4"}, secretText); err != nil {
+		w.t.Fatal(err)
+	}
 	return f
 }
 
@@ -100,6 +105,8 @@ func (f furnished) fill(path string) string {
 			parts[i] = fmt.Sprint(f.account)
 		case "{run}":
 			parts[i] = f.live
+		case "{gate}":
+			parts[i] = runName(7)
 		case "{suite}":
 			parts[i] = secretText
 		case "{id}":
@@ -119,6 +126,8 @@ func (f furnished) bodyFor(t testing.TB, r Route) (body []byte, document any) {
 		return f.blob, nil
 	case "POST /live/{run}":
 		return nil, liveBody(liveStory()...)
+	case "PUT /gates/{gate}":
+		return nil, client.GateRequest{Models: []string{"l4"}, Bundle: digest(f.blob), Base: sha(1), Head: sha(2), Suite: "pawl.yaml", Seconds: 600}
 	case "PATCH ":
 		return nil, map[string]any{"name": "taken"}
 	case "PATCH /events/{id}", "PATCH /groups/{id}":

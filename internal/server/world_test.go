@@ -67,7 +67,7 @@ func newWorld(t testing.TB, change ...func(*Config)) *world {
 		t.Fatal(err)
 	}
 	c := Config{
-		Store: w.store, Blobs: w.blobs, Verifier: verifier, URL: publicURL,
+		Store: w.store, Blobs: w.blobs, Verifier: verifier, URL: publicURL, Fleet: &fakeFleet{},
 		Log:   slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Login: &Login{Issuer: loginIssuer, ClientID: "pawl", Admins: []string{"operator"}}, // nobody asks it
 		// Tests that are about limits set their own.

@@ -1,0 +1,220 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/worker"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/base/await"
+	"github.com/goatnote-inc/pawl/internal/fleet/gate"
+	"github.com/goatnote-inc/pawl/internal/fleet/job"
+	"github.com/goatnote-inc/pawl/internal/fleet/placement"
+	"github.com/goatnote-inc/pawl/internal/fleet/placer"
+	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/fleetstore"
+	"github.com/goatnote-inc/pawl/internal/server/store/storetest"
+)
+
+var writeHistories = flag.Bool("histories", false, "write the histories of this test for the replay tests of internal/fleet")
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	storetest.Stop()
+	os.Exit(code)
+}
+
+// A place is an engine with a real Temporal and PostgreSQL, and an agent in this process.
+type place struct {
+	t       *testing.T
+	engine  *Engine
+	fleet   *fleetstore.Store
+	project int64
+}
+
+func newPlace(t *testing.T) *place {
+	t.Helper()
+	address := startTemporal(t)
+	all, err := store.Open(t.Context(), store.Config{URL: storetest.URL(t), Conns: 8, AllowUnsafe: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(all.Close)
+	project, err := all.CreateProject(t.Context(), store.Project{Project: client.Project{Slug: "kernels"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &place{t: t, fleet: fleetstore.New(all.DB()), project: project.ID}
+	p.engine, err = New(Options{
+		Address: address, Namespace: "pawl", Log: slog.New(slog.DiscardHandler), Fleet: p.fleet,
+		Project: func(ctx context.Context, slug string) (int64, error) {
+			found, err := all.Project(ctx, slug)
+			return found.ID, err
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.engine.Close)
+	await.True(t, "Temporal answers", func() bool {
+		_, err := p.engine.Setup(t.Context())
+		return err == nil
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p.engine.Work(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	return p
+}
+
+// serve runs an agent for a device.
+func (p *place) serve(device string, measure func(context.Context, job.Lease) (job.Result, error)) {
+	p.t.Helper()
+	err := p.fleet.SetDevice(p.t.Context(), fleetstore.Device{Device: placement.Device{ID: device, Host: device, Power: placement.Ready, Price: 1}, Model: "l4"})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	w := worker.New(p.engine.client, job.Queue(device), worker.Options{DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 1, MaxHeartbeatThrottleInterval: time.Second})
+	w.RegisterActivityWithOptions(measure, activity.RegisterOptions{Name: job.Measure})
+	if err := w.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(w.Stop)
+}
+
+func (p *place) start(id string, models ...string) {
+	p.t.Helper()
+	w := gate.Work{Gate: id, Project: "kernels", Bundle: "b", Base: "base", Head: "head", Suite: "pawl.yaml", Seconds: 600}
+	if err := p.fleet.AddGate(p.t.Context(), p.project, w, models, ""); err != nil {
+		p.t.Fatal(err)
+	}
+	// A new search attribute is known to all parts of Temporal after some seconds.
+	await.True(p.t, "gate "+id+" has started", func() bool { return p.engine.Start(p.t.Context(), w, models) == nil })
+	if err := p.engine.Start(p.t.Context(), w, models); err != nil { // a client that got no answer asks again
+		p.t.Fatal(err)
+	}
+}
+
+func (p *place) part(id string) fleetstore.Part {
+	p.t.Helper()
+	parts, err := p.fleet.Gate(p.t.Context(), p.project, id)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return parts[0]
+}
+
+func (p *place) until(id string, state gate.State) fleetstore.Part {
+	p.t.Helper()
+	await.True(p.t, "gate "+id+" is "+string(state), func() bool { return p.part(id).State == state })
+	return p.part(id)
+}
+
+// One gate succeeds, one is canceled while it measures, one while it waits, with real servers.
+func TestEngine(t *testing.T) {
+	p := newPlace(t)
+	for _, f := range p.engine.Check(t.Context()) {
+		if f.Err != nil {
+			t.Errorf("%s: %v", f.What, f.Err)
+		}
+	}
+	p.serve("GPU-a", func(ctx context.Context, l job.Lease) (job.Result, error) {
+		if l.Gate == "G2" {
+			for ctx.Err() == nil {
+				activity.RecordHeartbeat(ctx, job.Beat{Phase: "rounds", Rounds: 3})
+				select {
+				case <-ctx.Done():
+				case <-time.After(100 * time.Millisecond):
+				}
+			}
+			return job.Result{}, ctx.Err()
+		}
+		return job.Result{Lease: l.ID, Attempt: l.Attempt, Record: "r", Exit: 1, Rounds: 8, Seconds: 1}, nil
+	})
+	p.start("G1", "l4")
+	if got := p.until("G1", gate.Done); got.Device != "GPU-a" || got.Attempt != 1 || got.Exit == nil || *got.Exit != 1 || got.Record != "r" {
+		t.Errorf("gate %+v", got)
+	}
+
+	p.start("G2", "l4")
+	p.until("G2", gate.Measuring)
+	await.True(t, "the agent is heard", func() bool {
+		b, err := p.engine.Beat(t.Context(), "kernels", "G2", "l4")
+		return err == nil && b.Rounds == 3
+	})
+	if err := p.engine.Cancel(t.Context(), "kernels", "G2"); err != nil {
+		t.Fatal(err)
+	}
+	p.until("G2", gate.Canceled)
+	await.True(t, "the device is free", func() bool {
+		v, err := p.engine.Queue(t.Context(), "l4")
+		return err == nil && len(v.Leases) == 0
+	})
+
+	p.start("G3", "h100")
+	await.True(t, "the gate waits", func() bool {
+		v, err := p.engine.Queue(t.Context(), "h100")
+		return err == nil && len(v.Queue) == 1 && v.Queue[0].Reason == placement.None
+	})
+	if err := p.engine.Cancel(t.Context(), "kernels", "G3"); err != nil {
+		t.Fatal(err)
+	}
+	p.until("G3", gate.Canceled)
+
+	if b, err := p.fleet.Budget(t.Context(), p.project); err != nil || b.Used.Seconds > 600 {
+		t.Errorf("budget %+v, %v: want the unused time returned", b, err)
+	}
+	if *writeHistories {
+		p.keep(gate.ID("kernels", "G1", "l4"), "../../fleet/gate/testdata/history/gate-done.json")
+		p.keep(gate.ID("kernels", "G2", "l4"), "../../fleet/gate/testdata/history/gate-canceled.json")
+		p.keep(gate.SeveralID("kernels", "G1"), "../../fleet/gate/testdata/history/fanout-done.json")
+		p.keep(placer.ID("l4"), "../../fleet/placer/testdata/history/placer.json")
+	}
+}
+
+// keep writes the history of a workflow to a file.
+func (p *place) keep(workflow, file string) {
+	p.t.Helper()
+	h := &history.History{}
+	events := p.engine.client.GetWorkflowHistory(p.t.Context(), workflow, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events.HasNext() {
+		e, err := events.Next()
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		h.Events = append(h.Events, e)
+	}
+	text, err := protojson.MarshalOptions{Multiline: true, Indent: " "}.Marshal(h)
+	if err == nil {
+		err = errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, append(text, '\n'), 0o600))
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func TestTried(t *testing.T) {
+	for version, ok := range map[string]bool{"1.29.1": true, "1.32.1": true, "1.28.0": false, "1.33.0": false, "2.30.0": false, "": false, "1.32": false} {
+		if err := tried(version); (err == nil) != ok {
+			t.Errorf("%q: %v", version, err)
+		}
+	}
+}

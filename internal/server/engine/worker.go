@@ -1,0 +1,134 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/goatnote-inc/pawl/internal/fleet/gate"
+	"github.com/goatnote-inc/pawl/internal/fleet/placement"
+	"github.com/goatnote-inc/pawl/internal/fleet/placer"
+	"github.com/goatnote-inc/pawl/internal/server/store/fleetstore"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
+)
+
+// Work runs workflows and activities until ctx ends. While Temporal cannot be reached, it tries again.
+func (e *Engine) Work(ctx context.Context) {
+	for {
+		err := e.work(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		e.o.Log.WarnContext(ctx, "gates wait: cannot work for Temporal", "address", e.o.Address, "error", err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(5 * time.Second):
+		}
+	}
+}
+
+func (e *Engine) work(ctx context.Context) error {
+	failed := make(chan error, 1)
+	w := worker.New(e.client, placer.Server, worker.Options{
+		WorkerStopTimeout: 10 * time.Second,
+		OnFatalError:      func(err error) { failed <- err },
+	})
+	e.register(w)
+	if err := w.Start(); err != nil {
+		return fmt.Errorf("cannot start a worker: %w", err)
+	}
+	defer w.Stop()
+	e.o.Log.InfoContext(ctx, "working for Temporal", "address", e.o.Address, "namespace", e.o.Namespace)
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-failed:
+		return err
+	}
+}
+
+// registry is a worker or a test.
+type registry interface {
+	RegisterWorkflowWithOptions(w any, options workflow.RegisterOptions)
+	RegisterActivityWithOptions(a any, options activity.RegisterOptions)
+}
+
+func (e *Engine) register(r registry) {
+	r.RegisterWorkflowWithOptions(gate.Gate, workflow.RegisterOptions{Name: gate.Name})
+	r.RegisterWorkflowWithOptions(gate.FanOut, workflow.RegisterOptions{Name: gate.Several})
+	r.RegisterWorkflowWithOptions(placer.Placer, workflow.RegisterOptions{Name: placer.Name})
+	for name, f := range map[string]any{
+		gate.Tell: e.tell, gate.Note: e.note, gate.Publish: e.publish,
+		placer.Devices: e.devices, placer.Reserve: e.reserve, placer.Settle: e.settle,
+	} {
+		r.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
+	}
+}
+
+// project returns the number of a project. One that was deleted fails the activity for good.
+func (e *Engine) project(ctx context.Context, slug string) (int64, error) {
+	id, err := e.o.Project(ctx, slug)
+	if errors.Is(err, pg.ErrNotFound) {
+		return 0, temporal.NewNonRetryableApplicationError("project "+slug+" does not exist", "project", err)
+	}
+	return id, err
+}
+
+func (e *Engine) note(ctx context.Context, p gate.Progress) error {
+	id, err := e.project(ctx, p.Project)
+	if err != nil {
+		return err
+	}
+	return e.o.Fleet.Note(ctx, id, p)
+}
+
+func (e *Engine) publish(ctx context.Context, p gate.Publication) error {
+	id, err := e.project(ctx, p.Project)
+	if err != nil {
+		return err
+	}
+	err = e.o.Fleet.Publish(ctx, id, p)
+	if fenced, ok := errors.AsType[*fleetstore.FencedError](err); ok {
+		return temporal.NewNonRetryableApplicationError(fenced.Error(), gate.Fenced, nil)
+	}
+	return err
+}
+
+func (e *Engine) devices(ctx context.Context, model string) ([]placement.Device, error) {
+	list, err := e.o.Fleet.Devices(ctx, model)
+	devices := make([]placement.Device, len(list))
+	for i, d := range list {
+		devices[i] = d.Device
+	}
+	return devices, err
+}
+
+// reserve refuses a lease of a deleted project until the next day; its gate fails before that.
+func (e *Engine) reserve(ctx context.Context, r placer.Reservation) (placer.Reserved, error) {
+	id, err := e.o.Project(ctx, r.Project)
+	if errors.Is(err, pg.ErrNotFound) {
+		return placer.Reserved{Until: placement.Until(r.Start)}, nil
+	}
+	if err != nil {
+		return placer.Reserved{}, err
+	}
+	return e.o.Fleet.Reserve(ctx, id, r)
+}
+
+func (e *Engine) settle(ctx context.Context, s placer.Settlement) error {
+	id, err := e.o.Project(ctx, s.Project)
+	if errors.Is(err, pg.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return e.o.Fleet.Settle(ctx, id, s)
+}

@@ -1,0 +1,235 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/fleet/gate"
+	"github.com/goatnote-inc/pawl/internal/fleet/job"
+	"github.com/goatnote-inc/pawl/internal/fleet/placement"
+	"github.com/goatnote-inc/pawl/internal/fleet/placer"
+	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/fleetstore"
+)
+
+// Fleet runs gates on the devices of other machines.
+type Fleet interface {
+	Start(ctx context.Context, w gate.Work, models []string) error
+	Cancel(ctx context.Context, project, id string) error
+	Queue(ctx context.Context, model string) (placer.View, error)
+	Beat(ctx context.Context, project, id, model string) (job.Beat, error)
+}
+
+// gates returns the tables of the fleet, or an error if this server has none.
+func (s *Server) gates() (*fleetstore.Store, error) {
+	if s.fleet == nil {
+		return nil, problem(http.StatusNotFound, "not-found", "this server has no fleet: see the setting fleet.address")
+	}
+	return fleetstore.New(s.store.DB()), nil
+}
+
+// gateID returns the ID of the gate in the path.
+func gateID(r *http.Request) (string, error) {
+	id := r.PathValue("gate")
+	if !client.GateID(id) {
+		return "", problem(http.StatusNotFound, "not-found", "there is no such gate: its ID is a ULID, 26 letters and digits")
+	}
+	return id, nil
+}
+
+// byKey refuses CI tokens: one is valid for one upload, and a gate spends money.
+func byKey(r *http.Request) error {
+	if requestInfoOf(r).sender.key == nil {
+		return problem(http.StatusForbidden, "forbidden", "gates are started and canceled with a key of scope report")
+	}
+	return nil
+}
+
+// putGate starts a gate. A client that got no answer sends the request again, so it has no effect the second time.
+func (s *Server) putGate(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	gates, err := s.gates()
+	if err != nil {
+		return err
+	}
+	id, err := gateID(r)
+	if err != nil {
+		return err
+	}
+	if err := byKey(r); err != nil {
+		return err
+	}
+	var in client.GateRequest
+	if err := readDocument(w, r, &in); err != nil {
+		return err
+	}
+	if err := in.Check(); err != nil {
+		return badRequest("%s", words.Sanitize(err.Error()))
+	}
+	there, err := s.hasBlob(r.Context(), p.ID, in.Bundle)
+	if err != nil {
+		return err
+	}
+	if !there {
+		return badRequest("bundle: there is no such blob: send it first")
+	}
+	work := gate.Work{
+		Gate: id, Project: p.Slug, Bundle: in.Bundle, Base: in.Base, Head: in.Head, Suite: in.Suite, Trust: string(in.Trust), Seconds: in.Seconds, Priority: in.Priority,
+	}
+	models := slices.Sorted(slices.Values(in.Models))
+	if err := gates.AddGate(r.Context(), p.ID, work, models, in.Change); err != nil {
+		return err
+	}
+	if err := s.fleet.Start(r.Context(), work, models); err != nil {
+		return s.fleetAway(r, err)
+	}
+	if err := s.cancelOlder(r.Context(), gates, p, in.Change, id); err != nil {
+		return s.fleetAway(r, err)
+	}
+	return s.answerGate(w, r, gates, p, id, http.StatusCreated)
+}
+
+// fleetAway reports that Temporal does not answer.
+func (s *Server) fleetAway(r *http.Request, err error) error {
+	s.log.WarnContext(r.Context(), "the fleet does not answer", "error", err)
+	return problem(http.StatusServiceUnavailable, "busy", "the fleet does not answer now: send the request again").after(5 * time.Second)
+}
+
+// cancelOlder cancels the gates of a change that a new gate replaces.
+func (s *Server) cancelOlder(ctx context.Context, gates *fleetstore.Store, p store.Project, change, id string) error {
+	if change == "" {
+		return nil
+	}
+	older, err := gates.Older(ctx, p.ID, change, id)
+	for _, o := range older {
+		err = errors.Join(err, s.fleet.Cancel(ctx, p.Slug, o))
+	}
+	return err
+}
+
+func (s *Server) getGate(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	gates, err := s.gates()
+	if err != nil {
+		return err
+	}
+	id, err := gateID(r)
+	if err != nil {
+		return err
+	}
+	return s.answerGate(w, r, gates, p, id, http.StatusOK)
+}
+
+func (s *Server) deleteGate(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	gates, err := s.gates()
+	if err != nil {
+		return err
+	}
+	id, err := gateID(r)
+	if err != nil {
+		return err
+	}
+	if err := byKey(r); err != nil {
+		return err
+	}
+	if _, err := gates.Gate(r.Context(), p.ID, id); err != nil {
+		return err
+	}
+	if err := s.fleet.Cancel(r.Context(), p.Slug, id); err != nil {
+		return s.fleetAway(r, err)
+	}
+	return s.answerGate(w, r, gates, p, id, http.StatusAccepted)
+}
+
+// answerGate answers with a gate, its place in the queue and what its agent said last. What the fleet does not answer
+// in time is left out.
+func (s *Server) answerGate(w http.ResponseWriter, r *http.Request, gates *fleetstore.Store, p store.Project, id string, status int) error {
+	parts, err := gates.Gate(r.Context(), p.ID, id)
+	if err != nil {
+		return err
+	}
+	out := client.Gate{Gate: id}
+	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+	defer cancel()
+	for _, part := range parts {
+		shown := shownPart(part)
+		switch part.State {
+		case gate.Waiting:
+			if v, err := s.fleet.Queue(ctx, part.Model); err == nil {
+				for _, q := range v.Queue {
+					if q.Gate == gate.ID(p.Slug, id, part.Model) {
+						shown.Position, shown.Reason, shown.Start = q.Position, q.Reason, timeOrNone(q.Start)
+					}
+				}
+			}
+		case gate.Measuring:
+			if b, err := s.fleet.Beat(ctx, p.Slug, id, part.Model); err == nil {
+				shown.Phase, shown.Rounds = words.Sanitize(bounded(b.Phase)), b.Rounds
+			}
+		case gate.Done, gate.Failed, gate.Canceled:
+		}
+		out.Parts = append(out.Parts, shown)
+	}
+	return answer(w, status, out)
+}
+
+func shownPart(p fleetstore.Part) client.GatePart {
+	return client.GatePart{
+		Model: p.Model, State: string(p.State), Device: p.Device, Reason: words.Sanitize(p.Reason), Attempt: p.Attempt, Created: p.Created, Changed: p.Changed,
+		Record: p.Record, Exit: p.Exit, Rounds: p.Rounds, Seconds: p.Seconds, Error: words.Sanitize(p.Error),
+	}
+}
+
+// bounded cuts the words of an agent.
+func bounded(text string) string { return text[:min(len(text), 200)] }
+
+func timeOrNone(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
+
+// getFleet shows all devices, and the waiting gates of the project. Gates of other projects only count.
+func (s *Server) getFleet(w http.ResponseWriter, r *http.Request, p store.Project) error {
+	gates, err := s.gates()
+	if err != nil {
+		return err
+	}
+	devices, err := gates.Devices(r.Context(), "")
+	if err != nil {
+		return err
+	}
+	out := client.Fleet{Devices: []client.FleetDevice{}, Queue: []client.FleetQueued{}}
+	views := map[string]placer.View{}
+	for _, d := range devices {
+		if _, known := views[d.Model]; !known {
+			if views[d.Model], err = s.fleet.Queue(r.Context(), d.Model); err != nil {
+				return s.fleetAway(r, err)
+			}
+			out.Queue = append(out.Queue, ownQueue(views[d.Model].Queue, p.Slug, d.Model)...)
+		}
+		out.Devices = append(out.Devices, client.FleetDevice{
+			ID: d.ID, Model: d.Model, Host: d.Host, Power: string(d.Power), Reason: d.Reason, Price: d.Price, Seen: timeOrNone(d.Seen),
+			Busy: slices.ContainsFunc(views[d.Model].Leases, func(l placement.Lease) bool { return l.Device == d.ID }),
+		})
+	}
+	return show(w, r, out)
+}
+
+// ownQueue returns the waiting gates of a project.
+func ownQueue(queue []placement.Waiting, project, model string) (list []client.FleetQueued) {
+	for _, q := range queue {
+		if q.Project != project {
+			continue
+		}
+		id := strings.TrimSuffix(strings.TrimPrefix(q.Gate, gate.SeveralID(project, "")), "/"+model)
+		list = append(list, client.FleetQueued{Gate: id, Model: model, Position: q.Position, Start: timeOrNone(q.Start), Reason: q.Reason})
+	}
+	return list
+}

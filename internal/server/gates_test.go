@@ -1,0 +1,178 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/fleet/gate"
+	"github.com/goatnote-inc/pawl/internal/fleet/job"
+	"github.com/goatnote-inc/pawl/internal/fleet/placement"
+	"github.com/goatnote-inc/pawl/internal/fleet/placer"
+	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/fleetstore"
+)
+
+// fakeFleet records what the server asks of it.
+type fakeFleet struct {
+	mu       sync.Mutex
+	started  []gate.Work
+	canceled []string
+	view     placer.View
+	away     bool
+}
+
+func (f *fakeFleet) Start(_ context.Context, w gate.Work, _ []string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.away {
+		return errors.New("no answer")
+	}
+	f.started = append(f.started, w)
+	return nil
+}
+
+func (f *fakeFleet) Cancel(_ context.Context, _, id string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.canceled = append(f.canceled, id)
+	return nil
+}
+
+func (f *fakeFleet) Queue(context.Context, string) (placer.View, error) { return f.view, nil }
+
+func (f *fakeFleet) Beat(context.Context, string, string, string) (job.Beat, error) {
+	return job.Beat{Phase: "rounds", Rounds: 5}, nil
+}
+
+func gateWorld(t *testing.T) (*world, *fakeFleet, string, client.GateRequest) {
+	t.Helper()
+	f := &fakeFleet{}
+	w := newWorld(t, func(c *Config) { c.Fleet = f })
+	p := w.project("kernels", false)
+	key := w.key(p, store.ScopeReport, store.ScopeRead)
+	bundle := []byte("a git bundle")
+	sum := sha256.Sum256(bundle)
+	digest := hex.EncodeToString(sum[:])
+	w.want(201, asked{method: "POST", path: "/v1/projects/kernels/blobs/" + digest, key: key, body: bundle})
+	return w, f, key, client.GateRequest{Models: []string{"l4", "h100"}, Bundle: digest, Base: sha(1), Head: sha(2), Suite: "pawl.yaml", Seconds: 600, Change: "pull/7"}
+}
+
+func gatePath(n int) string { return "/v1/projects/kernels/gates/" + runName(n) }
+
+func TestGate_StartedShownAndCanceled(t *testing.T) {
+	w, f, key, in := gateWorld(t)
+	f.view.Queue = []placement.Waiting{{Gate: gate.ID("kernels", runName(1), "l4"), Project: "kernels", Position: 3, Start: began, Reason: placement.Busy}}
+	var g client.Gate
+	for range 2 { // the answer was lost
+		w.want(201, asked{method: "PUT", path: gatePath(1), key: key, json: in}).into(t, &g)
+	}
+	if len(g.Parts) != 2 || g.Parts[0].Model != "h100" || g.Parts[1].State != "waiting" || g.Parts[1].Position != 3 || g.Parts[1].Start == nil || g.Ended() {
+		t.Errorf("gate %+v", g)
+	}
+	if w := f.started[0]; w.Project != "kernels" || w.Gate != runName(1) || w.Head != sha(2) || w.Seconds != 600 {
+		t.Errorf("started %+v", w)
+	}
+	fleet := fleetstore.New(w.store.DB())
+	p, err := w.store.Project(t.Context(), "kernels")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fleet.Note(t.Context(), p.ID, gate.Progress{Gate: runName(1), Model: "l4", State: gate.Measuring, Device: "GPU-1", Attempt: 1}); err != nil {
+		t.Fatal(err)
+	}
+	w.want(200, asked{path: gatePath(1), key: key}).into(t, &g)
+	if part := g.Parts[1]; part.Phase != "rounds" || part.Rounds != 5 || part.Device != "GPU-1" {
+		t.Errorf("part %+v", part)
+	}
+	w.want(202, asked{method: "DELETE", path: gatePath(1), key: key})
+	if !slices.Equal(f.canceled, []string{runName(1)}) {
+		t.Errorf("canceled %v", f.canceled)
+	}
+	w.want(404, asked{method: "DELETE", path: gatePath(9), key: key})
+	w.want(404, asked{path: gatePath(9), key: key})
+}
+
+func TestGate_NewPushCancelsTheOlder(t *testing.T) {
+	w, f, key, in := gateWorld(t)
+	w.want(201, asked{method: "PUT", path: gatePath(1), key: key, json: in})
+	w.want(201, asked{method: "PUT", path: gatePath(2), key: key, json: in})
+	in.Change = "pull/8"
+	w.want(201, asked{method: "PUT", path: gatePath(3), key: key, json: in})
+	in.Change = ""
+	w.want(201, asked{method: "PUT", path: gatePath(4), key: key, json: in})
+	if !slices.Equal(f.canceled, []string{runName(1)}) {
+		t.Errorf("canceled %v, want the first", f.canceled)
+	}
+}
+
+func TestGate_Refused(t *testing.T) {
+	w, f, key, in := gateWorld(t)
+	other := w.project("others", false)
+	for name, c := range map[string]struct {
+		status int
+		change func(*client.GateRequest)
+	}{
+		"no models":              {400, func(r *client.GateRequest) { r.Models = nil }},
+		"a model twice":          {400, func(r *client.GateRequest) { r.Models = []string{"l4", "l4"} }},
+		"a model with a slash":   {400, func(r *client.GateRequest) { r.Models = []string{"../l4"} }},
+		"unknown bundle":         {400, func(r *client.GateRequest) { r.Bundle = hex.EncodeToString(bytes.Repeat([]byte{1}, 32)) }},
+		"short commit":           {400, func(r *client.GateRequest) { r.Head = "abc" }},
+		"suite outside":          {400, func(r *client.GateRequest) { r.Suite = "../pawl.yaml" }},
+		"no time":                {400, func(r *client.GateRequest) { r.Seconds = 0 }},
+		"more time than allowed": {400, func(r *client.GateRequest) { r.Seconds = 1 << 30 }},
+		"priority":               {400, func(r *client.GateRequest) { r.Priority = 6 }},
+		"trust":                  {400, func(r *client.GateRequest) { r.Trust = "blind" }},
+	} {
+		r := in
+		c.change(&r)
+		if got := w.do(asked{method: "PUT", path: gatePath(1), key: key, json: r}); got.StatusCode != c.status {
+			t.Errorf("%s: %d %s, want %d", name, got.StatusCode, got.body, c.status)
+		}
+	}
+	w.want(404, asked{method: "PUT", path: "/v1/projects/kernels/gates/1", key: key, json: in})
+	w.want(404, asked{method: "PUT", path: gatePath(1), key: w.key(other, store.ScopeReport), json: in})
+	w.want(401, asked{method: "PUT", path: gatePath(1), json: in})
+	if len(f.started) != 0 {
+		t.Errorf("started %+v", f.started)
+	}
+	f.away = true
+	if got := w.want(503, asked{method: "PUT", path: gatePath(1), key: key, json: in}); got.Header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	without := newWorld(t, func(c *Config) { c.Fleet = nil })
+	p := without.project("kernels", true)
+	without.want(404, asked{path: "/v1/projects/kernels/fleet", key: without.key(p, store.ScopeRead)})
+}
+
+func TestFleet_ShowsOnlyOwnGates(t *testing.T) {
+	w, f, key, _ := gateWorld(t)
+	fleet := fleetstore.New(w.store.DB())
+	for _, id := range []string{"GPU-1", "GPU-2"} {
+		if err := fleet.SetDevice(t.Context(), fleetstore.Device{Device: placement.Device{ID: id, Host: id, Power: placement.Ready}, Model: "l4"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.view = placer.View{
+		Leases: []placement.Lease{{Device: "GPU-2"}},
+		Queue: []placement.Waiting{
+			{Gate: gate.ID("others", runName(5), "l4"), Project: "others", Position: 1, Reason: placement.Busy},
+			{Gate: gate.ID("kernels", runName(6), "l4"), Project: "kernels", Position: 2, Start: time.Now(), Reason: placement.Busy},
+		},
+	}
+	var out client.Fleet
+	w.want(200, asked{path: "/v1/projects/kernels/fleet", key: key}).into(t, &out)
+	if len(out.Devices) != 2 || out.Devices[0].Busy || !out.Devices[1].Busy {
+		t.Errorf("devices %+v", out.Devices)
+	}
+	if len(out.Queue) != 1 || out.Queue[0].Gate != runName(6) || out.Queue[0].Position != 2 {
+		t.Errorf("queue %+v", out.Queue)
+	}
+}
