@@ -36,8 +36,8 @@ var wings = []struct {
 	{"learn", "base public kernel explain report judge", "journal, gates, lessons; the interface for agents"},
 	{"forge", "base public kernel report judge", "pull requests, CI workflows, comments, untrusted results, identity"},
 	{"doctor", "base public kernel explain judge forge", "what a machine has, lacks and can measure"},
-	{"fleet", "base", "work on several machines"},
-	{"server", "base public report forge", "HTTP, pages, store, queue, trends, alerts; no GPU code"},
+	{"fleet", "base public", "work on several machines"},
+	{"server", "base public report forge fleet", "HTTP, pages, store, queue, trends, alerts; no GPU code"},
 	{"cli", "base public kernel explain report tune judge learn forge doctor fleet", "commands: wires and prints"},
 	{"cmd", "cli server", "main functions"},
 }
@@ -217,12 +217,18 @@ func TestPureCore(t *testing.T) {
 
 // What a binary links is what it can be attacked through: pawl runs strangers'
 // kernels and must hold no database driver, pawld holds the database and must start
-// nothing of a stranger's, and no binary links the testing package.
+// nothing of a stranger's, pawl-agent holds a key and leaves measuring to pawl, and
+// pawl does not link the testing package.
 func TestLinked(t *testing.T) {
 	never := map[string][]string{
-		"pawl": {"testing", "database/sql", "github.com/jackc/pgx", "github.com/riverqueue/river", "github.com/invopop/jsonschema", "gocloud.dev", module + "/internal/server/store", module + "/internal/server/queue", module + "/internal/judge/lab"},
+		"pawl": {"testing", "go.temporal.io/sdk", "go.temporal.io/api", "database/sql", "github.com/jackc/pgx", "github.com/riverqueue/river", "github.com/invopop/jsonschema", "gocloud.dev", module + "/internal/server/store", module + "/internal/server/queue", module + "/internal/judge/lab"},
+		"pawl-agent": { // Temporal's SDK brings its test environment, and with it the testing package, here and in pawld
+			"database/sql", "github.com/jackc/pgx", "github.com/riverqueue/river", "gocloud.dev", "github.com/ebitengine/purego",
+			module + "/internal/server", module + "/internal/kernel/harness", module + "/internal/kernel/build", module + "/internal/kernel/device",
+			module + "/internal/judge/runner", module + "/internal/fleet/gateway",
+		},
 		"pawld": {
-			"testing", "github.com/invopop/jsonschema", "github.com/ebitengine/purego", module + "/internal/kernel/harness", module + "/internal/kernel/build", module + "/internal/kernel/device",
+			"github.com/invopop/jsonschema", "github.com/ebitengine/purego", module + "/internal/kernel/harness", module + "/internal/kernel/build", module + "/internal/kernel/device",
 			module + "/internal/kernel/correctness", module + "/internal/judge/trial", module + "/internal/explain/profile/tool", module + "/internal/judge/runner",
 		},
 	}

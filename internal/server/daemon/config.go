@@ -59,6 +59,10 @@ type config struct {
 	Queue struct {
 		Work bool
 	}
+	Fleet struct {
+		Address, Namespace, Listen string
+		Secret                     identity.Token
+	}
 	Retain struct {
 		SampleDays, BranchDays int
 	}
@@ -118,6 +122,10 @@ func (c *config) settings() []setting {
 		{"mail.password", &c.Mail.Password, "password at the mail server"},
 		{"mail.domains", &c.Mail.Domains, "domains that mail may be sent to"},
 		{"queue.work", &c.Queue.Work, "run background jobs in this process; at least one of several servers must"},
+		{"fleet.address", &c.Fleet.Address, "address of Temporal, HOST:PORT, which runs gates on other machines; empty for none"},
+		{"fleet.namespace", &c.Fleet.Namespace, "namespace in Temporal"},
+		{"fleet.listen", &c.Fleet.Listen, "address that agents connect to; empty for none in this process"},
+		{"fleet.secret", &c.Fleet.Secret, "32 bytes or more, the same for all servers of one fleet and after a restart; agents hold what it seals"},
 		{"retain.sample_days", &c.Retain.SampleDays, "days after which raw samples are deleted, except those next to changes; 0 for never"},
 		{"retain.branch_days", &c.Retain.BranchDays, "days after which runs of branches and forks are deleted; 0 for never"},
 		{"timeouts.header", &c.Timeouts.Header, "time limit for the header of a request"},
@@ -144,6 +152,7 @@ func defaults(env environment) *config {
 	c.CI.Issuers = []string{identity.GitHub}
 	c.Hooks.Every = 15 * time.Minute
 	c.Queue.Work = true
+	c.Fleet.Namespace = "pawl"
 	c.Timeouts.Header, c.Timeouts.Read, c.Timeouts.Write, c.Timeouts.Idle = 10*time.Second, 2*time.Minute, 5*time.Minute, 2*time.Minute
 	c.Shutdown.Delay, c.Shutdown.Drain = 5*time.Second, 25*time.Second
 	c.Log.Level = "info"
@@ -177,6 +186,10 @@ func (c *config) finish() error {
 		{"log.level", level},
 		{"login.issuer", wrongIf((c.Login.Issuer == "") != (c.Login.ClientID == ""), "login.issuer and login.client_id must be set together")},
 		{"mail.server", mail.Check()},
+		{"fleet.address", checkFleet(c.Fleet.Address)},
+		{"fleet.namespace", wrongIf(c.Fleet.Namespace == "", "it is empty")},
+		{"fleet.listen", c.checkGateway()},
+		{"fleet.secret", checkSecret(c.Fleet.Secret.Reveal())},
 	}...)
 	var wrong []error
 	for _, x := range checks {
@@ -225,6 +238,24 @@ func checkURL(text string) error {
 		return fmt.Errorf("%q is not a URL such as https://pawl.example.com, without a path", text)
 	}
 	return wrongIf(u.Scheme == "http" && !loopback.Is(u.Host), "%s has no TLS: tokens and cookies would be sent in plain text. Put a proxy with a certificate in front of it", text)
+}
+
+func checkFleet(address string) error {
+	_, _, err := net.SplitHostPort(address)
+	return wrongIf(address != "" && err != nil, "%q is not an address such as 127.0.0.1:7233", address)
+}
+
+// checkGateway checks the settings of the port for agents.
+func (c *config) checkGateway() error {
+	if c.Fleet.Listen == "" {
+		return nil
+	}
+	_, _, err := net.SplitHostPort(c.Fleet.Listen)
+	return errors.Join(
+		wrongIf(err != nil, "%q is not an address such as 127.0.0.1:7296", c.Fleet.Listen),
+		wrongIf(c.Fleet.Address == "", "it needs fleet.address"),
+		wrongIf(c.Fleet.Secret.IsZero(), "it needs fleet.secret: openssl rand -hex 32"),
+	)
 }
 
 func checkBlobs(text string) error {

@@ -107,6 +107,8 @@ func TestConfigMistakes(t *testing.T) {
 		{"a variable's value", "", []string{"PAWLD_DATABASE_MIGRATE=perhaps"}, []string{`PAWLD_DATABASE_MIGRATE: "perhaps" is neither true nor false`}},
 		{"proxies", "proxies: [proxy.example.com]\n", nil, []string{"is not a network such as 10.0.0.0/8"}},
 		{"a short secret", "login: {cookie_secret: short}\n", nil, []string{"it has 5 bytes"}},
+		{"a port for agents without Temporal", "fleet: {listen: 127.0.0.1:1}\n", nil, []string{"fleet.listen (", "it needs fleet.address", "it needs fleet.secret"}},
+		{"a short secret for agents", "fleet: {secret: short}\n", nil, []string{"fleet.secret (", "it has 5 bytes"}},
 		{"half a login", "login: {issuer: https://login.example.com}\n", nil, []string{"login.issuer and login.client_id must be set together"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

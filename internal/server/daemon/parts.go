@@ -11,6 +11,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server"
 	"github.com/goatnote-inc/pawl/internal/server/alert"
 	"github.com/goatnote-inc/pawl/internal/server/blob"
+	"github.com/goatnote-inc/pawl/internal/server/engine"
 	"github.com/goatnote-inc/pawl/internal/server/queue"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
@@ -22,6 +23,9 @@ type components struct {
 	blobs *blob.Bucket
 	queue *queue.Queue
 	log   *slog.Logger
+
+	engine    *engine.Engine // nil without a fleet
+	stopFleet func()
 }
 
 // openParts connects to everything that the settings name.
@@ -53,6 +57,12 @@ func openParts(ctx context.Context, c *config, log *slog.Logger, t *tracing) (*c
 // close closes everything. Running work ends first, or is cut off when ctx ends.
 func (p *components) close(ctx context.Context) {
 	var errs []error
+	if p.stopFleet != nil {
+		p.stopFleet()
+	}
+	if p.engine != nil {
+		p.engine.Close()
+	}
 	if p.queue != nil {
 		errs = append(errs, p.queue.Stop(ctx))
 	}
@@ -84,8 +94,12 @@ func (p *components) server(c *config, m server.Metrics, now func() time.Time) (
 	if err != nil {
 		return nil, usageError{err}
 	}
+	var fleet server.Fleet
+	if p.engine != nil {
+		fleet = p.engine
+	}
 	s, err := server.New(server.Config{
-		Store: p.store, Blobs: p.blobs, Verifier: verifier, Login: login, URL: c.URL, Log: p.log, Now: now,
+		Fleet: fleet, Store: p.store, Blobs: p.blobs, Verifier: verifier, Login: login, URL: c.URL, Log: p.log, Now: now,
 		Metrics: m, Proxies: proxies, Secret: []byte(c.Login.CookieSecret.Reveal()), Mail: c.mail(), PrivateHooks: c.Hooks.AllowPrivate,
 	})
 	if err != nil {

@@ -70,6 +70,10 @@ func (g *globals) serve(ctx context.Context, c *config, ready func(net.Addr)) er
 	if err != nil {
 		return err
 	}
+	if err := p.startFleet(ctx, c, g.now); err != nil {
+		p.close(ctx)
+		return err
+	}
 	m, h := newMetrics(), &health{ready: p.store.Ready}
 	m.watch(p, h)
 	s, err := p.server(c, m, g.now)
