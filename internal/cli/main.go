@@ -74,7 +74,7 @@ func (g *globals) commandGroups() []commandGroup {
 		{"explain", "Explain:", []*cobra.Command{explain.NewProfile(e), explain.NewDiagnose(e), explain.NewDevice(e)}},
 		{"improve", "Improve:", []*cobra.Command{improve.NewTune(e)}},
 		{"learn", "Learn:", []*cobra.Command{newSession(g), newLesson(g)}},
-		{"share", "Share:", []*cobra.Command{share.NewReport(e), share.NewPush(e), newMCP(g)}},
+		{"share", "Share:", []*cobra.Command{share.NewReport(e), share.NewPush(e), share.NewFleet(e), newMCP(g)}},
 	}
 }
 

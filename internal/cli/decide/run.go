@@ -31,6 +31,7 @@ type runFlags struct {
 	main   bool
 	noKeep bool
 	resume bool
+	on     string
 	fuzz   time.Duration
 	why    time.Duration // time for profiling changed cases
 }
@@ -73,6 +74,7 @@ missing case; 2 no answer, or the base does not work.`,
   pawl run --base HEAD~1
   pawl run --budget 5m --out results
   pawl run --resume           # continue a run that was killed
+  pawl run --on l4,h100       # on a server's devices; the change must be committed
   pawl run --dry-run          # show the plan, its time and its cost
   pawl run -- python3 bench.py               # any benchmark command, without a suite
   pawl run --build 'make -j' -- ./bench      # built once for each side`,
@@ -86,6 +88,7 @@ missing case; 2 no answer, or the base does not work.`,
 	fl.StringVar(&f.Cases, "case", "", "judge only cases whose name or benchmark matches this `glob`")
 	fl.StringVar(&f.Base, "base", "", "`commit` to judge against (default: the merge base with the main branch)")
 	fl.StringVarP(&f.dir, "out", "o", "", "`folder` for all output (default results)")
+	fl.StringVar(&f.on, "on", "", "run on the fleet of PAWL_SERVER, on one device of each of these `models` (l4,h100)")
 	fl.BoolVar(&f.Force, "force-measure", false, "measure even if both sides are identical")
 	fl.BoolVar(&f.strict, "strict", false, "also fail if the base is slower than the baseline (drift)")
 	fl.BoolVar(&f.main, "main", false, "this commit is on the main branch: baselines may move (default: detected)")
@@ -110,6 +113,9 @@ func (f *runFlags) run(ctx context.Context) error {
 		if f.Base, err = f.FindBase(ctx, nil); err != nil {
 			return command.Exit(command.ExitNoAnswer, fmt.Errorf("nothing to judge against: %w\n  name a commit with --base REF, or measure without one: pawl bench", err))
 		}
+	}
+	if f.on != "" {
+		return f.runOn(ctx, path)
 	}
 	o := f.Options(s, path)
 	f.dir = cmp.Or(f.dir, filepath.Join(o.Dir, "results"))

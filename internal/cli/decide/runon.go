@@ -1,0 +1,305 @@
+package decide
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/base/archive"
+	"github.com/goatnote-inc/pawl/internal/base/shell"
+	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
+	"github.com/goatnote-inc/pawl/internal/cli/remote"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+const (
+	gateSeconds = 3600             // longest time of a measurement on the fleet
+	gatePoll    = time.Second      // between two questions about a gate
+	gateAway    = 30 * time.Minute // how long the server may be away meanwhile
+)
+
+// runOn runs the loop on devices of a server's fleet, and leaves the same documents and exit code as a run here.
+func (f *runFlags) runOn(ctx context.Context, path string) error {
+	if err := f.checkOn(); err != nil {
+		return command.Usage(err)
+	}
+	s := remote.Server{Env: f.Env, URL: f.Getenv("PAWL_SERVER"), Project: f.Getenv("PAWL_PROJECT"), Patience: gateAway}
+	if s.URL == "" || s.Project == "" {
+		return command.Usage(errors.New("--on: set PAWL_SERVER and PAWL_PROJECT to a pawl server with a fleet, and PAWL_TOKEN to a key with the scopes read and report"))
+	}
+	if err := s.Destination().Check(); err != nil {
+		return command.Usage(err)
+	}
+	r, file, err := f.gateRequest(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Path)
+	c, id := s.Client(), runner.NewID(s.Clock()())
+	if err := c.SendFile(ctx, file); err != nil {
+		return err
+	}
+	g, err := c.StartGate(ctx, id, r)
+	if err != nil {
+		return err
+	}
+	f.Say("gate " + id)
+	if g, err = f.watch(ctx, c, g); err != nil {
+		return err
+	}
+	return f.collect(ctx, c, g, cmp.Or(f.dir, filepath.Join(filepath.Dir(path), "results")))
+}
+
+// checkOn refuses flags that a gate on the fleet does not know.
+func (f *runFlags) checkOn() error {
+	var wrong error
+	f.FlagSet.Visit(func(fl *pflag.Flag) {
+		if !slices.Contains([]string{"on", "base", "suite", "out", "trust", "json", "dir", "no-color"}, fl.Name) {
+			wrong = fmt.Errorf("--%s cannot be combined with --on: a gate on the fleet follows the suite", fl.Name)
+		}
+	})
+	return wrong
+}
+
+// gateRequest describes the change: two commits in a bundle. The working tree must be committed.
+func (f *runFlags) gateRequest(ctx context.Context, path string) (*client.GateRequest, client.File, error) {
+	repo, err := build.Open(ctx, filepath.Dir(path))
+	if err != nil {
+		return nil, client.File{}, err
+	}
+	head, dirty, err := repo.Head(ctx)
+	if err != nil {
+		return nil, client.File{}, err
+	}
+	if dirty {
+		return nil, client.File{}, command.Usage(errors.New("--on: the working tree has uncommitted changes, which the fleet cannot see: commit them first"))
+	}
+	base, err := repo.Commit(ctx, f.Base)
+	if err != nil {
+		return nil, client.File{}, command.Usage(err)
+	}
+	suite, err := pathInside(repo.Root, path)
+	if err != nil {
+		return nil, client.File{}, command.Usage(err)
+	}
+	r := &client.GateRequest{
+		Models: strings.Split(f.on, ","), Base: base, Head: head, Suite: suite, Seconds: gateSeconds, Trust: measure.Trust(f.Trust),
+	}
+	file, err := bundle(ctx, repo, base, head)
+	if err != nil {
+		return nil, client.File{}, err
+	}
+	r.Bundle = file.Digest
+	if err := r.Check(); err != nil {
+		return nil, file, command.Usage(errors.Join(fmt.Errorf("--on %s: %w", f.on, err), os.Remove(file.Path)))
+	}
+	return r, file, nil
+}
+
+// pathInside returns the path of a file in a repository, with slashes.
+func pathInside(root, file string) (string, error) {
+	abs, err := filepath.Abs(file)
+	if err == nil {
+		abs, err = filepath.EvalSymlinks(abs)
+	}
+	if err != nil {
+		return "", err
+	}
+	if root, err = filepath.EvalSymlinks(root); err != nil {
+		return "", err
+	}
+	rel, err := filepath.Rel(root, abs)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", fmt.Errorf("%s is not in the repository %s", file, root)
+	}
+	return filepath.ToSlash(rel), nil
+}
+
+// bundle writes both commits with their history to a temporary file. It names them in a repository of its own, which
+// borrows the objects, so that the user's refs stay as they are.
+func bundle(ctx context.Context, repo *build.Repository, base, head string) (client.File, error) {
+	dir, err := os.MkdirTemp("", "pawl-bundle")
+	if err != nil {
+		return client.File{}, err
+	}
+	defer os.RemoveAll(dir)
+	format := "sha1"
+	if len(head) == 64 {
+		format = "sha256"
+	}
+	borrowed := filepath.Join(repo.Metadata(), "objects")
+	if _, err := shell.GitOutput(ctx, dir, "init", "--quiet", "--bare", "--template=", "--object-format="+format, "."); err != nil {
+		return client.File{}, fmt.Errorf("cannot make a bundle: git init: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "objects", "info"), 0o700); err != nil {
+		return client.File{}, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "objects", "info", "alternates"), []byte(borrowed+"\n"), 0o600); err != nil {
+		return client.File{}, err
+	}
+	out, err := os.CreateTemp("", "pawl-*.bundle")
+	if err != nil {
+		return client.File{}, err
+	}
+	defer out.Close()
+	for _, args := range [][]string{
+		{"update-ref", "refs/heads/base", base},
+		{"update-ref", "refs/heads/head", head},
+		{"bundle", "create", "--quiet", out.Name(), "refs/heads/base", "refs/heads/head"},
+	} {
+		if _, err := shell.GitOutput(ctx, dir, args...); err != nil {
+			return client.File{}, errors.Join(fmt.Errorf("cannot make a bundle: git %s: %w", args[0], err), os.Remove(out.Name()))
+		}
+	}
+	content, err := os.Open(out.Name()) // git replaced the file
+	if err != nil {
+		return client.File{}, err
+	}
+	defer content.Close()
+	sum := sha256.New()
+	size, err := io.Copy(sum, content)
+	return client.File{Path: out.Name(), Blob: client.Blob{Digest: hex.EncodeToString(sum.Sum(nil)), Size: size, Name: "the commits"}}, err
+}
+
+// watch prints how far a gate is until it has ended. An interrupt cancels the gate; a lost connection does not.
+func (f *runFlags) watch(ctx context.Context, c *client.Client, g client.Gate) (client.Gate, error) {
+	said := map[string]string{}
+	for {
+		for _, p := range g.Parts {
+			if line := gateLine(p); said[p.Model] != line {
+				said[p.Model] = line
+				f.Say(words.Sanitize(p.Model + ": " + line))
+			}
+		}
+		if g.Ended() {
+			return g, nil
+		}
+		wait := time.NewTimer(gatePoll)
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+			wait.Stop()
+		}
+		next := client.Gate{}
+		err := ctx.Err()
+		if err == nil {
+			next, err = c.Gate(ctx, g.Gate)
+		}
+		switch {
+		case ctx.Err() != nil:
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+			defer cancel()
+			if err := c.CancelGate(last, g.Gate); err != nil {
+				return g, command.Exit(command.ExitInterrupted, fmt.Errorf("%w: %w\n  the gate continues: pawl fleet cancel %s", command.ErrInterrupted, err, g.Gate))
+			}
+			return g, command.Exit(command.ExitInterrupted, fmt.Errorf("%w: gate %s is canceled", command.ErrInterrupted, g.Gate))
+		case err != nil:
+			return g, fmt.Errorf("%w\n  the gate continues: pawl fleet show %s", err, g.Gate)
+		}
+		g = next
+	}
+}
+
+func gateLine(p client.GatePart) string {
+	switch {
+	case p.State == "waiting" && p.Position > 0:
+		return fmt.Sprintf("position %d in the queue: %s", p.Position, p.Reason)
+	case p.State == "measuring":
+		return fmt.Sprintf("measuring on %s (%s, %s)", p.Device, cmp.Or(p.Phase, "starting"), words.Plural(p.Rounds, "round"))
+	}
+	return p.State
+}
+
+// gateDocuments are the files of a run that the fleet delivers.
+var gateDocuments = []string{"current.json", "current.json.zst", "verdict.json", "ratchet_report.md", "report.html", "account.json"}
+
+// collect fetches the documents of all models and returns the worst result as an error with its exit code.
+func (f *runFlags) collect(ctx context.Context, c *client.Client, g client.Gate, dir string) error {
+	codes := []int{}
+	var failed error
+	for _, p := range g.Parts {
+		into := dir
+		if len(g.Parts) > 1 {
+			into = filepath.Join(dir, p.Model)
+		}
+		switch {
+		case p.Exit == nil:
+			codes = append(codes, command.ExitCannot)
+			failed = errors.Join(failed, fmt.Errorf("%s: the gate ended as %s: %s", p.Model, p.State, words.Sanitize(cmp.Or(p.Reason, "no reason was given"))))
+			continue
+		case p.Record != "":
+			if err := f.fetchDocuments(ctx, c, p, into); err != nil {
+				return err
+			}
+		}
+		if p.Error != "" {
+			failed = errors.Join(failed, fmt.Errorf("%s: %s", p.Model, words.Sanitize(p.Error)))
+		}
+		codes = append(codes, *p.Exit)
+	}
+	for _, code := range []int{command.ExitFailed, command.ExitCannot, command.ExitUsage, command.ExitInterrupted, command.ExitNoAnswer} {
+		if slices.Contains(codes, code) {
+			if failed == nil {
+				failed = command.ErrReported
+			}
+			return command.Exit(code, failed)
+		}
+	}
+	return failed
+}
+
+// fetchDocuments unpacks the documents of one model and prints its verdict.
+func (f *runFlags) fetchDocuments(ctx context.Context, c *client.Client, p client.GatePart, dir string) error {
+	packed, err := c.Blob(ctx, p.Record)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("cannot create the folder for results: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	limits := archive.Limits{Entries: len(gateDocuments), Directory: 64 << 10, Total: 1 << 30}
+	for _, name := range gateDocuments {
+		_ = root.Remove(name) // of an earlier run
+		limits.Want = append(limits.Want, archive.WantedFile{Name: name, Most: 512 << 20})
+	}
+	if _, err := archive.Unpack(bytes.NewReader(packed), int64(len(packed)), root, limits); err != nil {
+		return fmt.Errorf("cannot unpack the documents of the run on %s: %w", p.Model, err)
+	}
+	text, err := root.ReadFile("verdict.json")
+	if err != nil {
+		return fmt.Errorf("the run on %s left no verdict: %w", p.Model, err)
+	}
+	if f.JSON {
+		_, err = f.Out.Write(text)
+		return err
+	}
+	var v struct{ Verdict, Sentence string }
+	if err := json.Unmarshal(text, &v); err != nil {
+		return fmt.Errorf("cannot read the verdict of the run on %s: %w", p.Model, err)
+	}
+	fmt.Fprintln(f.Out, words.Sanitize(fmt.Sprintf("%s: %s: %s", p.Model, v.Verdict, v.Sentence)))
+	fmt.Fprintln(f.Out, "  "+filepath.Join(dir, "ratchet_report.md"))
+	return nil
+}

@@ -1,0 +1,205 @@
+package decide
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/base/shell"
+	"github.com/goatnote-inc/pawl/internal/cli/bench"
+	"github.com/goatnote-inc/pawl/internal/cli/command"
+	"github.com/goatnote-inc/pawl/internal/cli/env"
+)
+
+// fleetServer answers as a server whose fleet measures with this exit code.
+type fleetServer struct {
+	t        *testing.T
+	exit     int
+	endless  bool
+	onAsk    func()
+	bundle   []byte
+	request  client.GateRequest
+	asked    int
+	canceled bool
+	packed   []byte
+}
+
+func digestOf(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+func (s *fleetServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	at := strings.TrimPrefix(r.URL.Path, "/v1/projects/kernels/")
+	body, err := io.ReadAll(r.Body)
+	if err != nil || r.Header.Get("Authorization") != "Bearer secret" {
+		s.t.Errorf("%s %s: %v, %v", r.Method, at, r.Header, err)
+	}
+	switch verb := r.Method + " " + strings.Split(at, "/")[0]; verb {
+	case "HEAD blobs":
+		w.WriteHeader(http.StatusNotFound)
+	case "POST blobs":
+		s.bundle = body
+	case "GET blobs":
+		_, _ = w.Write(s.packed)
+	case "PUT gates":
+		if err := json.Unmarshal(body, &s.request); err != nil || s.request.Check() != nil {
+			s.t.Errorf("request %s: %v, %v", body, err, s.request.Check())
+		}
+		s.answer(w, client.GatePart{Model: "l4", State: "waiting", Position: 2, Reason: "busy"})
+	case "DELETE gates":
+		s.canceled = true
+	case "GET gates":
+		s.asked++
+		if s.onAsk != nil {
+			s.onAsk()
+		}
+		if s.endless || s.asked == 1 {
+			s.answer(w, client.GatePart{Model: "l4", State: "measuring", Device: "GPU-1", Rounds: 3})
+			return
+		}
+		s.answer(w, client.GatePart{Model: "l4", State: "done", Device: "GPU-1", Exit: &s.exit, Record: digestOf(s.packed)})
+	default:
+		s.t.Errorf("unexpected %s", verb)
+	}
+}
+
+func (s *fleetServer) answer(w io.Writer, p client.GatePart) {
+	_ = json.NewEncoder(w).Encode(client.Gate{Gate: "01JC0000000000000000000001", Parts: []client.GatePart{p}})
+}
+
+// repository makes two commits and returns the path of the suite.
+func repository(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, args := range [][]string{
+		{"init", "-q"}, {"add", "."}, {"commit", "-q", "-m", "one"}, {"add", "."}, {"commit", "-q", "-m", "two"},
+	} {
+		if args[0] == "add" {
+			f, err := os.OpenFile(filepath.Join(dir, "pawl.yaml"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.WriteString("# a line\n"); err != nil || f.Close() != nil {
+				t.Fatal(err)
+			}
+		}
+		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=mona", "-c", "user.email=mona@example.com"}, args...)...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	return filepath.Join(dir, "pawl.yaml")
+}
+
+func newRunOn(t *testing.T, s *fleetServer) (f *runFlags, out, said *bytes.Buffer) {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for name, text := range map[string]string{"verdict.json": `{"verdict": "regression", "sentence": "it is slower"}`, "ratchet_report.md": "# slower\n"} {
+		w, err := z.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(w, text)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.t, s.packed = t, b.Bytes()
+	front := httptest.NewServer(s)
+	t.Cleanup(front.Close)
+	vars := map[string]string{"PAWL_SERVER": front.URL, "PAWL_PROJECT": "kernels", "PAWL_TOKEN": "secret"}
+	out, said = &bytes.Buffer{}, &bytes.Buffer{}
+	g := &env.Env{Globals: &command.Globals{IO: &command.IO{Out: out, Err: said, Getenv: func(name string) string { return vars[name] }}}}
+	f = &runFlags{Flags: bench.Flags{Env: g, FlagSet: NewRun(g).Flags()}, on: "l4"}
+	f.Base = "HEAD~1"
+	return f, out, said
+}
+
+func TestRunOn_SameDocumentsAndExitCode(t *testing.T) {
+	s := &fleetServer{exit: 1}
+	f, out, said := newRunOn(t, s)
+	path := repository(t)
+	err := f.runOn(t.Context(), path)
+	exit, ok := errors.AsType[*command.ExitError](err)
+	if !ok || exit.Code != 1 {
+		t.Fatalf("error %v, want exit code 1", err)
+	}
+	if !strings.Contains(out.String(), "l4: regression: it is slower") {
+		t.Errorf("printed %q", out)
+	}
+	for _, want := range []string{"position 2 in the queue: busy", "measuring on GPU-1 (starting, 3 rounds)", "done"} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("said %q, want %q", said, want)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(filepath.Dir(path), "results", "ratchet_report.md")); err != nil || string(text) != "# slower\n" {
+		t.Errorf("report %q, %v", text, err)
+	}
+	// A repository without anything else can read the bundle.
+	fresh := t.TempDir()
+	file := filepath.Join(fresh, "bundle")
+	if err := os.WriteFile(file, s.bundle, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if digestOf(s.bundle) != s.request.Bundle || s.request.Suite != "pawl.yaml" {
+		t.Errorf("request %+v", s.request)
+	}
+	for _, args := range [][]string{{"init", "-q"}, {"bundle", "unbundle", file}, {"cat-file", "-e", s.request.Base}, {"checkout", "-q", s.request.Head}} {
+		if _, err := shell.GitOutput(t.Context(), fresh, args...); err != nil {
+			t.Errorf("git %v: %v", args, err)
+		}
+	}
+}
+
+func TestRunOn_InterruptCancelsTheGate(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &fleetServer{endless: true, onAsk: cancel}
+	f, _, _ := newRunOn(t, s)
+	if err := f.runOn(ctx, repository(t)); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if !s.canceled {
+		t.Error("the gate was not canceled")
+	}
+}
+
+func TestRunOn_Refused(t *testing.T) {
+	path := repository(t)
+	for name, change := range map[string]func(*runFlags) error{
+		"uncommitted changes": func(*runFlags) error { return os.WriteFile(path, []byte("# another\n"), 0o600) },
+		"another flag":        func(f *runFlags) error { return f.FlagSet.Set("budget", "3m") },
+		"not a model":         func(f *runFlags) error { f.on = "../l4"; return nil },
+		"no such base":        func(f *runFlags) error { f.Base = "nowhere"; return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &fleetServer{}
+			f, _, _ := newRunOn(t, s)
+			if err := change(f); err != nil {
+				t.Fatal(err)
+			}
+			err := f.runOn(t.Context(), path)
+			if _, usage := errors.AsType[*command.UsageError](err); !usage || s.request.Head != "" {
+				t.Errorf("error %v, request %+v: want a usage error before anything was sent", err, s.request)
+			}
+			if err := os.WriteFile(path, []byte("# a line\n# a line\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
