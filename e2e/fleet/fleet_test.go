@@ -1,0 +1,265 @@
+package fleet
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/goatnote-inc/pawl/internal/base/await"
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// TestFleet runs gates from a desk to a device and back.
+func TestFleet(t *testing.T) {
+	w := newWorld(t)
+	t.Run("a gate ends like a run here", w.testSame)
+	for name, times := range map[string]int{"pawl-agent": 100, "pawld": 20, "temporal-server": 20} {
+		t.Run("a killed "+name+" loses no round", func(t *testing.T) { w.testKill(t, name, times) })
+	}
+	t.Run("an interrupt cancels the gate", w.testCancel)
+	if out := w.must(t, "pawld", "agent", "refusals"); out != "" {
+		t.Errorf("the gateway refused requests of its own agent:\n%s", out)
+	}
+}
+
+// repository is a kernel that takes as long as the file ms says. While hold exists, it waits after as many calls as hold says.
+type repository struct{ dir, calls, hold string }
+
+func newRepository(t *testing.T) repository {
+	t.Helper()
+	dir, outside := t.TempDir(), t.TempDir()
+	r := repository{dir, filepath.Join(outside, "calls"), filepath.Join(outside, "hold")}
+	r.write(t, "pawl.yaml", "version: 1\nharness: {command: sh kernel.sh, format: hyperfine, files: [kernel.sh, ms]}\n")
+	r.write(t, "kernel.sh", fmt.Sprintf(`echo call >>%[1]s
+while [ -e %[2]s ] && [ "$(wc -l <%[1]s)" -gt "$(cat %[2]s)" ]; do sleep 0.1; done
+awk -v ms="$(cat ms)" -v seed=$$ 'BEGIN {
+  srand(seed)
+  printf "{\"results\":[{\"command\":\"kernel\",\"times\":["
+  for (i = 0; i < 9; i++) printf "%%s%%.7f", (i ? "," : ""), ms / 1000 * (1 + 0.002 * rand())
+  print "]}]}"
+}'
+`, r.calls, r.hold))
+	r.write(t, ".gitignore", "results/\n")
+	r.git(t, "init", "-q", "-b", "main")
+	r.commit(t, "100")
+	return r
+}
+
+func (r repository) write(t *testing.T, name, content string) {
+	t.Helper()
+	must(t, os.WriteFile(filepath.Join(r.dir, name), []byte(content), 0o600))
+}
+
+func (r repository) git(t *testing.T, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", r.dir, "-c", "user.name=test", "-c", "user.email=test@example.com"}, args...)...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+}
+
+// commit makes the kernel take so many milliseconds.
+func (r repository) commit(t *testing.T, ms string) {
+	t.Helper()
+	r.write(t, "ms", ms)
+	r.git(t, "add", "-A")
+	r.git(t, "commit", "-q", "-m", ms)
+}
+
+func (w *world) testSame(t *testing.T) {
+	for _, test := range []struct {
+		ms, verdict string
+		code        int
+	}{{"120", "regression", 1}, {"80", "improvement", 0}} {
+		r := newRepository(t)
+		r.commit(t, test.ms)
+		took := map[string]time.Duration{}
+		for where, args := range map[string][]string{"here": nil, "fleet": {"--on", "cpu"}} {
+			out := filepath.Join(r.dir, "results", where)
+			start := time.Now()
+			stdout, stderr, err := w.run(t, r.dir, "pawl", append([]string{"run", "--base", "HEAD~1", "--out", out}, args...)...)
+			took[where] = time.Since(start)
+			if code := exitCode(t, err); code != test.code {
+				t.Fatalf("%s ms, %s: exit code %d, want %d\n%s%s", test.ms, where, code, test.code, stdout, stderr)
+			}
+			if got := verdictOf(t, out); got != test.verdict {
+				t.Errorf("%s ms, %s: verdict %q, want %q\n%s%s", test.ms, where, got, test.verdict, stdout, stderr)
+			}
+			for _, name := range []string{"current.json", "ratchet_report.md", "report.html"} {
+				if _, err := os.Stat(filepath.Join(out, name)); err != nil {
+					t.Errorf("%s ms, %s: %v", test.ms, where, err)
+				}
+			}
+		}
+		t.Logf("%s ms: %.1f s here, %.1f s on the fleet", test.ms, took["here"].Seconds(), took["fleet"].Seconds())
+	}
+}
+
+// verdictOf returns the verdict of the only case of a run.
+func verdictOf(t *testing.T, dir string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "verdict.json"))
+	must(t, err)
+	var v struct {
+		Cases []struct{ Verdict string }
+	}
+	must(t, json.Unmarshal(text, &v))
+	if len(v.Cases) != 1 {
+		t.Fatalf("%d cases:\n%s", len(v.Cases), text)
+	}
+	return v.Cases[0].Verdict
+}
+
+// Six rounds have twelve calls. The process is killed during one of them.
+func (w *world) testKill(t *testing.T, name string, times int) {
+	t.Helper()
+	for n := range testrun.Times(1, times) {
+		calls := 6
+		if n > 0 {
+			calls = rand.IntN(12)
+		}
+		w.killAfter(t, name, calls)
+	}
+}
+
+func (w *world) killAfter(t *testing.T, name string, calls int) {
+	t.Helper()
+	r := newRepository(t)
+	r.commit(t, "120")
+	g := w.startGate(t, r, calls)
+	w.kill(name)
+	kept := w.journal(t)
+	if len(kept.Rounds) != calls/2 {
+		t.Errorf("%d rounds are in the journal after %d calls", len(kept.Rounds), calls)
+	}
+	must(t, os.Remove(r.hold))
+	w.again(name)
+	if code := exitCode(t, g.wait()); code != 1 {
+		t.Fatalf("exit code %d, want 1\n%s", code, g.said())
+	}
+	whole, err := measure.Load(filepath.Join(r.dir, "results", "current.json"))
+	must(t, err)
+	if len(whole.Rounds) != 6 {
+		t.Fatalf("%d rounds, and %d before the kill", len(whole.Rounds), len(kept.Rounds))
+	}
+	if made := r.made(); made < 12 || made > 14 { // the round that was cut off is measured again
+		t.Errorf("%d calls for six rounds, killed after %d", made, calls)
+	}
+	if diff := cmp.Diff(kept.Rounds, whole.Rounds[:len(kept.Rounds)], cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("rounds that were finished before the kill have changed:\n%s", diff)
+	}
+	for i, c := range kept.Cases {
+		if diff := cmp.Diff(c.Rounds, whole.Cases[i].Rounds[:len(c.Rounds)], cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("times of %s that were finished before the kill have changed:\n%s", c.Name(), diff)
+		}
+	}
+}
+
+func (w *world) testCancel(t *testing.T) {
+	r := newRepository(t)
+	r.commit(t, "120")
+	g := w.startGate(t, r, 6)
+	must(t, g.cmd.Process.Signal(os.Interrupt))
+	if code := exitCode(t, g.wait()); code != 5 {
+		t.Errorf("exit code %d, want 5\n%s", code, g.said())
+	}
+	await.TrueWithin(t, patience, "the gate to be canceled", func() bool {
+		return strings.Contains(w.must(t, "pawl", "fleet", "show", g.id), "canceled")
+	})
+	await.TrueWithin(t, patience, "the device to be free", func() bool {
+		return strings.Contains(w.must(t, "pawl", "fleet", "devices"), "ready")
+	})
+	if left, _ := filepath.Glob(filepath.Join(w.state(), "leases", "*")); len(left) > 0 {
+		t.Errorf("the agent kept %v of a canceled gate", left)
+	}
+}
+
+// made returns how often the kernel was called.
+func (r repository) made() int {
+	text, _ := os.ReadFile(r.calls)
+	return strings.Count(string(text), "\n")
+}
+
+// journal reads the journal of the only lease. It is empty before the first round.
+func (w *world) journal(t *testing.T) *measure.Run {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(w.state(), "leases", "*", "out", measure.JournalPath("current.json")))
+	must(t, err)
+	if len(found) == 0 {
+		return &measure.Run{}
+	}
+	run, err := measure.Load(found[0])
+	must(t, err)
+	return run
+}
+
+// gate is a running pawl run --on.
+type gate struct {
+	cmd   *exec.Cmd
+	id    string
+	lines []string
+	rest  chan struct{}
+}
+
+// startGate returns when the kernel waits after so many calls.
+func (w *world) startGate(t *testing.T, r repository, calls int) *gate {
+	t.Helper()
+	must(t, os.WriteFile(r.hold, []byte(strconv.Itoa(calls)), 0o600))
+	g := &gate{cmd: w.command(t, r.dir, "pawl", "run", "--base", "HEAD~1", "--on", "cpu"), rest: make(chan struct{})}
+	stderr, err := g.cmd.StderrPipe()
+	must(t, err)
+	g.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	must(t, g.cmd.Start())
+	lines := bufio.NewReader(stderr)
+	for g.id == "" {
+		line, err := lines.ReadString('\n')
+		g.lines = append(g.lines, line)
+		if err != nil {
+			t.Fatalf("no gate started: %v\n%s", errors.Join(err, g.cmd.Wait()), strings.Join(g.lines, ""))
+		}
+		if _, id, ok := strings.Cut(strings.TrimSpace(line), "gate "); ok {
+			g.id = id
+		}
+	}
+	go func() {
+		defer close(g.rest)
+		text, _ := io.ReadAll(lines)
+		g.lines = append(g.lines, string(text))
+	}()
+	await.TrueWithin(t, patience, "the kernel to wait", func() bool { return r.made() > calls })
+	return g
+}
+
+func (g *gate) wait() error {
+	<-g.rest
+	return g.cmd.Wait()
+}
+
+func (g *gate) said() string { return strings.Join(g.lines, "") }
+
+func exitCode(t *testing.T, err error) int {
+	t.Helper()
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if err != nil && !ok {
+		t.Fatal(err)
+	}
+	if ok {
+		return exit.ExitCode()
+	}
+	return 0
+}

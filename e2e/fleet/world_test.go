@@ -1,0 +1,206 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/goatnote-inc/pawl/internal/base/await"
+	"github.com/goatnote-inc/pawl/internal/server/pgtemp"
+)
+
+// patience is the limit of every wait.
+const patience = 5 * time.Minute
+
+// world is a fleet with one device.
+type world struct {
+	t       *testing.T // processes end with it, not with a subtest
+	dir     string
+	bin     string
+	env     []string // of all processes
+	gateway string   // address of agents
+	started map[string]*exec.Cmd
+}
+
+// newWorld starts PostgreSQL, Temporal on it, pawld and an agent.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	for _, name := range []string{"temporal-server", "temporal-sql-tool"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skipf("no %s in PATH", name)
+		}
+	}
+	dir := t.TempDir()
+	w := &world{t: t, started: map[string]*exec.Cmd{}, dir: dir, bin: filepath.Join(dir, "bin")}
+	pg, err := pgtemp.Start(t.Context(), pgtemp.Options{Dir: filepath.Join(dir, "pg")})
+	if errors.Is(err, pgtemp.ErrNotInstalled) {
+		t.Skip(err)
+	}
+	must(t, err)
+	t.Cleanup(func() { _ = pg.Stop(context.WithoutCancel(t.Context()), true) })
+	for _, name := range []string{"pawl", "pawld", "pawl-agent"} {
+		if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(w.bin, name), "../../cmd/"+name).CombinedOutput(); err != nil {
+			t.Fatalf("building %s: %v\n%s", name, err, out)
+		}
+	}
+	temporal := w.startTemporal(t, pg)
+	ports := freePorts(t, 2)
+	w.gateway = "http://127.0.0.1:" + ports[1]
+	w.env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "NO_COLOR=1", "PAWL_CACHE=" + filepath.Join(dir, "cache"), "PAWL_LOCK_DIR=" + filepath.Join(dir, "locks"),
+		"PAWLD_DATABASE_URL=" + pg.URL("postgres"), "PAWLD_LISTEN=127.0.0.1:" + ports[0], "PAWLD_BLOBS_URL=file://" + filepath.Join(dir, "blobs"),
+		"PAWLD_ADMIN_LISTEN=off", "PAWLD_CI_ISSUERS=", "PAWLD_SHUTDOWN_DELAY=0s", "PAWLD_DATABASE_ALLOW_UNSAFE=true",
+		"PAWLD_FLEET_ADDRESS=" + temporal, "PAWLD_FLEET_LISTEN=127.0.0.1:" + ports[1], "PAWLD_FLEET_SECRET=" + strings.Repeat("s", 32),
+		"PAWL_SERVER=http://127.0.0.1:" + ports[0], "PAWL_PROJECT=kernels",
+	}
+	await.TrueWithin(t, patience, "Temporal to answer", func() bool {
+		_, _, err := w.run(t, dir, "pawld", "fleet", "setup")
+		return err == nil
+	})
+	w.must(t, "pawld", "fleet", "check")
+	w.must(t, "pawld", "migrate")
+	w.must(t, "pawld", "project", "create", "kernels")
+	w.env = append(w.env, "PAWL_TOKEN="+strings.TrimSpace(w.must(t, "pawld", "key", "create", "kernels", "--scope", "read,report")))
+	w.start("pawld", "serve")
+	must(t, os.WriteFile(filepath.Join(dir, "code"), []byte(w.must(t, "pawld", "agent", "enroll", "host")), 0o600))
+	w.start("pawl-agent", "serve", "--server", w.gateway, "--state", w.state(), "--code", filepath.Join(dir, "code"), "--device", "cpu:0", "--model", "cpu")
+	await.TrueWithin(t, patience, "the device of the agent to be in the fleet", func() bool {
+		out, _, err := w.run(t, dir, "pawl", "fleet", "devices")
+		return err == nil && strings.Contains(out, "cpu:0 on host")
+	})
+	return w
+}
+
+// startTemporal creates the databases of Temporal as docs/how-to/fleet.md does, and returns the address of its frontend.
+func (w *world) startTemporal(t *testing.T, pg *pgtemp.Server) string {
+	t.Helper()
+	at, err := url.Parse(pg.URL("postgres"))
+	must(t, err)
+	conn, err := pgx.Connect(t.Context(), at.String())
+	must(t, err)
+	defer conn.Close(t.Context())
+	_, err = conn.Exec(t.Context(), `create role temporal login createdb password 'x'`)
+	must(t, err)
+	for name, schema := range map[string]string{"temporal": "temporal", "temporal_visibility": "visibility"} {
+		for _, args := range [][]string{{"create-database"}, {"setup-schema", "-v", "0.0"}, {"update-schema", "--schema-name", "postgresql/v12/" + schema}} {
+			cmd := exec.CommandContext(t.Context(), "temporal-sql-tool", append([]string{"--plugin", "postgres12_pgx", "--ep", "127.0.0.1", "-p", at.Port(), "-u", "temporal", "--db", name}, args...)...)
+			cmd.Env = append(os.Environ(), "SQL_PASSWORD=x")
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %v\n%s", args, err, out)
+			}
+		}
+	}
+	words := []string{"@FOLDER@", w.dir, "@DATABASE@", at.Host, "@PASSWORD@", "x"}
+	ports := freePorts(t, 8)
+	for i, p := range ports {
+		words = append(words, fmt.Sprintf("@P%d@", i), p)
+	}
+	for _, name := range []string{"postgres.yaml", "dynamic.yaml"} {
+		text, err := os.ReadFile(filepath.Join("../../deploy/temporal", name))
+		must(t, err)
+		must(t, os.WriteFile(filepath.Join(w.dir, name), []byte(strings.NewReplacer(words...).Replace(string(text))), 0o600))
+	}
+	w.start("temporal-server", "--root", w.dir, "--config", ".", "--env", "postgres", "--allow-no-auth", "start")
+	return "127.0.0.1:" + ports[0]
+}
+
+func (w *world) state() string { return filepath.Join(w.dir, "agent") }
+
+// kill kills a process with SIGKILL.
+func (w *world) kill(name string) {
+	w.t.Helper()
+	must(w.t, w.started[name].Process.Kill())
+	_ = w.started[name].Wait()
+}
+
+// again starts a killed process as before.
+func (w *world) again(name string) {
+	w.t.Helper()
+	w.start(name, w.started[name].Args[1:]...)
+}
+
+// start starts a process until the test ends.
+func (w *world) start(name string, args ...string) {
+	t := w.t
+	t.Helper()
+	log, err := os.OpenFile(filepath.Join(w.dir, name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	must(t, err)
+	defer log.Close()
+	cmd := w.command(t, w.dir, name, args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	must(t, cmd.Start())
+	w.started[name] = cmd
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if text, _ := os.ReadFile(log.Name()); t.Failed() {
+			t.Logf("%s:\n%s", name, text[max(0, len(text)-4000):])
+		}
+	})
+}
+
+func (w *world) command(t *testing.T, dir, name string, args ...string) *exec.Cmd {
+	t.Helper()
+	path := filepath.Join(w.bin, name)
+	if strings.HasPrefix(name, "temporal") {
+		path = name
+	}
+	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd.Dir, cmd.Env = dir, w.env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return cmd
+}
+
+func (w *world) run(t *testing.T, dir, name string, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	cmd := w.command(t, dir, name, args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err = cmd.Run()
+	return out.String(), errs.String(), err
+}
+
+func (w *world) must(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	out, errs, err := w.run(t, w.dir, name, args...)
+	if err != nil {
+		t.Fatalf("%s %v: %v\n%s%s", name, args, err, out, errs)
+	}
+	return out
+}
+
+// freePorts returns ports that were free a moment ago. Temporal keeps its own in a column that ends at 32767.
+func freePorts(t *testing.T, n int) (ports []string) {
+	t.Helper()
+	for len(ports) < n {
+		port := strconv.Itoa(10000 + rand.IntN(22000))
+		l, err := net.Listen("tcp", "127.0.0.1:"+port)
+		if err != nil {
+			continue
+		}
+		defer l.Close()
+		ports = append(ports, port)
+	}
+	return ports
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
