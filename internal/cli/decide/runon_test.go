@@ -171,7 +171,7 @@ func TestRunOn_InterruptCancelsTheGate(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &fleetServer{endless: true, onAsk: cancel}
 	f, _, _ := newRunOn(t, s)
-	if err := f.runOn(ctx, repository(t)); !errors.Is(err, context.Canceled) {
+	if err := f.runOn(ctx, repository(t)); !errors.Is(err, command.ErrInterrupted) {
 		t.Errorf("error %v", err)
 	}
 	if !s.canceled {
