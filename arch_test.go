@@ -61,7 +61,7 @@ var forbidden = []struct{ from, to, reason string }{
 
 // testHelpers are packages for tests. Other packages must not import them; they may import what they test.
 var testHelpers = []string{
-	"internal/base/await", "internal/base/testrun", "internal/kernel/device/devicetest", "internal/forge/githubtest", "internal/forge/forgetest", "internal/forge/identity/identitytest",
+	"internal/base/await", "internal/base/testrun", "internal/fleet/fleettest", "internal/kernel/device/devicetest", "internal/forge/githubtest", "internal/forge/forgetest", "internal/forge/identity/identitytest",
 	"internal/forge/untrusted/untrustedtest", "client/clienttest", "internal/base/mutate", "internal/base/golden", "internal/server/store/storetest",
 	"internal/server/pointcodec/pointcodectest",
 }
@@ -215,10 +215,9 @@ func TestPureCore(t *testing.T) {
 	}
 }
 
-// What a binary links is what it can be attacked through: pawl runs strangers'
-// kernels and must hold no database driver, pawld holds the database and must start
-// nothing of a stranger's, pawl-agent holds a key and leaves measuring to pawl, and
-// pawl does not link the testing package.
+// What a binary links is what it can be attacked through. pawl runs untrusted kernels, so it
+// has no database driver. pawld has the database, so it runs no untrusted code. pawl-agent has
+// a key, and starts pawl to measure. pawl does not link the testing package.
 func TestLinked(t *testing.T) {
 	never := map[string][]string{
 		"pawl": {"testing", "go.temporal.io/sdk", "go.temporal.io/api", "database/sql", "github.com/jackc/pgx", "github.com/riverqueue/river", "github.com/invopop/jsonschema", "gocloud.dev", module + "/internal/server/store", module + "/internal/server/queue", module + "/internal/judge/lab"},

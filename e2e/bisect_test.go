@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -10,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"github.com/goatnote-inc/pawl/internal/judge/commits"
 )
 
@@ -43,7 +43,7 @@ func TestBisections(t *testing.T) {
 	}
 	must(t, os.MkdirAll(out, 0o755))
 	path := filepath.Join(out, "bisect.jsonl")
-	done := readBisections(t, path)
+	done := testrun.Rows[bisection](t, path)
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	must(t, err)
 	defer file.Close()
@@ -69,22 +69,6 @@ func TestBisections(t *testing.T) {
 	n := float64(len(done))
 	t.Logf("%d bisections: %d right and certain, %d not certain with the culprit among the suspects, %d wrong and called certain; %d killed", len(done), right, among, wrong, kills)
 	t.Logf("%.1f gates and %.1f rounds each; with 32 rounds a gate it would be %.0f rounds", float64(gates)/n, float64(rounds)/n, 32*float64(gates)/n)
-}
-
-func readBisections(t *testing.T, path string) (list []bisection) {
-	t.Helper()
-	file, err := os.Open(path)
-	if os.IsNotExist(err) {
-		return nil
-	}
-	must(t, err)
-	defer file.Close()
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		var b bisection
-		must(t, json.Unmarshal(lines.Bytes(), &b))
-		list = append(list, b)
-	}
-	return list
 }
 
 func bisectOnce(t *testing.T, seed int) bisection {

@@ -183,8 +183,8 @@ func TestParseCards_Refuses(t *testing.T) {
 	}
 	for name, line := range map[string]string{
 		"a field too few":         strings.TrimSuffix(good, "|"),
-		"an unknown source":       strings.Replace(good, "|ada|", "|nobody|", 1),
-		"an unknown named source": strings.Replace(good, "|8|64|", "|8@nobody|64|", 1),
+		"an unknown source":       strings.Replace(good, "|ada|", "|unlisted|", 1),
+		"an unknown named source": strings.Replace(good, "|8|64|", "|8@unlisted|64|", 1),
 		"a negative number":       strings.Replace(good, "|1000|", "|-1000|", 1),
 		"a word":                  strings.Replace(good, "|1000|", "|fast|", 1),
 		"infinity":                strings.Replace(good, "|10|", "|Inf|", 1),

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"github.com/goatnote-inc/pawl/stats"
 )
 
@@ -150,7 +151,7 @@ func TestPlanted(t *testing.T) {
 		must(t, os.MkdirAll(lab, 0o755))
 		out = filepath.Join(lab, "planted.jsonl")
 	}
-	rows := plantedRows(t, out)
+	rows := testrun.Rows[plantedRow](t, out)
 	file, err := os.OpenFile(out, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	must(t, err)
 	defer file.Close()
@@ -200,21 +201,6 @@ func plantedRepository(t *testing.T) (top string) {
 	write(t, filepath.Join(top, "k", "kernel.c"), work(2))
 	commit(t, top, "twice the work")
 	return top
-}
-
-func plantedRows(t *testing.T, path string) (rows []plantedRow) {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if os.IsNotExist(err) {
-		return nil
-	}
-	must(t, err)
-	for line := range bytes.Lines(text) {
-		var r plantedRow
-		must(t, json.Unmarshal(line, &r))
-		rows = append(rows, r)
-	}
-	return rows
 }
 
 // plant submits one candidate and judges its answer.

@@ -1,7 +1,6 @@
 package redteam
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -9,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 )
 
 // An honestVerdict is what one pawl said of one variant of an honest kernel.
@@ -35,7 +36,7 @@ func TestHonestBesideOlder(t *testing.T) {
 	must(t, os.MkdirAll(out, 0o755))
 	path := filepath.Join(out, "honest.jsonl")
 	pawls := []way{{"", binary, "../.."}, {"", buildOlder(t, older), older}}
-	verdicts := readHonest(t, path)
+	verdicts := testrun.Rows[honestVerdict](t, path)
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	must(t, err)
 	defer file.Close()
@@ -62,21 +63,6 @@ func TestHonestBesideOlder(t *testing.T) {
 		}
 	}
 	sayDifference(t, verdicts)
-}
-
-func readHonest(t *testing.T, path string) (verdicts []honestVerdict) {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if os.IsNotExist(err) {
-		return nil
-	}
-	must(t, err)
-	for line := range bytes.Lines(text) {
-		var v honestVerdict
-		must(t, json.Unmarshal(line, &v))
-		verdicts = append(verdicts, v)
-	}
-	return verdicts
 }
 
 func honestOnce(t *testing.T, w way, suite, file, level string, variant int) (verdicts []honestVerdict) {

@@ -34,13 +34,17 @@ func (s *Server) gates() (*fleetstore.Store, error) {
 	return fleetstore.New(s.store.DB()), nil
 }
 
-// gateID returns the ID of the gate in the path.
-func gateID(r *http.Request) (string, error) {
+// gate returns the tables of the fleet and the ID of the gate in the path.
+func (s *Server) gate(r *http.Request) (*fleetstore.Store, string, error) {
+	gates, err := s.gates()
+	if err != nil {
+		return nil, "", err
+	}
 	id := r.PathValue("gate")
 	if !client.GateID(id) {
-		return "", problem(http.StatusNotFound, "not-found", "there is no such gate: its ID is a ULID, 26 letters and digits")
+		return nil, "", problem(http.StatusNotFound, "not-found", "there is no such gate: its ID is a ULID, 26 letters and digits")
 	}
-	return id, nil
+	return gates, id, nil
 }
 
 // byKey refuses CI tokens: one is valid for one upload, and a gate spends money.
@@ -53,11 +57,7 @@ func byKey(r *http.Request) error {
 
 // putGate starts a gate. A client that got no answer sends the request again, so it has no effect the second time.
 func (s *Server) putGate(w http.ResponseWriter, r *http.Request, p store.Project) error {
-	gates, err := s.gates()
-	if err != nil {
-		return err
-	}
-	id, err := gateID(r)
+	gates, id, err := s.gate(r)
 	if err != nil {
 		return err
 	}
@@ -113,11 +113,7 @@ func (s *Server) cancelOlder(ctx context.Context, gates *fleetstore.Store, p sto
 }
 
 func (s *Server) getGate(w http.ResponseWriter, r *http.Request, p store.Project) error {
-	gates, err := s.gates()
-	if err != nil {
-		return err
-	}
-	id, err := gateID(r)
+	gates, id, err := s.gate(r)
 	if err != nil {
 		return err
 	}
@@ -125,11 +121,7 @@ func (s *Server) getGate(w http.ResponseWriter, r *http.Request, p store.Project
 }
 
 func (s *Server) deleteGate(w http.ResponseWriter, r *http.Request, p store.Project) error {
-	gates, err := s.gates()
-	if err != nil {
-		return err
-	}
-	id, err := gateID(r)
+	gates, id, err := s.gate(r)
 	if err != nil {
 		return err
 	}
@@ -168,7 +160,7 @@ func (s *Server) answerGate(w http.ResponseWriter, r *http.Request, gates *fleet
 			}
 		case gate.Measuring:
 			if b, err := s.fleet.Beat(ctx, p.Slug, id, part.Model); err == nil {
-				shown.Phase, shown.Rounds = words.Sanitize(bounded(b.Phase)), b.Rounds
+				shown.Phase, shown.Rounds = words.SanitizeTo(b.Phase, 200), b.Rounds
 			}
 		case gate.Done, gate.Failed, gate.Canceled:
 		}
@@ -183,9 +175,6 @@ func shownPart(p fleetstore.Part) client.GatePart {
 		Record: p.Record, Exit: p.Exit, Rounds: p.Rounds, Seconds: p.Seconds, Error: words.Sanitize(p.Error),
 	}
 }
-
-// bounded cuts the words of an agent.
-func bounded(text string) string { return text[:min(len(text), 200)] }
 
 func timeOrNone(t time.Time) *time.Time {
 	if t.IsZero() {

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// Errors of ReadRegular and OpenRegular, besides those of os.
+// Errors of this package, besides those of os.
 var (
 	ErrNotRegular = errors.New("not a regular file")
 	ErrTooLarge   = errors.New("too large")
@@ -21,7 +21,16 @@ func OpenRegular(path string) (*os.File, error) {
 	if path == "/dev/stdin" || strings.HasPrefix(path, "/dev/fd/") {
 		return os.Open(path)
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	return openRegular(path, os.O_RDONLY)
+}
+
+// OpenNoLink opens a regular file in a folder that others may write to: it follows no link, and waits for no pipe.
+func OpenNoLink(path string, flag int) (*os.File, error) {
+	return openRegular(path, flag|syscall.O_NOFOLLOW)
+}
+
+func openRegular(path string, flag int) (*os.File, error) {
+	f, err := os.OpenFile(path, flag|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,9 @@
 package testrun
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -52,4 +54,22 @@ func Pawl(dir string) (string, error) {
 		return "", fmt.Errorf("%s: %w\n%s", cmd, err, out)
 	}
 	return binary, nil
+}
+
+// Rows returns the lines of a file of JSON, to which a lab adds results. None if there is no file yet.
+func Rows[T any](t testing.TB, path string) []T {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	var rows []T
+	for line := range bytes.Lines(text) {
+		var row T
+		if err := json.Unmarshal(line, &row); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }

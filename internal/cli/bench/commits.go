@@ -11,7 +11,6 @@ import (
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/cli/progress"
 	"github.com/goatnote-inc/pawl/internal/judge/commits"
-	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/stats"
@@ -41,11 +40,7 @@ func (f *Flags) fill(ctx context.Context, s *suite.Suite, path string) error {
 		return nil
 	}
 	display := progress.New(f.Env, f.JSON)
-	o.Emit = func(e runner.Event) {
-		if _, waits := e.(runner.Waiting); f.JSON || f.ErrScreen != nil || waits {
-			display.Event(e)
-		}
-	}
+	o.Emit = display.EventOfMany
 	gate.Options = o
 	done := 0
 	points, err := gate.Fill(ctx, list, filepath.Join(o.Dir, "results", "commits"), func(p commits.Point) {

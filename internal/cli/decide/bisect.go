@@ -17,7 +17,6 @@ import (
 	"github.com/goatnote-inc/pawl/internal/cli/env"
 	"github.com/goatnote-inc/pawl/internal/cli/progress"
 	"github.com/goatnote-inc/pawl/internal/judge/commits"
-	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
 )
 
@@ -70,7 +69,7 @@ func (f *bisectFlags) run(ctx context.Context, args []string) (err error) {
 	folder := filepath.Join(o.Dir, "results", "bisect")
 	o.Out, o.Owner = filepath.Join(folder, "current.json"), "pawl bisect"
 	shown := progress.New(f.Env, f.JSON)
-	o.Emit = f.emit(shown)
+	o.Emit = shown.EventOfMany
 	gate.Options = o
 	question := commits.Question{Good: list[0], Bad: list[len(list)-1], Suite: filepath.Join(gate.Inside, o.Path), Cases: f.Cases, Trust: f.Trust}
 	journal, known, err := commits.OpenJournal(filepath.Join(folder, "steps.jsonl"), question)
@@ -114,17 +113,6 @@ func (f *bisectFlags) commits(ctx context.Context, dir string, args []string) (c
 		return gate, nil, command.Usage(fmt.Errorf("%s and %s are the same commit", args[0], args[1]))
 	}
 	return gate, append(ends[:1], after...), nil
-}
-
-// emit shows what a gate does, where there is a screen for it or a program that reads it. The lines of one gate
-// after the other would hide the answers.
-func (f *bisectFlags) emit(shown *progress.Display) func(runner.Event) {
-	return func(e runner.Event) {
-		_, waits := e.(runner.Waiting)
-		if f.JSON || f.ErrScreen != nil || waits {
-			shown.Event(e)
-		}
-	}
 }
 
 func (f *bisectFlags) say(format string, args ...any) {

@@ -75,6 +75,14 @@ func (p *Display) Event(e runner.Event) {
 	}
 }
 
+// EventOfMany shows an event of one of many runs. Where there is no picture, and no program that reads it, only waiting is shown:
+// the lines of one run after the other would hide the answers.
+func (p *Display) EventOfMany(e runner.Event) {
+	if _, waits := e.(runner.Waiting); p.JSON || p.live != nil || waits {
+		p.Event(e)
+	}
+}
+
 // Line prints a line, unless it is empty.
 func (p *Display) Line(text string) {
 	if text != "" {

@@ -22,12 +22,10 @@ import (
 
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/api/workflowservice/v1"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
-	"google.golang.org/grpc/test/bufconn"
 
+	"github.com/goatnote-inc/pawl/internal/fleet/fleettest"
 	"github.com/goatnote-inc/pawl/internal/fleet/gateway"
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
 )
@@ -179,18 +177,7 @@ func newFleet(t *testing.T) *fleet {
 	for path, text := range f.world.files {
 		f.parts.files[strings.TrimPrefix(path, job.BundlePath)] = text
 	}
-	l := bufconn.Listen(1 << 20)
-	server := grpc.NewServer()
-	workflowservice.RegisterWorkflowServiceServer(server, f.up)
-	go server.Serve(l)
-	t.Cleanup(server.Stop)
-	conn, err := grpc.NewClient("passthrough:///temporal", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
-	f.server = serveGateway(t, workflowservice.NewWorkflowServiceClient(conn), "ns", f.parts)
+	f.server = serveGateway(t, fleettest.Temporal(t, f.up), "ns", f.parts)
 	return f
 }
 

@@ -3,18 +3,17 @@ package gate
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"sync"
 	"testing"
 	"time"
 
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/goatnote-inc/pawl/internal/fleet/fleettest"
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
 	"github.com/goatnote-inc/pawl/internal/fleet/placer"
@@ -55,14 +54,12 @@ type world struct {
 	withdrew int
 }
 
-var silent = log.NewStructuredLogger(slog.New(slog.DiscardHandler))
-
 var testWork = Work{Gate: "G", Project: "p", Bundle: "b", Base: "base", Head: "head", Suite: "pawl.yaml", Seconds: 1800}
 
 func newWorld(t *testing.T, devices []string, answers ...answer) *world {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(silent)
+	suite.SetLogger(fleettest.Silent)
 	w := &world{t: t, env: suite.NewTestWorkflowEnvironment(), devices: devices, answers: answers, fences: map[string]*Fence{}}
 	w.env.SetTestTimeout(time.Minute)
 	w.env.RegisterWorkflowWithOptions(Gate, workflow.RegisterOptions{Name: Name})

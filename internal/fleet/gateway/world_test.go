@@ -22,9 +22,9 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
-	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/goatnote-inc/pawl/internal/fleet/fleettest"
 	"github.com/goatnote-inc/pawl/internal/fleet/gateway"
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
 )
@@ -229,19 +229,8 @@ func newWorld(t testing.TB) *world {
 	}
 	w.keys.set("key-a", &agentA)
 	w.keys.set("key-b", &agentB)
-	l := bufconn.Listen(1 << 20)
-	server := grpc.NewServer(grpc.UnaryInterceptor(w.up.record))
-	workflowservice.RegisterWorkflowServiceServer(server, w.up)
-	go server.Serve(l)
-	t.Cleanup(server.Stop)
-	conn, err := grpc.NewClient("passthrough:///temporal", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
 	g, err := gateway.New(gateway.Options{
-		Temporal: workflowservice.NewWorkflowServiceClient(conn), Namespace: namespace, Secret: bytes.Repeat([]byte("s"), 32),
+		Temporal: fleettest.Temporal(t, w.up, grpc.UnaryInterceptor(w.up.record)), Namespace: namespace, Secret: bytes.Repeat([]byte("s"), 32),
 		Keys: w.keys, Blobs: w.files, Audit: w.audit, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return w.now() },
 	})
 	if err != nil {

@@ -4,20 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"testing"
 	"time"
 
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/goatnote-inc/pawl/internal/fleet/fleettest"
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
 )
-
-var silent = log.NewStructuredLogger(slog.New(slog.DiscardHandler))
 
 const anything = "mock.Anything" // testify's name for an argument that is not compared
 
@@ -36,7 +33,7 @@ type world struct {
 func newWorld(t *testing.T, devices int) *world {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(silent)
+	suite.SetLogger(fleettest.Silent)
 	w := &world{env: suite.NewTestWorkflowEnvironment()}
 	for i := range devices {
 		w.devices = append(w.devices, placement.Device{ID: fmt.Sprint("d", i), Host: fmt.Sprint("h", i), Power: placement.Ready})

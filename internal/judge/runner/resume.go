@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/goatnote-inc/pawl/internal/base/disk"
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/judge/seal"
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
@@ -205,7 +206,7 @@ func (r *Setup) checkSeal() error {
 		return nil
 	}
 	journal := measure.JournalPath(r.Out)
-	f, err := seal.OpenRegular(journal, os.O_RDONLY)
+	f, err := disk.OpenNoLink(journal, os.O_RDONLY)
 	if err != nil {
 		return fmt.Errorf("cannot finish the run record: %w", err)
 	}

@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/goatnote-inc/pawl/internal/base/disk"
 	"github.com/goatnote-inc/pawl/internal/base/failpoint"
@@ -214,7 +213,7 @@ func (p *Past) Close() error { return errors.Join(p.File.Close(), p.Seal.Close()
 
 // ReadPast reads a journal as far as its seal confirms it. The error wraps fs.ErrNotExist if there is no journal.
 func ReadPast(journal string) (*Past, error) {
-	f, err := OpenRegular(journal, os.O_RDWR|os.O_APPEND)
+	f, err := disk.OpenNoLink(journal, os.O_RDWR|os.O_APPEND)
 	if err != nil {
 		return nil, err
 	}
@@ -233,18 +232,6 @@ func ReadPast(journal string) (*Past, error) {
 		return nil, errors.Join(err, past.Close())
 	}
 	return past, nil
-}
-
-// OpenRegular opens a file in a folder that the sides may be able to write to: it follows no link, and waits for no pipe.
-func OpenRegular(path string, flag int) (*os.File, error) {
-	f, err := os.OpenFile(path, flag|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(fmt.Errorf("%s is not a regular file", path), err, f.Close())
-	}
-	return f, nil
 }
 
 // ErrNone means that no seal confirms a journal. Other commands do not seal theirs.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -86,7 +87,7 @@ func TestLiveBatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(lab, "batch.jsonl")
-	done := readTries(t, path)
+	done := testrun.Rows[batchTry](t, path)
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		t.Fatal(err)
@@ -113,22 +114,6 @@ func TestLiveBatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Log("\n" + table)
-}
-
-func readTries(t *testing.T, path string) (list []batchTry) {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil && !os.IsNotExist(err) {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
-		var one batchTry
-		if err := json.Unmarshal([]byte(line), &one); err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, one)
-	}
-	return list
 }
 
 // tryBatch judges a batch with the best at a place that differs from try to try, then the best alone.

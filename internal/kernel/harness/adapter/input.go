@@ -131,3 +131,31 @@ func (l *limitedReader) Read(p []byte) (int, error) {
 	l.read += int64(n)
 	return n, err
 }
+
+// readRecords reads lines that are objects or lists of objects. between is the warning about other lines.
+func readRecords[T any](in *input, b *builder, between string, read func(record *T, b *builder, line int) error) error {
+	other := 0
+	for rec, err := range in.records(&other) {
+		if err != nil {
+			return err
+		}
+		list := make([]T, 1)
+		if rec.data[0] == '[' {
+			err = unmarshal(rec.data, &list)
+		} else {
+			err = unmarshal(rec.data, &list[0])
+		}
+		if err != nil {
+			return fmt.Errorf("line %d: %w", rec.line, err)
+		}
+		for i := range list {
+			if err := read(&list[i], b, rec.line); err != nil {
+				return fmt.Errorf("line %d: %w", rec.line, err)
+			}
+		}
+	}
+	if other > 0 {
+		b.warn(warnIgnored, "", between, other)
+	}
+	return nil
+}

@@ -22,30 +22,7 @@ type sampleRecord struct {
 }
 
 func readSamples(in *input, b *builder) error {
-	other := 0
-	for rec, err := range in.records(&other) {
-		if err != nil {
-			return err
-		}
-		list := []sampleRecord{{}}
-		if rec.data[0] == '[' {
-			err = unmarshal(rec.data, &list)
-		} else {
-			err = unmarshal(rec.data, &list[0])
-		}
-		if err != nil {
-			return fmt.Errorf("line %d: %w", rec.line, err)
-		}
-		for i := range list {
-			if err := list[i].read(b, rec.line); err != nil {
-				return fmt.Errorf("line %d: %w", rec.line, err)
-			}
-		}
-	}
-	if other > 0 {
-		b.warn(warnIgnored, "", "lines between the records that are not JSON objects: %d", other)
-	}
-	return nil
+	return readRecords(in, b, "lines between the records that are not JSON objects: %d", (*sampleRecord).read)
 }
 
 func (r *sampleRecord) read(b *builder, line int) error {

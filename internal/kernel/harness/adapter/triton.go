@@ -49,30 +49,7 @@ type torchTask struct {
 }
 
 func readTriton(in *input, b *builder) error {
-	other := 0
-	for rec, err := range in.records(&other) {
-		if err != nil {
-			return err
-		}
-		list := []tritonRecord{{}}
-		if rec.data[0] == '[' {
-			err = unmarshal(rec.data, &list)
-		} else {
-			err = unmarshal(rec.data, &list[0])
-		}
-		if err != nil {
-			return fmt.Errorf("line %d: %w", rec.line, err)
-		}
-		for i := range list {
-			if err := list[i].read(b, rec.line); err != nil {
-				return fmt.Errorf("line %d: %w", rec.line, err)
-			}
-		}
-	}
-	if other > 0 {
-		b.warn(warnIgnored, "", "%d lines between the records are not JSON objects", other)
-	}
-	return nil
+	return readRecords(in, b, "%d lines between the records are not JSON objects", (*tritonRecord).read)
 }
 
 func (r *tritonRecord) read(b *builder, line int) error {
