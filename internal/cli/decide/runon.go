@@ -20,7 +20,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/base/archive"
-	"github.com/goatnote-inc/pawl/internal/base/shell"
+	"github.com/goatnote-inc/pawl/internal/base/scratch"
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/cli/remote"
@@ -47,11 +47,15 @@ func (f *runFlags) runOn(ctx context.Context, path string) error {
 	if err := s.Destination().Check(); err != nil {
 		return command.Usage(err)
 	}
-	r, file, err := f.gateRequest(ctx, path)
+	folder, err := scratch.New("", "bundle")
+	if err != nil {
+		return fmt.Errorf("cannot make a bundle: %w", err)
+	}
+	defer folder.Remove()
+	r, file, err := f.gateRequest(ctx, path, folder.Path)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Path)
 	c, id := s.Client(), runner.NewID(s.Clock()())
 	if err := c.SendFile(ctx, file); err != nil {
 		return err
@@ -78,8 +82,8 @@ func (f *runFlags) checkOn() error {
 	return wrong
 }
 
-// gateRequest describes the change: two commits in a bundle. The working tree must be committed.
-func (f *runFlags) gateRequest(ctx context.Context, path string) (*client.GateRequest, client.File, error) {
+// gateRequest describes the change: two commits in a bundle, which it writes to dir. The working tree must be committed.
+func (f *runFlags) gateRequest(ctx context.Context, path, dir string) (*client.GateRequest, client.File, error) {
 	repo, err := build.Open(ctx, filepath.Dir(path))
 	if err != nil {
 		return nil, client.File{}, err
@@ -95,87 +99,38 @@ func (f *runFlags) gateRequest(ctx context.Context, path string) (*client.GateRe
 	if err != nil {
 		return nil, client.File{}, command.Usage(err)
 	}
-	suite, err := pathInside(repo.Root, path)
+	suite, err := repo.Inside(path)
 	if err != nil {
 		return nil, client.File{}, command.Usage(err)
 	}
 	r := &client.GateRequest{
 		Models: strings.Split(f.on, ","), Base: base, Head: head, Suite: suite, Seconds: gateSeconds, Trust: measure.Trust(f.Trust),
 	}
-	file, err := bundle(ctx, repo, base, head)
+	file, err := bundle(ctx, repo, dir, base, head)
 	if err != nil {
 		return nil, client.File{}, err
 	}
 	r.Bundle = file.Digest
 	if err := r.Check(); err != nil {
-		return nil, file, command.Usage(errors.Join(fmt.Errorf("--on %s: %w", f.on, err), os.Remove(file.Path)))
+		return nil, file, command.Usage(fmt.Errorf("--on %s: %w", f.on, err))
 	}
 	return r, file, nil
 }
 
-// pathInside returns the path of a file in a repository, with slashes.
-func pathInside(root, file string) (string, error) {
-	abs, err := filepath.Abs(file)
-	if err == nil {
-		abs, err = filepath.EvalSymlinks(abs)
-	}
-	if err != nil {
-		return "", err
-	}
-	if root, err = filepath.EvalSymlinks(root); err != nil {
-		return "", err
-	}
-	rel, err := filepath.Rel(root, abs)
-	if err != nil || !filepath.IsLocal(rel) {
-		return "", fmt.Errorf("%s is not in the repository %s", file, root)
-	}
-	return filepath.ToSlash(rel), nil
-}
-
-// bundle writes both commits with their history to a temporary file. It names them in a repository of its own, which
-// borrows the objects, so that the user's refs stay as they are.
-func bundle(ctx context.Context, repo *build.Repository, base, head string) (client.File, error) {
-	dir, err := os.MkdirTemp("", "pawl-bundle")
-	if err != nil {
+// bundle writes both commits with their history to a file in dir.
+func bundle(ctx context.Context, repo *build.Repository, dir, base, head string) (client.File, error) {
+	path := filepath.Join(dir, "commits.bundle")
+	if err := repo.Bundle(ctx, dir, path, base, head); err != nil {
 		return client.File{}, err
 	}
-	defer os.RemoveAll(dir)
-	format := "sha1"
-	if len(head) == 64 {
-		format = "sha256"
-	}
-	borrowed := filepath.Join(repo.Metadata(), "objects")
-	if _, err := shell.GitOutput(ctx, dir, "init", "--quiet", "--bare", "--template=", "--object-format="+format, "."); err != nil {
-		return client.File{}, fmt.Errorf("cannot make a bundle: git init: %w", err)
-	}
-	if err := os.MkdirAll(filepath.Join(dir, "objects", "info"), 0o700); err != nil {
-		return client.File{}, err
-	}
-	if err := os.WriteFile(filepath.Join(dir, "objects", "info", "alternates"), []byte(borrowed+"\n"), 0o600); err != nil {
-		return client.File{}, err
-	}
-	out, err := os.CreateTemp("", "pawl-*.bundle")
-	if err != nil {
-		return client.File{}, err
-	}
-	defer out.Close()
-	for _, args := range [][]string{
-		{"update-ref", "refs/heads/base", base},
-		{"update-ref", "refs/heads/head", head},
-		{"bundle", "create", "--quiet", out.Name(), "refs/heads/base", "refs/heads/head"},
-	} {
-		if _, err := shell.GitOutput(ctx, dir, args...); err != nil {
-			return client.File{}, errors.Join(fmt.Errorf("cannot make a bundle: git %s: %w", args[0], err), os.Remove(out.Name()))
-		}
-	}
-	content, err := os.Open(out.Name()) // git replaced the file
+	content, err := os.Open(path)
 	if err != nil {
 		return client.File{}, err
 	}
 	defer content.Close()
 	sum := sha256.New()
 	size, err := io.Copy(sum, content)
-	return client.File{Path: out.Name(), Blob: client.Blob{Digest: hex.EncodeToString(sum.Sum(nil)), Size: size, Name: "the commits"}}, err
+	return client.File{Path: path, Blob: client.Blob{Digest: hex.EncodeToString(sum.Sum(nil)), Size: size, Name: "the commits"}}, err
 }
 
 // watch prints how far a gate is until it has ended. An interrupt cancels the gate; a lost connection does not.

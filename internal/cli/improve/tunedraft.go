@@ -39,7 +39,7 @@ func (f *tuneApply) openDraft(ctx context.Context, s *suite.Suite, r *tune.Repor
 	if err != nil {
 		return "", err
 	}
-	file, err := inRepository(repo, a.File)
+	file, err := repo.Inside(a.File)
 	if err != nil {
 		return "", err
 	}
@@ -56,22 +56,6 @@ func (f *tuneApply) openDraft(ctx context.Context, s *suite.Suite, r *tune.Repor
 	}
 	pull, err := c.OpenDraft(ctx, forge.Draft{Head: branch, Base: cmp.Or(base, "main"), Title: title, Body: draftBody(r, a)})
 	return pull.URL, err
-}
-
-// inRepository returns the path of a file in its repository.
-func inRepository(repo *build.Repository, file string) (string, error) {
-	abs, err := filepath.Abs(file)
-	if err != nil {
-		return "", fmt.Errorf("cannot find %s in its repository: %w", file, err)
-	}
-	if abs, err = filepath.EvalSymlinks(abs); err != nil {
-		return "", fmt.Errorf("cannot find %s in its repository: %w", file, err)
-	}
-	name, err := filepath.Rel(repo.Root, abs)
-	if err != nil || !filepath.IsLocal(name) {
-		return "", fmt.Errorf("%s is not in the repository at %s", file, repo.Root)
-	}
-	return filepath.ToSlash(name), nil
 }
 
 // slug turns the name of a case into a part of a branch name.

@@ -84,15 +84,8 @@ func Open(ctx context.Context, dir string, refs ...string) (g Gate, resolved []s
 	if g.Repo, err = build.Open(ctx, dir); err != nil {
 		return g, nil, err
 	}
-	absolute, err := filepath.Abs(dir)
-	if err == nil {
-		absolute, err = filepath.EvalSymlinks(absolute)
-	}
-	if err == nil {
-		g.Inside, err = filepath.Rel(g.Repo.Root, absolute)
-	}
-	if err != nil {
-		return g, nil, fmt.Errorf("cannot find the suite's folder in the repository: %w", err)
+	if g.Inside, err = g.Repo.Inside(dir); err != nil {
+		return g, nil, err
 	}
 	for _, ref := range refs {
 		commit, err := g.Repo.Commit(ctx, ref)

@@ -22,7 +22,6 @@ func (r *Setup) identical(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	inside = filepath.ToSlash(inside)
 	if r.Path == "" || !repo.Has(ctx, r.Base, r.Path) {
 		return false, nil
 	}

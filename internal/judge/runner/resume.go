@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
 
 	"github.com/goatnote-inc/pawl/internal/base/disk"
@@ -128,7 +127,7 @@ func (r *Setup) question(ctx context.Context) (seal.Question, error) {
 	if err != nil {
 		return seal.Question{}, err
 	}
-	tree, err := repo.Snapshot(ctx, r.leftByRuns(ctx, repo, filepath.ToSlash(inside)))
+	tree, err := repo.Snapshot(ctx, r.leftByRuns(ctx, repo, inside))
 	return seal.Question{Tree: tree, Terms: r.Resume.terms}, err
 }
 

@@ -51,7 +51,7 @@ func (r *Setup) prepare(ctx context.Context) error {
 				s.impl.Commit, s.impl.Dirty = head, dirty
 			}
 			if s := &names[i]; s.root == "" {
-				if inside, err := relativeTo(repo.Root, s.dir); err == nil && filepath.IsLocal(inside) {
+				if _, err := repo.Inside(s.dir); err == nil {
 					s.root = repo.Root
 				}
 			}
@@ -137,7 +137,7 @@ func (o Options) base(ctx context.Context) (repo *build.Repository, inside strin
 	if repo, err = build.Open(ctx, o.Dir); err != nil {
 		return nil, "", &UsageError{fmt.Errorf("--base requires a git repository: %w", err)}
 	}
-	if inside, err = relativeTo(repo.Root, o.Dir); err != nil {
+	if inside, err = repo.Inside(o.Dir); err != nil {
 		return nil, "", &UsageError{err}
 	}
 	if _, err := repo.Commit(ctx, o.Base); err != nil {
@@ -181,21 +181,6 @@ func makeFolder(tree, inside string) error {
 		return err
 	}
 	return errors.Join(root.MkdirAll(inside, 0o755), root.Close())
-}
-
-// relativeTo returns the path of dir in the working tree at root. It resolves links, because git does too.
-func relativeTo(root, dir string) (string, error) {
-	root, err := filepath.EvalSymlinks(root)
-	if err != nil {
-		return "", err
-	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return "", err
-	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		return "", err
-	}
-	return filepath.Rel(root, dir)
 }
 
 // setSideSuite sets the suite of a commit: the definition of the run, with the commit's own recipe and

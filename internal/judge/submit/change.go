@@ -178,7 +178,7 @@ func (g *Grant) fileChanges(ctx context.Context, files []string) ([]build.FileCh
 		if err != nil {
 			return nil, err
 		}
-		dir, err := g.relative(filepath.Dir(abs))
+		dir, err := g.repo.Inside(filepath.Dir(abs))
 		if err != nil {
 			return nil, refuseName(err.Error(), "a file is not in the repository: use a folder of files or a diff for files from elsewhere")
 		}

@@ -59,7 +59,7 @@ func Open(ctx context.Context, g Grant, first Terms) (*Grant, error) {
 	if g.repo, err = build.Open(ctx, g.Dir); err != nil {
 		return nil, fmt.Errorf("a submission requires a git repository: %w", err)
 	}
-	if g.inside, err = g.relative(g.Dir); err != nil {
+	if g.inside, err = g.repo.Inside(g.Dir); err != nil {
 		return nil, err
 	}
 	if g.Folder == "" {
@@ -140,20 +140,4 @@ func (t Terms) check() error {
 		return errors.New("base is empty: must be a commit")
 	}
 	return nil
-}
-
-// relative returns the path of a file or folder in the repository.
-func (g *Grant) relative(path string) (string, error) {
-	root, err := filepath.EvalSymlinks(g.repo.Root)
-	if err != nil {
-		return "", err
-	}
-	if path, err = filepath.EvalSymlinks(path); err != nil {
-		return "", err
-	}
-	rel, err := filepath.Rel(root, path)
-	if err != nil || !filepath.IsLocal(rel) {
-		return "", fmt.Errorf("%s is not in the repository %s", path, root)
-	}
-	return filepath.ToSlash(rel), nil
 }

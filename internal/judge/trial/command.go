@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/scratch"
 	"github.com/goatnote-inc/pawl/internal/kernel/harness"
 	"github.com/goatnote-inc/pawl/internal/kernel/harness/adapter"
 	"github.com/goatnote-inc/pawl/measure"
@@ -100,7 +101,7 @@ type commandRun struct {
 	*Commands
 	stdout []byte
 	took   time.Duration
-	dir    string // holds the file of samples; removed after reading
+	folder *scratch.Folder // holds the file of samples; removed after reading
 }
 
 // samplesFile is the name of the file of samples in its folder.
@@ -109,11 +110,11 @@ const samplesFile = "samples.jsonl"
 // start runs the command. The caller must remove the result.
 func (c *Commands) start(ctx context.Context) (done *commandRun, err error) {
 	done = &commandRun{Commands: c}
-	if done.dir, err = os.MkdirTemp("", "pawl-samples-"); err != nil {
+	if done.folder, err = scratch.New("", "samples"); err != nil {
 		return nil, fmt.Errorf("cannot create a folder for samples: %w", err)
 	}
 	command := c.Command
-	command.Env = append(slices.Clone(command.Env), SamplesVariable+"="+filepath.Join(done.dir, samplesFile))
+	command.Env = append(slices.Clone(command.Env), SamplesVariable+"="+filepath.Join(done.folder.Path, samplesFile))
 	command.Around = func(run func() error) error {
 		began := c.Now()
 		err := run()
@@ -127,7 +128,7 @@ func (c *Commands) start(ctx context.Context) (done *commandRun, err error) {
 	return done, nil
 }
 
-func (r *commandRun) remove() { _ = os.RemoveAll(r.dir) } // it is in the folder for temporary files
+func (r *commandRun) remove() { _ = r.folder.Remove() } // if it fails, the next pawl removes it
 
 // whole returns the time of the process as the only sample of one case.
 func (r *commandRun) whole() *measure.Run {
@@ -139,12 +140,12 @@ func (r *commandRun) whole() *measure.Run {
 
 // hasSamples reports whether the command wrote samples to their file.
 func (r *commandRun) hasSamples() bool {
-	info, err := os.Lstat(filepath.Join(r.dir, samplesFile))
+	info, err := os.Lstat(filepath.Join(r.folder.Path, samplesFile))
 	return err == nil && info.Mode().IsRegular() && info.Size() > 0
 }
 
 func (r *commandRun) samples(ctx context.Context) (*measure.Run, error) {
-	return r.read(ctx, r.dir, adapter.Source{Name: "samples of " + r.Command.Line, Path: samplesFile}, Samples)
+	return r.read(ctx, r.folder.Path, adapter.Source{Name: "samples of " + r.Command.Line, Path: samplesFile}, Samples)
 }
 
 func (r *commandRun) printed(ctx context.Context, format string) (*measure.Run, error) {

@@ -37,6 +37,26 @@ func Open(ctx context.Context, dir string) (*Repository, error) {
 // Metadata returns the git folder that all working trees of the repository share.
 func (r *Repository) Metadata() string { return r.git }
 
+// Inside returns the path of a file or folder in the working tree, with slashes. It resolves links, because git does too.
+func (r *Repository) Inside(path string) (string, error) {
+	root, err := filepath.EvalSymlinks(r.Root)
+	if err != nil {
+		return "", err
+	}
+	absolute, err := filepath.Abs(path)
+	if err == nil {
+		absolute, err = filepath.EvalSymlinks(absolute)
+	}
+	if err != nil {
+		return "", fmt.Errorf("cannot find %s in its repository: %w", path, err)
+	}
+	inside, err := filepath.Rel(root, absolute)
+	if err != nil || !filepath.IsLocal(inside) {
+		return "", fmt.Errorf("%s is not in the repository %s", path, root)
+	}
+	return filepath.ToSlash(inside), nil
+}
+
 // Commit resolves a ref to a commit.
 func (r *Repository) Commit(ctx context.Context, ref string) (string, error) {
 	if strings.HasPrefix(ref, "-") {
