@@ -218,7 +218,7 @@ func TestLivePage_IsWhatTheRoundsSay(t *testing.T) {
 			t.Errorf("gate %d has %d rounds, want 32", g.Seed, len(g.Rounds))
 		}
 	}
-	if want := (map[[2]bool]int{{false, false}: 100, {false, true}: 100}); !maps.Equal(count, want) {
+	if want := (map[[2]bool]int{{false, false}: 100, {false, true}: 100, {true, false}: 30, {true, true}: 30}); !maps.Equal(count, want) {
 		t.Errorf("gates %v, want %v", count, want)
 	}
 	page, err := os.ReadFile(filepath.Join(folder, "judge-live.md"))
