@@ -110,11 +110,24 @@ func (b *batch) run(ctx context.Context) error {
 	if err := b.race(ctx); err != nil {
 		return err
 	}
-	for _, j := range b.alive() { // best first, in fresh rounds
+	b.confirm(func(j *job) {
 		j.answer = Answer{ID: j.answer.ID, Stage: stage, Same: j.answer.Same}
 		j.step(ctx, 1, j.judge)
-	}
+	})
 	return context.Cause(ctx)
+}
+
+// confirm judges the best candidates in fresh rounds, best first. A final judgment searches longer for wrong results than
+// a race does: for a finalist that fails it, the next one of the race is judged.
+func (b *batch) confirm(judge func(*job)) {
+	places := finalists
+	for _, j := range b.jobs {
+		if places > 0 && j.failure == nil && (j.answer.Status == "" || j.answer.Status == Measured) {
+			if judge(j); j.answer.Status == Measured {
+				places--
+			}
+		}
+	}
 }
 
 // build builds all candidates in parallel. If the CPU is the device, it is held meanwhile.
