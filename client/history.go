@@ -170,6 +170,7 @@ type Group struct {
 	Worst   float64   `json:"worst"` // largest change; positive is worse
 	Series  int       `json:"series"`
 	Worse   int       `json:"worse"`
+	New     int       `json:"new,omitempty"` // events without an answer
 	Machine bool      `json:"machine,omitempty"`
 	Testbed int64     `json:"testbed,omitempty"` // testbed of the machine
 	Events  []Event   `json:"events,omitempty"`  // largest change first

@@ -7,7 +7,7 @@ import { join } from "node:path";
 const desktop = { width: 1280, height: 900 };
 
 // Pages that have, between them, everything that others have.
-const shared = ["overview", "series", "run", "heat-numbers", "events"];
+const shared = ["overview", "series", "run", "heat-numbers", "events", "cause"];
 
 // What can be wrong in one mode and right in another.
 const inTheDark = ["color-contrast"];

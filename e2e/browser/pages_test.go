@@ -1,12 +1,16 @@
 package browser_test
 
 import (
+	"cmp"
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 
+	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/demo"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/eventstore"
 	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
@@ -38,6 +42,7 @@ func TestPages(t *testing.T) {
 		{"name": "heat", "path": "/p/kernels/suites/blocks?testbed=2", "picture": "dark"},
 		{"name": "heat-numbers", "path": "/p/kernels/suites/blocks?numbers=1&commits=20"},
 		{"name": "events", "path": "/p/kernels/events?state=all", "picture": "light"},
+		{"name": "cause", "path": fmt.Sprintf("/p/kernels/groups/%d", s.someGroup(t)), "picture": "light"},
 		{"name": "search", "path": "/search?q=matmul"},
 		{"name": "login", "path": "/login"},
 		{"name": "missing", "path": "/p/kernels/nothing", "status": 404},
@@ -45,6 +50,16 @@ func TestPages(t *testing.T) {
 		{"name": "private", "path": "/p/other", "status": 401},
 	}
 	tell(t, browse(t, "pages.mjs", map[string]any{"url": s.url, "pages": pages, "pictures": pictures, "series": fmt.Sprintf("/p/kernels/series/%d", series)}))
+}
+
+// someGroup is a group with many events.
+func (s *site) someGroup(t *testing.T) int64 {
+	t.Helper()
+	list, err := s.store.Groups(t.Context(), s.project.ID, eventstore.GroupQuery{})
+	if err != nil || len(list) == 0 {
+		t.Fatal(len(list), err)
+	}
+	return slices.MaxFunc(list, func(a, b client.Group) int { return cmp.Compare(a.Series, b.Series) }).ID
 }
 
 // someSeries is one with a change near its end, and the reports after and before it.

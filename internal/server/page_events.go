@@ -10,12 +10,12 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/web"
 )
 
-// eventsShown is the number of events per page.
-const eventsShown = 40
+// causesShown is the number of causes per page.
+const causesShown = 40
 
-// eventsPage shows new events; ?state= selects other states, or all events.
+// eventsPage shows causes without an answer; ?state= selects others, or all. ?order=worst shows the largest changes.
 func (s *Server) eventsPage(r *http.Request, p store.Project) (web.View, error) {
-	q := choices(r, "state", "cursor")
+	q := choices(r, "state", "order", "cursor")
 	state := q.oneOf("state", append([]string{"all"}, states...)...)
 	switch state {
 	case "":
@@ -23,37 +23,86 @@ func (s *Server) eventsPage(r *http.Request, p store.Project) (web.View, error) 
 	case "all":
 		state = ""
 	}
-	want := eventstore.Query{State: client.EventState(state), Before: q.cursor("events"), Limit: eventsShown + 1}
+	want := eventstore.GroupQuery{State: client.EventState(state), Worst: q.oneOf("order", "newest", "worst") == "worst", Before: q.cursor("groups"), Limit: causesShown + 1}
 	if q.err != nil {
 		return nil, q.err
 	}
 	ctx := r.Context()
-	list, err := s.store.Events(ctx, p.ID, want)
+	list, err := s.store.Groups(ctx, p.ID, want)
 	if err != nil {
 		return nil, err
 	}
-	part := pageOf("events", list, eventsShown, func(e client.Event) int64 { return e.ID })
-	v := web.Events{State: want.State, List: part.Items, Next: next(r, part.Next)}
-	for _, one := range states {
-		v.States = append(v.States, client.EventState(one))
+	part := pageOf("groups", list, causesShown, func(g client.Group) int64 { return g.ID })
+	v := web.Events{State: want.State, States: eventStates(), Worst: want.Worst}
+	if !want.Worst {
+		v.Next = next(r, part.Next)
 	}
-	var shas []string
-	for _, e := range v.List {
-		shas = append(shas, e.To)
-	}
-	if v.Titles, err = s.titles(ctx, p, shas); err != nil {
+	if v.Open, err = s.store.CountOpen(ctx, p.ID); err != nil {
 		return nil, err
 	}
+	groups, err := s.store.AddLargest(ctx, p.ID, part.Items)
+	if err != nil {
+		return nil, err
+	}
+	beds, err := s.beds(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if v.Causes, err = s.cards(ctx, p, groups, beds, cardPoints); err != nil {
+		return nil, err
+	}
+	v.CanWrite, err = s.canWrite(r, p)
+	return v, err
+}
+
+// causePage shows one group with all its series.
+func (s *Server) causePage(r *http.Request, p store.Project) (web.View, error) {
+	id, err := idOf(r, "id")
+	if err != nil {
+		return nil, err
+	}
+	ctx := r.Context()
+	group, err := s.store.Group(ctx, p.ID, id)
+	if err != nil {
+		return nil, err
+	}
+	v := web.Cause{States: eventStates()}
 	if v.Beds, err = s.beds(ctx, p); err != nil {
 		return nil, err
 	}
-	who, err := s.viewer(r)
+	cards, err := s.cards(ctx, p, []client.Group{group}, v.Beds, cardPoints)
 	if err != nil {
 		return nil, err
 	}
-	rights, err := s.rights(ctx, who, p)
-	v.CanWrite = slices.Contains(rights, Write)
+	if len(cards) == 0 {
+		return nil, problem(http.StatusNotFound, "not-found", "group %d has no events any more", id)
+	}
+	v.Card = cards[0]
+	worst, err := s.store.SeriesByID(ctx, p.ID, v.Worst().Series)
+	if err != nil {
+		return nil, err
+	}
+	v.Unit = worst.Unit
+	v.CanWrite, err = s.canWrite(r, p)
 	return v, err
+}
+
+func eventStates() []client.EventState {
+	list := make([]client.EventState, len(states))
+	for i, one := range states {
+		list[i] = client.EventState(one)
+	}
+	return list
+}
+
+// canWrite reports whether the user may answer events.
+func (s *Server) canWrite(r *http.Request, p store.Project) (bool, error) {
+	who, err := s.viewer(r)
+	if err != nil {
+		return false, err
+	}
+	rights, err := s.rights(r.Context(), who, p)
+	return slices.Contains(rights, Write), err
 }
 
 // answerForm applies a change submitted by a form, and shows the list again.

@@ -30,6 +30,7 @@ var projectPages = map[string]pageOfProject{
 	"/p/{project}/suites":         (*Server).heatPage,
 	"/p/{project}/suites/{suite}": (*Server).heatPage,
 	"/p/{project}/events":         (*Server).eventsPage,
+	"/p/{project}/groups/{id}":    (*Server).causePage,
 }
 
 // forms lists the forms of a project.

@@ -16,7 +16,7 @@ func (f furnished) paths() []string {
 	at := "/p/" + f.Slug
 	return []string{
 		at, at + "/series", at + "/series/1", fmt.Sprintf("%s/compare?a=1.%d&b=1.%d", at, f.run.Report, f.run.Report), at + "/runs", fmt.Sprintf("%s/runs/%d", at, f.run.Report),
-		at + "/live/" + f.live, at + "/testbeds/1", at + "/suites", at + "/suites/" + secretText, at + "/events?state=all",
+		at + "/live/" + f.live, at + "/testbeds/1", at + "/suites", at + "/suites/" + secretText, at + "/events?state=all", at + "/groups/1",
 	}
 }
 
@@ -67,10 +67,10 @@ func TestEventsAreAnsweredByForm(t *testing.T) {
 			header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"},
 		})
 	}
-	if page := string(w.want(200, asked{path: "/p/open/events", cookie: viewer}).body); strings.Contains(page, "<select") {
+	if page := string(w.want(200, asked{path: "/p/open/events", cookie: viewer}).body); strings.Contains(page, `value="acknowledged"`) {
 		t.Error("who may not answer is offered to")
 	}
-	if page := string(w.want(200, asked{path: "/p/open/events", cookie: writer}).body); !strings.Contains(page, "<select") {
+	if page := string(w.want(200, asked{path: "/p/open/events", cookie: writer}).body); !strings.Contains(page, `value="acknowledged"`) {
 		t.Error("who may answer is not offered to")
 	}
 	for _, c := range []struct {
@@ -100,7 +100,7 @@ func TestPagesThatAreNone(t *testing.T) {
 	w := newWorld(t)
 	f := w.furnish("open", true)
 	for path, status := range map[string]int{
-		"/nothing": 404, "/p/open/nothing": 404, "/p/open/series/0": 404, "/p/open/series/999": 404, "/p/open/runs/x": 404, "/p/open/runs/999": 404, "/p/open/testbeds/999": 404,
+		"/nothing": 404, "/p/open/nothing": 404, "/p/open/series/0": 404, "/p/open/series/999": 404, "/p/open/runs/x": 404, "/p/open/runs/999": 404, "/p/open/testbeds/999": 404, "/p/open/groups/999": 404,
 		"/p/open/suites/unknown": 404, "/p/open/compare": 400, "/p/open/compare?a=1.1&b=x": 400, fmt.Sprintf("/p/open/compare?a=999.%d&b=1.1", f.run.Report): 404,
 		"/p/open?days=0": 400, "/p/open/series/1?from=yesterday": 400, "/p/open/series/1?buckets=1": 400, "/p/open/events?state=lost": 400, "/p/open/runs?cursor=x": 400,
 		"/p/open?utm_source=elsewhere": 200, "/search?q=" + strings.Repeat("x", 201): 400, "/p/%00": 400, "/search?q=%00": 400, "/p/open/runs?commit=%ff": 400,

@@ -24,7 +24,7 @@ type Overview struct {
 	Since    time.Time        `json:"since"`
 	Groups   []client.Group   `json:"groups"` // since Since, worst first, each with its largest events
 	Moved    ChangeCounts     `json:"moved"`
-	Open     int              `json:"open"` // unreviewed events of all time
+	Open     int              `json:"open"` // groups with unreviewed events, of all time
 	Series   int              `json:"series"`
 	Runs     int              `json:"runs"` // received since Since
 	Latest   []client.Run     `json:"latest"`
@@ -55,7 +55,7 @@ func (s *Store) Overview(ctx context.Context, project int64, since time.Time, wi
 			b.Queue(`select count(*) from (select 1 from `+from+` limit `+capped+`) c`, args...).QueryRow(func(row pgx.Row) error { return row.Scan(into) })
 		}
 		count(&o.Moved.Machine, `pawl.event_group where project_id = $1 and at >= $2 and machine <> 0`, project, since)
-		count(&o.Open, `pawl.event where project_id = $1 and state = 'new'`, project)
+		count(&o.Open, eventstore.OpenGroups, project)
 		count(&o.Series, `pawl.series where project_id = $1`, project)
 		count(&o.Runs, `pawl.report where project_id = $1 and received >= $2`, project, since)
 		pg.Queue(b, scanRun, &o.Latest, `select `+runColumns+` from pawl.report where project_id = $1 and (lane <> 2 or $2) order by id desc limit `+strconv.Itoa(overviewRuns), project, withForks)

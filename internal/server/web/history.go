@@ -140,7 +140,11 @@ func counted(n int, noun string) string {
 	return words.Plural(n, noun)
 }
 
-// spark draws a history so small that only its shape is visible, with the position of a change.
+// sparkSpan is the smallest range of values of a spark, as a share: twice the limit of a gate, so that quiet histories
+// look quiet.
+const sparkSpan = 0.06
+
+// spark draws a history so small that only its shape is visible: gray, and in color after a change.
 func spark(points []client.StoredPoint, e *client.Event) template.HTML {
 	const width, height = 240.0, 48.0
 	points = Thin(points, 60)
@@ -151,24 +155,41 @@ func spark(points []client.StoredPoint, e *client.Event) template.HTML {
 	for _, p := range points {
 		low, high = min(low, float64(p.Value)), max(high, float64(p.Value))
 	}
+	if short := sparkSpan*math.Abs(high) - (high - low); short > 0 {
+		low, high = low-short/2, high+short/2
+	}
 	d := chart.NewSVG("spark", width, height)
 	span := max(points[len(points)-1].At.Sub(points[0].At).Seconds(), 1)
-	x := func(p client.StoredPoint) float64 { return 3 + p.At.Sub(points[0].At).Seconds()/span*(width-6) }
+	at := func(t time.Time) float64 { return 3 + t.Sub(points[0].At).Seconds()/span*(width-6) }
 	y := func(v float64) float64 { return 4 + (high-v)/max(high-low, math.Abs(high)*1e-6)*(height-8) }
+	class, since := "quiet", points[len(points)-1].At
 	if e != nil && !e.At.Before(points[0].At) {
-		at := func(t time.Time) float64 { return 3 + t.Sub(points[0].At).Seconds()/span*(width-6) }
+		class, since = changeClass(e.Worse), e.At
 		if e.Kind == "drift" {
-			d.Path("crept "+changeClass(e.Worse), chart.Box(max(3, at(e.Since)), 0, at(e.At), height))
+			since = e.Since
+			d.Path("crept "+class, chart.Box(max(3, at(e.Since)), 0, at(e.At), height))
 		} else {
-			d.Path("event "+changeClass(e.Worse), chart.Move(at(e.At), 0)+"V"+chart.Coord(height))
+			d.Path("event "+class, chart.Move(at(e.At), 0)+"V"+chart.Coord(height))
 		}
 	}
-	var t chart.Trace
-	for _, p := range points {
-		t.To(x(p), y(float64(p.Value)))
+	var before, after chart.Trace
+	for i, p := range points {
+		x, y := at(p.At), y(float64(p.Value))
+		if p.At.Before(since) || class == "quiet" {
+			before.To(x, y)
+			continue
+		}
+		if i > 0 && points[i-1].At.Before(since) {
+			before.To(x, y)
+		}
+		after.To(x, y)
 	}
-	d.Path("line m1", t.String())
+	for _, part := range []struct{ class, path string }{{"quiet", before.String()}, {class, after.String()}} {
+		if part.path != "" {
+			d.Path("line "+part.class, part.path)
+		}
+	}
 	last := points[len(points)-1]
-	d.Dot("s1", x(last), y(float64(last.Value)), 3)
+	d.Dot("end "+class, at(last.At), y(float64(last.Value)), 3)
 	return d.HTML()
 }

@@ -25,6 +25,12 @@ type Health struct {
 	Sentence string
 }
 
+// Assessments of a machine that can be compared with its past.
+const (
+	healthy = "healthy"
+	suspect = "check it"
+)
+
 // recent is the number of runs compared with those before them.
 const recent = 10
 
@@ -69,9 +75,9 @@ func (b TestbedHealth) Health() Health {
 	case len(compared) == 0:
 		return Health{"unknown", "", "Its runs report no speed of pawl's own kernel, clock, temperature or noise that could be compared."}
 	case len(worse) == 0:
-		return Health{"healthy", "pass", fmt.Sprintf("The last %d runs match those before in %s.", recent, listed(compared))}
+		return Health{healthy, "pass", fmt.Sprintf("The last %d runs match those before in %s.", recent, listed(compared))}
 	}
-	return Health{"check it", "no-answer", fmt.Sprintf("In the last %d runs %s. Check the machine before you look for a commit.", recent, listed(worse))}
+	return Health{suspect, "no-answer", fmt.Sprintf("In the last %d runs %s. Check the machine before you look for a commit.", recent, listed(worse))}
 }
 
 func listed(parts []string) string {

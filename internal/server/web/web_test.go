@@ -78,9 +78,10 @@ func views() map[string]web.View {
 	return map[string]web.View{
 		"projects": web.Projects{List: []client.Project{project}},
 		"overview": web.Overview{
-			Project: project, Days: 7, Open: 1, Series: 1, Suites: []string{"blocks"}, Runs: []client.Run{run}, Beds: beds, Testbeds: []web.TestbedHealth{{Testbed: bed, Readings: readings(40, nil)}},
-			Moved: []web.Card{{Group: client.Group{ID: 1, From: sha(1), To: sha(2), At: event.At, Worst: 0.1, Series: 1, Worse: 1, Events: []client.Event{event}}, Title: "matmul: widen the tile", Author: "lin", Bed: "NVIDIA L4", Points: points()}},
+			Project: project, Days: 7, Worse: 1, Open: 1, Series: 1, Suites: []string{"blocks"}, Runs: []client.Run{run}, Beds: beds, Testbeds: []web.TestbedHealth{{Testbed: bed, Readings: readings(40, nil)}},
+			Moved: []web.Card{cause(event)},
 		},
+		"first-run":   web.Overview{Project: project, Days: 7},
 		"series":      web.Series{Project: project, Series: series, Bed: "NVIDIA L4", Points: points(), Events: []client.Event{event}, Titles: map[string]string{sha(2): "matmul: widen the tile"}, Buckets: 500},
 		"series-list": web.SeriesList{Lane: client.Main, Suites: []string{"blocks"}, List: []client.Series{series}, Beds: beds, Next: "?cursor=x"},
 		"compare":     web.Compare{A: side(0), B: side(2), Alike: true, Sentence: "A took 1.000 us, B 1.102 us.", Missing: "The samples were not sent."},
@@ -89,11 +90,28 @@ func views() map[string]web.View {
 		"live":        web.Live{LiveRun: live()},
 		"testbed":     web.Testbed{Bed: web.TestbedHealth{Testbed: bed, Readings: readings(40, nil)}, Runs: []client.Run{run}},
 		"heat":        heat,
-		"events":      web.Events{State: client.New, States: []client.EventState{client.New, client.Fixed}, List: []client.Event{event, crept(event), beside(event)}, Beds: beds, CanWrite: true},
+		"events":      web.Events{State: client.New, States: states, Open: 3, Causes: []web.Card{cause(event, beside(event)), cause(crept(event)), machine(event)}, CanWrite: true, Next: "?cursor=x"},
+		"cause":       web.Cause{Card: cause(event, beside(event)), Unit: "ns", Beds: beds, States: states, CanWrite: true},
 		"search":      web.Search{Text: "mat", Hits: []web.Hit{{Kind: "series", Project: "kernels", Text: "matmul/N512", Detail: "blocks", URL: "/p/kernels/series/7"}}},
 		"login":       web.Login{Start: "/login/start?next=%2F", Name: "id.example"},
 		"problem":     web.Problem{Status: 404, Detail: "there is no such page", Request: "ABC"},
 	}
+}
+
+var states = []client.EventState{client.New, client.Acknowledged, client.Fixed, client.FalseAlarm}
+
+// cause is a group of events.
+func cause(events ...client.Event) web.Card {
+	first := events[0]
+	g := client.Group{ID: first.Group, From: first.From, To: first.To, At: first.At, Worst: first.Change, Series: len(events), Worse: len(events), New: 1, Events: events}
+	return web.Card{Group: g, Title: "matmul: widen the tile", Author: "lin", Bed: "NVIDIA L4", Points: points()}
+}
+
+// machine is a group that a machine caused.
+func machine(e client.Event) web.Card {
+	c := cause(e)
+	c.Group.ID, c.Group.Machine, c.Group.Testbed, c.Group.New = 9, true, 2, 0
+	return c
 }
 
 // live is a run that is under way.
@@ -125,6 +143,9 @@ func TestADriftIsNoCommit(t *testing.T) {
 	for name, v := range views() {
 		switch page := v.(type) {
 		case web.Overview:
+			if page.Empty() {
+				continue
+			}
 			for i := range page.Moved {
 				page.Moved[i].Group.Events[0] = crept(page.Moved[i].Group.Events[0])
 			}
@@ -135,7 +156,10 @@ func TestADriftIsNoCommit(t *testing.T) {
 			}
 			v = page
 		case web.Events:
-			page.List = []client.Event{crept(page.List[0])}
+			page.Causes = []web.Card{cause(crept(event))}
+			v = page
+		case web.Cause:
+			page.Card = cause(crept(event))
 			v = page
 		default:
 			continue

@@ -29,18 +29,23 @@ const (
 
 // QueueSummary queries the groups since a time, worst first, each with its largest events.
 func QueueSummary(b *pgx.Batch, project int64, since time.Time, into *[]client.Group) {
-	const size = `abs(e.after / nullif(e.before, 0) - 1) desc nulls last, e.id`
 	worst := ` from pawl.event_group g where g.project_id = $1 and g.at >= $2 order by g.worst desc, g.id limit ` + strconv.Itoa(summaryGroups)
 	pg.Queue(b, scanGroup, into, `select `+groupColumns+worst, project, since)
-	b.Queue(`select `+eventSelect+` where e.project_id = $1 and e.id in (
-		select largest.id from (select g.id`+worst+`) top cross join lateral (
-			select e.id from pawl.event e where e.project_id = $1 and e.group_id = top.id order by `+size+` limit `+strconv.Itoa(summaryEvents)+`) largest)
-		order by `+size, project, since).Query(func(rows pgx.Rows) error {
+	b.Queue(largestEvents(`select g.id`+worst), project, since).Query(func(rows pgx.Rows) error {
 		events, err := pgx.CollectRows(rows, scanEvent)
 		distribute(*into, events)
 		*into = slices.DeleteFunc(*into, func(g client.Group) bool { return len(g.Events) == 0 })
 		return err
 	})
+}
+
+// largestEvents returns the query of the largest events of groups. A query for their ids is given; $1 is the project.
+func largestEvents(groups string) string {
+	const size = `abs(e.after / nullif(e.before, 0) - 1) desc nulls last, e.id`
+	return `select ` + eventSelect + ` where e.project_id = $1 and e.id in (
+		select largest.id from (` + groups + `) top cross join lateral (
+			select e.id from pawl.event e where e.project_id = $1 and e.group_id = top.id order by ` + size + ` limit ` + strconv.Itoa(summaryEvents) + `) largest)
+		order by ` + size
 }
 
 // distribute adds events to their groups.

@@ -3,6 +3,7 @@ package eventstore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -58,15 +59,18 @@ func scanEvent(row pgx.CollectableRow) (e client.Event, err error) {
 
 // GroupQuery filters a list of groups. The zero value matches all.
 type GroupQuery struct {
-	Since  time.Time // only groups dated at or after it
-	Worse  bool      // only groups in which something got worse
-	Before int64     // the last id of the previous page
+	Since  time.Time         // only groups dated at or after it
+	Worse  bool              // only groups in which something got worse
+	State  client.EventState // only groups with an event in this state
+	Worst  bool              // largest change first, without further pages
+	Before int64             // the last id of the previous page
 	Limit  int
 }
 
 const (
-	groupColumns = `g.id, g.from_sha, g.to_sha, g.at, g.worst, g.series, g.worse, g.machine`
-	groupSelect  = groupColumns + ` from pawl.event_group g`
+	groupColumns = `g.id, g.from_sha, g.to_sha, g.at, g.worst, g.series, g.worse, g.machine,
+	(select count(*) from pawl.event n where n.project_id = g.project_id and n.group_id = g.id and n.state = 'new')`
+	groupSelect = groupColumns + ` from pawl.event_group g`
 )
 
 // Groups lists groups without their events, most recently found first.
@@ -74,9 +78,35 @@ func (s *Store) Groups(ctx context.Context, project int64, q GroupQuery) ([]clie
 	c := pg.Conditions{Args: []any{project}}
 	pg.Where(&c, "g.at >= $%d", q.Since)
 	pg.Where(&c, "(g.worse > 0) = $%d", q.Worse)
+	pg.Where(&c, "exists (select 1 from pawl.event e where e.project_id = g.project_id and e.group_id = g.id and e.state = $%d)", q.State)
 	pg.Where(&c, "g.id < $%d", q.Before)
-	list, err := pg.List(ctx, s.db, project, scanGroup, `select `+groupSelect+` where g.project_id = $1`+c.String()+` order by g.id desc limit `+pg.Limit(q.Limit), c.Args...)
+	order := "g.id desc"
+	if q.Worst {
+		order = "g.worst desc, g.id desc"
+	}
+	list, err := pg.List(ctx, s.db, project, scanGroup, `select `+groupSelect+` where g.project_id = $1`+c.String()+` order by `+order+` limit `+pg.Limit(q.Limit), c.Args...)
 	return list, pg.Wrap(err, "cannot list the event groups of project %d", project)
+}
+
+// CountOpen counts the groups with an event that has no answer, up to a limit.
+func (s *Store) CountOpen(ctx context.Context, project int64) (int, error) {
+	n, err := pg.One(ctx, s.db, project, pgx.RowTo[int], `select count(*) from (select 1 from `+OpenGroups+` limit 10000) g`, project)
+	return n, pg.Wrap(err, "cannot count the open events of project %d", project)
+}
+
+// OpenGroups is a table of the groups of project $1 with an event that has no answer.
+const OpenGroups = `(select distinct group_id from pawl.event where project_id = $1 and state = 'new' and group_id is not null) open_group`
+
+// AddLargest adds their largest events to groups. Groups without events are left out.
+func (s *Store) AddLargest(ctx context.Context, project int64, groups []client.Group) ([]client.Group, error) {
+	ids := make([]int64, 0, len(groups))
+	for _, g := range groups {
+		ids = append(ids, g.ID)
+	}
+	events, err := pg.List(ctx, s.db, project, scanEvent, largestEvents(`select unnest($2::bigint[]) as id`), project, ids)
+	distribute(groups, events)
+	groups = slices.DeleteFunc(groups, func(g client.Group) bool { return len(g.Events) == 0 })
+	return groups, pg.Wrap(err, "cannot read the events of groups of project %d", project)
 }
 
 // Group returns one group with its events, largest change first.
@@ -100,7 +130,7 @@ func (s *Store) Group(ctx context.Context, project, id int64) (client.Group, err
 
 func scanGroup(row pgx.CollectableRow) (g client.Group, err error) {
 	var worst float32
-	err = row.Scan(&g.ID, &g.From, &g.To, &g.At, &worst, &g.Series, &g.Worse, &g.Testbed)
+	err = row.Scan(&g.ID, &g.From, &g.To, &g.At, &worst, &g.Series, &g.Worse, &g.Testbed, &g.New)
 	g.At, g.Worst, g.Machine = g.At.UTC(), float64(worst), g.Testbed != 0
 	return g, err
 }

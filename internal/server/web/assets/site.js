@@ -22,18 +22,23 @@ const keys = byId("keys");
 byId("keys-open").hidden = false;
 byId("keys-open").addEventListener("click", () => keys.showModal());
 
-const tabs = [...document.querySelectorAll(".tabs a")];
-const ways = { o: "Overview", s: "Series", e: "Events", r: "Runs" };
+// On a narrow screen the search is in the menu.
+const search = () => {
+  const find = byId("find");
+  if (!find.checkVisibility()) byId("nav").showPopover();
+  find.focus();
+};
+
 let going = 0;
 addEventListener("keydown", (e) => {
   if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey) return;
   if (e.target.closest("input, select, textarea") || keys.open) return;
   if (e.key === "?") { keys.showModal(); e.preventDefault(); return; }
-  if (e.key === "/") { byId("find").focus(); e.preventDefault(); return; }
+  if (e.key === "/") { search(); e.preventDefault(); return; }
   if (e.key === "t") { turn(); return; }
   if (e.key === "g") { going = e.timeStamp; return; }
-  if (going && e.timeStamp - going < 1500 && ways[e.key]) {
-    const to = tabs.find((a) => a.textContent === ways[e.key]);
+  if (going && e.timeStamp - going < 1500 && /^[a-z]$/.test(e.key)) {
+    const to = document.querySelector(`.nav[data-key=${e.key}]`);
     if (to) location.assign(to.href);
   }
   going = 0;
