@@ -8,11 +8,13 @@ import (
 	"path/filepath"
 	"testing"
 
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 )
 
@@ -27,13 +29,18 @@ func Temporal(t testing.TB, standIn workflowservice.WorkflowServiceServer, optio
 	workflowservice.RegisterWorkflowServiceServer(server, standIn)
 	go func() { _ = server.Serve(l) }() // it fails only when it is stopped
 	t.Cleanup(server.Stop)
-	conn, err := grpc.NewClient("passthrough:///temporal", grpc.WithTransportCredentials(insecure.NewCredentials()),
+	conn, err := grpc.NewClient("passthrough:///temporal", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithUnaryInterceptor(asSDK),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
 	return workflowservice.NewWorkflowServiceClient(conn)
+}
+
+// asSDK returns errors as the client of Temporal's SDK does. They are no statuses of gRPC.
+func asSDK(ctx context.Context, method string, in, out any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+	return serviceerror.FromStatus(status.Convert(invoke(ctx, method, in, out, conn, options...)))
 }
 
 // Replay replays the histories in testdata/history, which earlier versions of the workflows left: gates in flight survive an

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
@@ -112,7 +113,7 @@ func New(o Options) (*Gateway, error) {
 		return nil, err
 	}
 	g := &Gateway{
-		o: o, sealer: s, grpc: grpc.NewServer(grpc.MaxRecvMsgSize(maxRequest)), mux: http.NewServeMux(),
+		o: o, sealer: s, grpc: grpc.NewServer(grpc.MaxRecvMsgSize(maxRequest), grpc.UnaryInterceptor(keepStatus)), mux: http.NewServeMux(),
 		reports: rate.NewLimiter(10, 200), active: map[string]int{},
 	}
 	workflowservice.RegisterWorkflowServiceServer(g.grpc, &service{g: g})
@@ -141,6 +142,13 @@ func (g *Gateway) Serve(ctx context.Context, l net.Listener) error {
 		return fmt.Errorf("cannot serve agents: %w", err)
 	}
 	return nil
+}
+
+// keepStatus answers with the status of Temporal's errors. gRPC knows only its own, and would call a lost lease an unknown
+// error, which an agent repeats without end.
+func keepStatus(ctx context.Context, in any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+	out, err := handle(ctx, in)
+	return out, serviceerror.ToStatus(err).Err()
 }
 
 // methods are those that an agent may call: what the worker and the client of Temporal's SDK need to poll activities and to end them.
