@@ -95,6 +95,32 @@ type GatePart struct {
 	Exit     *int       `json:"exit,omitempty"`   // exit code of pawl run; set if the result was published
 	Seconds  float64    `json:"seconds,omitempty"`
 	Error    string     `json:"error,omitempty"`
+
+	Calibration *Calibration `json:"calibration,omitempty"` // of the device, when the result was published
+}
+
+// Calibration is how a device measured the same code on both sides, and a planted slowdown. Shares: 0.01 is 1 %.
+type Calibration struct {
+	At         time.Time `json:"at"`
+	Driver     string    `json:"driver,omitempty"`
+	Rounds     int       `json:"rounds"`
+	Noise      float64   `json:"noise"`       // spread of the difference of one round
+	Smallest   float64   `json:"smallest"`    // smallest change that so many rounds find 19 times in 20
+	Planted    float64   `json:"planted"`     // slowdown that was planted
+	Found      bool      `json:"found"`       // it was called a regression
+	FalseAlarm bool      `json:"false_alarm"` // the same code was called a change
+}
+
+// String describes the calibration in one line.
+func (c *Calibration) String() string {
+	text := fmt.Sprintf("calibrated %s: noise %.2g %%, finds changes of %.2g %%", c.At.UTC().Format("2006-01-02 15:04"), 100*c.Noise, 100*c.Smallest)
+	if c.FalseAlarm {
+		text += ", called the same code a change"
+	}
+	if !c.Found {
+		text += fmt.Sprintf(", missed a slowdown of %.2g %%", 100*c.Planted)
+	}
+	return text
 }
 
 // Ended reports whether the gate has ended on all models.
@@ -123,11 +149,17 @@ type FleetDevice struct {
 	Busy   bool       `json:"busy,omitempty"`
 	Price  float64    `json:"price,omitempty"` // money per hour
 	Seen   *time.Time `json:"seen,omitempty"`
+
+	Quarantine   string       `json:"quarantine,omitempty"`   // why only calibrations use it
+	Calibration  *Calibration `json:"calibration,omitempty"`  // the latest one with a result
+	Calibrations int          `json:"calibrations,omitempty"` // with a result
+	FalseAlarms  int          `json:"false_alarms,omitempty"` // calibrations that called the same code a change
 }
 
 // FleetQueued is a gate that waits for a device.
 type FleetQueued struct {
 	Gate     string     `json:"gate"`
+	Lease    string     `json:"lease"` // what pawl-agent once takes
 	Model    string     `json:"model"`
 	Position int        `json:"position"`
 	Start    *time.Time `json:"start,omitempty"`

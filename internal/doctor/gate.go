@@ -26,13 +26,15 @@ type Gate struct {
 
 // GateCase is one case of a Gate.
 type GateCase struct {
-	Case     string          `json:"case"`
-	Same     ratchet.Verdict `json:"same_code"`
-	Slow     ratchet.Verdict `json:"slowed_down"`
-	Planted  bool            `json:"planted"` // the slowdown was run, not computed
-	Rounds   int             `json:"rounds"`
-	Spread   float64         `json:"spread"`
-	Sentence string          `json:"sentence"`
+	Case    string          `json:"case"`
+	Same    ratchet.Verdict `json:"same_code"`
+	Slow    ratchet.Verdict `json:"slowed_down"`
+	Planted bool            `json:"planted"` // the slowdown was run, not computed
+	Rounds  int             `json:"rounds"`
+	Spread  float64         `json:"spread"`
+	// Detectable is the smallest change that so many rounds find 19 times in 20.
+	Detectable float64 `json:"detectable"`
+	Sentence   string  `json:"sentence"`
 }
 
 // GateEvidence returns the evidence of a run of the candidate against itself: unchanged, and of the
@@ -93,7 +95,7 @@ func NewGate(p ratchet.Policy, run *measure.Run) Gate {
 	for i, c := range pass.Cases {
 		gc := GateCase{Case: c.Name, Same: c.Verdict, Slow: fail.Cases[i].Verdict, Planted: slow[i].Case.Implementation == runner.SlowedSide, Sentence: c.Sentence}
 		if c.Facts != nil {
-			gc.Rounds, gc.Spread = c.Facts.Rounds, c.Facts.Spread
+			gc.Rounds, gc.Spread, gc.Detectable = c.Facts.Rounds, c.Facts.Spread, c.Facts.Detectable
 		}
 		g.Rounds = max(g.Rounds, gc.Rounds)
 		g.SameCodePasses = g.SameCodePasses && c.Verdict != ratchet.Regression

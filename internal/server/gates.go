@@ -10,6 +10,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/fleet/calibration"
 	"github.com/goatnote-inc/pawl/internal/fleet/gate"
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
@@ -172,7 +173,17 @@ func (s *Server) answerGate(w http.ResponseWriter, r *http.Request, gates *fleet
 func shownPart(p fleetstore.Part) client.GatePart {
 	return client.GatePart{
 		Model: p.Model, State: string(p.State), Device: p.Device, Reason: words.Sanitize(p.Reason), Attempt: p.Attempt, Created: p.Created, Changed: p.Changed,
-		Record: p.Record, Exit: p.Exit, Rounds: p.Rounds, Seconds: p.Seconds, Error: words.Sanitize(p.Error),
+		Record: p.Record, Exit: p.Exit, Rounds: p.Rounds, Seconds: p.Seconds, Error: words.Sanitize(p.Error), Calibration: shownCalibration(p.Calibration),
+	}
+}
+
+// shownCalibration returns a calibration with a result, or nil.
+func shownCalibration(r calibration.Record) *client.Calibration {
+	if r.At.IsZero() || r.Error != "" {
+		return nil
+	}
+	return &client.Calibration{
+		At: r.At, Driver: words.SanitizeTo(r.Driver, 100), Rounds: r.Rounds, Noise: r.Noise, Smallest: r.Smallest, Planted: r.Planted, Found: r.Found, FalseAlarm: r.FalseAlarm,
 	}
 }
 
@@ -205,7 +216,8 @@ func (s *Server) getFleet(w http.ResponseWriter, r *http.Request, p store.Projec
 		}
 		out.Devices = append(out.Devices, client.FleetDevice{
 			ID: d.ID, Model: d.Model, Host: d.Host, Power: string(d.Power), Reason: d.Reason, Price: d.Price, Seen: timeOrNone(d.Seen),
-			Busy: slices.ContainsFunc(views[d.Model].Leases, func(l placement.Lease) bool { return l.Device == d.ID }),
+			Busy:       slices.ContainsFunc(views[d.Model].Leases, func(l placement.Lease) bool { return l.Device == d.ID }),
+			Quarantine: d.Quarantine, Calibration: shownCalibration(d.Calibration), Calibrations: d.Calibrations, FalseAlarms: d.FalseAlarms,
 		})
 	}
 	return show(w, r, out)
@@ -218,7 +230,7 @@ func ownQueue(queue []placement.Waiting, project, model string) (list []client.F
 			continue
 		}
 		id := strings.TrimSuffix(strings.TrimPrefix(q.Gate, gate.SeveralID(project, "")), "/"+model)
-		list = append(list, client.FleetQueued{Gate: id, Model: model, Position: q.Position, Start: timeOrNone(q.Start), Reason: q.Reason})
+		list = append(list, client.FleetQueued{Gate: id, Lease: q.Lease, Model: model, Position: q.Position, Start: timeOrNone(q.Start), Reason: q.Reason})
 	}
 	return list
 }

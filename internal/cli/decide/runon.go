@@ -255,6 +255,9 @@ func (f *runFlags) fetchDocuments(ctx context.Context, c *client.Client, p clien
 		return fmt.Errorf("cannot read the verdict of the run on %s: %w", p.Model, err)
 	}
 	fmt.Fprintln(f.Out, words.Sanitize(fmt.Sprintf("%s: %s: %s", p.Model, v.Verdict, v.Sentence)))
+	if p.Calibration != nil {
+		fmt.Fprintln(f.Out, words.Sanitize(fmt.Sprintf("  %s %s", p.Device, p.Calibration)))
+	}
 	fmt.Fprintln(f.Out, "  "+filepath.Join(dir, "ratchet_report.md"))
 	return nil
 }

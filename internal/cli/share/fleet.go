@@ -97,11 +97,22 @@ func (f *fleetFlags) devices(ctx context.Context, c *client.Client) error {
 		return f.document(fleet.Devices, err)
 	}
 	for _, d := range fleet.Devices {
-		state := d.Power
+		state, about := d.Power, []string{}
+		if d.Reason != "" {
+			about = append(about, d.Reason)
+		}
+		if d.Quarantine != "" {
+			state, about = "quarantine", append(about, d.Quarantine)
+		}
 		if d.Busy {
 			state = "busy"
 		}
-		f.line("%-10s %-7s %s on %s  %s", d.Model, state, d.ID, d.Host, d.Reason)
+		if d.Calibration == nil {
+			about = append(about, "not calibrated")
+		} else {
+			about = append(about, d.Calibration.String(), fmt.Sprintf("%d false of %s", d.FalseAlarms, words.Plural(d.Calibrations, "calibration")))
+		}
+		f.line("%-10s %-10s %s on %s  %s", d.Model, state, d.ID, d.Host, strings.Join(about, "; "))
 	}
 	return nil
 }
@@ -112,7 +123,7 @@ func (f *fleetFlags) queue(ctx context.Context, c *client.Client) error {
 		return f.document(fleet.Queue, err)
 	}
 	for _, q := range fleet.Queue {
-		f.line("%-3d %-10s %s  %s%s", q.Position, q.Model, q.Gate, q.Reason, latest(q.Start))
+		f.line("%-3d %-10s %s  %s%s", q.Position, q.Model, q.Lease, q.Reason, latest(q.Start))
 	}
 	return nil
 }
@@ -145,6 +156,9 @@ func (f *fleetFlags) gate(g client.Gate, err error) error {
 			about = fmt.Sprintf("on %s, %s, exit code %d %s", p.Device, words.Plural(p.Rounds, "round"), *p.Exit, p.Error)
 		}
 		f.line("%-10s %-9s %s", p.Model, p.State, about)
+		if p.Calibration != nil {
+			f.line("%21s%s", "", p.Calibration)
+		}
 	}
 	return nil
 }

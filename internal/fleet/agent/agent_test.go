@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -205,6 +206,9 @@ func TestChildEnv_PassesNoSecrets(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
+	if got := childEnv([]string{"CUDA_VISIBLE_DEVICES=3"}, "slurm-0"); !slices.Contains(got, "CUDA_VISIBLE_DEVICES=3") {
+		t.Errorf("%q: want the GPU that the batch system chose", got)
+	}
 }
 
 func TestFindDevice(t *testing.T) {
@@ -228,20 +232,15 @@ func TestFindDevice(t *testing.T) {
 	}
 }
 
-func TestRecordedRounds(t *testing.T) {
-	w := newWorld(t)
-	d := w.keep(t, w.lease, "token")
-	if err := os.Mkdir(d.file("out"), 0o700); err != nil {
+func TestReadRun(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "current.json")
+	if readRun(file) != nil {
+		t.Error("a run without a record")
+	}
+	if err := measure.Save(file, &measure.Run{Rounds: []measure.Round{{}, {Index: 1}}, Header: measure.Header{Device: gpu.Identity{Driver: "570"}}}); err != nil {
 		t.Fatal(err)
 	}
-	d.rounds.Store(5)
-	if got := recordedRounds(d); got != 5 {
-		t.Errorf("%d rounds without a record, want those of the journal", got)
-	}
-	if err := measure.Save(d.file("out/current.json"), &measure.Run{Rounds: []measure.Round{{}, {Index: 1}}}); err != nil {
-		t.Fatal(err)
-	}
-	if got := recordedRounds(d); got != 2 {
-		t.Errorf("%d rounds in the record, want 2", got)
+	if run := readRun(file); run == nil || len(run.Rounds) != 2 || run.Device.Driver != "570" {
+		t.Errorf("run %+v", run)
 	}
 }

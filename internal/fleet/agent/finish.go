@@ -78,7 +78,11 @@ func (a *Agent) work(ctx context.Context, d *leaseDir) error {
 		}
 		defer func() { <-a.turn }()
 		a.tidy()
-		r, err := a.measure(ctx, d)
+		do := a.measure
+		if d.lease.Calibrate != 0 {
+			do = a.calibrate
+		}
+		r, err := do(ctx, d)
 		if err != nil {
 			return err
 		}

@@ -15,7 +15,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/base/disk"
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -27,7 +26,7 @@ const maxLog = 4 << 20
 func (a *Agent) measure(ctx context.Context, d *leaseDir) (job.Result, error) {
 	d.phase.Store("preparing")
 	r := job.Result{Lease: d.lease.ID, Attempt: d.lease.Attempt}
-	limited, cancel := context.WithTimeoutCause(ctx, time.Duration(d.lease.Seconds)*time.Second, fmt.Errorf("it took longer than %d s", d.lease.Seconds))
+	limited, cancel := context.WithTimeoutCause(ctx, time.Duration(d.lease.Seconds)*time.Second, errTooLong(d.lease))
 	defer cancel()
 	if err := a.prepare(limited, d); err != nil {
 		if _, final := errors.AsType[*permanentError](err); (final || limited.Err() != nil) && ctx.Err() == nil {
@@ -44,7 +43,10 @@ func (a *Agent) measure(ctx context.Context, d *leaseDir) (job.Result, error) {
 	if ctx.Err() != nil {
 		return r, context.Cause(ctx)
 	}
-	r.Exit, r.Rounds, r.Seconds = code, recordedRounds(d), time.Since(d.began).Seconds()
+	r.Exit, r.Rounds, r.Seconds = code, int(d.rounds.Load()), time.Since(d.began).Seconds()
+	if run := readRun(d.file("out/current.json")); run != nil {
+		r.Rounds, r.Driver = len(run.Rounds), clip(run.Device.Driver, 100)
+	}
 	if err != nil {
 		r.Error = limit(err.Error())
 	}
@@ -52,32 +54,29 @@ func (a *Agent) measure(ctx context.Context, d *leaseDir) (job.Result, error) {
 	return r, err
 }
 
-// recordedRounds returns the rounds of the finished record, or those last seen in the journal.
-func recordedRounds(d *leaseDir) int {
-	text, err := disk.ReadRegular(d.file("out/current.json"), job.MaxDocuments)
-	if err == nil {
-		if run, err := measure.Scan(bytes.NewReader(text), func(*measure.Case, measure.CaseRound) error { return nil }); err == nil {
-			return len(run.Rounds)
-		}
-	}
-	return int(d.rounds.Load())
-}
-
 // exitCannot is pawl's exit code for what the tool or its environment cannot do.
 const exitCannot = 3
 
-// run runs pawl in its own process group. When ctx ends, pawl is asked to stop, which restores clocks and
-// keeps finished rounds, and is killed if it does not.
+// run runs the loop of a gate.
 func (a *Agent) run(ctx context.Context, d *leaseDir) (int, error) {
 	l := d.lease
 	args := []string{"run", "--resume", "--no-keep", "--base=" + l.Base, "--suite=" + l.Suite, "--out=" + d.file("out")}
 	if l.Trust != "" {
 		args = append(args, "--trust="+l.Trust)
 	}
+	return a.exec(ctx, d, nil, args...)
+}
+
+// exec runs pawl in its own process group, and returns its exit code. Its answer on stdout goes to out; nil for the log.
+// When ctx ends, pawl is asked to stop, which restores clocks and keeps finished rounds, and is killed if it does not.
+func (a *Agent) exec(ctx context.Context, d *leaseDir, out io.Writer, args ...string) (int, error) {
 	cmd := exec.CommandContext(ctx, a.pawl, args...)
-	cmd.Dir, cmd.Env = d.file("work"), childEnv(os.Environ(), l.Device)
+	cmd.Dir, cmd.Env = d.file("work"), childEnv(os.Environ(), d.lease.Device)
 	log := &tail{most: maxLog}
 	cmd.Stdout, cmd.Stderr = log, log
+	if out != nil {
+		cmd.Stdout = out
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL} // pawl must not outlive the agent
 	var kill *time.Timer
 	cmd.Cancel = func() error {
@@ -108,27 +107,30 @@ func outcome(ctx context.Context, err error, log []byte) (int, error) {
 	case !ended:
 		return exitCannot, fmt.Errorf("cannot run pawl: %w", err)
 	case exit.ExitCode() < 0:
-		return exitCannot, fmt.Errorf("pawl run: %w", err)
+		return exitCannot, fmt.Errorf("pawl: %w", err)
 	case exit.ExitCode() < exitCannot: // a verdict
 		return exit.ExitCode(), nil
 	default:
-		return exit.ExitCode(), fmt.Errorf("pawl run: %w: %s", err, bytes.TrimSpace(log[max(0, len(log)-1500):]))
+		return exit.ExitCode(), fmt.Errorf("pawl: %w: %s", err, bytes.TrimSpace(log[max(0, len(log)-1500):]))
 	}
 }
 
 // passed are the variables that pawl and builds get from the agent's environment. Others may hold secrets of the host.
 var passed = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "PAWL_CACHE", "PAWL_CACHE_SIZE", "PAWL_LOCK_DIR", "PAWL_NVML_LIBRARY"}
 
-// childEnv returns the environment of pawl: no configuration of git, and no other GPU than that of the lease.
+// childEnv returns the environment of pawl: no configuration of git, and no other GPU than that of the lease. The GPU of
+// a device that is not named by its UUID is the one that a batch system chose.
 func childEnv(environ []string, device string) []string {
+	const visible = "CUDA_VISIBLE_DEVICES"
 	env := []string{"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0"}
+	named := strings.HasPrefix(device, "GPU-") || strings.HasPrefix(device, "MIG-")
 	for _, kv := range environ {
-		if name, _, _ := strings.Cut(kv, "="); slices.Contains(passed, name) {
+		if name, _, _ := strings.Cut(kv, "="); slices.Contains(passed, name) || name == visible && !named {
 			env = append(env, kv)
 		}
 	}
-	if strings.HasPrefix(device, "GPU-") || strings.HasPrefix(device, "MIG-") {
-		env = append(env, "CUDA_VISIBLE_DEVICES="+device)
+	if named {
+		env = append(env, visible+"="+device)
 	}
 	return env
 }

@@ -26,7 +26,7 @@ func FanOut(ctx workflow.Context, work Work, models []string) ([]Outcome, error)
 	for i, part := range parts {
 		out := Outcome{}
 		if err := part.Get(ctx, &out); err != nil {
-			out = Outcome{Model: models[i], State: Failed, Reason: reason(err)}
+			out = Outcome{Model: models[i], State: Failed, Reason: Reason(err)}
 			if ctx.Err() != nil {
 				out.State, out.Reason = Canceled, ""
 			}

@@ -44,7 +44,7 @@ func Gate(ctx workflow.Context, work Work, model string) (Outcome, error) {
 	}
 	// What follows must happen although the gate was canceled.
 	last, _ := workflow.NewDisconnectedContext(ctx)
-	out = Outcome{Model: model, State: Failed, Reason: reason(err)}
+	out = Outcome{Model: model, State: Failed, Reason: Reason(err)}
 	if ctx.Err() != nil {
 		out.State, out.Reason = Canceled, ""
 	}
@@ -136,8 +136,8 @@ func (g *gate) publish(ctx workflow.Context, device string, r job.Result) (Outco
 	return Outcome{Model: g.model, Device: device, State: Done, Result: r}, nil
 }
 
-// reason returns the words of the innermost error, without those that the engine adds.
-func reason(err error) string {
+// Reason returns the words of the innermost error, without those that the engine adds.
+func Reason(err error) string {
 	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		return app.Message()
 	}

@@ -36,14 +36,8 @@ func (g *gate) measure(ctx workflow.Context, l placement.Lease) (job.Result, pla
 	if taken {
 		give.Seconds = workflow.Now(ctx).Sub(start).Seconds()
 	}
-	if err != nil && ctx.Err() == nil {
-		switch timeoutOf(err) {
-		case enums.TIMEOUT_TYPE_START_TO_CLOSE: // the device did its part
-		case enums.TIMEOUT_TYPE_UNSPECIFIED:
-			give.Failed = true
-		default:
-			give.Failed, give.Lost = true, true
-		}
+	if err != nil && ctx.Err() == nil && timeoutOf(err) != enums.TIMEOUT_TYPE_START_TO_CLOSE { // then the device did its part
+		give.Failed, give.Lost = true, IsLost(err)
 	}
 	return r, give, err
 }
@@ -75,6 +69,12 @@ func (g *gate) offer(ctx workflow.Context, l placement.Lease, within time.Durati
 		return job.Result{}, fmt.Errorf("device %s answered for lease %.100q, attempt %d, instead of %s, attempt %d", l.Device, r.Lease, r.Attempt, lease.ID, lease.Attempt)
 	}
 	return r, nil
+}
+
+// IsLost reports whether an activity ended because its agent is gone.
+func IsLost(err error) bool {
+	t := timeoutOf(err)
+	return t != enums.TIMEOUT_TYPE_UNSPECIFIED && t != enums.TIMEOUT_TYPE_START_TO_CLOSE
 }
 
 // timeoutOf returns which timeout an activity ended with; unspecified if none.

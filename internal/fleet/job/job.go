@@ -1,6 +1,8 @@
 // Package job contains what pawld and an agent say to each other: the work of a lease and its result. It must not know how either of them carries it out.
 package job
 
+import "github.com/goatnote-inc/pawl/internal/fleet/calibration"
+
 // Measure is the name of the activity that carries out a lease.
 const Measure = "measure"
 
@@ -20,6 +22,8 @@ type Lease struct {
 	Suite   string `json:"suite"` // path of the suite in the repository
 	Trust   string `json:"trust,omitzero"`
 	Seconds int    `json:"seconds"` // longest time the measurement may take
+
+	Calibrate uint64 `json:"calibrate,omitzero"` // seed of a calibration of the device, which measures the agent's own kernel; 0 for a gate
 }
 
 // A Result is the outcome of a lease.
@@ -31,6 +35,9 @@ type Result struct {
 	Rounds  int     `json:"rounds"`
 	Seconds float64 `json:"seconds"`
 	Error   string  `json:"error,omitzero"`
+	Driver  string  `json:"driver,omitzero"` // of the device
+
+	Calibration calibration.Record `json:"calibration,omitzero"` // of a lease that calibrates
 }
 
 // A Beat is what a heartbeat says of a measurement.

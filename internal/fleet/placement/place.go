@@ -9,8 +9,8 @@ import (
 // place grants leases while a request can run and a device is free.
 func (s *State) place(now time.Time) (granted []Lease) {
 	for {
-		r, d := s.next(now), s.device(now)
-		if r < 0 || d < 0 {
+		r, d := s.match(now)
+		if r < 0 {
 			return granted
 		}
 		granted = append(granted, s.grant(s.Requests[r], s.Devices[d], now))
@@ -27,6 +27,25 @@ func (s *State) grant(r Request, d Device, now time.Time) Lease {
 	share.Used += int64(r.Seconds)
 	share.Served = now
 	return l
+}
+
+// match returns the request that is next among those for which a device is free, and the device; -1 if there is none.
+func (s *State) match(now time.Time) (request, device int) {
+	request, device = -1, -1
+	free := s.device("", now)
+	for i, r := range s.Requests {
+		if now.Before(r.Held) || request >= 0 && !s.before(r, s.Requests[request], now) {
+			continue
+		}
+		d := free
+		if r.Only != "" {
+			d = s.device(r.Only, now)
+		}
+		if d >= 0 {
+			request, device = i, d
+		}
+	}
+	return request, device
 }
 
 // next returns the index of the request that is next; -1 if none can run now. Urgent ones are first, then those of the
@@ -72,11 +91,15 @@ func (s *State) urgency(r Request, now time.Time) int {
 }
 
 // device returns the index of the device to use next; -1 if none is free. A host measures on one card at a time,
-// because neighbors could disturb each other. Cards that failed longest ago are first.
-func (s *State) device(now time.Time) int {
+// because neighbors could disturb each other. Cards that failed longest ago are first, and those in quarantine are left
+// out. If only is set, it is that device or none.
+func (s *State) device(only string, now time.Time) int {
 	best := -1
 	var bestFailed time.Time
 	for i, d := range s.Devices {
+		if only == "" && d.Quarantine != "" || only != "" && d.ID != only {
+			continue
+		}
 		if d.Power != Ready || slices.ContainsFunc(s.Leases, func(l Lease) bool { return l.Device == d.ID || d.Host != "" && l.Host == d.Host }) {
 			continue
 		}

@@ -11,6 +11,7 @@ type Waiting struct {
 	Gate     string    `json:"gate"`
 	Project  string    `json:"project"`
 	Position int       `json:"position"`
+	Since    time.Time `json:"since"`
 	Start    time.Time `json:"start,omitzero"` // latest start if every measurement takes its longest time; zero if no device is ready
 	Reason   string    `json:"reason"`
 }
@@ -21,6 +22,8 @@ const (
 	NoBudget = "the budget of the project is used up for today"
 	Wake     = "the hosts of the model are off: wake one"
 	None     = "no device of the model is ready"
+
+	AllQuarantined = "the devices of the model are in quarantine, because their calibrations failed"
 )
 
 // Queue returns the waiting requests in the order in which they would start.
@@ -30,6 +33,9 @@ func (s *State) Queue(now time.Time) []Waiting {
 	reason := Busy
 	if len(free) == 0 {
 		reason = None
+		if slices.ContainsFunc(s.Devices, func(d Device) bool { return d.Power == Ready && d.Quarantine != "" }) {
+			reason = AllQuarantined
+		}
 		if slices.ContainsFunc(s.Devices, func(d Device) bool { return d.Power == Asleep }) {
 			reason = Wake
 		}
@@ -47,7 +53,7 @@ func (s *State) Queue(now time.Time) []Waiting {
 			free[0] = free[0].Add(time.Duration(sim.Requests[i].Seconds) * time.Second)
 		}
 		r := sim.Requests[i]
-		w.Lease, w.Gate, w.Project = r.Lease, r.Gate, r.Project
+		w.Lease, w.Gate, w.Project, w.Since = r.Lease, r.Gate, r.Project, r.At
 		sim.share(r.Project).Used += int64(r.Seconds)
 		sim.Requests = slices.Delete(sim.Requests, i, i+1)
 		list = append(list, w)
@@ -55,12 +61,12 @@ func (s *State) Queue(now time.Time) []Waiting {
 	return list
 }
 
-// freeTimes returns for each host with a ready device when it is free at the latest.
+// freeTimes returns for each host with a device that gates can use when it is free at the latest.
 func (s *State) freeTimes(now time.Time) []time.Time {
 	var hosts []string
 	var free []time.Time
 	for _, d := range s.Devices {
-		if d.Power != Ready || s.isLost(d, now) || d.Host != "" && slices.Contains(hosts, d.Host) {
+		if d.Power != Ready || d.Quarantine != "" || s.isLost(d, now) || d.Host != "" && slices.Contains(hosts, d.Host) {
 			continue
 		}
 		hosts = append(hosts, d.Host)

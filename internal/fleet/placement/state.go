@@ -7,8 +7,7 @@ import "time"
 // Power says whether a device can be used.
 type Power string
 
-// Ready devices can be leased, Asleep ones after their host was woken, Closed ones not at all: they are draining, gone
-// or in quarantine.
+// Ready devices can be leased, Asleep ones after their host was woken, Closed ones not at all: they are draining or gone.
 const (
 	Ready  Power = "ready"
 	Asleep Power = "asleep"
@@ -22,6 +21,8 @@ type Device struct {
 	Power Power     `json:"power"`
 	Price float64   `json:"price,omitzero"` // money per hour
 	Seen  time.Time `json:"seen,omitzero"`  // when its agent was last heard
+
+	Quarantine string `json:"quarantine,omitzero"` // why only calibrations may use it; empty if all may
 }
 
 // A Request asks for one device.
@@ -29,9 +30,10 @@ type Request struct {
 	Lease    string    `json:"lease"` // name of the lease, unique
 	Gate     string    `json:"gate"`  // workflow that waits for it
 	Project  string    `json:"project"`
-	Priority int       `json:"priority"` // 1 is the most urgent, 5 the least; 0 means 3
-	Seconds  int       `json:"seconds"`  // longest time of the measurement
-	At       time.Time `json:"at"`       // when it was first asked for
+	Only     string    `json:"only,omitzero"` // the device that a calibration is for, in quarantine or not; empty for any
+	Priority int       `json:"priority"`      // 1 is the most urgent, 5 the least; 0 means 3
+	Seconds  int       `json:"seconds"`       // longest time of the measurement
+	At       time.Time `json:"at"`            // when it was first asked for
 	Held     time.Time `json:"held,omitzero"`
 }
 

@@ -253,3 +253,39 @@ func TestBudget_WorstCaseIsReserved(t *testing.T) {
 		t.Errorf("used %+v: yesterday's lease must not be returned to today", b.Used)
 	}
 }
+
+func TestStep_QuarantinedDeviceIsOnlyCalibrated(t *testing.T) {
+	s := &State{}
+	table := ready("a", "b")
+	table.Devices[0].Quarantine = "it missed a planted slowdown"
+	none(t, s, table, noon)
+	if l := one(t, s, ask("p", 0), noon); l.Device != "b" {
+		t.Errorf("granted %s, want b", l.Device)
+	}
+	none(t, s, ask("p", 1), noon)
+	calibrate := ask("", 0)
+	calibrate.Only = "a"
+	if l := one(t, s, calibrate, noon); l.Device != "a" {
+		t.Errorf("calibrating %s, want a", l.Device)
+	}
+	table.Devices = table.Devices[:1]
+	none(t, s, table, noon)
+	if q := s.Queue(noon); len(q) != 1 || q[0].Reason != AllQuarantined || !q[0].Start.IsZero() || !q[0].Since.Equal(noon) {
+		t.Errorf("queue %+v", q)
+	}
+}
+
+func TestStep_CalibrationWaitsForItsDeviceAndLetsOthersPass(t *testing.T) {
+	s := &State{}
+	none(t, s, ready("a", "b"), noon)
+	first := one(t, s, ask("p", 0), noon)
+	calibrate := ask("", 0)
+	calibrate.Only = first.Device
+	none(t, s, calibrate, noon)
+	if l := one(t, s, ask("p", 1), noon); l.Device == first.Device {
+		t.Errorf("granted %s twice", l.Device)
+	}
+	if l := one(t, s, Release{Lease: first.Lease, Seconds: 300}, noon.Add(time.Minute)); l.Only != first.Device || l.Device != first.Device {
+		t.Errorf("granted %+v, want the calibration", l)
+	}
+}

@@ -176,3 +176,62 @@ func TestPlacer_ContinuesInANewRunWithItsState(t *testing.T) {
 		t.Errorf("granted %+v", w.granted)
 	}
 }
+
+func TestPlacer_CalibrationHasNoBudget(t *testing.T) {
+	w := newWorld(t, 1)
+	w.budget.Limit.Seconds = 1
+	m := ask("one")
+	m.Ask.Project, m.Ask.Only = "", "d0"
+	w.at(time.Second, m)
+	w.at(time.Minute, Message{Release: &placement.Release{Lease: "one", Seconds: 58}})
+	w.run(placement.State{})
+	if len(w.granted) != 1 || w.granted[0].Device != "d0" || len(w.settled) != 0 {
+		t.Errorf("granted %+v, settled %+v", w.granted, w.settled)
+	}
+}
+
+// 40 gates of one project wait when another project asks for 6: its first starts among the next 2.
+func TestPlacer_SecondProjectStartsAmongTheNextTwo(t *testing.T) {
+	w := newWorld(t, 1)
+	send := func(project string, n int, after time.Duration) {
+		id := fmt.Sprintf("%s%02d", project, n)
+		m := ask(id)
+		m.Ask.Project = project
+		w.at(after, m)
+	}
+	for n := range 40 {
+		send("big", n, time.Second)
+	}
+	const asked = 30 * time.Minute
+	for n := range 6 {
+		send("small", n, asked)
+	}
+	ended := 0
+	for after := time.Minute; after < 10*time.Hour; after += time.Minute {
+		w.env.RegisterDelayedCallback(func() {
+			w.mu.Lock()
+			var m Message
+			if ended < len(w.granted) && w.env.Now().Sub(w.granted[ended].Start) >= 4*time.Minute {
+				m.Release = &placement.Release{Lease: w.granted[ended].Lease, Seconds: 240}
+				ended++
+			}
+			w.mu.Unlock()
+			if m.Release != nil {
+				w.env.SignalWorkflow(Inbox, m)
+			}
+		}, after)
+	}
+	w.run(placement.State{})
+	before := 0
+	for _, l := range w.granted {
+		if l.Project == "small" {
+			break
+		}
+		if l.Start.Sub(w.granted[0].Start) > asked {
+			before++
+		}
+	}
+	if len(w.granted) != 46 || before > 1 {
+		t.Errorf("%d leases; %d of the first project were between: %v", len(w.granted), before, w.leases())
+	}
+}

@@ -62,6 +62,7 @@ type config struct {
 	Fleet struct {
 		Address, Namespace, Listen string
 		Secret                     identity.Token
+		Calibrate                  time.Duration
 	}
 	Retain struct {
 		SampleDays, BranchDays int
@@ -125,6 +126,7 @@ func (c *config) settings() []setting {
 		{"fleet.address", &c.Fleet.Address, "address of Temporal, HOST:PORT, which runs gates on other machines; empty for none"},
 		{"fleet.namespace", &c.Fleet.Namespace, "namespace in Temporal"},
 		{"fleet.listen", &c.Fleet.Listen, "address that agents connect to; empty for none in this process"},
+		{"fleet.calibrate", &c.Fleet.Calibrate, "time between two calibrations of a device; 0s for none"},
 		{"fleet.secret", &c.Fleet.Secret, "32 bytes or more, the same for all servers of one fleet and after a restart; agents hold what it seals"},
 		{"retain.sample_days", &c.Retain.SampleDays, "days after which raw samples are deleted, except those next to changes; 0 for never"},
 		{"retain.branch_days", &c.Retain.BranchDays, "days after which runs of branches and forks are deleted; 0 for never"},
@@ -152,7 +154,7 @@ func defaults(env environment) *config {
 	c.CI.Issuers = []string{identity.GitHub}
 	c.Hooks.Every = 15 * time.Minute
 	c.Queue.Work = true
-	c.Fleet.Namespace = "pawl"
+	c.Fleet.Namespace, c.Fleet.Calibrate = "pawl", 24*time.Hour
 	c.Timeouts.Header, c.Timeouts.Read, c.Timeouts.Write, c.Timeouts.Idle = 10*time.Second, 2*time.Minute, 5*time.Minute, 2*time.Minute
 	c.Shutdown.Delay, c.Shutdown.Drain = 5*time.Second, 25*time.Second
 	c.Log.Level = "info"
@@ -223,7 +225,8 @@ func (c *config) checkNumbers() []settingCheck {
 	}
 	for _, s := range c.settings() {
 		if d, ok := s.value.(*time.Duration); ok {
-			list = append(list, settingCheck{s.key, wrongIf(*d < 0 || *d == 0 && !strings.HasPrefix(s.key, "shutdown."), "%v must be above zero", *d)})
+			mayBeZero := strings.HasPrefix(s.key, "shutdown.") || s.key == "fleet.calibrate"
+			list = append(list, settingCheck{s.key, wrongIf(*d < 0 || *d == 0 && !mayBeZero, "%v must be above zero", *d)})
 		}
 		if f, ok := s.value.(*float64); ok {
 			list = append(list, settingCheck{s.key, wrongIf(*f < 0 || *f > 1, "%g is not between 0 and 1", *f)})

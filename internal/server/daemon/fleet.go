@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/fleet/calibrate"
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
 	"github.com/goatnote-inc/pawl/internal/server/engine"
 	"github.com/goatnote-inc/pawl/internal/server/store"
@@ -22,8 +24,9 @@ func newFleet(g *globals) *cobra.Command {
 		Example: `  pawld fleet setup
   pawld fleet check
   pawld fleet device set GPU-5c0e --model l4 --host gpu1 --price 0.80
+  pawld fleet calibrate GPU-5c0e
   pawld fleet budget kernels --hours 8`,
-	}, fleetSetup(g), fleetCheck(g), fleetDevice(g), fleetBudget(g))
+	}, fleetSetup(g), fleetCheck(g), fleetDevice(g), fleetCalibrate(g), fleetBudget(g))
 }
 
 // withEngine runs a command that only needs Temporal.
@@ -115,7 +118,41 @@ func deviceLine(d fleetstore.Device) string {
 	if d.Reason != "" {
 		line += ": " + d.Reason
 	}
+	if d.Quarantine != "" {
+		line += fmt.Sprintf(": in quarantine since %s: %s", d.Since.Format(time.RFC3339), d.Quarantine)
+	}
 	return line
+}
+
+func fleetCalibrate(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "calibrate ID",
+		Short: "Calibrate a device now",
+		Long: `Starts a calibration of a device as soon as it is free: pawl's own kernel, the same code on both sides,
+and a planted slowdown. Two bad ones of three put a device into quarantine, three good ones in a
+row take it out. See the result with pawl fleet devices.`,
+		Example: `  pawld fleet calibrate GPU-5c0e`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return g.withStore(cmd.Context(), func(_ *config, s *store.Store) error {
+				list, err := fleetstore.New(s.DB()).Devices(cmd.Context(), "")
+				if err != nil {
+					return err
+				}
+				i := slices.IndexFunc(list, func(d fleetstore.Device) bool { return d.ID == args[0] })
+				if i < 0 {
+					return usageError{fmt.Errorf("unknown device %q: run `pawld fleet device list`", args[0])}
+				}
+				return g.withEngine(cmd.Context(), func(ctx context.Context, e *engine.Engine) error {
+					if err := e.Calibrate(ctx, calibrate.Card{Device: list[i].ID, Model: list[i].Model}); err != nil {
+						return err
+					}
+					fmt.Fprintf(g.Out, "device %s is calibrated as soon as it is free\n", args[0])
+					return nil
+				})
+			})
+		},
+	}
 }
 
 func deviceSet(g *globals) *cobra.Command {

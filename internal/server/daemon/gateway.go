@@ -21,7 +21,7 @@ func (p *components) startFleet(ctx context.Context, c *config, now func() time.
 	}
 	var err error
 	p.engine, err = engine.New(engine.Options{
-		Address: c.Fleet.Address, Namespace: c.Fleet.Namespace, Log: p.log, Fleet: fleetstore.New(p.store.DB()),
+		Address: c.Fleet.Address, Namespace: c.Fleet.Namespace, Log: p.log, Fleet: fleetstore.New(p.store.DB()), Calibrate: c.Fleet.Calibrate,
 		Project: func(ctx context.Context, slug string) (int64, error) {
 			project, err := p.store.Project(ctx, slug)
 			return project.ID, err

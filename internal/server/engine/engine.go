@@ -30,6 +30,8 @@ type Options struct {
 	Namespace string
 	Log       *slog.Logger
 
+	Calibrate time.Duration // time between two calibrations of a device; 0 for none
+
 	Fleet   *fleetstore.Store                                            // nil if only Setup and Check are used
 	Project func(ctx context.Context, slug string) (id int64, err error) // returns an error that wraps pg.ErrNotFound if there is none
 }

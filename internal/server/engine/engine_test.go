@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +19,8 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/base/await"
+	"github.com/goatnote-inc/pawl/internal/fleet/calibrate"
+	"github.com/goatnote-inc/pawl/internal/fleet/calibration"
 	"github.com/goatnote-inc/pawl/internal/fleet/gate"
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
@@ -128,7 +131,25 @@ func (p *place) until(id string, state gate.State) fleetstore.Part {
 	return p.part(id)
 }
 
-// One gate succeeds, one is canceled while it measures, one while it waits, with real servers.
+// calibrate calibrates a device, and returns what is known about it then.
+func (p *place) calibrate(device string) fleetstore.Device {
+	p.t.Helper()
+	err := p.engine.Calibrate(p.t.Context(), calibrate.Card{Device: device, Model: "l4"})
+	if err == nil {
+		err = p.engine.client.GetWorkflow(p.t.Context(), calibrate.ID(device), "").Get(p.t.Context(), nil)
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	list, err := p.fleet.Devices(p.t.Context(), "l4")
+	if err != nil || len(list) != 1 {
+		p.t.Fatalf("devices %+v, %v", list, err)
+	}
+	return list[0]
+}
+
+// One gate succeeds, one is canceled while it measures, one while it waits, and one waits until its device has left the
+// quarantine, with real servers.
 func TestEngine(t *testing.T) {
 	p := newPlace(t)
 	for _, f := range p.engine.Check(t.Context()) {
@@ -136,7 +157,11 @@ func TestEngine(t *testing.T) {
 			t.Errorf("%s: %v", f.What, f.Err)
 		}
 	}
+	var bad atomic.Bool
 	p.serve("GPU-a", func(ctx context.Context, l job.Lease) (job.Result, error) {
+		if l.Calibrate != 0 {
+			return job.Result{Lease: l.ID, Attempt: l.Attempt, Calibration: calibration.Record{Driver: "570", Rounds: 8, Noise: 0.01, Smallest: 0.02, Planted: 0.06, Found: !bad.Load()}}, nil
+		}
 		if l.Gate == "G2" {
 			for ctx.Err() == nil {
 				activity.RecordHeartbeat(ctx, job.Beat{Phase: "rounds", Rounds: 3})
@@ -149,8 +174,11 @@ func TestEngine(t *testing.T) {
 		}
 		return job.Result{Lease: l.ID, Attempt: l.Attempt, Record: "r", Exit: 1, Rounds: 8, Seconds: 1}, nil
 	})
+	if d := p.calibrate("GPU-a"); d.Calibrations != 1 || d.Driver != "570" || d.Quarantine != "" {
+		t.Errorf("device %+v after a good calibration", d)
+	}
 	p.start("G1", "l4")
-	if got := p.until("G1", gate.Done); got.Device != "GPU-a" || got.Attempt != 1 || got.Exit == nil || *got.Exit != 1 || got.Record != "r" {
+	if got := p.until("G1", gate.Done); got.Device != "GPU-a" || got.Attempt != 1 || got.Exit == nil || *got.Exit != 1 || got.Record != "r" || got.Calibration.Noise != 0.01 || got.Calibration.Driver != "570" {
 		t.Errorf("gate %+v", got)
 	}
 
@@ -179,6 +207,22 @@ func TestEngine(t *testing.T) {
 	}
 	p.until("G3", gate.Canceled)
 
+	bad.Store(true)
+	p.calibrate("GPU-a")
+	if d := p.calibrate("GPU-a"); d.Quarantine != calibration.Missed {
+		t.Errorf("device %+v after two bad calibrations", d)
+	}
+	p.start("G4", "l4")
+	await.True(t, "the gate waits", func() bool {
+		v, err := p.engine.Queue(t.Context(), "l4")
+		return err == nil && len(v.Queue) == 1 && v.Queue[0].Reason == placement.AllQuarantined
+	})
+	bad.Store(false)
+	for range 3 {
+		p.calibrate("GPU-a")
+	}
+	p.until("G4", gate.Done)
+
 	if b, err := p.fleet.Budget(t.Context(), p.project); err != nil || b.Used.Seconds > 600 {
 		t.Errorf("budget %+v, %v: want the unused time returned", b, err)
 	}
@@ -187,6 +231,7 @@ func TestEngine(t *testing.T) {
 		p.keep(gate.ID("kernels", "G2", "l4"), "../../fleet/gate/testdata/history/gate-canceled.json")
 		p.keep(gate.SeveralID("kernels", "G1"), "../../fleet/gate/testdata/history/fanout-done.json")
 		p.keep(placer.ID("l4"), "../../fleet/placer/testdata/history/placer.json")
+		p.keep(calibrate.ID("GPU-a"), "../../fleet/calibrate/testdata/history/calibrate.json")
 	}
 }
 
@@ -215,6 +260,23 @@ func TestTried(t *testing.T) {
 	for version, ok := range map[string]bool{"1.29.1": true, "1.32.1": true, "1.28.0": false, "1.33.0": false, "2.30.0": false, "": false, "1.32": false} {
 		if err := tried(version); (err == nil) != ok {
 			t.Errorf("%q: %v", version, err)
+		}
+	}
+}
+
+func TestAwake_WhileItsAgentWaits(t *testing.T) {
+	now := time.Now()
+	for name, c := range map[string]struct {
+		power placement.Power
+		seen  time.Duration
+		want  placement.Power
+	}{
+		"its agent polls":    {placement.Asleep, time.Minute, placement.Ready},
+		"its agent has gone": {placement.Asleep, 10 * time.Minute, placement.Asleep},
+		"closed":             {placement.Closed, time.Second, placement.Closed},
+	} {
+		if got := awake(placement.Device{Power: c.power, Seen: now.Add(-c.seen)}, now); got.Power != c.want {
+			t.Errorf("%s: %s, want %s", name, got.Power, c.want)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/goatnote-inc/pawl/internal/fleet/calibrate"
 	"github.com/goatnote-inc/pawl/internal/fleet/gate"
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
 	"github.com/goatnote-inc/pawl/internal/fleet/placer"
@@ -45,6 +46,9 @@ func (e *Engine) work(ctx context.Context) error {
 		return fmt.Errorf("cannot start a worker: %w", err)
 	}
 	defer w.Stop()
+	if err := e.schedule(ctx); err != nil {
+		return err
+	}
 	e.o.Log.InfoContext(ctx, "working for Temporal", "address", e.o.Address, "namespace", e.o.Namespace)
 	select {
 	case <-ctx.Done():
@@ -64,9 +68,12 @@ func (e *Engine) register(r registry) {
 	r.RegisterWorkflowWithOptions(gate.Gate, workflow.RegisterOptions{Name: gate.Name})
 	r.RegisterWorkflowWithOptions(gate.FanOut, workflow.RegisterOptions{Name: gate.Several})
 	r.RegisterWorkflowWithOptions(placer.Placer, workflow.RegisterOptions{Name: placer.Name})
+	r.RegisterWorkflowWithOptions(calibrate.Calibrate, workflow.RegisterOptions{Name: calibrate.Name})
+	r.RegisterWorkflowWithOptions(calibrate.Schedule, workflow.RegisterOptions{Name: calibrate.Scheduler})
 	for name, f := range map[string]any{
 		gate.Tell: e.tell, gate.Note: e.note, gate.Publish: e.publish,
 		placer.Devices: e.devices, placer.Reserve: e.reserve, placer.Settle: e.settle,
+		calibrate.Due: e.due, calibrate.Record: e.calibrated,
 	} {
 		r.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
 	}
@@ -104,10 +111,23 @@ func (e *Engine) publish(ctx context.Context, p gate.Publication) error {
 func (e *Engine) devices(ctx context.Context, model string) ([]placement.Device, error) {
 	list, err := e.o.Fleet.Devices(ctx, model)
 	devices := make([]placement.Device, len(list))
+	now := time.Now()
 	for i, d := range list {
-		devices[i] = d.Device
+		devices[i] = awake(d.Device, now)
 	}
 	return devices, err
+}
+
+// awakeFor is how long after a poll the agent of a sleeping device counts as there. A poll takes a minute, and the store
+// notes one a minute.
+const awakeFor = 150 * time.Second
+
+// awake returns a sleeping device as ready while its agent waits for a lease: a batch job has started it.
+func awake(d placement.Device, now time.Time) placement.Device {
+	if d.Power == placement.Asleep && now.Sub(d.Seen) < awakeFor {
+		d.Power = placement.Ready
+	}
+	return d
 }
 
 // reserve refuses a lease of a deleted project until the next day; its gate fails before that.

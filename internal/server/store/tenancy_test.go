@@ -50,6 +50,7 @@ var reviewed = map[string]string{
 	"login":         "belongs to an account, and is found by the hash of a cookie before anything else is known",
 	"token_use":     "tokens belong to the issuer: which were used, by digest",
 	"device":        "cards belong to the server, not to a project: model, host, power, price",
+	"calibration":   "belongs to a card: how much it differs from itself, with pawl's own kernel",
 	"migration":     "the applied migrations of the schema",
 	"agent":         "hosts of the fleet belong to the server: names and hashes, found by the hash of a key",
 	"agent_device":  "which agent polls which device, for all projects",

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/goatnote-inc/pawl/internal/fleet/calibration"
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
 	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
@@ -15,22 +16,45 @@ type Device struct {
 	placement.Device
 	Model  string `json:"model"`
 	Reason string `json:"reason,omitzero"` // why it is closed
+
+	Driver       string             `json:"driver,omitzero"`       // of the latest measurement
+	Since        time.Time          `json:"since,omitzero"`        // of its quarantine
+	Calibration  calibration.Record `json:"calibration,omitzero"`  // the latest one with a result
+	Tried        calibration.Record `json:"tried,omitzero"`        // the latest one, if it has no result
+	Calibrations int                `json:"calibrations,omitzero"` // with a result
+	FalseAlarms  int                `json:"false_alarms,omitzero"` // among them
+}
+
+// Last returns the latest calibration, with or without a result.
+func (d *Device) Last() calibration.Record {
+	if d.Tried.Error != "" {
+		return d.Tried
+	}
+	return d.Calibration
 }
 
 // Devices returns the devices of a model, or all if it is empty.
 func (s *Store) Devices(ctx context.Context, model string) ([]Device, error) {
 	list, err := pg.Collect(ctx, s.db.Pool, func(row pgx.CollectableRow) (d Device, err error) {
-		var seen *time.Time
-		err = row.Scan(&d.ID, &d.Model, &d.Host, &d.Power, &d.Reason, &d.Price, &seen)
-		if seen != nil {
-			d.Seen = seen.UTC()
+		var seen, since, at, tried *time.Time
+		err = row.Scan(append([]any{
+			&d.ID, &d.Model, &d.Host, &d.Power, &d.Reason, &d.Price, &seen, &d.Driver, &d.Quarantine, &since, &d.Calibrations, &d.FalseAlarms, &tried, &d.Tried.Error,
+		}, calibrationFields(&d.Calibration, &at)...)...)
+		d.Seen, d.Since, d.Calibration.At = timeOf(seen), timeOf(since), timeOf(at)
+		if d.Tried.Error != "" {
+			d.Tried.At, d.Tried.Driver = timeOf(tried), d.Calibration.Driver
 		}
 		return d, err
-	}, `select id, model, host, power, reason, price, seen from pawl.device where $1 = '' or model = $1 order by model, id limit 10000`, model)
+	}, `select d.id, d.model, d.host, d.power, d.reason, d.price, d.seen, d.driver, d.quarantine, d.quarantined, n.measured, n.alarms, t.at, coalesce(t.error, ''), `+calibrationColumns+`
+		from pawl.device d
+		left join lateral (select * from pawl.calibration x where x.device = d.id and x.error = '' order by x.id desc limit 1) c on true
+		left join lateral (select x.at, x.error from pawl.calibration x where x.device = d.id order by x.id desc limit 1) t on true
+		cross join lateral (select count(*) measured, count(*) filter (where x.false_alarm) alarms from pawl.calibration x where x.device = d.id and x.error = '') n
+		where $1 = '' or d.model = $1 order by d.model, d.id limit 10000`, model)
 	return list, pg.Wrap(err, "cannot list devices")
 }
 
-// SetDevice adds a device or changes it, except for when it was seen.
+// SetDevice adds a device or changes it, except for when it was seen and what calibrations said.
 func (s *Store) SetDevice(ctx context.Context, d Device) error {
 	_, err := s.db.Pool.Exec(ctx, `insert into pawl.device (id, model, host, power, reason, price) values ($1, $2, $3, $4, $5, $6)
 		on conflict (id) do update set model = $2, host = $3, power = $4, reason = $5, price = $6`,

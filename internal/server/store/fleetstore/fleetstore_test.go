@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/fleet/calibration"
 	"github.com/goatnote-inc/pawl/internal/fleet/gate"
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
@@ -191,5 +192,73 @@ func TestBudget_ReservedAndSettledOnce(t *testing.T) {
 	}
 	if !reserve(project, "c") {
 		t.Error("what a did not use is not there for c")
+	}
+}
+
+func TestCalibrated_QuarantinesAndCounts(t *testing.T) {
+	s, project, _ := opened(t)
+	d := fleetstore.Device{Device: placement.Device{ID: "GPU-1", Host: "h", Power: placement.Ready}, Model: "l4"}
+	if err := s.SetDevice(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Calibrated(t.Context(), "GPU-2", calibration.Record{At: noon}); !errors.Is(err, pg.ErrNotFound) {
+		t.Errorf("an unknown device: %v", err)
+	}
+	seed := uint64(0)
+	add := func(r calibration.Record) calibration.State {
+		t.Helper()
+		seed++
+		r.At, r.Seed, r.Rounds, r.Noise, r.Smallest, r.Planted = noon.Add(time.Duration(seed)*time.Hour), seed, 8, 0.01, 0.02, 0.0625
+		var after calibration.State
+		for range 2 { // the second time changes nothing
+			var err error
+			if _, after, err = s.Calibrated(t.Context(), "GPU-1", r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return after
+	}
+	add(calibration.Record{Driver: "570", Found: true})
+	add(calibration.Record{FalseAlarm: true, Found: true})
+	if after := add(calibration.Record{}); after.Quarantine != calibration.Missed {
+		t.Errorf("state %+v after two bad ones", after)
+	}
+	add(calibration.Record{Error: "no compiler"})
+	if err := s.SetDevice(t.Context(), d); err != nil { // an operator's change keeps it
+		t.Fatal(err)
+	}
+	list, err := s.Devices(t.Context(), "l4")
+	if err != nil || len(list) != 1 {
+		t.Fatalf("devices %+v, %v", list, err)
+	}
+	got := list[0]
+	if got.Quarantine != calibration.Missed || !got.Since.Equal(noon.Add(3*time.Hour)) || got.Calibrations != 3 || got.FalseAlarms != 1 || got.Driver != "570" ||
+		got.Calibration.Seed != 3 || got.Last().Error != "no compiler" || !got.Last().At.Equal(noon.Add(4*time.Hour)) {
+		t.Errorf("device %+v", got)
+	}
+	addGate(t, s, project, "G", "")
+	p := publication("G", 1)
+	p.Device, p.Result.Driver = "GPU-1", "580"
+	if err := s.Publish(t.Context(), project, p); err != nil {
+		t.Fatal(err)
+	}
+	parts, err := s.Gate(t.Context(), project, "G")
+	if err != nil || parts[1].Calibration.Seed != 3 || parts[1].Calibration.Found || !parts[0].Calibration.At.IsZero() {
+		t.Errorf("parts %+v, %v: want the calibration that was valid then", parts, err)
+	}
+	if list, err = s.Devices(t.Context(), ""); err != nil || list[0].Driver != "580" {
+		t.Errorf("devices %+v, %v: want the new driver", list, err)
+	}
+	for range 3 {
+		add(calibration.Record{Found: true})
+	}
+	if list, err = s.Devices(t.Context(), ""); err != nil || list[0].Quarantine != "" || !list[0].Since.IsZero() || list[0].Tried.Error != "" {
+		t.Errorf("devices %+v, %v: want no quarantine", list, err)
+	}
+	if err := s.RemoveDevice(t.Context(), "GPU-1"); err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := s.Calibrations(t.Context(), "GPU-1", 10); err != nil || len(kept) != 0 {
+		t.Errorf("calibrations %+v, %v of a removed device", kept, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/goatnote-inc/pawl/internal/fleet/calibration"
 	"github.com/goatnote-inc/pawl/internal/fleet/gate"
 	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
@@ -38,6 +39,8 @@ type Part struct {
 	Rounds  int        `json:"rounds,omitzero"`
 	Seconds float64    `json:"seconds,omitzero"`
 	Error   string     `json:"error,omitzero"`
+
+	Calibration calibration.Record `json:"calibration,omitzero"` // of the card, when the result was published
 }
 
 // AddGate records a new gate before it starts. Adding it again changes nothing.
@@ -57,8 +60,9 @@ func (s *Store) AddGate(ctx context.Context, project int64, w gate.Work, models 
 }
 
 const selectParts = `select g.id, g.model, g.change, g.base, g.head, g.suite, g.state, g.device, g.reason, g.attempt, g.created, g.changed,
-	coalesce(p.record, ''), p.exit, coalesce(p.rounds, 0), coalesce(p.seconds, 0), coalesce(p.error, '')
+	coalesce(p.record, ''), p.exit, coalesce(p.rounds, 0), coalesce(p.seconds, 0), coalesce(p.error, ''), ` + calibrationColumns + `
 	from pawl.gate g left join pawl.publication p on p.project_id = g.project_id and p.gate = g.id and p.commit = g.head and p.suite = g.suite and p.model = g.model
+	left join pawl.calibration c on c.id = p.calibration
 	where g.project_id = $1 `
 
 // Gate returns the parts of a gate, or [pg.ErrNotFound].
@@ -77,9 +81,12 @@ func (s *Store) Gates(ctx context.Context, project int64, limit int) ([]Part, er
 }
 
 func scanPart(row pgx.CollectableRow) (p Part, err error) {
-	err = row.Scan(&p.Gate, &p.Model, &p.Change, &p.Base, &p.Head, &p.Suite, &p.State, &p.Device, &p.Reason, &p.Attempt, &p.Created, &p.Changed,
-		&p.Record, &p.Exit, &p.Rounds, &p.Seconds, &p.Error)
-	p.Created, p.Changed = p.Created.UTC(), p.Changed.UTC()
+	var at *time.Time
+	err = row.Scan(append([]any{
+		&p.Gate, &p.Model, &p.Change, &p.Base, &p.Head, &p.Suite, &p.State, &p.Device, &p.Reason, &p.Attempt, &p.Created, &p.Changed,
+		&p.Record, &p.Exit, &p.Rounds, &p.Seconds, &p.Error,
+	}, calibrationFields(&p.Calibration, &at)...)...)
+	p.Created, p.Changed, p.Calibration.At = p.Created.UTC(), p.Changed.UTC(), timeOf(at)
 	return p, err
 }
 
@@ -120,11 +127,14 @@ func (s *Store) Publish(ctx context.Context, project int64, p gate.Publication) 
 			return nil
 		}
 		r := p.Result
-		_, err = tx.Exec(ctx, `insert into pawl.publication (project_id, gate, commit, suite, model, attempt, device, record, exit, rounds, seconds, error, at)
-			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+		_, err = tx.Exec(ctx, `insert into pawl.publication (project_id, gate, commit, suite, model, attempt, device, record, exit, rounds, seconds, error, at, calibration)
+			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, (select max(c.id) from pawl.calibration c where c.device = $7 and c.error = ''))`,
 			project, p.Gate, p.Commit, p.Suite, p.Model, r.Attempt, p.Device, r.Record, r.Exit, r.Rounds, r.Seconds, cut(r.Error), s.db.Now())
 		if err != nil {
 			return pg.Wrap(pg.Input(err), "cannot publish gate %s", p.Gate)
+		}
+		if _, err := tx.Exec(ctx, `update pawl.device set driver = $2 where id = $1 and driver <> $2 and $2 <> ''`, p.Device, short(r.Driver)); err != nil {
+			return pg.Wrap(pg.Input(err), "cannot record the driver of device %s", p.Device)
 		}
 		_, err = tx.Exec(ctx, `update pawl.gate set state = 'done', device = $4, reason = '', attempt = $5, changed = $6 where project_id = $1 and id = $2 and model = $3`,
 			project, p.Gate, p.Model, p.Device, r.Attempt, s.db.Now())
@@ -140,9 +150,11 @@ func (e *FencedError) Error() string { return e.err.Error() }
 func (e *FencedError) Unwrap() error { return e.err }
 
 // cut bounds the words of an agent.
-func cut(text string) string {
-	if len(text) > 1000 {
-		text = text[:1000]
-	}
-	return string([]rune(text)) // half a character becomes a replacement character
+func cut(text string) string { return cutAt(text, 1000) }
+
+// short bounds a name from an agent.
+func short(text string) string { return cutAt(text, 100) }
+
+func cutAt(text string, most int) string {
+	return string([]rune(text[:min(len(text), most)])) // half a character becomes a replacement character
 }
