@@ -10,8 +10,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/goatnote-inc/pawl/internal/base/disk"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
@@ -31,7 +33,7 @@ func newRoot(g *command.Globals) *cobra.Command {
 delivers the results. It holds one key and no other secret.`,
 		Example: `  pawl-agent serve --server https://pawl.example.com --state /var/lib/pawl-agent --code code`,
 	})
-	return command.Group(root, newServe(g))
+	return command.Group(root, newServe(g), newOnce(g))
 }
 
 type serveFlags struct {
@@ -57,34 +59,79 @@ and exit. The second stops at once; the next start continues the measurement.`,
   pawl-agent serve --server https://pawl.example.com --state /var/lib/pawl-agent`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd.Context()) },
 	}
-	fl := c.Flags()
+	f.add(c.Flags())
+	return c
+}
+
+func newOnce(g *command.Globals) *cobra.Command {
+	f := serveFlags{Globals: g}
+	var lease string
+	wait := 10 * time.Minute
+	c := &cobra.Command{
+		Use:   "once",
+		Short: "Carry out one measurement and exit",
+		Long: `Waits for the lease with this name, carries it out, delivers the result and exits. Use it in a
+job of Slurm, a Kubernetes Job or an ephemeral CI runner, which is started for one gate. Names of
+leases that wait are in pawl fleet queue.
+
+A device whose power is asleep gets leases while its agent waits for one. A lease with another name
+is refused, and goes to the next device.
+
+Exit code: 0 when the result was delivered, whatever the verdict; 3 if the lease did not come.`,
+		Example: `  pawl-agent once --lease kernels-01JC8ZK4Q6N6D3T8W1X5Y7V9B2-l4-1 --server https://pawl.example.com --state "$TMPDIR/agent" --code code`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o, err := f.options()
+			if err != nil {
+				return err
+			}
+			if lease == "" || wait <= 0 {
+				return command.Usage(errors.New("--lease is needed, and --wait must be above zero\n  run `pawl-agent once --help`"))
+			}
+			return fleet.Once(cmd.Context(), o, lease, wait)
+		},
+	}
+	f.add(c.Flags())
+	c.Flags().StringVar(&lease, "lease", "", "`name` of the lease to carry out")
+	c.Flags().DurationVar(&wait, "wait", wait, "how long to wait for the lease")
+	return c
+}
+
+// add adds the flags that all commands have.
+func (f *serveFlags) add(fl *pflag.FlagSet) {
 	fl.StringVar(&f.server, "server", "", "`URL` of the server's gateway")
 	fl.StringVar(&f.state, "state", "", "`folder` of the key and the measurements under way")
 	fl.StringVar(&f.code, "code", "", "`file` with the one-time code, or - for stdin; needed only the first time")
 	fl.StringSliceVar(&f.devices, "device", nil, "`names` of the devices to enroll (default: the GPU of this machine, or its CPU)")
 	fl.StringVar(&f.model, "model", "", "device `model` that gates ask for, such as l4 (default: from the name of the GPU, or cpu)")
-	return c
 }
 
 func (f *serveFlags) serve(ctx context.Context) error {
+	o, err := f.options()
+	if err != nil {
+		return err
+	}
+	return fleet.Serve(ctx, o)
+}
+
+func (f *serveFlags) options() (fleet.Options, error) {
 	if f.server == "" || f.state == "" {
-		return command.Usage(errors.New("--server and --state are needed\n  run `pawl-agent serve --help`"))
+		return fleet.Options{}, command.Usage(errors.New("--server and --state are needed\n  run `pawl-agent serve --help`"))
 	}
 	code, err := f.readCode()
 	if err != nil {
-		return err
+		return fleet.Options{}, err
 	}
 	pawl, err := findPawl()
 	if err != nil {
-		return err
+		return fleet.Options{}, err
 	}
 	state, err := filepath.Abs(f.state)
 	if err != nil {
-		return fmt.Errorf("cannot find the folder of --state: %w", err)
+		return fleet.Options{}, fmt.Errorf("cannot find the folder of --state: %w", err)
 	}
-	return fleet.Serve(ctx, fleet.Options{
+	return fleet.Options{
 		Server: f.server, State: state, Code: code, Devices: f.devices, Model: f.model, Pawl: pawl, Log: slog.New(slog.NewTextHandler(f.Err, nil)),
-	})
+	}, nil
 }
 
 const maxCode = 1000

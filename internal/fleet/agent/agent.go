@@ -65,10 +65,13 @@ type Agent struct {
 	log    *slog.Logger
 	pace   pace
 	turn   chan struct{} // holds one element while a measurement runs: one at a time on a host
+	once   *once         // nil to carry out leases without end
 }
 
 // Serve carries out leases until ctx ends. It then takes no new lease, and returns when those under way are delivered.
-func Serve(ctx context.Context, o Options) error {
+func Serve(ctx context.Context, o Options) error { return serve(ctx, o, nil) }
+
+func serve(ctx context.Context, o Options, only *once) error {
 	if err := os.MkdirAll(filepath.Join(o.State, "leases"), 0o700); err != nil {
 		return fmt.Errorf("cannot create the agent's folder: %w", err)
 	}
@@ -77,7 +80,7 @@ func Serve(ctx context.Context, o Options) error {
 		return err
 	}
 	defer lock.Close()
-	a := &Agent{state: o.State, pawl: o.Pawl, http: newHTTP(), log: o.Log, pace: defaultPace, turn: make(chan struct{}, 1)}
+	a := &Agent{state: o.State, pawl: o.Pawl, http: newHTTP(), log: o.Log, pace: defaultPace, turn: make(chan struct{}, 1), once: only}
 	if a.id, err = a.enrolled(ctx, o); err != nil {
 		return err
 	}
@@ -189,11 +192,15 @@ func (a *Agent) take(ctx context.Context, l job.Lease) (job.Result, error) {
 	if err := check(l); err != nil {
 		return job.Result{}, temporal.NewNonRetryableApplicationError("cannot carry out the lease: "+err.Error(), "InvalidLease", nil)
 	}
+	if !a.once.admits(l.ID) {
+		return job.Result{}, temporal.NewNonRetryableApplicationError("the agent was started for another lease", "OtherLease", nil)
+	}
 	d, err := a.keep(l, activity.GetInfo(ctx).TaskToken)
 	if err != nil {
 		return job.Result{}, err
 	}
 	a.finish(context.WithoutCancel(ctx), d)
+	a.once.ended(l.ID)
 	return job.Result{}, activity.ErrResultPending
 }
 
@@ -202,6 +209,7 @@ func (a *Agent) finishAll(ctx context.Context) {
 	for _, d := range a.kept() {
 		a.log.InfoContext(ctx, "finishing a lease of an earlier process", "lease", d.lease.ID)
 		a.finish(ctx, d)
+		a.once.ended(d.lease.ID)
 	}
 }
 

@@ -24,6 +24,8 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/goatnote-inc/pawl/internal/fleet/fleettest"
 	"github.com/goatnote-inc/pawl/internal/fleet/gateway"
@@ -40,10 +42,17 @@ func TestMain(m *testing.M) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM)
 	go func() { <-signals; cancel() }()
-	err := Serve(ctx, Options{
+	o := Options{
 		Server: os.Getenv("PAWL_TEST_SERVER"), State: state, Code: "code", Model: "cpu", Devices: []string{"cpu:0"}, Pawl: os.Getenv("PAWL_TEST_PAWL"),
 		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
-	})
+	}
+	var err error
+	if lease, wait, only := strings.Cut(os.Getenv("PAWL_TEST_ONCE"), " "); only {
+		patience, _ := time.ParseDuration(wait)
+		err = Once(ctx, o, lease, patience)
+	} else {
+		err = Serve(ctx, o)
+	}
 	if err != nil {
 		slog.Error("the agent ended", "error", err)
 		os.Exit(3)
@@ -54,11 +63,12 @@ func TestMain(m *testing.M) {
 // fakeTemporal stands for Temporal: one task at a time, which stays until it is completed.
 type fakeTemporal struct {
 	workflowservice.UnimplementedWorkflowServiceServer
-	tasks chan *workflowservice.PollActivityTaskQueueResponse
-	mu    sync.Mutex
-	beats int
-	ended map[string][]job.Result
-	more  chan struct{} // receives a value for every completion
+	tasks  chan *workflowservice.PollActivityTaskQueueResponse
+	mu     sync.Mutex
+	beats  int
+	ended  map[string][]job.Result
+	failed []string      // types of failures
+	more   chan struct{} // receives a value for every completion
 }
 
 func (u *fakeTemporal) GetSystemInfo(context.Context, *workflowservice.GetSystemInfoRequest) (*workflowservice.GetSystemInfoResponse, error) {
@@ -99,6 +109,14 @@ func (u *fakeTemporal) RespondActivityTaskCompleted(_ context.Context, in *workf
 	return &workflowservice.RespondActivityTaskCompletedResponse{}, nil
 }
 
+func (u *fakeTemporal) RespondActivityTaskFailed(_ context.Context, in *workflowservice.RespondActivityTaskFailedRequest) (*workflowservice.RespondActivityTaskFailedResponse, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.failed = append(u.failed, in.GetFailure().GetApplicationFailureInfo().GetType())
+	u.more <- struct{}{}
+	return &workflowservice.RespondActivityTaskFailedResponse{}, nil
+}
+
 // offer puts a lease on the queue of cpu:0.
 func (u *fakeTemporal) offer(t testing.TB, l job.Lease, token string) {
 	t.Helper()
@@ -109,6 +127,7 @@ func (u *fakeTemporal) offer(t testing.TB, l job.Lease, token string) {
 	u.tasks <- &workflowservice.PollActivityTaskQueueResponse{
 		TaskToken: []byte(token), WorkflowNamespace: "ns", WorkflowType: &commonpb.WorkflowType{Name: "gate"}, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: "w", RunId: "r"},
 		ActivityType: &commonpb.ActivityType{Name: job.Measure}, ActivityId: "5", Attempt: 1,
+		ScheduledTime: timestamppb.Now(), StartedTime: timestamppb.Now(), StartToCloseTimeout: durationpb.New(time.Hour), ScheduleToCloseTimeout: durationpb.New(time.Hour),
 		Input: &commonpb.Payloads{Payloads: []*commonpb.Payload{{Metadata: map[string][]byte{"encoding": []byte("json/plain")}, Data: text}}},
 	}
 }
