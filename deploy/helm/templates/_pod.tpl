@@ -25,6 +25,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- dig "blobs" "url" "" .Values.settings | hasPrefix "s3://" | ternary "yes" "" }}
 {{- end }}
 
+{{- /* The port for agents of a fleet; empty for none. */ -}}
+{{- define "pawld.agents" -}}
+{{- dig "fleet" "listen" "" .Values.settings | splitList ":" | last }}
+{{- end }}
+
 {{- define "pawld.variable" -}}
 PAWLD_{{ . | upper | replace "." "_" }}_FILE
 {{- end }}

@@ -211,6 +211,28 @@ func TestComposeFile(t *testing.T) {
 	}
 }
 
+// The file for a fleet adds settings that exist, a secret that is declared and a port of this machine.
+func TestComposeFleet(t *testing.T) {
+	var c composeFile
+	d := yaml.NewDecoder(strings.NewReader(string(readDeploy(t, "compose.fleet.yaml"))))
+	d.KnownFields(true)
+	if err := d.Decode(&c); err != nil {
+		t.Fatal(err)
+	}
+	p := c.Services["pawld"]
+	for name := range p.Environment {
+		knownVariable(t, name)
+	}
+	for _, secret := range p.Secrets {
+		if c.Secrets[secret].File == "" {
+			t.Errorf("the secret %s is not declared", secret)
+		}
+	}
+	if len(c.Services) != 1 || len(p.Environment) != 3 || len(p.Ports) != 1 || !strings.HasPrefix(p.Ports[0], "127.0.0.1:") {
+		t.Errorf("%+v", c.Services)
+	}
+}
+
 func knownVariable(t *testing.T, name string) {
 	t.Helper()
 	for _, s := range defaults(environment{}).settings() {
@@ -238,12 +260,26 @@ func TestAlertsAndDashboard(t *testing.T) {
 	if err := d.Decode(&rules); err != nil {
 		t.Fatal(err)
 	}
+	runbook, err := os.ReadFile("../../../docs/how-to/fleet-runbook.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries := strings.Count(string(runbook), "\n## Pawld")
 	for _, g := range rules.Groups {
 		for _, r := range g.Rules {
+			if g.Name == "pawld-fleet" {
+				entries--
+				if !strings.Contains(string(runbook), "\n## "+r.Alert+"\n") {
+					t.Errorf("the runbook has no entry %s", r.Alert)
+				}
+			}
 			if r.Alert == "" || r.Expr == "" || r.Annotations["summary"] == "" || r.Annotations["do"] == "" || !slices.Contains([]string{"page", "morning"}, r.Labels["severity"]) {
 				t.Errorf("an alert without a name, a rule, a summary, what to do or whom to wake: %+v", r)
 			}
 		}
+	}
+	if entries != 0 {
+		t.Errorf("the runbook has %d entries more than there are alerts", entries)
 	}
 	var board struct {
 		Panels []struct {

@@ -42,6 +42,10 @@ type manifest struct {
 	Data map[string]string
 	Spec struct {
 		Strategy struct{ Type string }
+		Ports    []struct {
+			Name string
+			Port int
+		}
 		Template struct{ Spec podSpec }
 		Rules    []struct{ Host string }
 	}
@@ -190,6 +194,9 @@ func TestChartMigrates(t *testing.T) {
 	}
 	if err := yaml.Unmarshal([]byte(all["ConfigMap"].Data["pawld.yaml"]), &set); err != nil || set.Database.Migrate == nil || *set.Database.Migrate || set.Database.Connections != 30 {
 		t.Errorf("%+v: %v", set, err)
+	}
+	if ports := all["Service"].Spec.Ports; len(ports) != 2 || ports[1].Name != "agents" || ports[1].Port != 7296 {
+		t.Errorf("ports %+v, want one for agents", ports)
 	}
 	if host := all["Ingress"].Spec.Rules[0].Host; host != "pawl.example.com" {
 		t.Errorf("the ingress is for %s", host)

@@ -87,7 +87,7 @@ func TestMetricsAreBounded(t *testing.T) {
 		t.Errorf("%d lines after 2,000 paths, %d after 10,000", before, n)
 	}
 	labels := regexp.MustCompile(`[{,]([a-z_]+)="`)
-	allowed := []string{"route", "method", "code", "le", "reason", "job", "outcome", "again", "version", "commit", "quantile"}
+	allowed := []string{"route", "method", "code", "le", "reason", "job", "outcome", "again", "version", "commit", "quantile", "state"}
 	for _, found := range labels.FindAllStringSubmatch(after, -1) {
 		if !slices.Contains(allowed, found[1]) {
 			t.Errorf("a label %q: only what the code can list may be one", found[1])

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/server/queue"
+	"github.com/goatnote-inc/pawl/internal/server/store/fleetstore"
 )
 
 // watch adds the values that are read from the parts at each scrape.
@@ -21,6 +22,14 @@ func (m *metrics) watch(p *components, h *health) {
 	m.gauge("pawld_database_connections_max", "Maximum number of connections to the database.", func() float64 { return float64(pool.Stat().MaxConns()) })
 	m.gauge("pawld_database_connections_busy", "Connections to the database in use.", func() float64 { return float64(pool.Stat().AcquiredConns()) })
 	m.gauge("pawld_database_waits", "Times that a query had to wait for a connection, since the start.", func() float64 { return float64(pool.Stat().EmptyAcquireCount()) })
+	f := &fleetMetrics{agents: p.store.Agents, now: time.Now}
+	f.devices = func(ctx context.Context) ([]fleetstore.Device, error) {
+		return fleetstore.New(p.store.DB()).Devices(ctx, "")
+	}
+	if p.engine != nil {
+		f.queue = p.engine.Queue
+	}
+	m.registry.MustRegister(f)
 	d := depth{ask: p.queue.Depth}
 	m.gauge("pawld_queue_waiting", "Jobs that are ready to run and waiting.", func() float64 { return float64(d.now().Waiting) })
 	m.gauge("pawld_queue_running", "Running jobs.", func() float64 { return float64(d.now().Running) })
