@@ -32,6 +32,9 @@ func TestFleet(t *testing.T) {
 		t.Run("a killed "+name+" loses no round", func(t *testing.T) { w.testKill(t, name, times) })
 	}
 	t.Run("an interrupt cancels the gate", w.testCancel)
+	t.Run("a lost host is replaced", w.testLost)
+	t.Run("a job of Slurm carries out a lease", w.testSlurm)
+	t.Run("a calibration is shown with the verdict", w.testCalibrate)
 	if out := w.must(t, "pawld", "agent", "refusals"); out != "" {
 		t.Errorf("the gateway refused requests of its own agent:\n%s", out)
 	}
@@ -45,7 +48,9 @@ func newRepository(t *testing.T) repository {
 	dir, outside := t.TempDir(), t.TempDir()
 	r := repository{dir, filepath.Join(outside, "calls"), filepath.Join(outside, "hold")}
 	r.write(t, "pawl.yaml", "version: 1\nharness: {command: sh kernel.sh, format: hyperfine, files: [kernel.sh, ms]}\n")
-	r.write(t, "kernel.sh", fmt.Sprintf(`echo call >>%[1]s
+	r.write(t, "kernel.sh", fmt.Sprintf(`exec 9>"$TMPDIR/card"
+flock -n 9 || echo two processes on one card >>%[3]s
+echo call >>%[1]s
 while [ -e %[2]s ] && [ "$(wc -l <%[1]s)" -gt "$(cat %[2]s)" ]; do sleep 0.1; done
 awk -v ms="$(cat ms)" -v seed=$$ 'BEGIN {
   srand(seed)
@@ -53,12 +58,15 @@ awk -v ms="$(cat ms)" -v seed=$$ 'BEGIN {
   for (i = 0; i < 9; i++) printf "%%s%%.7f", (i ? "," : ""), ms / 1000 * (1 + 0.002 * rand())
   print "]}]}"
 }'
-`, r.calls, r.hold))
+`, r.calls, r.hold, r.problems()))
 	r.write(t, ".gitignore", "results/\n")
 	r.git(t, "init", "-q", "-b", "main")
 	r.commit(t, "100")
 	return r
 }
+
+// problems is the file in which the kernel says that it was not alone on its card.
+func (r repository) problems() string { return r.calls + ".problems" }
 
 func (r repository) write(t *testing.T, name, content string) {
 	t.Helper()
@@ -141,7 +149,7 @@ func (w *world) killAfter(t *testing.T, name string, calls int) {
 	t.Helper()
 	r := newRepository(t)
 	r.commit(t, "120")
-	g := w.startGate(t, r, calls)
+	g := w.startGate(t, r, calls, "cpu")
 	w.kill(name)
 	kept := w.journal(t)
 	if len(kept.Rounds) != calls/2 {
@@ -173,7 +181,7 @@ func (w *world) killAfter(t *testing.T, name string, calls int) {
 func (w *world) testCancel(t *testing.T) {
 	r := newRepository(t)
 	r.commit(t, "120")
-	g := w.startGate(t, r, 6)
+	g := w.startGate(t, r, 6, "cpu")
 	must(t, g.cmd.Process.Signal(os.Interrupt))
 	if code := exitCode(t, g.wait()); code != 5 {
 		t.Errorf("exit code %d, want 5\n%s", code, g.said())
@@ -186,6 +194,20 @@ func (w *world) testCancel(t *testing.T) {
 	})
 	if left, _ := filepath.Glob(filepath.Join(w.state(), "leases", "*")); len(left) > 0 {
 		t.Errorf("the agent kept %v of a canceled gate", left)
+	}
+}
+
+func (w *world) testCalibrate(t *testing.T) {
+	w.must(t, "pawld", "fleet", "calibrate", "cpu:0")
+	await.TrueWithin(t, patience, "the calibration", func() bool {
+		return strings.Contains(w.must(t, "pawl", "fleet", "devices"), "of 1 calibration")
+	})
+	t.Log(w.must(t, "pawl", "fleet", "devices"))
+	r := newRepository(t)
+	r.commit(t, "120")
+	stdout, stderr, err := w.run(t, r.dir, "pawl", "run", "--base", "HEAD~1", "--on", "cpu")
+	if code := exitCode(t, err); code != 1 || !strings.Contains(stdout, "cpu:0 calibrated ") {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 }
 
@@ -217,10 +239,10 @@ type gate struct {
 }
 
 // startGate returns when the kernel waits after so many calls.
-func (w *world) startGate(t *testing.T, r repository, calls int) *gate {
+func (w *world) startGate(t *testing.T, r repository, calls int, model string) *gate {
 	t.Helper()
 	must(t, os.WriteFile(r.hold, []byte(strconv.Itoa(calls)), 0o600))
-	g := &gate{cmd: w.command(t, r.dir, "pawl", "run", "--base", "HEAD~1", "--on", "cpu"), rest: make(chan struct{})}
+	g := &gate{cmd: w.command(t, r.dir, "pawl", "run", "--base", "HEAD~1", "--on", model), rest: make(chan struct{})}
 	stderr, err := g.cmd.StderrPipe()
 	must(t, err)
 	g.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -64,7 +65,7 @@ func newWorld(t *testing.T) *world {
 		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "NO_COLOR=1", "PAWL_CACHE=" + filepath.Join(dir, "cache"), "PAWL_LOCK_DIR=" + filepath.Join(dir, "locks"),
 		"PAWLD_DATABASE_URL=" + pg.URL("postgres"), "PAWLD_LISTEN=127.0.0.1:" + ports[0], "PAWLD_BLOBS_URL=file://" + filepath.Join(dir, "blobs"),
 		"PAWLD_ADMIN_LISTEN=off", "PAWLD_CI_ISSUERS=", "PAWLD_SHUTDOWN_DELAY=0s", "PAWLD_DATABASE_ALLOW_UNSAFE=true",
-		"PAWLD_FLEET_ADDRESS=" + temporal, "PAWLD_FLEET_LISTEN=127.0.0.1:" + ports[1], "PAWLD_FLEET_SECRET=" + strings.Repeat("s", 32),
+		"PAWLD_FLEET_CALIBRATE=0s", "PAWLD_FLEET_ADDRESS=" + temporal, "PAWLD_FLEET_LISTEN=127.0.0.1:" + ports[1], "PAWLD_FLEET_SECRET=" + strings.Repeat("s", 32),
 		"PAWL_SERVER=http://127.0.0.1:" + ports[0], "PAWL_PROJECT=kernels",
 	}
 	await.TrueWithin(t, patience, "Temporal to answer", func() bool {
@@ -135,28 +136,35 @@ func (w *world) again(name string) {
 
 // start starts a process until the test ends.
 func (w *world) start(name string, args ...string) {
+	w.t.Helper()
+	w.started[name] = w.startAs(name, nil, name, args...)
+}
+
+// startAs starts a program under another name and with more variables.
+func (w *world) startAs(label string, env []string, name string, args ...string) *exec.Cmd {
 	t := w.t
 	t.Helper()
-	log, err := os.OpenFile(filepath.Join(w.dir, name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	log, err := os.OpenFile(filepath.Join(w.dir, label+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	must(t, err)
 	defer log.Close()
 	cmd := w.command(t, w.dir, name, args...)
+	cmd.Env = append(slices.Clip(cmd.Env), env...)
 	cmd.Stdout, cmd.Stderr = log, log
 	must(t, cmd.Start())
-	w.started[name] = cmd
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		if text, _ := os.ReadFile(log.Name()); t.Failed() {
-			t.Logf("%s:\n%s", name, text[max(0, len(text)-4000):])
+			t.Logf("%s:\n%s", label, text[max(0, len(text)-4000):])
 		}
 	})
+	return cmd
 }
 
 func (w *world) command(t *testing.T, dir, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	path := filepath.Join(w.bin, name)
-	if strings.HasPrefix(name, "temporal") {
+	if !strings.HasPrefix(name, "pawl") {
 		path = name
 	}
 	cmd := exec.CommandContext(t.Context(), path, args...)
