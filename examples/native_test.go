@@ -109,16 +109,16 @@ func TestReduceOpenCL(t *testing.T) {
 	}
 }
 
-// The kernels run on the emulated device, which is right but slow: at a small shape, not at those of the suite.
-func TestAttentionOnTheEmulator(t *testing.T) {
+// The kernels run on the virtual GPU, which is right but slow: at a small shape, not at those of the suite.
+func TestAttentionOnTheVirtualGPU(t *testing.T) {
 	t.Parallel()
 	folder := workspace(t, "attention-cuda")
-	emulator, err := filepath.Abs("../sdk/cpp/emulator/nvcc")
+	nvcc, err := filepath.Abs("../sdk/virtualgpu/nvcc")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, shape := range []string{"ROWS=32 KEYS=8", ""} {
-		if got := makeTarget(t, folder, append(strings.Fields(shape), "NVCC="+emulator, "NVCCFLAGS=-O2", "check")...); !strings.HasPrefix(got, "0 wrong") {
+		if got := makeTarget(t, folder, append(strings.Fields(shape), "NVCC="+nvcc, "NVCCFLAGS=-O2", "check")...); !strings.HasPrefix(got, "0 wrong") {
 			t.Errorf("%s: %s", shape, got)
 		}
 	}

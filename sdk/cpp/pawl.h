@@ -38,7 +38,7 @@
    inputs of its own, and some timed samples are looked at unannounced. Before every sample some elements of the inputs
    change their places, and outputs hold poison or what was there before. Inputs must be unchanged afterwards, and memory
    from pawl.h has red zones around it and begins at a random place. None of this is in the timed region.
-   The CUDA part has run on an emulator only, the HIP part has only been compiled: neither has yet run on a GPU.
+   The CUDA part has run on a model of a GPU only, the HIP part has only been compiled: neither has yet run on a GPU.
 
    Names that begin with pawli_ are not for you: they may change. Licence: see LICENSE in pawl's repository. */
 #ifndef PAWL_H
@@ -304,7 +304,8 @@ typedef struct pawli_argument {
   pawli_spec spec;
   int poisoned;
   uint64_t poison;         /* of an output, when poisoned: the seed of what it held before the run */
-  char *before; /* of an inout: what it is to hold before a run */
+  char *before;   /* of an inout on the host: what it is to hold before a run */
+  void *original; /* the same on the device: restoring it needs no copy from the host, which would leave the device idle */
   char *copy;   /* of an output: what it held when a run had returned */
 } pawli_argument;
 
@@ -753,6 +754,10 @@ static void pawli_copy_out(void *host, const void *memory, size_t offset, size_t
 static void pawli_copy_in(void *memory, size_t offset, const void *host, size_t bytes);
 static void pawli_poison_device(void *memory, size_t bytes, uint64_t seed);
 static void pawli_draw_device(const pawli_spec *s, void *memory, size_t count, uint64_t seed);
+static void pawli_warm_device(const void *memory, size_t bytes); /* brings it into the cache */
+static void *pawli_device_room(size_t bytes);
+static void pawli_device_copy(void *to, const void *from, size_t bytes);
+static void pawli_device_drop(void *room);
 static void pawli_device_free(pawli_block *b);
 static char *pawli_scratch(size_t bytes);
 static void pawli_wait(void);     /* for what a run launched where it should */
@@ -804,6 +809,7 @@ static void pawli_free_set(pawli_set *set) {
   while (set->arguments) {
     pawli_argument *a = set->arguments;
     set->arguments = a->next;
+    if (a->original) pawli_device_drop(a->original);
     free(a->before);
     free(a->copy);
     free(a);
@@ -1200,6 +1206,10 @@ static void pawli_copy_in(void *memory, size_t offset, const void *host, size_t 
 }
 static void pawli_poison_device(void *memory, size_t bytes, uint64_t seed) { pawli_poison_host(memory, bytes, seed); }
 static void pawli_draw_device(const pawli_spec *s, void *memory, size_t count, uint64_t seed) { pawli_draw(s, seed, memory, count); }
+static void pawli_warm_device(const void *memory, size_t bytes) { (void)memory, (void)bytes; }
+static void *pawli_device_room(size_t bytes) { return (void)bytes, (void *)NULL; } /* all memory is the host's */
+static void pawli_device_copy(void *to, const void *from, size_t bytes) { memcpy(to, from, bytes); }
+static void pawli_device_drop(void *room) { (void)room; }
 static void pawli_device_free(pawli_block *b) { (void)b; }
 static void pawli_wait(void) {}
 static void pawli_wait_all(void) {}
@@ -1277,11 +1287,17 @@ static void pawli_calibration_teardown(void *state) { (void)state; }
 #if defined(PAWLI_GPU)
 
 #define PAWLI_FIRST_TIMER PAWLI_TIMER_DEVICE
-#define PAWLI_HOLD_CYCLES 500000000LL /* how long launches are held back at most: about a third of a second */
+#if defined(__CUDACC__) /* how long launches are held back at most: about a quarter of a second */
+#define PAWLI_CYCLES() clock64()
+#define PAWLI_HOLD_CYCLES 500000000LL
+#else /* HIP's clock64() has 20 bits on some devices; this one counts at 100 MHz and does not wrap */
+#define PAWLI_CYCLES() wall_clock64()
+#define PAWLI_HOLD_CYCLES 25000000LL
+#endif
 enum { PAWLI_MOST_RUNS = 64, PAWLI_MOST_UNITS = 1024 }; /* a batch must fit the launch queue, or launching blocks */
 enum { PAWLI_STEP_PAIRS = 200 };                        /* event times from which their step is found */
 
-#ifndef PAWLI_LAUNCH /* the emulator has its own */
+#ifndef PAWLI_LAUNCH /* the virtual GPU has its own */
 #define PAWLI_LAUNCH(kernel, grid, block, stream) kernel<<<grid, block, 0, stream>>>
 #define PAWLI_REGISTER64(name, value) asm volatile("mov.u64 %0, %%" name ";" : "=l"(value))
 #define PAWLI_REGISTER32(name, value) asm volatile("mov.u32 %0, %%" name ";" : "=r"(value))
@@ -1299,10 +1315,16 @@ typedef struct pawli_mapped { /* memory that host and device both see */
 static struct {
   PAWLI_GPU(Event_t) start, stop;
   pawli_mapped *shared, *shared_on_device;
-  unsigned *sweep;
+  unsigned *sweep, *sink;
   size_t cache_bytes;
-  int units, held;
+  int units, held, persisting; /* persisting: the cache has lines that stay */
 } pawli_gpu;
+
+/* Whether a kernel failed in a way after which every further call fails. Nothing may still be held back. */
+static int pawli_is_lost(void) {
+  if (pawli_gpu.shared) pawli_gpu.shared->go = 1;
+  return PAWLI_GPU(DeviceSynchronize)() != PAWLI_GPU(Success);
+}
 
 static void pawli_check(PAWLI_GPU(Error_t) error, const char *call) {
   if (error == PAWLI_GPU(Success)) return;
@@ -1310,14 +1332,15 @@ static void pawli_check(PAWLI_GPU(Error_t) error, const char *call) {
   if (error == PAWLI_GPU(ErrorMemoryAllocation)) code = "no_memory";
   if (error == PAWLI_GPU(ErrorNoDevice) || error == PAWLI_GPU(ErrorInsufficientDriver)) code = "no_device";
   (void)PAWLI_GPU(GetLastError)(); /* else the next check reports it again */
+  if (strcmp(code, "failed") == 0 && pawli.opened && pawli_is_lost()) code = "lost_device";
   pawl_fail_as(code, "%s: %s (%s)", call, PAWLI_GPU(GetErrorString)(error), PAWLI_GPU(GetErrorName)(error));
 }
 
 /* Holds the stream until the host says go. It gives up by itself: else a run that synchronises would wait for ever. */
 static __global__ void pawli_hold(pawli_mapped *shared, long long cycles) {
-  const long long from = clock64();
+  const long long from = PAWLI_CYCLES();
   while (!shared->go) {
-    if (clock64() - from > cycles) {
+    if (PAWLI_CYCLES() - from > cycles) {
       shared->gave_up = 1;
       return;
     }
@@ -1439,6 +1462,7 @@ static void pawli_measure_step(void) {
     pawli_check(PAWLI_GPU(EventRecord)(pawli_gpu.start, pawli.launch.stream), "recording an event");
     PAWLI_LAUNCH(pawli_hold, 1, 1, pawli.launch.stream)(pawli_gpu.shared_on_device, 257LL * i);
     pawli_check(PAWLI_GPU(EventRecord)(pawli_gpu.stop, pawli.launch.stream), "recording an event");
+    pawli_check(PAWLI_GPU(GetLastError)(), "measuring the step of the device's timer");
     pawli_check(PAWLI_GPU(StreamSynchronize)(pawli.launch.stream), "measuring the step of the device's timer");
     pawli_check(PAWLI_GPU(EventElapsedTime)(&ms, pawli_gpu.start, pawli_gpu.stop), "reading the events");
     step = pawli_common_step(step, ms * 1e6);
@@ -1473,6 +1497,7 @@ static void pawli_open(const char *device) {
   pawli_gpu.units = p.multiProcessorCount;
 #if defined(__CUDACC__)
   pawli_gpu.cache_bytes = p.l2CacheSize > 0 ? (size_t)p.l2CacheSize : (size_t)64 << 20;
+  pawli_gpu.persisting = p.persistingL2CacheMaxSize > 0;
 #else /* HIP tells the L2 cache of one die only, and nothing of the Infinity Cache of 256 MB behind it */
   pawli_gpu.cache_bytes = (size_t)256 << 20;
 #endif
@@ -1490,6 +1515,9 @@ static void pawli_open(const char *device) {
   memset(shared, 0, sizeof(pawli_mapped));
   pawli_gpu.shared = (pawli_mapped *)shared;
   pawli_gpu.shared_on_device = (pawli_mapped *)on_device;
+  void *sink = NULL;
+  pawli_check(PAWLI_GPU(Malloc)(&sink, sizeof(unsigned)), "allocating device memory");
+  pawli_gpu.sink = (unsigned *)sink;
   pawli_measure_step();
 }
 
@@ -1518,6 +1546,18 @@ static void pawli_draw_device(const pawli_spec *s, void *memory, size_t count, u
   PAWLI_LAUNCH(pawli_draw_elements, grid, 256, pawli.launch.stream)(*s, memory, count, seed);
 }
 
+static void *pawli_device_room(size_t bytes) {
+  void *room = NULL;
+  pawli_check(PAWLI_GPU(Malloc)(&room, bytes), "allocating device memory");
+  return room;
+}
+
+static void pawli_device_copy(void *to, const void *from, size_t bytes) {
+  pawli_check(PAWLI_GPU(MemcpyAsync)(to, from, bytes, PAWLI_GPU(MemcpyDeviceToDevice), pawli.launch.stream), "copying device memory");
+}
+
+static void pawli_device_drop(void *room) { (void)PAWLI_GPU(Free)(room); }
+
 static void pawli_wait(void) {
   pawli_check(PAWLI_GPU(GetLastError)(), "launching a run");
   pawli_check(PAWLI_GPU(StreamSynchronize)(pawli.launch.stream), "waiting for a run");
@@ -1539,16 +1579,38 @@ static void pawli_device_free(pawli_block *b) { (void)PAWLI_GPU(Free)(b->device)
 
 static size_t pawli_cache_bytes(void) { return pawli_gpu.cache_bytes; }
 
+/* Lines that a run asked to stay in the cache would survive the sweep, and the run would find its inputs there. */
+static void pawli_forget_persisting(void) {
+#if defined(__CUDACC__)
+  cudaStreamAttrValue none;
+  if (!pawli_gpu.persisting) return;
+  memset(&none, 0, sizeof none);
+  pawli_check(cudaStreamSetAttribute(pawli.launch.stream, cudaStreamAttributeAccessPolicyWindow, &none), "sweeping the cache");
+  pawli_check(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 0), "sweeping the cache");
+  pawli_check(cudaCtxResetPersistingL2Cache(), "sweeping the cache");
+#endif
+}
+
+static void pawli_read_device(const unsigned *data, size_t count) {
+  const int grid = count / 1024 < 4096 ? (int)(count / 1024) + 1 : 4096;
+  PAWLI_LAUNCH(pawli_sweep, grid, 256, pawli.launch.stream)(data, count, pawli_gpu.sink);
+}
+
+static void pawli_warm_device(const void *memory, size_t bytes) {
+  const size_t skipped = (4 - (uintptr_t)memory % 4) % 4;
+  if (bytes >= skipped + 4 && bytes <= pawli_gpu.cache_bytes) pawli_read_device((const unsigned *)((const char *)memory + skipped), (bytes - skipped) / 4);
+}
+
 static void pawli_flush(void) {
   const size_t count = 2 * pawli_gpu.cache_bytes / sizeof(unsigned);
-  const int grid = count / 1024 < 4096 ? (int)(count / 1024) + 1 : 4096;
+  pawli_forget_persisting();
   if (!pawli_gpu.sweep) {
     void *memory = NULL;
-    pawli_check(PAWLI_GPU(Malloc)(&memory, (count + 1) * sizeof(unsigned)), "allocating memory to sweep the cache");
+    pawli_check(PAWLI_GPU(Malloc)(&memory, count * sizeof(unsigned)), "allocating memory to sweep the cache");
     pawli_gpu.sweep = (unsigned *)memory;
-    PAWLI_LAUNCH(pawli_scatter, grid, 256, pawli.launch.stream)(pawli_gpu.sweep, count + 1);
+    PAWLI_LAUNCH(pawli_scatter, 4096, 256, pawli.launch.stream)(pawli_gpu.sweep, count);
   }
-  PAWLI_LAUNCH(pawli_sweep, grid, 256, pawli.launch.stream)(pawli_gpu.sweep, count, pawli_gpu.sweep + count);
+  pawli_read_device(pawli_gpu.sweep, count);
   pawli_check(PAWLI_GPU(StreamSynchronize)(pawli.launch.stream), "sweeping the cache");
 }
 
@@ -1801,6 +1863,21 @@ static void pawli_draw_device(const pawli_spec *s, void *memory, size_t count, u
   pawli_draw(s, seed, pawli_scratch(bytes), count);
   pawli_copy_in(memory, 0, pawli.scratch, bytes);
 }
+
+static void pawli_warm_device(const void *memory, size_t bytes) { (void)memory, (void)bytes; }
+
+static void *pawli_device_room(size_t bytes) {
+  cl_int error;
+  const cl_mem room = clCreateBuffer(pawli_cl.context, CL_MEM_READ_WRITE, bytes, NULL, &error);
+  pawli_check(error, "allocating a buffer");
+  return (void *)room;
+}
+
+static void pawli_device_copy(void *to, const void *from, size_t bytes) {
+  pawli_check(clEnqueueCopyBuffer(pawli.launch.queue, (cl_mem)(uintptr_t)from, (cl_mem)to, 0, 0, bytes, 0, NULL, NULL), "copying a buffer");
+}
+
+static void pawli_device_drop(void *room) { clReleaseMemObject((cl_mem)room); }
 
 static void pawli_wait(void) { pawli_check(clFinish(pawli.launch.queue), "waiting for a run"); }
 static void pawli_wait_all(void) { pawli_wait(); } /* OpenCL cannot wait for queues it is not told of */
@@ -2110,13 +2187,27 @@ static uint64_t pawli_hash(const void *data, size_t from, size_t bytes) {
   return hash;
 }
 
+/* Keeps what an inout holds, to restore it before every run. */
+static void pawli_keep_original(pawli_argument *a) {
+  if (a->on_host) {
+    memcpy(a->before = pawli_room(a->before, a->bytes), a->memory, a->bytes);
+    return;
+  }
+  if (!a->original) a->original = pawli_device_room(a->bytes);
+  pawli_device_copy(a->original, a->memory, a->bytes);
+}
+
+static void pawli_restore(pawli_argument *a) {
+  if (a->on_host) memcpy(a->memory, a->before, a->bytes);
+  else pawli_device_copy(a->memory, a->original, a->bytes);
+}
+
 /* Gives an input its contents. */
 static void pawli_upload(pawli_argument *a, const void *from) {
   if (a->on_host) memcpy(a->memory, from, a->bytes);
   else pawli_copy_in(a->memory, 0, from, a->bytes);
   if (a->role == PAWLI_INOUT) {
-    a->before = pawli_room(a->before, a->bytes);
-    memcpy(a->before, from, a->bytes);
+    pawli_keep_original(a);
   } else {
     a->hash = pawli_hash(from, 0, a->bytes);
     a->hashed = 1;
@@ -2128,8 +2219,7 @@ static void pawli_poison(pawli_argument *a, uint64_t seed) {
   a->poisoned = a->role == PAWLI_OUT;
   if (a->role == PAWLI_OUT && a->on_host) pawli_poison_host(a->memory, a->bytes, seed);
   else if (a->role == PAWLI_OUT) pawli_poison_device(a->memory, a->bytes, seed);
-  else if (a->role == PAWLI_INOUT && a->on_host) memcpy(a->memory, a->before, a->bytes);
-  else if (a->role == PAWLI_INOUT) pawli_copy_in(a->memory, 0, a->before, a->bytes);
+  else if (a->role == PAWLI_INOUT) pawli_restore(a);
 }
 
 /* What stands in the arguments before a run that is looked at. */
@@ -2159,8 +2249,7 @@ static void pawli_look_at_inputs(const pawli_set *set) {
 }
 
 static void pawli_read_window(const pawli_argument *a, void *to, size_t at, size_t bytes) {
-  if (a->role == PAWLI_INOUT) memcpy(to, a->before + at, bytes);
-  else if (a->on_host) memcpy(to, (const char *)a->memory + at, bytes);
+  if (a->on_host) memcpy(to, (const char *)a->memory + at, bytes);
   else pawli_copy_out(to, a->memory, at, bytes);
 }
 
@@ -2176,9 +2265,8 @@ enum { PAWLI_UNTIMED = 1 << 16 };
 static void pawli_draw_argument(pawli_argument *a, uint64_t run, int timed) {
   const uint64_t seed = pawli_secret(&pawli.key, (uint64_t)a->declared + (timed ? 0 : PAWLI_UNTIMED), run);
   if (a->role == PAWLI_OUT || !a->spec.drawn) return;
-  if (a->role == PAWLI_INOUT) pawli_draw(&a->spec, seed, a->before, (size_t)a->length);
-  else if (a->on_host) pawli_draw(&a->spec, seed, a->memory, (size_t)a->length);
-  else pawli_draw_device(&a->spec, a->memory, (size_t)a->length, seed);
+  if (a->on_host) pawli_draw(&a->spec, seed, a->role == PAWLI_INOUT ? a->before : a->memory, (size_t)a->length);
+  else pawli_draw_device(&a->spec, a->role == PAWLI_INOUT ? a->original : a->memory, (size_t)a->length, seed);
   a->hashed = 0;
 }
 
@@ -2192,6 +2280,13 @@ static void pawli_lay_out(pawli_set *set, uint64_t run, int timed) {
     a->poisoned = 0;
     if (poisoned || a->role == PAWLI_INOUT) pawli_poison(a, pawl_random(&pawli.draws));
   }
+}
+
+/* What a run reads is in the cache before a hot sample, whether its outputs were poisoned or not: poison evicts it. */
+static void pawli_warm(const pawli_set *set) {
+  const pawli_argument *a;
+  for (a = set->arguments; a; a = a->next)
+    if (a->role != PAWLI_OUT && !a->on_host) pawli_warm_device(a->memory, a->bytes);
 }
 
 static void pawli_lay_out_untimed(pawli_set *set) { pawli_lay_out(set, pawli.untimed++, 0); }
@@ -2465,6 +2560,7 @@ static void pawli_save(const pawli_set *set, pawli_role not_this, const char *pa
     const char *from = not_this == PAWLI_OUT ? a->before : a->copy;
     if (a->role == (int)not_this) continue;
     if (a->role == PAWLI_IN) pawli_download(a, pawli_scratch(a->bytes)), from = pawli.scratch;
+    else if (!from) pawli_copy_out(pawli_scratch(a->bytes), a->original, 0, a->bytes), from = pawli.scratch;
     failed |= fwrite(from, 1, a->bytes, pawli.file) != a->bytes;
   }
   failed |= fflush(pawli.file) != 0;
@@ -2509,7 +2605,7 @@ static void pawli_fill(void *with) {
   pawli.filling = set;
   if (pawli.prepared->setup) set->state = pawli.prepared->setup(&pawli.params, &rng);
   for (a = set->arguments; a; a = a->next)
-    if (a->role == PAWLI_INOUT) pawli_download(a, a->before = pawli_room(a->before, a->bytes));
+    if (a->role == PAWLI_INOUT) pawli_keep_original(a);
   pawli_adopt_specs(set);
 }
 
@@ -2559,6 +2655,7 @@ static void pawli_lay_out_sample(void) {
     else pawli_lay_out_untimed(set);
     if (pawli.keep.now) pawli_hash_inputs(set);
   }
+  for (i = 0; !pawli.cold && i < pawli.batch && i < pawli.set_count; i++) pawli_warm(&pawli.sets[(pawli.next_set + i) % pawli.set_count]);
   pawli_wait(); /* it must not be measured */
 }
 
@@ -3059,6 +3156,7 @@ static void pawli_run_profiled(void *with) {
   pawli_wait();
   pawli_lay_out_untimed(&pawli.sets[pawli.next_set]);
   if (pawli.cold) pawli_flush();
+  else pawli_warm(&pawli.sets[pawli.next_set]);
   pawli_wait_all();
   pawli_watch(1);
   const int failed = pawli_try(pawli_run_watched, with);

@@ -83,6 +83,7 @@ _LIFE_NS = 2_000_000_000  # while measuring, pawl hears from us about this often
 _SHORT_NS = 20_000  # runs below this are batched ...
 _BATCH_NS = 40_000  # ... to samples of about this
 _STEPS, _PAIRS = 200, 200  # steps of the device's timer in the shortest sample, and times from which the step is found
+_LATE = 3  # blocks of launches in a row that may come late and are taken again
 _QUEUE = 480  # the most launches of a sample on a device: with its events they fit the launch queue
 _SETS, _SETS_BYTES = 64, 1 << 30  # the most inputs of a cold batch
 _KEPT = 64  # the most samples of one measurement that are handed out
@@ -417,11 +418,12 @@ def _digest(data: bytes) -> bytes:
 class _Storage:
     """Memory with elements in it, gaps included: its bytes can be read, written, copied and poisoned."""
 
-    def __init__(self, name: str, found: str, dtype: str, shape: Sequence[int], strides: Sequence[int]) -> None:
-        known = _KNOWN_AS.get(found)
-        if known is None or _DTYPES[dtype or known][1] != _DTYPES[known][1]:
+    def __init__(
+        self, name: str, found: str, size: int, dtype: str, shape: Sequence[int], strides: Sequence[int]
+    ) -> None:
+        self.dtype, self.shape, self.strides = dtype or _KNOWN_AS.get(found, ""), list(shape), list(strides)
+        if not self.dtype or _DTYPES[self.dtype][1] != size:
             raise Failure("failed", f"the argument {name} is of the type {found}; dtype= says which of pawl's it is")
-        self.dtype, self.shape, self.strides = dtype or known, list(shape), list(strides)
         if min(self.shape, default=1) < 1 or min(self.strides, default=0) < 0:
             raise Failure("failed", f"the argument {name} has the shape {self.shape} and strides {self.strides}")
         self.length = 1 + sum((size - 1) * stride for size, stride in zip(self.shape, self.strides))
@@ -512,7 +514,7 @@ class _Buffer(_Storage):
         except TypeError as exc:
             raise Failure("failed", f"the argument {name} is no tensor, array or flat buffer: {exc}") from None
         sizes = list(shape or view.shape or (1,))
-        super().__init__(name, view.format[-1], dtype, sizes, strides or _row_major(sizes))
+        super().__init__(name, view.format[-1], view.itemsize, dtype, sizes, strides or _row_major(sizes))
         size = self.length * _DTYPES[self.dtype][1]
         if size > len(flat):
             raise Failure("failed", f"the argument {name} has {size} bytes, its memory {len(flat)}")
@@ -569,7 +571,7 @@ class _Array(_Storage):
     def __init__(self, name: str, value: Any, dtype: str) -> None:
         self.numpy: Any = sys.modules["numpy"]
         size = value.itemsize
-        super().__init__(name, value.dtype.name, dtype, value.shape, [stride // size for stride in value.strides])
+        super().__init__(name, value.dtype.name, size, dtype, value.shape, [stride // size for stride in value.strides])
         as_strided = self.numpy.lib.stride_tricks.as_strided
         self.flat = as_strided(value, (self.length,), (size,)).view("uint8")
 
@@ -623,7 +625,7 @@ class _Tensor(_Storage):
         self.torch: Any = sys.modules["torch"]
         value = value.detach()
         kind = str(value.dtype).replace("torch.", "")
-        super().__init__(name, kind, dtype, value.shape or (1,), value.stride() or (1,))
+        super().__init__(name, kind, value.element_size(), dtype, value.shape or (1,), value.stride() or (1,))
         flat = self.torch.as_strided(value, (self.length,), (1,), value.storage_offset())
         self.flat = flat.view(self.torch.uint8)
 
@@ -925,6 +927,7 @@ class _DeviceMeter:
         self.device, self.now, self.quantum_ns = device, now, device.step_ns()
         self.cycles_per_ns = 2.0  # corrected by every wait
         self.late, self.note = 0, ""  # late: the blocks that came late, less those that did not
+        self.was_late = False  # the last block
         self.gate = (device.event(), device.event())
         self.events: List[Tuple[Any, Any]] = []
 
@@ -952,6 +955,8 @@ class _DeviceMeter:
         while True:
             need = max(want - len(samples), (due_ns - self.now()) // case.sample_ns)
             block = self._block(case, int(max(1, min(need, room))), hold=not warmup)
+            if self.was_late and self.late <= _LATE:
+                continue  # its samples contain launches
             samples.extend(round(took / batch, 3) for took in block)
             time_ns, count = self.now(), len(samples)
             if (count >= want and time_ns >= due_ns) or count >= _PART or time_ns >= until:
@@ -974,6 +979,7 @@ class _DeviceMeter:
         while len(self.events) < count:
             self.events.append((device.event(), device.event()))
         cycles = int((1.5 * case.enqueue_ns * count + 50_000) * self.cycles_per_ns)
+        self.was_late = False
         if hold:
             self.gate[0].record()
             device.sleep(cycles)
@@ -995,7 +1001,8 @@ class _DeviceMeter:
         if hold:
             held_ns = max(1.0, device.elapsed_ns(*self.gate))
             self.cycles_per_ns = cycles / held_ns
-            self.late += 1 if launch_ns > held_ns + 0.9 * sum(took) else -1
+            self.was_late = launch_ns > held_ns + 0.9 * sum(took)
+            self.late = max(0, self.late) + 1 if self.was_late else self.late - 1
             self.note = "the device waited for launches: does the run synchronise?" if self.late > 0 else ""
         return took
 

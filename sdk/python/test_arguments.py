@@ -168,6 +168,15 @@ def storages(dtype):
     yield pawl_harness._Tensor("a", torch.zeros(10, dtype=getattr(torch, name)), "")
 
 
+def test_dtype_names_elements_that_pawl_does_not_know():
+    """bf16 in uint16, and types of one byte such as e8m0."""
+    words = memoryview(bytearray(20)).cast("H")
+    assert pawl_harness._Buffer("a", words, "bf16", None, None).describe() == ("BF16", [10], [])
+    for dtype in ("", "f32"):
+        with pytest.raises(pawl_harness.Failure, match="a is of the type H"):
+            pawl_harness._Buffer("a", words, dtype, None, None)
+
+
 @pytest.mark.parametrize("dtype", ["f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "bool"])
 @pytest.mark.parametrize("seed", [0, 12345, (1 << 64) - 1])
 def test_every_storage_is_poisoned_alike(dtype, seed):

@@ -162,6 +162,24 @@ def test_a_run_may_synchronise(gpu):
     assert "does the run synchronise?" in reply["note"], "its samples contain launches, and that is told"
 
 
+def test_samples_of_a_block_that_came_late_are_taken_again(gpu):
+    """The host stalls once while it launches: the device waits between the events of a sample."""
+    launches = []
+
+    def run():
+        launches.append(1)
+        if len(launches) == stall:
+            gpu._Time.host += 50_000_000
+        gpu.launch("kernel", 300_000)
+
+    stall = 0
+    bench = Bench(gpu, 0, run=run)
+    stall = len(launches) + 4
+    samples = bench.read(want=20)
+    assert samples == [pytest.approx(300_000)] * 20
+    assert len(launches) > stall + 20 - 4, "some were taken again"
+
+
 def test_the_wait_learns_the_clock_of_the_device(gpu):
     bench = Bench(gpu, 100_000)
     # A little low, because the launch of the wait is in the reading; the wait is half as long again as needed.

@@ -132,7 +132,7 @@ func statusOf(kind, text string) Status {
 		return Crashed
 	case kind == string(harness.Hung), strings.HasPrefix(text, trial.Lost) && strings.Contains(text, " "+string(harness.Hung)):
 		return Timeout
-	case kind == string(harness.Crashed), kind == string(harness.NotStarted), strings.HasPrefix(text, trial.Lost), strings.Contains(text, "cannot launch "), kind == "no outputs":
+	case kind == string(harness.Crashed), kind == string(harness.LostDevice), kind == string(harness.NotStarted), strings.HasPrefix(text, trial.Lost), strings.Contains(text, "cannot launch "), kind == "no outputs":
 		return Crashed
 	default:
 		return Rejected

@@ -85,7 +85,6 @@ type process struct {
 	round   int
 	session *harness.Session // nil before the first case
 	key     string           // key of the running command
-	cases   int              // number of prepared cases
 	lost    int              // consecutive processes lost to a case
 	check   caseCheck        // what is checked of the prepared case
 	batch   int              // runs per sample, if pawl sets it; 0 means the harness decides
@@ -121,9 +120,6 @@ func (p *process) ready(ctx context.Context, c Case) (measure.CaseRound, error) 
 	}
 	p.drawChecks(c)
 	busy := p.heat.warmUpTime() // warmUp also detects whether the kernel is warm
-	if p.cases++; p.cases > 1 {
-		busy = 0
-	}
 	cr := measure.CaseRound{Quantum: prepared.Quantum, Samples: measure.Samples{}}
 	if p.tree != nil {
 		p.work = p.tree.WorkTime()
@@ -154,7 +150,7 @@ func (p *process) start(ctx context.Context, c harness.Command) error {
 	if err != nil {
 		return err
 	}
-	p.session, p.key, p.cases, p.core = session, commandKey(c), 0, -1
+	p.session, p.key, p.core = session, commandKey(c), -1
 	return nil
 }
 
@@ -219,7 +215,7 @@ func (p *process) refuse(ctx context.Context, cr *measure.CaseRound, err error) 
 	return err
 }
 
-// Lost is the prefix of the error of a case whose process crashed or hung.
+// Lost is the prefix of the error of a case whose process crashed, hung or lost its device.
 const Lost = "the process was lost: "
 
 // maxLost is how many consecutive processes may be lost, each to a case. One more ends the run.

@@ -267,9 +267,9 @@ func TestSetupStaysInside(t *testing.T) {
 }
 
 // The beginnings that init writes build and run as they are. The CUDA one runs on
-// the emulated device of the SDK.
+// the virtual GPU of the SDK.
 func TestSkeletonsRun(t *testing.T) {
-	emulator, err := filepath.Abs("../../../sdk/cpp/emulator")
+	virtual, err := filepath.Abs("../../../sdk/virtualgpu")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,12 +287,12 @@ func TestSkeletonsRun(t *testing.T) {
 				t.Skipf("there is no %s here", tt.tool)
 			}
 			if testing.Short() && tt.name == "CUDA" {
-				t.Skip("the emulator compiles slowly")
+				t.Skip("compiles slowly")
 			}
 			if out, _ := exec.CommandContext(t.Context(), "clinfo", "-l").Output(); tt.name == "OpenCL" && !strings.Contains(string(out), "Device") {
 				t.Skip("there is no OpenCL device here")
 			}
-			t.Setenv("PATH", emulator+":"+os.Getenv("PATH"))
+			t.Setenv("PATH", virtual+":"+os.Getenv("PATH"))
 			dir := checkout(t, tt.files)
 			s, _ := inShell(dir)
 			res, err := s.Run(t.Context(), choose(t, dir))

@@ -15,6 +15,7 @@ const (
 	NotStarted Kind = "did not start"
 	Crashed    Kind = "crashed"
 	Hung       Kind = "hung"
+	LostDevice Kind = "lost its device"
 	Garbage    Kind = "sent something that is no reply"
 	OutOfOrder Kind = "answered out of order"
 	BadCount   Kind = "miscounted its samples"

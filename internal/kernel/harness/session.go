@@ -95,6 +95,9 @@ func (s *Session) Cases(ctx context.Context) ([]suite.Listed, error) {
 	return reply.Benchmarks, err
 }
 
+// codeLostDevice is the error code for a device that fails every further call of the process.
+const codeLostDevice = "lost_device"
+
 // codeNoImplementation is the error code for an implementation that the harness does not have.
 const codeNoImplementation = "no_such_implementation"
 
@@ -269,6 +272,9 @@ func (s *Session) handleMessage(line []byte, op, doing string, reply any, parts 
 	if head.ID != s.lastID || (head.Op != op && !isPart) {
 		return true, s.fail(OutOfOrder, doing, fmt.Sprintf("expected id %d op %q, got id %d op %.20q", s.lastID, op, head.ID, head.Op), "")
 	}
+	if head.Error != nil && head.Error.Code == codeLostDevice {
+		return true, s.fail(LostDevice, doing, printable(truncate(head.Error.Message, 500)), "a kernel failed on it: run compute-sanitizer on this case")
+	}
 	if head.Error != nil {
 		return true, &Error{
 			Kind: Refused, Role: s.command.Role, Command: s.command.Line, Doing: doing, Code: head.Error.Code,
@@ -324,9 +330,9 @@ func (s *Session) fail(kind Kind, doing, detail, hint string) error {
 	return s.failed
 }
 
-// Lost reports whether e is the crash or hang that ended this session.
+// Lost reports whether e is the crash, the hang or the loss of the device that ended this session.
 func (s *Session) Lost(e *Error) bool {
-	return e == s.failed && (e.Kind == Crashed || e.Kind == Hung)
+	return e == s.failed && (e.Kind == Crashed || e.Kind == Hung || e.Kind == LostDevice)
 }
 
 func truncate(s string, n int) string {

@@ -42,9 +42,9 @@ func TestConformance(t *testing.T) {
 			conformance.Test(t, harness(build(t, "gcc", "../conformance.c", append(flags, "-lstdc++")...)))
 		})
 	}
-	t.Run("emulated CUDA", func(t *testing.T) {
+	t.Run("CUDA on the virtual GPU", func(t *testing.T) {
 		t.Parallel()
-		conformance.Test(t, harness(build(t, "../emulator/nvcc", "../conformance.c", "-O2")))
+		conformance.Test(t, harness(build(t, "../../virtualgpu/nvcc", "../conformance.c", "-O2")))
 	})
 	t.Run("OpenCL", func(t *testing.T) {
 		t.Parallel()

@@ -4,6 +4,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/goatnote-inc/pawl/internal/base/testrun"
@@ -41,19 +43,19 @@ func TestHIPCompiles(t *testing.T) {
 	build(t, tool(t, "hipcc"), "testdata/gpu.cu", "-xhip", "--offload-arch=gfx90a", "-Wall", "-Wextra")
 }
 
-// The emulated device runs the CUDA side of pawl.h for real, but for the hardware.
-func TestEmulatedCUDA(t *testing.T) {
+// The virtual GPU runs the CUDA side of pawl.h for real, but for the hardware.
+func TestCUDAOnTheVirtualGPU(t *testing.T) {
 	t.Parallel()
-	h := harness(build(t, "../emulator/nvcc", "testdata/gpu.cu", "-O2", "-Wall", "-Wextra"))
+	h := harness(build(t, "../../virtualgpu/nvcc", "testdata/gpu.cu", "-O2", "-Wall", "-Wextra"), "VGPU_MHZ=2000")
 	prepare := func(benchmark, params, more string) string {
 		return `> {"id":2,"op":"prepare","benchmark":"` + benchmark + `","params":` + params + `,"timer":"device"` + more + `}`
 	}
 	const prepared = `< {"id":2,"op":"prepare","timer":"device","quantum_ns":"<number 1..>"}`
 	t.Run("device timer", func(t *testing.T) {
 		t.Parallel()
-		// No sample can be shorter than the kernel; the emulated clock is 2000 MHz.
+		// No sample can be shorter than the kernel; the clock is locked at 2000 MHz.
 		play(t, h, `> {"id":1,"op":"hello","protocol":[1]}`,
-			`< {"id":1,"op":"hello","timers":["device","wall","cpu"],"device":{"name":"emulated GPU 0","runtime":"CUDA 12.4"}}`,
+			`< {"id":1,"op":"hello","timers":["device","wall","cpu"],"device":{"name":"Virtual L4 0","runtime":"CUDA 12.4"}}`,
 			prepare("busy", `{"us":100}`, ""), prepared,
 			`> {"id":3,"op":"measure","samples":5,"warmup":true}`,
 			`< {"id":3,"op":"measure","count":5,"batch":1,"samples":"<numbers 5 of 99999..>","clock_mhz":"<numbers 5 of 1500..2500>","note":"<absent>"}`,
@@ -64,13 +66,13 @@ func TestEmulatedCUDA(t *testing.T) {
 	t.Run("the step of event times is measured", func(t *testing.T) {
 		t.Parallel()
 		for _, step := range []string{"1024", "500"} {
-			play(t, harness(h.Command[0], "EMULATED_EVENT_STEP="+step), hello, prepare("busy", `{"us":100}`, ""),
+			play(t, harness(h.Command[0], "VGPU_STEP="+step), hello, prepare("busy", `{"us":100}`, ""),
 				`< {"id":2,"op":"prepare","timer":"device","quantum_ns":`+step+`}`)
 		}
 	})
 	t.Run("one odd multiprocessor does not move the clock", func(t *testing.T) {
 		t.Parallel()
-		play(t, harness(h.Command[0], "EMULATED_ODD_UNIT=1"), hello, prepare("busy", `{"us":100}`, ""), prepared,
+		play(t, harness(h.Command[0], "VGPU_MHZ=2000", "VGPU_ODD_UNIT=1"), hello, prepare("busy", `{"us":100}`, ""), prepared,
 			`> {"id":3,"op":"measure","samples":5}`, `< {"id":3,"op":"measure","count":5,"clock_mhz":"<numbers 5 of 1500..2500>"}`)
 	})
 	t.Run("other timers", func(t *testing.T) {
@@ -106,7 +108,7 @@ func TestEmulatedCUDA(t *testing.T) {
 		play(t, h, hello,
 			prepare("badlaunch", `{}`, ""), prepared,
 			`> {"id":3,"op":"measure","samples":1}`,
-			`< {"id":3,"op":"measure","error":{"code":"failed","message":"<string launching a run: emulated error (cudaErrorInvalidConfiguration)>"}}`,
+			`< {"id":3,"op":"measure","error":{"code":"failed","message":"<string launching a run: virtual error (cudaErrorInvalidConfiguration)>"}}`,
 			prepare("greedy", `{}`, ""),
 			`< {"id":2,"op":"prepare","error":{"code":"no_memory","message":"<string out of memory>"}}`,
 			prepare("stumble", `{"us":1}`, ""), prepared,
@@ -117,16 +119,25 @@ func TestEmulatedCUDA(t *testing.T) {
 	t.Run("profile", func(t *testing.T) {
 		t.Parallel()
 		seen := filepath.Join(t.TempDir(), "seen")
-		play(t, harness(h.Command[0], "EMULATED_PROFILE="+seen), hello,
+		play(t, harness(h.Command[0], "VGPU_TRACE="+seen), hello,
 			prepare("busy", `{"us":1}`, ""), prepared,
 			`> {"id":3,"op":"profile","iterations":2,"warmup":3}`, `< {"id":3,"op":"profile","iterations":2,"launches":"<absent>"}`,
 			prepare("busy", `{"us":1}`, `,"cache":"cold"`), prepared,
 			`> {"id":4,"op":"profile","iterations":1}`, `< {"id":4,"op":"profile","iterations":1}`,
 			prepare("badlaunch", `{}`, ""), prepared,
 			`> {"id":5,"op":"profile","iterations":1}`, `< {"id":5,"op":"profile","error":{"code":"failed","message":"<string launching a run>"}}`)
-		// One line a profiled range: the launches of the runs, no sweep and no hold. The last launched nothing.
-		if got, err := os.ReadFile(seen); err != nil || string(got) != "2\n1\n0\n" {
-			t.Errorf("%v: launches in the profiled ranges %q", err, got)
+		trace, err := os.ReadFile(seen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var launches []int
+		for _, part := range strings.Split(string(trace), "profile start 0\n")[1:] {
+			inside, _, _ := strings.Cut(part, "profile stop 0\n")
+			launches = append(launches, strings.Count(inside, "kernel "))
+		}
+		// The launches of the runs, no sweep and no hold. The last launched nothing.
+		if want := []int{2, 1, 0}; !slices.Equal(launches, want) {
+			t.Errorf("launches in the profiled ranges %v, want %v", launches, want)
 		}
 	})
 	t.Run("arguments", func(t *testing.T) {
@@ -137,10 +148,10 @@ func TestEmulatedCUDA(t *testing.T) {
 	t.Run("the device pawl chose", func(t *testing.T) {
 		t.Parallel()
 		ask := `> {"id":1,"op":"hello","protocol":[1],"device":{"kind":"nvidia","uuid":"` + second + `"}}`
-		play(t, h, ask, `< {"id":1,"op":"hello","device":{"name":"emulated GPU 1"}}`)
+		play(t, harness(h.Command[0], "VGPU_DEVICES=2"), ask, `< {"id":1,"op":"hello","device":{"name":"Virtual L4 1"}}`)
 		// The user's own CUDA_VISIBLE_DEVICES stays, so the device must be found among those.
-		play(t, harness(h.Command[0], "CUDA_VISIBLE_DEVICES="+second), ask, `< {"id":1,"op":"hello","device":{"name":"emulated GPU 1"}}`)
-		play(t, harness(h.Command[0], "CUDA_VISIBLE_DEVICES=0"), ask, `< {"id":1,"op":"hello","error":{"code":"no_device","message":"<string `+second+`>"}}`)
+		play(t, harness(h.Command[0], "VGPU_DEVICES=2", "CUDA_VISIBLE_DEVICES="+second), ask, `< {"id":1,"op":"hello","device":{"name":"Virtual L4 1"}}`)
+		play(t, harness(h.Command[0], "VGPU_DEVICES=2", "CUDA_VISIBLE_DEVICES=0"), ask, `< {"id":1,"op":"hello","error":{"code":"no_device","message":"<string `+second+`>"}}`)
 		play(t, harness(h.Command[0], "CUDA_VISIBLE_DEVICES="), ask, `< {"id":1,"op":"hello","error":{"code":"no_device","message":"<string `+second+`>"}}`)
 	})
 }

@@ -34,7 +34,7 @@ func TestHowToCompiles(t *testing.T) {
 			if err := os.WriteFile(source, []byte(code), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			compiler := map[string]string{"c": "gcc", "cpp": "g++", "cuda": "../emulator/nvcc"}[language]
+			compiler := map[string]string{"c": "gcc", "cpp": "g++", "cuda": "../../virtualgpu/nvcc"}[language]
 			program := build(t, compiler, source, "-O2", "-Wall", "-Wextra")
 			play(t, harness(program), hello,
 				`> {"id":2,"op":"prepare","benchmark":"axpy","params":{"N":65536}}`, `< {"id":2,"op":"prepare","error":"<absent>"}`,

@@ -1,7 +1,7 @@
 /* CUDA kernels: a cubin, PTX or fatbin, loaded and launched through the driver API. Poison and fingerprints are made on
    the device (device.cu), since every output would else cross the bus twice a sample.
 
-   Not yet run on a GPU: here it has run against a stand-in for the driver (testdata/driver.c). */
+   Not yet run on a GPU: it has run on the virtual GPU (sdk/virtualgpu) only. */
 
 #include "library.h"
 
@@ -13,6 +13,7 @@
 #define MOST_HELD 512             /* launches that surely fit the queue behind the kernel that holds them */
 #define MOST_GIVEN_UP 3           /* samples in a row in which the host let launches wait for too long */
 #define STEP_PAIRS 200            /* event times from which their step is found */
+#define MOST_SCRATCH 2            /* pointers that Triton's kernels take beside their arguments */
 
 #include "device_ptx.h" /* own_ptx: device.ptx as a string */
 
@@ -20,8 +21,9 @@ typedef void *handle;
 typedef uint64_t address;
 
 enum { /* names and numbers of the CUDA driver API that are used here */
-  ATTRIBUTE_L2_BYTES = 38, ATTRIBUTE_SHARED_OPT_IN = 97, FUNCTION_SHARED_BYTES = 1, FUNCTION_MOST_DYNAMIC_SHARED = 8,
-  HOST_ALLOC_MAPPED = 2, ERROR_OUT_OF_MEMORY = 2, ERROR_NO_DEVICE = 100
+  ATTRIBUTE_L2_BYTES = 38, ATTRIBUTE_SHARED_OPT_IN = 97, ATTRIBUTE_PERSISTING_BYTES = 108, FUNCTION_SHARED_BYTES = 1,
+  FUNCTION_MOST_DYNAMIC_SHARED = 8, FUNCTION_NEEDS_CLUSTER = 10, LIMIT_PERSISTING_BYTES = 6, HOST_ALLOC_MAPPED = 2,
+  ERROR_INVALID_VALUE = 1, ERROR_OUT_OF_MEMORY = 2, ERROR_NO_DEVICE = 100
 };
 
 static struct {
@@ -37,6 +39,8 @@ static struct {
   int (*context_create)(handle *, unsigned, int);
   int (*context_destroy)(handle);
   int (*context_synchronize)(void);
+  int (*context_limit)(int, size_t);
+  int (*forget_persisting)(void);
   int (*stream_create)(handle *, unsigned);
   int (*stream_synchronize)(handle);
   int (*event_create)(handle *, unsigned);
@@ -47,6 +51,7 @@ static struct {
   int (*module_function)(handle *, handle, const char *);
   int (*function_attribute)(int *, int, handle);
   int (*function_set)(handle, int, int);
+  int (*parameter_info)(handle, size_t, size_t *, size_t *);
   int (*launch)(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **);
   int (*alloc)(address *, size_t);
   int (*release)(address);
@@ -60,20 +65,28 @@ static struct {
 } cu;
 
 static struct {
-  int number, l2_bytes, shared_most;
+  int number, l2_bytes, shared_most, persisting_bytes;
+  int scratch; /* parameters of the kernel behind its arguments */
   handle context, stream, start, stop, own, module, kernel, poison, print, hold;
   address sums, swept, go_on_device;
   volatile int *go; /* mapped: go, gave up */
   int given_up;     /* samples in a row whose hold gave up */
 } device;
 
-/* A context in which a kernel failed is lost with all that is in it. */
+/* After some failures of a kernel, such as an illegal address, every further call of the process fails. */
+static int is_lost(void) {
+  if (!device.context) return 0;
+  if (device.go) device.go[0] = 1;
+  return cu.context_synchronize() != 0;
+}
+
 static void must(int error, const char *doing) {
   const char *name = "?", *text = "?", *code = "failed";
   if (error == 0) return;
   if (cu.error_name) cu.error_name(error, &name), cu.error_string(error, &text);
   if (error == ERROR_OUT_OF_MEMORY) code = "no_memory";
-  if (error == ERROR_NO_DEVICE) code = "no_device";
+  else if (error == ERROR_NO_DEVICE) code = "no_device";
+  else if (is_lost()) code = "lost_device";
   pawl_fail_as(code, "%s: %s (%s)", doing, text, name);
 }
 
@@ -91,7 +104,8 @@ static void open_driver(void) {
       {(void **)&cu.module_load, "cuModuleLoadData"}, {(void **)&cu.module_unload, "cuModuleUnload"},
       {(void **)&cu.module_function, "cuModuleGetFunction"}, {(void **)&cu.function_attribute, "cuFuncGetAttribute"},
       {(void **)&cu.function_set, "cuFuncSetAttribute"}, {(void **)&cu.launch, "cuLaunchKernel"},
-      {(void **)&cu.alloc, "cuMemAlloc_v2"}, {(void **)&cu.release, "cuMemFree_v2"},
+      {(void **)&cu.context_limit, "cuCtxSetLimit"}, {(void **)&cu.forget_persisting, "cuCtxResetPersistingL2Cache", 1},
+      {(void **)&cu.parameter_info, "cuFuncGetParamInfo", 1}, {(void **)&cu.alloc, "cuMemAlloc_v2"}, {(void **)&cu.release, "cuMemFree_v2"},
       {(void **)&cu.to_device, "cuMemcpyHtoD_v2"}, {(void **)&cu.to_host, "cuMemcpyDtoH_v2"},
       {(void **)&cu.set_bytes, "cuMemsetD8_v2"}, {(void **)&cu.host_alloc, "cuMemHostAlloc"},
       {(void **)&cu.host_address, "cuMemHostGetDevicePointer_v2"}, {(void **)&cu.profiler_start, "cuProfilerStart"},
@@ -168,6 +182,7 @@ static void device_open(const char *asked) {
   must(cu.driver_version(&version), "asking for the driver's version");
   must(cu.device_name(pawli.device_name, (int)sizeof pawli.device_name, device.number), "asking for the device's name");
   must(cu.device_attribute(&device.l2_bytes, ATTRIBUTE_L2_BYTES, device.number), "asking for the size of the cache");
+  if (cu.device_attribute(&device.persisting_bytes, ATTRIBUTE_PERSISTING_BYTES, device.number)) device.persisting_bytes = 0;
   must(cu.device_attribute(&device.shared_most, ATTRIBUTE_SHARED_OPT_IN, device.number), "asking for shared memory");
   snprintf(pawli.runtime, sizeof pawli.runtime, "CUDA %d.%d", version / 1000, version % 1000 / 10);
 }
@@ -196,9 +211,33 @@ static void set_shared(void) {
   if (launching.shared) must(cu.function_set(device.kernel, FUNCTION_MOST_DYNAMIC_SHARED, (int)launching.shared), "allowing shared memory");
 }
 
+static size_t size_of_argument(int i) {
+  const argument *const a = &arguments.all[i];
+  return i >= arguments.count || is_tensor(a) ? sizeof(address) : dtypes[a->type].size;
+}
+
+/* Compares what the kernel takes with what it is given: a launch reads as many parameters as the kernel takes. Triton's
+   kernels take pointers to scratch memory at the end. Those that use it need a harness; the others get zeros. */
+static void check_parameters(void) {
+  size_t at = 0, size = 0;
+  int i, error = 0, cluster = 0;
+  device.scratch = 0;
+  if (cu.function_attribute(&cluster, FUNCTION_NEEDS_CLUSTER, device.kernel) == 0 && cluster)
+    pawl_fail("%s must be launched in clusters, which pawl's launcher cannot do: use a harness of your own", launching.kernel);
+  for (i = 0; cu.parameter_info && !(error = cu.parameter_info(device.kernel, (size_t)i, &at, &size)); i++)
+    if (size != size_of_argument(i) || i == arguments.count + MOST_SCRATCH)
+      pawl_fail("parameter %d of %s has %zu bytes and is given %zu%s: compare the suite's arguments with the kernel's", i + 1, launching.kernel,
+                size, i < arguments.count ? size_of_argument(i) : 0, size == 128 ? " (a tensor map, which pawl's launcher cannot make)" : "");
+  if (!cu.parameter_info) return; /* before CUDA 12.4 the driver does not tell */
+  if (error != ERROR_INVALID_VALUE) must(error, "asking for the kernel's parameters");
+  if (i < arguments.count) pawl_fail("%s takes %d arguments, the suite declares %d", launching.kernel, i, arguments.count);
+  device.scratch = i - arguments.count;
+}
+
 static void device_load(void) {
   size_t length = 0;
   make_context();
+  device.scratch = 0;
   if (launching.calibration) {
     must(cu.module_function(&device.kernel, device.own, "pawl_chain"), "pawl_chain");
     return;
@@ -207,6 +246,7 @@ static void device_load(void) {
   if (length < 16) pawl_fail("cannot launch %s: it is empty", launching.file);
   must(cu.module_load(&device.module, image), launching.file);
   must(cu.module_function(&device.kernel, device.module, launching.kernel), launching.kernel);
+  check_parameters();
   set_shared();
 }
 
@@ -285,9 +325,10 @@ static int device_same(memory *m, size_t at, size_t bytes, const unsigned char *
 /* ---- running ---- */
 
 static void start_run(set *of) {
-  void *parameters[MOST_ARGUMENTS + 1] = {NULL};
-  address at[MOST_ARGUMENTS];
+  void *parameters[MOST_ARGUMENTS + MOST_SCRATCH + 1] = {NULL};
+  address at[MOST_ARGUMENTS], none = 0;
   int i;
+  for (i = 0; i < device.scratch; i++) parameters[arguments.count + i] = &none;
   for (i = 0; i < arguments.count; i++) {
     at[i] = of->slots[i].m.from + of->slots[i].window;
     parameters[i] = is_tensor(&arguments.all[i]) ? (void *)&at[i] : (void *)&arguments.all[i].value;
@@ -341,6 +382,10 @@ static void device_chill(set *const *of, int count) {
   uint64_t bytes = 2 * (uint64_t)(device.l2_bytes > 0 ? device.l2_bytes : 64 << 20), none = 0;
   void *parameters[] = {&device.swept, &bytes, &none, &none, &device.sums};
   (void)of, (void)count;
+  if (device.persisting_bytes > 0 && cu.forget_persisting) { /* lines that a run asked to stay would survive the sweep */
+    must(cu.context_limit(LIMIT_PERSISTING_BYTES, 0), "sweeping the cache");
+    must(cu.forget_persisting(), "sweeping the cache");
+  }
   if (!device.swept) {
     must(cu.alloc(&device.swept, bytes), "allocating memory to sweep the cache");
     must(cu.set_bytes(device.swept, 1, bytes), "sweeping the cache");
@@ -348,6 +393,18 @@ static void device_chill(set *const *of, int count) {
   }
   launch_own(device.print, bytes / 8, parameters, "sweeping the cache");
   must(cu.context_synchronize(), "sweeping the cache");
+}
+
+/* What a run reads is in the cache before a hot sample: placing outputs evicts it. */
+static void device_warm(set *const *of, int count) {
+  int i, k;
+  for (k = 0; k < count; k++)
+    for (i = 0; i < arguments.count; i++) {
+      address from = of[k]->slots[i].m.from + of[k]->slots[i].window;
+      uint64_t bytes = arguments.all[i].bytes, none = 0;
+      void *parameters[] = {&from, &bytes, &none, &none, &device.sums};
+      if (is_read(&arguments.all[i]) && (int64_t)bytes <= device.l2_bytes) launch_own(device.print, (bytes + 7) / 8, parameters, "warming the cache");
+    }
 }
 
 static void device_begin(void) {}

@@ -5,6 +5,7 @@
 typedef struct entry { /* a function that is looked up by name */
   void **to;
   const char *name;
+  int optional; /* older drivers do not have it */
 } entry;
 
 static void open_library(const char *const *names, const entry *entries, size_t count, const char *what) {
@@ -13,7 +14,7 @@ static void open_library(const char *const *names, const entry *entries, size_t 
   for (; *names && !library; names++) library = dlopen(*names, RTLD_NOW | RTLD_LOCAL);
   if (!library) pawl_fail_as("no_device", "there is no %s on this machine: %s", what, dlerror());
   for (i = 0; i < count; i++)
-    if (!(*entries[i].to = dlsym(library, entries[i].name)))
+    if (!(*entries[i].to = dlsym(library, entries[i].name)) && !entries[i].optional)
       pawl_fail_as("no_device", "%s is too old: it has no %s", what, entries[i].name);
 }
 

@@ -5,6 +5,7 @@ static void device_queue(set *const *of, int count);                 /* the same
 static void device_hold(void);                                       /* nothing runs until the next run */
 static void device_settle(void);                                     /* waits for whatever may still be going on */
 static void device_chill(set *const *of, int count);                 /* empties the caches before a cold sample */
+static void device_warm(set *const *of, int count);                  /* brings inputs into the cache before a hot one */
 
 typedef struct sample {
   set *of[MOST_SETS]; /* in the order of the runs: no set is used twice */
@@ -30,6 +31,7 @@ static void take_sample(sample *s, int count, uint64_t seed, const run *first, p
   s->seed = seed;
   for (i = 0; i < count; i++) place_set(s->of[i], seed, first ? (run){first->number + (uint64_t)i, 1} : untimed_run());
   if (pawli.cold) device_chill(s->of, count);
+  else device_warm(s->of, count);
   memset(r, 0, sizeof *r);
   device_run(s->of, count, r);
   device_hold();
@@ -101,6 +103,8 @@ static void run_profiled(double iterations, double warmup) {
   device_settle();
   place_profiled();
   if (pawli.cold) device_chill(profiled.of, profiled.count);
+  else device_warm(profiled.of, profiled.count);
+  device_settle();
   device_watch(1);
   failed = pawli_try(watch_runs, &iterations);
   device_watch(0);

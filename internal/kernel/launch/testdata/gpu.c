@@ -1,4 +1,6 @@
-/* Kernels for the stand-in of the CUDA driver: out[i] = 2 * x[i] + 1, or not. Arguments: x, out, n. */
+/* Kernels for the virtual GPU: out[i] = 2 * x[i] + 1, or not. Arguments: x, out, n. */
+#include "model.h"
+
 #include <string.h>
 
 static const float *x_of(void **p) { return *(const float **)p[0]; }
@@ -7,6 +9,8 @@ static int n_of(void **p) { return *(int *)p[2]; }
 
 static void compute(void **p, const unsigned *grid, const unsigned *block) {
   const int threads = (int)(grid[0] * block[0]), n = n_of(p) < threads ? n_of(p) : threads;
+  vgpu_read(x_of(p), (size_t)n * 4);
+  vgpu_write(out_of(p), (size_t)n * 4);
   for (int i = 0; i < n; i++) out_of(p)[i] = 2 * x_of(p)[i] + 1;
 }
 
@@ -27,8 +31,51 @@ void leaves_half(void **p, const unsigned *grid, const unsigned *block) {
   for (int i = 0; i < n_of(p) / 2; i++) out_of(p)[i] = 2 * x_of(p)[i] + 1;
 }
 
-extern void stand_in_fail(void);
 void fails(void **p, const unsigned *grid, const unsigned *block) {
   compute(p, grid, block);
-  stand_in_fail();
+  vgpu_crash();
 }
+
+/* Takes n cycles. */
+void timed(void **p, const unsigned *grid, const unsigned *block) {
+  const int threads = (int)(grid[0] * block[0]);
+  vgpu_cycles(n_of(p));
+  for (int i = 0; i < threads; i++) out_of(p)[i] = x_of(p)[i];
+}
+
+/* Reads n elements and writes as many as there are threads. */
+static void reduce(void **p, const unsigned *grid, const unsigned *block) {
+  const int threads = (int)(grid[0] * block[0]);
+  vgpu_write(out_of(p), (size_t)threads * 4);
+  for (int i = 0; i < threads; i++) out_of(p)[i] = x_of(p)[i];
+}
+
+void reads(void **p, const unsigned *grid, const unsigned *block) {
+  vgpu_read(x_of(p), (size_t)n_of(p) * 4);
+  reduce(p, grid, block);
+}
+
+/* Asks the cache to keep what it reads. */
+void persists(void **p, const unsigned *grid, const unsigned *block) {
+  vgpu_persist(x_of(p), (size_t)n_of(p) * 4);
+  reduce(p, grid, block);
+}
+
+/* Two pointers to scratch memory behind the arguments. */
+const int scratch_params[] = {8, 8, 4, 8, 8, 0};
+void scratch(void **p, const unsigned *grid, const unsigned *block) {
+  compute(p, grid, block);
+  if (*(uint64_t *)p[3] || *(uint64_t *)p[4]) vgpu_crash();
+}
+
+const int tensor_map_params[] = {128, 8, 4, 0};
+void tensor_map(void **p, const unsigned *grid, const unsigned *block) { compute(p, grid, block); }
+
+const int too_many_params[] = {8, 8, 4, 4, 0};
+void too_many(void **p, const unsigned *grid, const unsigned *block) { compute(p, grid, block); }
+
+const int too_few_params[] = {8, 8, 0};
+void too_few(void **p, const unsigned *grid, const unsigned *block) { compute(p, grid, block); }
+
+const int clustered_cluster = 1;
+void clustered(void **p, const unsigned *grid, const unsigned *block) { compute(p, grid, block); }

@@ -6,7 +6,7 @@ static __global__ void wait_kernel(long long cycles) {
   while (clock64() - from < cycles) continue;
 }
 
-// Waits on the device for `us` microseconds (at 2000 MHz, which is the emulated clock).
+// Waits on the device for `us` microseconds (at 2000 MHz, where tests lock the virtual GPU).
 struct Busy {
   long long cycles;
   Busy(const pawl_params *p, pawl_rng *) : cycles((long long)(pawl_float(p, "us") * 2000)) {}

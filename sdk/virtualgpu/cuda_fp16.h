@@ -1,6 +1,6 @@
-/* Half precision for the emulated device: stored in 16 bits, computed in float. */
-#ifndef PAWL_EMULATED_CUDA_FP16_H
-#define PAWL_EMULATED_CUDA_FP16_H
+/* Half precision for the virtual GPU: stored in 16 bits, computed in float. */
+#ifndef PAWL_VIRTUAL_CUDA_FP16_H
+#define PAWL_VIRTUAL_CUDA_FP16_H
 
 #include <math.h>
 #include <string.h>

@@ -1,0 +1,359 @@
+/* The CUDA driver API in front of the model, as libcuda.so.1: as much of it as the launcher calls. A module is a text that
+   names a shared object: "virtual module: /path/to/kernels.so". A kernel is a C function in it that does the work of the
+   whole grid; NAME_params, if there is one, lists the sizes of its parameters and ends with 0, and NAME_cluster says that it
+   cannot run without clusters. The launcher's own kernels (device.cu) are here. */
+#include "model.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef uint64_t address;
+typedef void (*host_kernel)(void **parameters, const unsigned *grid, const unsigned *block);
+
+enum { MOST_PARAMETERS = 64, SHARED_BYTES = 1024 };
+
+typedef struct function {
+  char name[64];
+  host_kernel call;
+  const int *sizes;
+  int shared, needs_cluster;
+} function;
+
+typedef struct launched {
+  const function *of;
+  unsigned grid[3], block[3];
+  uint64_t values[MOST_PARAMETERS][2];
+} launched;
+
+#define CALL(name)                        \
+  do {                                    \
+    const int error_ = vgpu_call(#name);  \
+    if (error_) return error_;            \
+  } while (0)
+
+/* ---- the launcher's own kernels ---- */
+
+static uint64_t poison_word(uint64_t seed, uint64_t i) {
+  uint64_t z = seed + (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return UINT64_C(0x7ff07ff07ff07ff0) | ((z ^ (z >> 31)) & UINT64_C(0x800f800f800f800f));
+}
+
+static void own_poison(void **p, const unsigned *grid, const unsigned *block) {
+  unsigned char *to = *(unsigned char **)p[0];
+  const uint64_t bytes = *(uint64_t *)p[1], seed = *(uint64_t *)p[2];
+  (void)grid, (void)block;
+  vgpu_write(to, bytes);
+  for (uint64_t i = 0; 8 * i < bytes; i++) {
+    const uint64_t word = poison_word(seed, i);
+    memcpy(to + 8 * i, &word, 8 * i + 8 <= bytes ? 8 : bytes % 8);
+  }
+}
+
+static void own_print(void **p, const unsigned *grid, const unsigned *block) {
+  const unsigned char *from = *(unsigned char **)p[0];
+  const uint64_t bytes = *(uint64_t *)p[1], seed = *(uint64_t *)p[2], key = *(uint64_t *)p[3];
+  uint64_t *sums = *(uint64_t **)p[4];
+  (void)grid, (void)block;
+  vgpu_read(from, bytes);
+  for (uint64_t i = 0; i < (bytes + 7) / 8; i++) {
+    uint64_t w = 0, want = poison_word(seed, i);
+    const size_t n = 8 * i + 8 <= bytes ? 8 : bytes % 8;
+    memcpy(&w, from + 8 * i, n);
+    if (n < 8) want &= ~(uint64_t)0 >> (64 - 8 * n);
+    const uint64_t x = w ^ (key + i * UINT64_C(0x9fb21c651e98df25));
+    sums[0] += x;
+    sums[1] += (x & 0xffffffff) * (x >> 32);
+    sums[2] += w == want;
+  }
+}
+
+static void own_hold(void **p, const unsigned *grid, const unsigned *block) {
+  volatile int *go = *(volatile int **)p[0];
+  const double cycles = (double)*(long long *)p[1];
+  (void)grid, (void)block;
+  if (!go[0]) vgpu_cycles(cycles);
+  if (!go[0] || vgpu_wait_for_host(cycles)) go[1] = 1;
+}
+
+static void own_chain(void **p, const unsigned *grid, const unsigned *block) {
+  float *out = *(float **)p[0];
+  vgpu_cycles(4096 * 4); /* dependent multiply-adds of 4 cycles */
+  vgpu_write(out, grid[0] * block[0] * sizeof *out);
+  for (unsigned i = 0; i < grid[0] * block[0]; i++) {
+    float x = (float)(i % block[0]) * 1e-3f;
+    for (int k = 0; k < 4; k++) x = x * 0.999f + 0.001f;
+    out[i] = x;
+  }
+}
+
+static const struct {
+  const char *name;
+  host_kernel call;
+  int sizes[8];
+} own[] = {{"pawl_poison", own_poison, {8, 8, 8}}, {"pawl_print", own_print, {8, 8, 8, 8, 8}},
+           {"pawl_hold", own_hold, {8, 8}}, {"pawl_chain", own_chain, {8}}};
+
+/* ---- devices and contexts ---- */
+
+static int is(int error, const char *name, const char *text, int code, const char **to, int texts) {
+  if (error == code) *to = texts ? text : name;
+  return error == code;
+}
+
+static int describe(int e, const char **s, int texts) {
+  *s = texts ? "an error" : "CUDA_ERROR_OTHER";
+  return is(e, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered", VGPU_ILLEGAL_ADDRESS, s, texts) ||
+         is(e, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory", VGPU_NO_MEMORY, s, texts) ||
+         is(e, "CUDA_ERROR_INVALID_VALUE", "invalid argument", VGPU_INVALID, s, texts) ||
+         is(e, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected", VGPU_NO_DEVICE, s, texts);
+}
+
+int cuGetErrorName(int e, const char **s) { return describe(e, s, 0), 0; }
+int cuGetErrorString(int e, const char **s) { return describe(e, s, 1), 0; }
+
+int cuInit(unsigned flags) {
+  CALL(cuInit);
+  return flags ? VGPU_INVALID : vgpu_count() ? 0 : VGPU_NO_DEVICE;
+}
+
+int cuDriverGetVersion(int *v) {
+  CALL(cuDriverGetVersion);
+  return *v = 12040, 0;
+}
+
+int cuDeviceGetCount(int *n) {
+  CALL(cuDeviceGetCount);
+  return *n = vgpu_count(), 0;
+}
+
+int cuDeviceGet(int *d, int i) {
+  CALL(cuDeviceGet);
+  return *d = i, i >= 0 && i < vgpu_count() ? 0 : VGPU_INVALID;
+}
+
+int cuDeviceGetName(char *s, int n, int d) {
+  vgpu_facts f;
+  CALL(cuDeviceGetName);
+  const int error = vgpu_about(d, &f);
+  return snprintf(s, (size_t)n, "%s", f.name), error;
+}
+
+int cuDeviceGetUuid(unsigned char *u, int d) {
+  vgpu_facts f;
+  CALL(cuDeviceGetUuid);
+  const int error = vgpu_about(d, &f);
+  return memcpy(u, f.uuid, 16), error;
+}
+
+int cuDeviceGetAttribute(int *v, int what, int d) {
+  vgpu_facts f;
+  CALL(cuDeviceGetAttribute);
+  const int error = vgpu_about(d, &f);
+  *v = what == 16 ? f.units : what == 38 ? f.cache_bytes : what == 97 ? f.shared_bytes : what == 108 ? f.persisting_bytes : 0;
+  return error;
+}
+
+int cuCtxCreate_v2(void **c, unsigned f, int d) {
+  (void)f;
+  CALL(cuCtxCreate_v2);
+  *c = malloc(1);
+  return vgpu_use(d);
+}
+
+int cuCtxDestroy_v2(void *c) {
+  CALL(cuCtxDestroy_v2);
+  free(c);
+  return vgpu_free_all(), 0;
+}
+
+int cuCtxSynchronize(void) {
+  CALL(cuCtxSynchronize);
+  return vgpu_wait();
+}
+
+int cuCtxSetLimit(int what, size_t bytes) {
+  CALL(cuCtxSetLimit);
+  return what == 6 ? vgpu_set_aside(bytes), 0 : VGPU_INVALID;
+}
+
+int cuCtxResetPersistingL2Cache(void) {
+  CALL(cuCtxResetPersistingL2Cache);
+  return vgpu_forget_persisting(), 0;
+}
+
+int cuProfilerStart(void) {
+  CALL(cuProfilerStart);
+  return vgpu_wait(), vgpu_trace("profile", "start", 0), 0;
+}
+
+int cuProfilerStop(void) {
+  CALL(cuProfilerStop);
+  return vgpu_wait(), vgpu_trace("profile", "stop", 0), 0;
+}
+
+/* ---- streams and events: all streams are one ---- */
+
+int cuStreamCreate(void **s, unsigned f) {
+  (void)f;
+  CALL(cuStreamCreate);
+  return *s = NULL, 0;
+}
+
+int cuStreamSynchronize(void *s) {
+  (void)s;
+  CALL(cuStreamSynchronize);
+  return vgpu_wait();
+}
+
+int cuEventCreate(void **e, unsigned f) {
+  (void)f;
+  CALL(cuEventCreate);
+  return *e = calloc(1, sizeof(double)), 0;
+}
+
+int cuEventRecord(void *e, void *s) {
+  (void)s;
+  CALL(cuEventRecord);
+  return vgpu_record(e), 0;
+}
+
+int cuEventElapsedTime(float *ms, void *a, void *b) {
+  CALL(cuEventElapsedTime);
+  return *ms = (float)((*(double *)b - *(double *)a) / 1e6), 0;
+}
+
+/* ---- modules and functions ---- */
+
+int cuModuleLoadData(void **to, const void *image) {
+  static const char mine[] = "virtual module: ";
+  static int own_module;
+  CALL(cuModuleLoadData);
+  *to = &own_module;
+  if (strncmp(image, "// Made from device.cu", 22) == 0) return 0;
+  if (strncmp(image, mine, sizeof mine - 1) != 0) return 200;
+  *to = dlopen((const char *)image + sizeof mine - 1, RTLD_NOW);
+  return *to ? 0 : 200;
+}
+
+int cuModuleUnload(void *m) {
+  (void)m;
+  CALL(cuModuleUnload);
+  return 0;
+}
+
+int cuModuleGetFunction(void **to, void *from, const char *name) {
+  static const int usual[] = {8, 8, 4, 0};
+  char sizes[80];
+  function *f;
+  CALL(cuModuleGetFunction);
+  *to = f = calloc(1, sizeof *f);
+  snprintf(f->name, sizeof f->name, "%s", name);
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+    if (strcmp(name, own[i].name) == 0) return f->call = own[i].call, f->sizes = own[i].sizes, 0;
+  *(void **)&f->call = dlsym(from, name);
+  snprintf(sizes, sizeof sizes, "%s_cluster", name);
+  f->needs_cluster = dlsym(from, sizes) != NULL;
+  snprintf(sizes, sizeof sizes, "%s_params", name);
+  f->sizes = f->call ? dlsym(from, sizes) : NULL;
+  if (!f->sizes) f->sizes = usual;
+  return f->call ? 0 : 500;
+}
+
+int cuFuncGetAttribute(int *v, int what, void *f) {
+  CALL(cuFuncGetAttribute);
+  return *v = what == 1 ? SHARED_BYTES : what == 10 ? ((function *)f)->needs_cluster : 0, 0;
+}
+
+int cuFuncSetAttribute(void *f, int what, int v) {
+  (void)what;
+  CALL(cuFuncSetAttribute);
+  return ((function *)f)->shared = v, 0;
+}
+
+int cuFuncGetParamInfo(void *f, size_t index, size_t *offset, size_t *size) {
+  const int *const sizes = ((function *)f)->sizes;
+  size_t i;
+  CALL(cuFuncGetParamInfo);
+  for (i = 0, *offset = 0; i < index && sizes[i]; i++) *offset += (size_t)sizes[i];
+  return *size = i == index ? (size_t)sizes[i] : 0, *size ? 0 : VGPU_INVALID;
+}
+
+static void run_launched(void *with) {
+  launched *const l = with;
+  void *parameters[MOST_PARAMETERS];
+  for (int i = 0; i < MOST_PARAMETERS; i++) parameters[i] = l->values[i];
+  l->of->call(parameters, l->grid, l->block);
+}
+
+int cuLaunchKernel(void *of, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                   void *stream, void **parameters, void **extra) {
+  const function *const f = of;
+  launched *l;
+  (void)stream, (void)extra;
+  CALL(cuLaunchKernel);
+  if (bx * by * bz > 1024 || (shared > 49152 && (int)shared > f->shared)) return VGPU_INVALID;
+  l = calloc(1, sizeof *l);
+  *l = (launched){.of = f, .grid = {gx, gy, gz}, .block = {bx, by, bz}};
+  for (int i = 0; i < MOST_PARAMETERS && f->sizes[i]; i++) memcpy(l->values[i], parameters[i], f->sizes[i] <= 16 ? (size_t)f->sizes[i] : 16);
+  return vgpu_launch(f->name, run_launched, l, free), 0;
+}
+
+/* ---- memory ---- */
+
+int cuMemAlloc_v2(address *to, size_t bytes) {
+  CALL(cuMemAlloc_v2);
+  *to = (address)(uintptr_t)vgpu_alloc(bytes);
+  return *to ? 0 : VGPU_NO_MEMORY;
+}
+
+int cuMemFree_v2(address a) {
+  CALL(cuMemFree_v2);
+  return vgpu_free((void *)(uintptr_t)a);
+}
+
+int cuMemcpyHtoD_v2(address to, const void *from, size_t n) {
+  CALL(cuMemcpyHtoD_v2);
+  return vgpu_copy((void *)(uintptr_t)to, from, n), vgpu_wait();
+}
+
+int cuMemcpyDtoH_v2(void *to, address from, size_t n) {
+  CALL(cuMemcpyDtoH_v2);
+  return vgpu_copy(to, (void *)(uintptr_t)from, n), vgpu_wait();
+}
+
+typedef struct fill {
+  void *to;
+  unsigned char value;
+  size_t bytes;
+} fill;
+
+static void run_fill(void *with) {
+  const fill *const f = with;
+  vgpu_write(f->to, f->bytes);
+  memset(f->to, f->value, f->bytes);
+}
+
+int cuMemsetD8_v2(address to, unsigned char v, size_t n) {
+  fill *f;
+  CALL(cuMemsetD8_v2);
+  f = malloc(sizeof *f);
+  *f = (fill){(void *)(uintptr_t)to, v, n};
+  vgpu_trace("set", "memory", (double)n);
+  return vgpu_launch("memset", run_fill, f, free), 0;
+}
+
+int cuMemHostAlloc(void **to, size_t n, unsigned f) {
+  (void)f;
+  CALL(cuMemHostAlloc);
+  return (*to = calloc(1, n)) ? 0 : VGPU_NO_MEMORY;
+}
+
+int cuMemHostGetDevicePointer_v2(address *to, void *from, unsigned f) {
+  (void)f;
+  CALL(cuMemHostGetDevicePointer_v2);
+  return *to = (address)(uintptr_t)from, 0;
+}
