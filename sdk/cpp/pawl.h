@@ -1,4 +1,4 @@
-/* pawl.h 1.1.0: makes a C, C++, CUDA, HIP or OpenCL program a harness that pawl can measure.
+/* pawl.h 1.2.0: makes a C, C++, CUDA, HIP or OpenCL program a harness that pawl can measure.
 
    One header, nothing to link but libc (and the CUDA, HIP or OpenCL runtime where you use it). Include it in the
    one file that has main, before other headers if you compile with -std=c99 and not -std=gnu99.
@@ -44,7 +44,7 @@
 #ifndef PAWL_H
 #define PAWL_H
 
-#define PAWL_VERSION "1.1.0"
+#define PAWL_VERSION "1.2.0"
 
 #if defined(__STRICT_ANSI__) && !defined(__cplusplus) && !defined(_POSIX_C_SOURCE)
 #define _POSIX_C_SOURCE 200809L /* strict C hides clock_gettime and setenv */

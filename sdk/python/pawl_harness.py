@@ -69,7 +69,7 @@ import time
 import traceback
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
-__version__ = "1.1.0"
+__version__ = "1.2.0"
 __all__ = ["Failure", "benchmark", "inout", "input", "main", "output"]
 
 Run = Callable[[], Any]
@@ -952,6 +952,8 @@ class _DeviceMeter:
         batch, until = len(case.sample), self.now() + _LIFE_NS
         # A block must fit the launch queue of about 1000, and last neither a second nor wait for 30 ms.
         room = min(32, 1000 // (2 * batch + 4), 1e9 // case.sample_ns, 2e7 // case.enqueue_ns)
+        if case.cold and self.device.driver is not None:
+            room = 1  # the driver forgets persisting lines at once, not in the order of a stream
         while True:
             need = max(want - len(samples), (due_ns - self.now()) // case.sample_ns)
             block = self._block(case, int(max(1, min(need, room))), hold=not warmup)
@@ -980,6 +982,8 @@ class _DeviceMeter:
             self.events.append((device.event(), device.event()))
         cycles = int((1.5 * case.enqueue_ns * count + 50_000) * self.cycles_per_ns)
         self.was_late = False
+        if case.cold:
+            device.forget()
         if hold:
             self.gate[0].record()
             device.sleep(cycles)
@@ -1045,6 +1049,7 @@ class _Torch:
         self.sleep: Callable[[int], Any] = torch.cuda._sleep
         self.event: Run = functools.partial(torch.cuda.Event, enable_timing=True)
         self.torch, self.swept, self.step = torch, None, 0.0
+        self.driver = _cuda_driver()
 
     def step_ns(self) -> float:
         """The step of event times. It is documented as about half a microsecond, and is a whole one on some cards, so
@@ -1073,6 +1078,14 @@ class _Torch:
         if not on and not self.torch.version.hip:
             self.torch.cuda.profiler.stop()
 
+    def forget(self) -> None:
+        """Lines that a run asked to stay in the cache would survive the sweep."""
+        if self.driver is not None:
+            stream = ctypes.c_void_p(self.torch.cuda.current_stream().cuda_stream)
+            self.driver.cuStreamSetAttribute(stream, _ACCESS_WINDOW, ctypes.create_string_buffer(64))
+            self.driver.cuCtxSetLimit(_PERSISTING_LIMIT, ctypes.c_size_t(0))
+            self.driver.cuCtxResetPersistingL2Cache()
+
     def flush(self) -> None:
         """Reads twice the cache. Writing would leave dirty lines behind, and the run would pay for them."""
         if self.swept is None:
@@ -1093,6 +1106,15 @@ def _open_device(wanted: Any) -> Any:
     if torch is None or wanted.get("kind") == "cpu" or not torch.cuda.is_available():
         return None
     return _Torch(torch, str(wanted.get("uuid", "")))
+
+
+_ACCESS_WINDOW, _PERSISTING_LIMIT = 1, 6  # of the driver's stream attributes and limits
+
+
+def _cuda_driver() -> Any:
+    """The CUDA driver, if this process uses it and it knows of lines that persist in the cache."""
+    driver: Any = ctypes.CDLL("libcuda.so.1") if _maps_cuda() else None
+    return driver if hasattr(driver, "cuCtxResetPersistingL2Cache") else None
 
 
 def _maps_cuda() -> bool:
@@ -1128,7 +1150,17 @@ class _Session:
             reply.update(getattr(self, op)(request))
         except Exception as exc:
             reply["error"] = _explain(exc)
+            if not isinstance(exc, Failure) and self.lost():
+                reply["error"]["code"] = "lost_device"
         self.send(reply)
+
+    def lost(self) -> bool:
+        """Whether every further call on the device fails, as after an illegal address."""
+        try:
+            self.wait()
+        except Exception:
+            return True
+        return False
 
     def hello(self, request: Message) -> Message:
         offered = request.get("protocol")

@@ -121,6 +121,19 @@ def test_a_cold_sample_follows_a_sweep_of_the_cache(gpu):
     assert gpu.log == ["event", "sleep", "event"] + 3 * block + ["synchronize"]
 
 
+def test_a_cold_sample_forgets_lines_that_persist(gpu):
+    class Driver:
+        def __getattr__(self, name):
+            return lambda *arguments: gpu.log.append(name)
+
+    bench = Bench(gpu, 100_000, cold=True)
+    bench.meter.device.driver = Driver()
+    bench.read(want=2)
+    forget = ["cuStreamSetAttribute", "cuCtxSetLimit", "cuCtxResetPersistingL2Cache"]
+    sample = ["event", "sleep", "event", "flush", "event", "kernel 0", "event", "synchronize"]
+    assert gpu.log == 2 * (forget + sample)
+
+
 def test_a_cold_batch_runs_on_other_inputs_each_time(gpu):
     bench = Bench(gpu, 11_000, cold=True, traffic=1 << 20)
     samples = bench.read(want=2)
@@ -264,6 +277,21 @@ def test_calibration_runs_on_the_gpu(harness):
     assert min(harness.measure(samples=5)["samples"]) >= 1_000_000
 
 
+def test_a_lost_device_is_told(start):
+    """After an illegal address every call of the process fails: pawl starts a new one for the next case."""
+    harness = start("""
+import torch
+@pawl.benchmark("crash")
+def crash():
+    return torch.crash
+""", env={"PYTHONPATH": "%s:%s" % (HERE, SIMULATED)})
+    harness.hello(device={"kind": "nvidia"})
+    reply = harness.prepare("crash", timer="device")
+    if "error" not in reply:
+        reply = harness.measure(samples=2)
+    assert reply["error"]["code"] == "lost_device" and "illegal memory access" in reply["error"]["message"]
+
+
 def test_lack_of_device_memory(harness):
     harness.hello(device={"kind": "nvidia"})
     reply = harness.prepare("kernel", {"us": -1}, timer="device")
@@ -305,6 +333,7 @@ def test_without_a_gpu_the_host_is_measured(start):
 def test_the_real_torch_has_what_the_simulated_one_promises():
     torch = pytest.importorskip("torch")
     used = "Event _sleep synchronize get_device_properties device_count set_device current_device is_initialized"
+    used += " current_stream"
     for name in used.split():
         assert hasattr(torch.cuda, name)
     assert callable(torch.cuda.profiler.start) and callable(torch.cuda.profiler.stop)

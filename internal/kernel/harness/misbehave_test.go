@@ -78,6 +78,8 @@ func answer(mode string, id int, op string, out *os.File) int {
 		switch mode {
 		case "refuse":
 			say(`{"id":%d,"op":"prepare","error":{"code":"no_memory","message":"no room for 7 TiB"}}`, id)
+		case "lost-device":
+			say(`{"id":%d,"op":"prepare","error":{"code":"lost_device","message":"an illegal memory access"}}`, id)
 		case "other-timer":
 			say(`{"id":%d,"op":"prepare","timer":"sundial"}`, id)
 		default:

@@ -122,6 +122,7 @@ func TestMisbehaviour(t *testing.T) {
 		{"endless", harness.BadCount, []string{"more than 20000 samples"}},
 		{"drip", harness.Hung, []string{"still not done after 1s"}},
 		{"refuse", harness.Refused, []string{"prepare spin", "no room for 7 TiB"}},
+		{"lost-device", harness.LostDevice, []string{"lost its device while asked to prepare spin", "an illegal memory access", "compute-sanitizer"}},
 		{"dies-after-bye", harness.Crashed, []string{"exit after bye", "exit status 9"}},
 		{"closes-pipe", harness.Garbage, []string{"closed its end"}},
 	}

@@ -18,6 +18,7 @@ log = []  # what was asked of the device, in order
 class _Time:
     host = 0.0  # what the host's clock shows
     device = 0.0  # when the device will have worked off its queue
+    crashed = False  # a kernel read an illegal address
 
 
 def host_ns():
@@ -31,8 +32,16 @@ def launch(name, ns):
     _Time.device = max(_Time.device, _Time.host) + ns
 
 
+def crash():
+    """Queues a kernel that reads an illegal address."""
+    launch("crash", 1_000)
+    _Time.crashed = True
+
+
 def synchronize():
     log.append("synchronize")
+    if _Time.crashed:
+        raise RuntimeError("CUDA error: an illegal memory access was encountered")
     _Time.host = max(_Time.host, _Time.device)
 
 
@@ -106,6 +115,7 @@ cuda = types.SimpleNamespace(
     set_device=lambda index: setattr(cuda, "chosen", index),
     empty_cache=lambda: log.append("empty_cache"),
     synchronize=synchronize,
+    current_stream=lambda: types.SimpleNamespace(cuda_stream=7),
     _sleep=lambda cycles: launch("sleep", cycles / CYCLES_PER_NS),
     Event=Event,
     profiler=types.SimpleNamespace(start=lambda: log.append("start"), stop=lambda: log.append("stop")),
