@@ -38,7 +38,7 @@
    inputs of its own, and some timed samples are looked at unannounced. Before every sample some elements of the inputs
    change their places, and outputs hold poison or what was there before. Inputs must be unchanged afterwards, and memory
    from pawl.h has red zones around it and begins at a random place. None of this is in the timed region.
-   The CUDA part has run on a model of a GPU only, the HIP part has only been compiled: neither has yet run on a GPU.
+   The CUDA and HIP parts have run on a model of a GPU only, not yet on a GPU.
 
    Names that begin with pawli_ are not for you: they may change. Licence: see LICENSE in pawl's repository. */
 #ifndef PAWL_H
@@ -1541,9 +1541,10 @@ static void pawli_poison_device(void *memory, size_t bytes, uint64_t seed) {
   PAWLI_LAUNCH(pawli_poison_words, grid, 256, pawli.launch.stream)((unsigned char *)memory, bytes, seed);
 }
 
+static int pawli_grid(size_t count) { return count / 1024 < 4096 ? (int)(count / 1024) + 1 : 4096; }
+
 static void pawli_draw_device(const pawli_spec *s, void *memory, size_t count, uint64_t seed) {
-  const int grid = count / 1024 < 4096 ? (int)(count / 1024) + 1 : 4096;
-  PAWLI_LAUNCH(pawli_draw_elements, grid, 256, pawli.launch.stream)(*s, memory, count, seed);
+  PAWLI_LAUNCH(pawli_draw_elements, pawli_grid(count), 256, pawli.launch.stream)(*s, memory, count, seed);
 }
 
 static void *pawli_device_room(size_t bytes) {
@@ -1553,7 +1554,8 @@ static void *pawli_device_room(size_t bytes) {
 }
 
 static void pawli_device_copy(void *to, const void *from, size_t bytes) {
-  pawli_check(PAWLI_GPU(MemcpyAsync)(to, from, bytes, PAWLI_GPU(MemcpyDeviceToDevice), pawli.launch.stream), "copying device memory");
+  pawli_check(PAWLI_GPU(MemcpyAsync)(to, from, bytes, PAWLI_GPU(MemcpyDeviceToDevice), pawli.launch.stream),
+              "copying device memory");
 }
 
 static void pawli_device_drop(void *room) { (void)PAWLI_GPU(Free)(room); }
@@ -1592,13 +1594,13 @@ static void pawli_forget_persisting(void) {
 }
 
 static void pawli_read_device(const unsigned *data, size_t count) {
-  const int grid = count / 1024 < 4096 ? (int)(count / 1024) + 1 : 4096;
-  PAWLI_LAUNCH(pawli_sweep, grid, 256, pawli.launch.stream)(data, count, pawli_gpu.sink);
+  PAWLI_LAUNCH(pawli_sweep, pawli_grid(count), 256, pawli.launch.stream)(data, count, pawli_gpu.sink);
 }
 
 static void pawli_warm_device(const void *memory, size_t bytes) {
   const size_t skipped = (4 - (uintptr_t)memory % 4) % 4;
-  if (bytes >= skipped + 4 && bytes <= pawli_gpu.cache_bytes) pawli_read_device((const unsigned *)((const char *)memory + skipped), (bytes - skipped) / 4);
+  if (bytes < skipped + 4 || bytes > pawli_gpu.cache_bytes) return;
+  pawli_read_device((const unsigned *)(const void *)((const char *)memory + skipped), (bytes - skipped) / 4);
 }
 
 static void pawli_flush(void) {
@@ -1608,7 +1610,7 @@ static void pawli_flush(void) {
     void *memory = NULL;
     pawli_check(PAWLI_GPU(Malloc)(&memory, count * sizeof(unsigned)), "allocating memory to sweep the cache");
     pawli_gpu.sweep = (unsigned *)memory;
-    PAWLI_LAUNCH(pawli_scatter, 4096, 256, pawli.launch.stream)(pawli_gpu.sweep, count);
+    PAWLI_LAUNCH(pawli_scatter, pawli_grid(count), 256, pawli.launch.stream)(pawli_gpu.sweep, count);
   }
   pawli_read_device(pawli_gpu.sweep, count);
   pawli_check(PAWLI_GPU(StreamSynchronize)(pawli.launch.stream), "sweeping the cache");
@@ -1874,7 +1876,8 @@ static void *pawli_device_room(size_t bytes) {
 }
 
 static void pawli_device_copy(void *to, const void *from, size_t bytes) {
-  pawli_check(clEnqueueCopyBuffer(pawli.launch.queue, (cl_mem)(uintptr_t)from, (cl_mem)to, 0, 0, bytes, 0, NULL, NULL), "copying a buffer");
+  pawli_check(clEnqueueCopyBuffer(pawli.launch.queue, (cl_mem)(uintptr_t)from, (cl_mem)to, 0, 0, bytes, 0, NULL, NULL),
+              "copying a buffer");
 }
 
 static void pawli_device_drop(void *room) { clReleaseMemObject((cl_mem)room); }
@@ -2655,7 +2658,8 @@ static void pawli_lay_out_sample(void) {
     else pawli_lay_out_untimed(set);
     if (pawli.keep.now) pawli_hash_inputs(set);
   }
-  for (i = 0; !pawli.cold && i < pawli.batch && i < pawli.set_count; i++) pawli_warm(&pawli.sets[(pawli.next_set + i) % pawli.set_count]);
+  for (i = 0; !pawli.cold && i < pawli.batch && i < pawli.set_count; i++)
+    pawli_warm(&pawli.sets[(pawli.next_set + i) % pawli.set_count]);
   pawli_wait(); /* it must not be measured */
 }
 

@@ -350,7 +350,7 @@ struct vgpu_prepared {
   void operator()(P... arguments) const {
     const int error = vgpu_call("cudaLaunchKernel");
     if (error || block.x * block.y * block.z > 1024 || !grid.x || !block.x) {
-      vgpu_result(error ? error : cudaErrorInvalidConfiguration);
+      vgpu_result(error ? error : (int)cudaErrorInvalidConfiguration);
       return;
     }
     vgpu_enqueue(name, [*this, values = std::tuple<P...>(arguments...)] {

@@ -405,6 +405,7 @@ static void device_warm(set *const *of, int count) {
       void *parameters[] = {&from, &bytes, &none, &none, &device.sums};
       if (is_read(&arguments.all[i]) && (int64_t)bytes <= device.l2_bytes) launch_own(device.print, (bytes + 7) / 8, parameters, "warming the cache");
     }
+  must(cu.context_synchronize(), "warming the cache");
 }
 
 static void device_begin(void) {}

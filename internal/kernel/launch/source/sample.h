@@ -104,7 +104,6 @@ static void run_profiled(double iterations, double warmup) {
   place_profiled();
   if (pawli.cold) device_chill(profiled.of, profiled.count);
   else device_warm(profiled.of, profiled.count);
-  device_settle();
   device_watch(1);
   failed = pawli_try(watch_runs, &iterations);
   device_watch(0);
