@@ -1558,7 +1558,10 @@ static void pawli_device_copy(void *to, const void *from, size_t bytes) {
               "copying device memory");
 }
 
-static void pawli_device_drop(void *room) { (void)PAWLI_GPU(Free)(room); }
+/* A failure is forgotten: the next case is not to blame for it. */
+static void pawli_device_drop(void *room) {
+  if (PAWLI_GPU(Free)(room) != PAWLI_GPU(Success)) (void)PAWLI_GPU(GetLastError)();
+}
 
 static void pawli_wait(void) {
   pawli_check(PAWLI_GPU(GetLastError)(), "launching a run");
@@ -1577,7 +1580,7 @@ PAWL_API void *pawl_device_alloc(size_t bytes) {
   return b->memory;
 }
 
-static void pawli_device_free(pawli_block *b) { (void)PAWLI_GPU(Free)(b->device); }
+static void pawli_device_free(pawli_block *b) { pawli_device_drop(b->device); }
 
 static size_t pawli_cache_bytes(void) { return pawli_gpu.cache_bytes; }
 

@@ -9,6 +9,7 @@
      VGPU_DEVICES  how many there are (1); CUDA_VISIBLE_DEVICES chooses by index, UUID or MIG-...
      VGPU_SCALE    one byte of the model stands for so many of the card (16)
      VGPU_MHZ      locks the clock
+     VGPU_CLOCK    if set, the clocks of the host are real, for programs that are timed from outside
      VGPU_STEP     step of event times in nanoseconds, instead of the card's
      VGPU_SEED     of the temperature at the start and of a laptop's clocks
      VGPU_FAULT    name:n=code,...: call n of that function fails; * is any function, -n is call n and all later ones, and

@@ -240,13 +240,14 @@ func TestCUDATakesASampleAgainWhoseHoldGaveUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := countLines(v.traced(t), "call cuEventRecord ")
-	// The host stalls for half a second between the two events of a sample, while its launches are held back.
-	stall := func(n int) string { return fmt.Sprintf("cuEventRecord:%d=500000000", n) }
-	if v, got, err := measured(5, "VGPU_FAULT="+stall(before+2)+","+stall(before+4)); err != nil || got.Count != 5 || countLines(v.traced(t), "call cuEventRecord ") != before+14 {
+	// The host stalls between the two events of a sample, while its launches are held back: for longer than the hold of
+	// a quarter of a second, and for less than the second after which the launcher gives up on a timer.
+	stall := func(n, ms int) string { return fmt.Sprintf("cuEventRecord:%d=%d000000", n, ms) }
+	if v, got, err := measured(5, "VGPU_FAULT="+stall(before+2, 300)+","+stall(before+4, 300)); err != nil || got.Count != 5 || countLines(v.traced(t), "call cuEventRecord ") != before+14 {
 		t.Errorf("%v: %d samples, want 5 of 7", err, got.Count)
 	}
 	const says = "the host let launches wait too long, 3 times in a row"
-	if _, _, err := measured(5, "VGPU_FAULT="+stall(-before-1)); err == nil || !strings.Contains(err.Error(), says) {
+	if _, _, err := measured(5, "VGPU_FAULT="+stall(-before-1, 140)); err == nil || !strings.Contains(err.Error(), says) {
 		t.Errorf("got %v, want %q", err, says)
 	}
 }

@@ -44,7 +44,7 @@ func TestConformance(t *testing.T) {
 	}
 	t.Run("CUDA on the virtual GPU", func(t *testing.T) {
 		t.Parallel()
-		conformance.Test(t, harness(build(t, "../../virtualgpu/nvcc", "../conformance.c", "-O2")))
+		conformance.Test(t, harness(build(t, "../../virtualgpu/nvcc", "../conformance.c", "-O2"), "VGPU_CLOCK=real"))
 	})
 	t.Run("OpenCL", func(t *testing.T) {
 		t.Parallel()

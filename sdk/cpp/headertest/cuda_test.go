@@ -46,7 +46,7 @@ func TestHIPCompiles(t *testing.T) {
 // The virtual GPU runs the CUDA side of pawl.h for real, but for the hardware.
 func TestCUDAOnTheVirtualGPU(t *testing.T) {
 	t.Parallel()
-	h := harness(build(t, "../../virtualgpu/nvcc", "testdata/gpu.cu", "-O2", "-Wall", "-Wextra"), "VGPU_MHZ=2000")
+	h := harness(build(t, "../../virtualgpu/nvcc", "testdata/gpu.cu", "-O2", "-Wall", "-Wextra"), "VGPU_MHZ=2000", "VGPU_STEP=100")
 	prepare := func(benchmark, params, more string) string {
 		return `> {"id":2,"op":"prepare","benchmark":"` + benchmark + `","params":` + params + `,"timer":"device"` + more + `}`
 	}
@@ -133,7 +133,7 @@ func TestCUDAOnTheVirtualGPU(t *testing.T) {
 		var launches []int
 		for _, part := range strings.Split(string(trace), "profile start 0\n")[1:] {
 			inside, _, _ := strings.Cut(part, "profile stop 0\n")
-			launches = append(launches, strings.Count(inside, "kernel "))
+			launches = append(launches, strings.Count("\n"+inside, "\nkernel "))
 		}
 		// The launches of the runs, no sweep and no hold. The last launched nothing.
 		if want := []int{2, 1, 0}; !slices.Equal(launches, want) {

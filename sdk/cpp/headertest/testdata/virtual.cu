@@ -17,9 +17,9 @@ static __global__ void read_kernel(const float *x, float *y, size_t n, int persi
   y[0] = x[0];
 }
 
-// Reads a megabyte. mode: lines (asks for lines that persist), window (has the stream keep them), or plain.
+// Reads 256 KiB. mode: lines (asks for lines that persist), window (has the stream keep them), or plain.
 struct Reads {
-  enum { N = 1 << 18 };
+  enum { N = 1 << 16 };
   float *x, *y;
   int persists;
   Reads(const pawl_params *p, pawl_rng *) {
