@@ -1290,9 +1290,13 @@ static void pawli_calibration_teardown(void *state) { (void)state; }
 #if defined(__CUDACC__) /* how long launches are held back at most: about a quarter of a second */
 #define PAWLI_CYCLES() clock64()
 #define PAWLI_HOLD_CYCLES 500000000LL
-#else /* HIP's clock64() has 20 bits on some devices; this one counts at 100 MHz and does not wrap */
-#define PAWLI_CYCLES() wall_clock64()
+#else /* HIP's clock64() has 20 bits on some devices; wall_clock64() counts at 100 MHz and does not wrap */
 #define PAWLI_HOLD_CYCLES 25000000LL
+#if defined(__HIP_DEVICE_COMPILE__)
+#define PAWLI_CYCLES() wall_clock64()
+#else
+#define PAWLI_CYCLES() 0LL /* compiling for the host */
+#endif
 #endif
 enum { PAWLI_MOST_RUNS = 64, PAWLI_MOST_UNITS = 1024 }; /* a batch must fit the launch queue, or launching blocks */
 enum { PAWLI_STEP_PAIRS = 200 };                        /* event times from which their step is found */

@@ -41,6 +41,8 @@ static inline hipError_t hipRuntimeGetVersion(int *version) {
   return *version = 60300000, error;
 }
 
+#define __HIP_DEVICE_COMPILE__ 1 /* there is one pass for host and device */
+
 /* Counts at 100 MHz. */
 static inline long long wall_clock64() { return (long long)(vgpu_timer() / 10); }
 
