@@ -24,7 +24,7 @@ var Oracle []byte
 var Python []byte
 
 // Recorder is pawl_perf/record.py. As sitecustomize.py in a folder of PYTHONPATH it writes the samples that a
-// Python program measures to the file that PAWL_SAMPLES names.
+// Python program measures to a file beside the one that PAWL_SAMPLES names, with ".python" at the end of its name.
 //
 //go:embed python/pawl_perf/record.py
 var Recorder []byte

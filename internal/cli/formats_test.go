@@ -10,7 +10,7 @@ import (
 
 // What a suite may name as harness.format is what an adapter reads, and what needs no adapter.
 func TestSuiteAndAdaptersKnowTheSameFormats(t *testing.T) {
-	want := []string{"pawl", "auto", suite.Process}
+	want := []string{"pawl", "auto", suite.Python, suite.Process}
 	for _, f := range adapter.Formats() {
 		want = append(want, f.Name)
 	}

@@ -114,7 +114,7 @@ func TestInstallPage_IsTyped(t *testing.T) {
 	s.withWheel(t)
 	var fresh []string // what the environment holds before anything is installed
 	steps := typed(string(text))
-	if len(steps) < 7 {
+	if len(steps) < 6 {
 		t.Fatalf("the page has only %d commands", len(steps))
 	}
 	for n, step := range steps {

@@ -21,6 +21,7 @@ class Done:
 
     def __init__(self, process, path):
         self.code, self.stdout, self.stderr = process.returncode, process.stdout, process.stderr
+        self.started = path.exists()
         lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
         assert all({k: line[k] for k in ("metric", "unit", "better")} == {"metric": "time", "unit": "s", "better": "lower"} for line in lines)
         self.cases = {line["case"]: line["samples"] for line in lines}
@@ -29,28 +30,26 @@ class Done:
         self.notes = notes.read_text() if notes.exists() else ""
 
 
-@pytest.fixture(params=["as a command", "as sitecustomize"])
-def play(request, tmp_path):
-    """play(code) runs bench.py with this code under the recorder, in both ways that there are."""
+@pytest.fixture
+def play(tmp_path):
+    """play(code) runs bench.py with this code under the recorder, put in place as pawl does it."""
 
-    def run(code, *arguments, paths=(), module=None, files=()):
+    def run(code, *arguments, paths=(), module=None, files=(), flags=()):
         for name, text in {**dict(files), "bench.py": code}.items():
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text(textwrap.dedent(text))
-        before = [] if request.param == "as sitecustomize" else ["-m", "pawl_perf.record"]
-        first = SDK
-        if not before:
-            first = tmp_path / "shim"
-            first.mkdir()
-            shutil.copy(SDK / "pawl_perf" / "record.py", first / "sitecustomize.py")
+        first = tmp_path / "recorder"
+        first.mkdir()
+        shutil.copy(SDK / "pawl_perf" / "record.py", first / "sitecustomize.py")
         what = ["-m", *module] if module else ["bench.py", *arguments]
         search = os.pathsep.join(map(str, [first, *paths]))
         env = {**os.environ, "PYTHONPATH": search, "PAWL_SAMPLES": "samples.jsonl", "PYTHONDONTWRITEBYTECODE": "1"}
         env.pop("PYTEST_CURRENT_TEST", None)
         process = subprocess.run(
-            [sys.executable, *before, *what], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=PATIENCE
+            [sys.executable, *flags, *what], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=PATIENCE
         )
-        return Done(process, tmp_path / "samples.jsonl")
+        assert not (tmp_path / "samples.jsonl").exists(), "that file is the program's"
+        return Done(process, tmp_path / "samples.jsonl.python")
 
     return run
 
@@ -294,18 +293,32 @@ def test_children_write_their_own_samples(play):
     assert (done.code, list(done.cases)) == (0, ["bench.1"])
 
 
-def test_another_sitecustomize_still_runs(tmp_path):
-    for folder, text in (("shim", (SDK / "pawl_perf" / "record.py").read_text()), ("site", "print('the other one')\n")):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "sitecustomize.py").write_text(text)
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path / "shim"), str(tmp_path / "site")]), "PYTHONDONTWRITEBYTECODE": "1"}
-    env.pop("PAWL_SAMPLES", None)
-    done = subprocess.run([sys.executable, "-c", "print('program')"], env=env, capture_output=True, text=True, timeout=PATIENCE)
-    assert (done.stdout, done.stderr, done.returncode) == ("the other one\nprogram\n", "", 0)
+@pytest.mark.parametrize(
+    "theirs, says",
+    [
+        ("import sys; sys.stderr.write('the other one\\n')", "the other one\n"),
+        ("raise ValueError('broken')", "Error in sitecustomize; set PYTHONVERBOSE for traceback:\nValueError: broken\n"),
+        ("import missing_module", "ModuleNotFoundError: No module named 'missing_module'\n"),
+    ],
+)
+def test_another_sitecustomize_still_runs(play, tmp_path, theirs, says):
+    done = play("import timeit\ntimeit.timeit('1', number=1)\n", files=[("theirs/sitecustomize.py", theirs)], paths=[tmp_path / "theirs"])
+    assert (done.code, list(done.cases)) == (0, ["bench.1"]) and done.stderr.endswith(says), done.stderr
 
 
-def test_it_says_how_it_is_used():
-    env = {**os.environ, "PYTHONPATH": str(SDK), "PYTHONDONTWRITEBYTECODE": "1"}
-    env.pop("PAWL_SAMPLES", None)
-    done = subprocess.run([sys.executable, "-m", "pawl_perf.record", "bench.py"], env=env, capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == 1 and done.stderr.startswith("usage: PAWL_SAMPLES=FILE python -m pawl_perf.record")
+@pytest.mark.parametrize("flag", ["-I", "-S", "-E"])
+def test_a_python_that_ignores_it_leaves_no_trace(play, flag):
+    done = play("import timeit\ntimeit.timeit('1', number=1)\n", flags=[flag])
+    assert (done.code, done.started) == (0, False)
+
+
+def test_a_program_without_timers_leaves_an_empty_file(play):
+    done = play("print('nothing')\n")
+    assert (done.code, done.stdout, done.started, done.cases) == (0, "nothing\n", True, {})
+
+
+def test_the_plugin_uses_the_recorder_in_place(play):
+    test = "def test_list(pawl):\n    pawl.bench(list, samples=2)\n"
+    command = ["pytest", "-q", "-p", "no:cacheprovider", "-p", "pawl_perf.pytest_plugin", "test_it.py"]
+    done = play("", files=[("test_it.py", test)], paths=[SDK], module=command)
+    assert (done.code, list(done.cases)) == (0, ["test_it.test_list"]), done.stdout

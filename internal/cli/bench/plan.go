@@ -24,6 +24,8 @@ func (f *Flags) PrintPlan(p runner.Plan) error {
 	line("measure", "%s on %s, clocks %s", cmp.Or(p.Suite, "this suite"), p.Device, p.Clocks)
 	line("sides", "%s", strings.Join(p.Sides, ", "))
 	switch {
+	case p.Samples == 0 && len(p.Cases) == 0:
+		line("cases", "those that the command reports")
 	case p.Open:
 		line("cases", "%d named by the suite; the harness lists the others", len(p.Cases))
 	case len(p.Cases) > 6:
@@ -34,7 +36,11 @@ func (f *Flags) PrintPlan(p runner.Plan) error {
 	for _, c := range p.Builds {
 		line("build", "%s (once a side)", c)
 	}
-	line("rounds", "%s, %d samples each after warm-up, seed %d", progress.RoundsASide(p.Rounds), p.Samples, p.Seed)
+	each := fmt.Sprintf("%d samples each after warm-up", p.Samples)
+	if p.Samples == 0 {
+		each = "each one run of the command"
+	}
+	line("rounds", "%s, %s, seed %d", progress.RoundsASide(p.Rounds), each, p.Seed)
 	line("time", "%s on the device (from %s)", between(p.MinCost.Seconds, p.Most.Seconds, Seconds), p.Basis)
 	if p.Most.Dollars > 0 {
 		line("cost", "%s", between(p.MinCost.Dollars, p.Most.Dollars, words.Dollars))

@@ -22,11 +22,13 @@ func (r *Setup) commands(s side, log io.Writer) *trial.Commands {
 	if name == "" {
 		name, _, _ = strings.Cut(filepath.Base(h.Command), " ")
 	}
+	// A suite with format auto reads what its program prints: recorded cases would have other names than its baselines.
+	record := h.Format == trial.Python || h.Format == "" && r.Detect != nil
 	return &trial.Commands{
 		Command: r.start(s, h, log), Format: h.Format, Pattern: h.Pattern, Output: h.Output, Name: name, Side: s.name,
-		Found: r.list,
-		Keep:  func(k measure.CaseKey) bool { return r.wants(k.Name(), k.Benchmark) },
-		Now:   r.Now,
+		Found:  r.list,
+		Keep:   func(k measure.CaseKey) bool { return r.wants(k.Name(), k.Benchmark) },
+		Record: record, Now: r.Now,
 	}
 }
 

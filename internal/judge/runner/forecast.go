@@ -20,7 +20,7 @@ type Plan struct {
 	Cases   []string `json:"cases"`          // names; empty when only the harness can list them
 	Open    bool     `json:"open,omitempty"` // the harness will list more cases
 	Rounds  []int    `json:"rounds"`
-	Samples int      `json:"samples"`
+	Samples int      `json:"samples,omitempty"` // per round; 0 for a plain command, which decides itself
 	Budget  float64  `json:"budget_seconds,omitempty"`
 	Seed    uint64   `json:"seed,string"`
 	Builds  []string `json:"builds,omitempty"`
@@ -68,6 +68,9 @@ func Forecast(ctx context.Context, o Options) (Plan, error) {
 	}
 	if o.Samples > 0 {
 		p.Samples = o.Samples
+	}
+	if o.plain() {
+		p.Samples = 0
 	}
 	if o.Base != "" || o.Again {
 		p.Sides = append(p.Sides, suite.Base)

@@ -18,6 +18,7 @@ import (
 // Formats of a plain command that are handled here.
 const (
 	Samples = "samples" // JSON lines in the file named by SamplesVariable, or printed
+	Python  = "python"  // what the timers of Python measure, as the recorder sees it
 	Process = "process" // no output is read: the process is timed as a whole
 )
 
@@ -38,7 +39,9 @@ type Commands struct {
 	Found func([]measure.Case) error
 	// Keep reports whether a case is wanted; nil keeps all.
 	Keep func(measure.CaseKey) bool
-	Now  func() time.Time // never nil
+	// Record puts the recorder in place for every Python that the command starts.
+	Record bool
+	Now    func() time.Time // never nil
 }
 
 // Round runs the command once.
@@ -87,6 +90,8 @@ func (c *Commands) run(ctx context.Context) (*measure.Run, error) {
 	switch {
 	case c.Format == Process:
 		return done.whole(), nil
+	case c.Format == Python:
+		return done.recorded(ctx)
 	case c.Output != "":
 		return done.file(ctx, c.Output, c.Format)
 	case done.hasSamples() && (c.Format == "" || c.Format == Samples):
@@ -101,7 +106,7 @@ type commandRun struct {
 	*Commands
 	stdout []byte
 	took   time.Duration
-	folder *scratch.Folder // holds the file of samples; removed after reading
+	folder *scratch.Folder // holds the files of samples; removed after reading
 }
 
 // samplesFile is the name of the file of samples in its folder.
@@ -115,6 +120,14 @@ func (c *Commands) start(ctx context.Context) (done *commandRun, err error) {
 	}
 	command := c.Command
 	command.Env = append(slices.Clone(command.Env), SamplesVariable+"="+filepath.Join(done.folder.Path, samplesFile))
+	if c.Record {
+		variable, err := placeRecorder(done.folder.Path, command)
+		if err != nil {
+			done.remove()
+			return nil, err
+		}
+		command.Env = append(command.Env, variable)
+	}
 	command.Around = func(run func() error) error {
 		began := c.Now()
 		err := run()
@@ -139,9 +152,15 @@ func (r *commandRun) whole() *measure.Run {
 }
 
 // hasSamples reports whether the command wrote samples to their file.
-func (r *commandRun) hasSamples() bool {
-	info, err := os.Lstat(filepath.Join(r.folder.Path, samplesFile))
-	return err == nil && info.Mode().IsRegular() && info.Size() > 0
+func (r *commandRun) hasSamples() bool { return r.sizeOf(samplesFile) > 0 }
+
+// sizeOf returns the size of a file in the folder of samples; -1 if it is not a regular file.
+func (r *commandRun) sizeOf(name string) int64 {
+	info, err := os.Lstat(filepath.Join(r.folder.Path, name))
+	if err != nil || !info.Mode().IsRegular() {
+		return -1
+	}
+	return info.Size()
 }
 
 func (r *commandRun) samples(ctx context.Context) (*measure.Run, error) {

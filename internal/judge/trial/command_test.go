@@ -3,6 +3,7 @@ package trial_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,6 +72,52 @@ func TestDetect_FindsTheResult(t *testing.T) {
 				t.Errorf("detected %+v", got)
 			}
 		})
+	}
+}
+
+// A stand-in writes what the recorder writes, where the environment says.
+func TestDetect_RecordedByPython(t *testing.T) {
+	const sample = `{"case":"m","unit":"s","samples":[1]}`
+	recorded := "echo '" + sample + "' > $PAWL_SAMPLES.python"
+	for name, tt := range map[string]struct {
+		line, set                  string
+		format, unread, unrecorded string
+	}{
+		"recorded":                   {line: recorded, format: "python"},
+		"before lines":               {line: recorded + "; echo 'sort took 5 ms'", format: "python"},
+		"after what is printed":      {line: recorded + `; echo '{"results":[{"command":"k","times":[0.5]}]}'`, format: "hyperfine"},
+		"after the program's own":    {line: recorded + "; echo '" + sample + "' > $PAWL_SAMPLES", format: "samples"},
+		"on demand":                  {line: recorded + "; echo '" + sample + "' > $PAWL_SAMPLES", set: "python", format: "python"},
+		"with a note":                {line: recorded + `; printf 'a \033[1m note\nmore\n' > $PAWL_SAMPLES.python.notes`, format: "python", unread: "a [1m note"},
+		"no timer":                   {line: ": > $PAWL_SAMPLES.python", format: "process", unread: "it prints nothing", unrecorded: "Python called no timer that pawl records"},
+		"no timer, and why":          {line: ": > $PAWL_SAMPLES.python; echo why > $PAWL_SAMPLES.python.notes", format: "process", unread: "it prints nothing", unrecorded: "Python called no timer that pawl records; why"},
+		"no recorder":                {line: ": /usr/bin/python3.11 -I bench.py", format: "process", unread: "it prints nothing", unrecorded: "Python did not load pawl's recorder: -I, -S and -E keep it out, and so does a tool that clears PYTHONPATH"},
+		"no Python":                  {line: ": bench.sh", format: "process", unread: "it prints nothing"},
+		"a link is not the recorder": {line: "ln -s /etc/passwd $PAWL_SAMPLES.python", format: "process", unread: "it prints nothing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := command(t, tt.line)
+			c.Format, c.Record = tt.set, true
+			got, err := c.Detect(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Format != tt.format || got.Unread != tt.unread || got.Unrecorded != tt.unrecorded {
+				t.Errorf("detected %+v", got)
+			}
+		})
+	}
+}
+
+func TestCommands_RecorderComesFirst(t *testing.T) {
+	c := command(t, `head -1 "${PYTHONPATH%:lib}/sitecustomize.py" >&2; echo "$PYTHONPATH" | grep -q ':lib$' && echo '{"case":"m","unit":"s","samples":[1]}' > $PAWL_SAMPLES.python`)
+	c.Format, c.Record = trial.Python, true
+	c.Command.Env = []string{"PYTHONPATH=lib"}
+	var log strings.Builder
+	c.Command.Log = &log
+	results, err := c.Round(t.Context(), trial.Request{Measured: func(measure.Result) {}})
+	if err != nil || len(results) != 1 || results[0].Round.Samples[0] != 1e9 || !strings.HasPrefix(log.String(), `"""Record what`) {
+		t.Errorf("%+v, %v, %s", results, err, &log)
 	}
 }
 

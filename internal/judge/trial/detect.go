@@ -26,10 +26,14 @@ type Detected struct {
 	Took   time.Duration
 	// Unread is why the output was not read, or the first part of it that was not; empty if all of it was.
 	Unread string
+	// Unrecorded is why nothing was recorded of a Python program that the command may have started; empty if something
+	// was, or if nothing had to be.
+	Unrecorded string
 }
 
 // Detect runs the command once and finds out where its results are: in the file of samples, in what it prints, in a file
-// that it wrote, or nowhere. Then it is timed as a whole. A format that the user set must be there.
+// that it wrote, in what Python's timers measured, or nowhere. Then it is timed as a whole. A format that the user set
+// must be there.
 func (c *Commands) Detect(ctx context.Context) (Detected, error) {
 	names := c.resultFiles()
 	before := stamps(c.Command.Dir, names)
@@ -63,8 +67,12 @@ const criterionFolder = "target/criterion"
 // detect tries the places of a result in order.
 func (r *commandRun) detect(ctx context.Context, written []string) (Detected, error) {
 	found := Detected{Format: Process, Took: r.took}
-	if r.Format == Process {
+	switch r.Format {
+	case Process:
 		return found, nil
+	case Python:
+		run, err := r.recorded(ctx)
+		return r.withNote(found.with(run, Python, "")), err
 	}
 	if r.hasSamples() && (r.Format == "" || r.Format == Samples) {
 		run, err := r.samples(ctx)
@@ -84,6 +92,11 @@ func (r *commandRun) detect(ctx context.Context, written []string) (Detected, er
 	if r.Format != "" {
 		return found, first
 	}
+	if r.hasRecorded() {
+		run, err := r.recorded(ctx)
+		return r.withNote(found.with(run, Python, "")), err
+	}
+	found.Unrecorded = r.whyUnrecorded()
 	if run, err := r.printed(ctx, "lines"); err == nil {
 		return found.with(run, run.Format, ""), nil
 	}
@@ -172,6 +185,9 @@ func (d Detected) String() string {
 		if d.Unread != "" {
 			why = ": " + d.Unread
 		}
+		if d.Unrecorded != "" {
+			why += ", and " + d.Unrecorded
+		}
 		return fmt.Sprintf("found no times%s, so the command is timed as a whole, from start to exit (%s)", why, once)
 	}
 	const most = 3
@@ -188,10 +204,15 @@ func (d Detected) String() string {
 		where = d.Output
 	case d.Own:
 		where = "the file " + SamplesVariable
+	case d.Format == Python:
+		where = "what Python's timers measured"
 	}
 	text := fmt.Sprintf("found %s in %s, format %s: %s (%s)", words.Plural(len(d.Cases), "case"), where, d.Format, strings.Join(names, ", "), once)
 	if d.Unread != "" {
 		text += "; not read: " + d.Unread
+	}
+	if d.Unrecorded != "" {
+		text += "; " + d.Unrecorded
 	}
 	return text
 }

@@ -36,6 +36,11 @@ func (c Command) witness() (*loadRecorder, []string, error) {
 		w.remove()
 		return nil, nil, fmt.Errorf("cannot create a folder to record what a harness loads: %w", err)
 	}
+	return w, []string{c.PythonPath(dir), "PAWL_LOADED=" + dir}, nil
+}
+
+// PythonPath returns the variable that makes Python search folder before the folders that the command has already.
+func (c Command) PythonPath(folder string) string {
 	path := os.Getenv("PYTHONPATH")
 	for _, e := range c.Env {
 		if value, ok := strings.CutPrefix(e, "PYTHONPATH="); ok {
@@ -45,7 +50,7 @@ func (c Command) witness() (*loadRecorder, []string, error) {
 	if path != "" {
 		path = string(filepath.ListSeparator) + path
 	}
-	return w, []string{"PYTHONPATH=" + dir + path, "PAWL_LOADED=" + dir}, nil
+	return "PYTHONPATH=" + folder + path
 }
 
 // maxReport limits what one Python process can record, in bytes.

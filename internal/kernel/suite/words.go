@@ -64,14 +64,17 @@ func (inputKind) Words() []string {
 	return []string{"normal", "uniform", "large", "denormal", "equal_rows", "constant", "zeros", "infinities", "ones_and_zeros"}
 }
 
-// Process is the harness.format of a command that is timed as a whole, from start to exit.
-const Process = "process"
+// Values of harness.format for which no output is read.
+const (
+	Python  = "python"  // the times that Python's timers measure, as pawl records them
+	Process = "process" // the time of the whole command, from start to exit
+)
 
 // Formats returns the valid values of harness.format: the protocol, detection, the result
-// formats of other tools, and the time of the whole process.
+// formats of other tools, and those for which no output is read.
 func Formats() []string {
 	return []string{
-		"pawl", auto, "nvbench", "google-benchmark", "pytest-benchmark", "hyperfine", "criterion", "go", "triton", "sdpa", "samples", "lines", Process,
+		"pawl", auto, "nvbench", "google-benchmark", "pytest-benchmark", "hyperfine", "criterion", "go", "triton", "sdpa", "samples", "lines", Python, Process,
 	}
 }
 

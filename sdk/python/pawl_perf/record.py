@@ -1,9 +1,9 @@
 """Record what a Python program measures, without changing it. One file, standard library only, Python 3.8 or later.
 
-    PAWL_SAMPLES=samples.jsonl python -m pawl_perf.record bench.py --size 4096
-    PAWL_SAMPLES=samples.jsonl python -m pawl_perf.record -m pytest bench/
+    pawl run -- python bench.py
 
-Each case becomes one line of the file:
+pawl puts this file into a folder of PYTHONPATH as sitecustomize.py, for the command alone, and Python imports it before
+the program. Each case becomes one line of the file PAWL_SAMPLES + ".python":
 
     {"case": "bench.softmax/N4096", "metric": "time", "unit": "s", "better": "lower", "samples": [1.2e-05, ...]}
 
@@ -15,8 +15,8 @@ A case is named after the file, the function that measures, what it measures, th
 variables of the loops around the call. The line is not part of the name: the name stays when lines are added above. Two
 lines that give the same name are told apart by #2, #3. One line that gives the same name again adds samples to its case.
 
-The program runs as before: an error in here becomes a line in PAWL_SAMPLES + ".notes", and the exit code is the
-program's. Copied into a folder of PYTHONPATH as sitecustomize.py, this file records every Python program that is started.
+The program runs as before: an error in here becomes a line in a file of notes, and another sitecustomize still runs. The
+pytest plugin imports this file as pawl_perf.record, and writes to PAWL_SAMPLES where pawl did not put it in place.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ import threading
 from types import CodeType, FrameType, ModuleType
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
-__all__ = ["Recorder", "main", "recorder", "start"]
+__all__ = ["Recorder", "recorder", "start"]
 
 VARIABLE = "PAWL_SAMPLES"  # names the file
 
@@ -459,12 +459,12 @@ class _Finder:
 _finder = _Finder()
 
 
-def start() -> Optional[Recorder]:
-    """Starts to record if PAWL_SAMPLES names a file."""
+def start(suffix: str = "") -> Optional[Recorder]:
+    """Starts to record if PAWL_SAMPLES names a file; suffix is added to its name."""
     global _recorder
     path = os.environ.get(VARIABLE)
     if path and _recorder is None:
-        _recorder = Recorder(path)
+        _recorder = Recorder(path + suffix)
         _finder.install()
         for name, hook in _HOOKS.items():
             if name in sys.modules:
@@ -475,35 +475,25 @@ def start() -> Optional[Recorder]:
     return _recorder
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Runs a script, or a module with -m, as the interpreter does."""
-    module = list(arguments[:1]) == ["-m"]
-    command = list(arguments[module:])
-    if not command or not os.environ.get(VARIABLE):
-        sys.exit(f"usage: {VARIABLE}=FILE python -m pawl_perf.record (SCRIPT | -m MODULE) [ARGUMENTS]")
-    import runpy
-
-    start()
-    sys.argv[:] = command
-    if module:
-        sys.path[0] = os.getcwd()
-        runpy.run_module(command[0], run_name="__main__", alter_sys=True)
-    else:
-        sys.path[0] = os.path.dirname(os.path.abspath(command[0]))
-        runpy.run_path(command[0], run_name="__main__")
+def _in_place() -> None:
+    """Starts to record in a program that knows nothing of it."""
+    kept = start(".python")
+    if kept is not None:
+        os.close(os.open(kept.path, os.O_WRONLY | os.O_CREAT, 0o666))  # tells pawl that this Python records
+        sys.modules["pawl_perf.record"] = sys.modules["sitecustomize"]  # the plugin adds to the same samples
 
 
 if __name__ == "sitecustomize":
-    _safely(start)
-    # The folder of this file is of no use to anything else, and may hide a sitecustomize of the user's.
+    _safely(_in_place)
+    # The folder of this file is of no use to anything else, and may hide a sitecustomize of the user's. Without its path,
+    # this module is not taken for one that the program loaded.
     _folder = os.path.dirname(os.path.abspath(__file__))
+    del __file__
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != _folder]
     _this = sys.modules.pop("sitecustomize")
     try:
         import sitecustomize  # noqa: F401
-    except ImportError:
+    except ImportError as exc:
+        if exc.name != "sitecustomize":
+            raise
         sys.modules["sitecustomize"] = _this
-elif __name__ == "__main__":
-    from pawl_perf import record  # the module that plugins import, not the script
-
-    record.main(sys.argv[1:])
