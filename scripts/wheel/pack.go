@@ -29,6 +29,7 @@ var modules = map[string]string{
 	"pawl_perf/__init__.py":      "sdk/python/pawl_perf/__init__.py",
 	"pawl_perf/__main__.py":      "sdk/python/pawl_perf/__main__.py",
 	"pawl_perf/py.typed":         "sdk/python/pawl_perf/py.typed",
+	"pawl_perf/pytest_judge.py":  "sdk/python/pawl_perf/pytest_judge.py",
 	"pawl_perf/pytest_plugin.py": "sdk/python/pawl_perf/pytest_plugin.py",
 	"pawl_perf/record.py":        "sdk/python/pawl_perf/record.py",
 	"pawl_perf/harness.py":       "sdk/python/pawl_harness.py",

@@ -98,7 +98,7 @@ func TestPack_RecordsEveryFile(t *testing.T) {
 	}
 	want := []string{
 		"pawl_perf/__init__.py", "pawl_perf/__main__.py", "pawl_perf/bin/pawl", "pawl_perf/harness.py", "pawl_perf/oracle.py", "pawl_perf/py.typed",
-		"pawl_perf/pytest_plugin.py", "pawl_perf/record.py", "pawl_perf/submit.py",
+		"pawl_perf/pytest_judge.py", "pawl_perf/pytest_plugin.py", "pawl_perf/record.py", "pawl_perf/submit.py",
 		info + "LICENSE", info + "METADATA", info + "WHEEL", info + "entry_points.txt", info + "RECORD",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {

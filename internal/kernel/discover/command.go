@@ -89,7 +89,8 @@ func CommandScripts(dir string, args []string, built bool, tracked func(file str
 	var list []string
 	script := true // the first file of the command is the program or its script
 	for _, word := range args {
-		file := filepath.Clean(word)
+		file, _, _ := strings.Cut(word, "::") // a test of pytest: tests/test_it.py::test_sum[4]
+		file = filepath.Clean(file)
 		if !filepath.IsLocal(file) || strings.ContainsAny(file, `*?[\`) {
 			continue
 		}

@@ -30,6 +30,7 @@ func TestCommandScripts(t *testing.T) {
 		want  []string
 	}{
 		"a script and its input":          {args: []string{"python3", "bench.py", "--data", "sub/data.json", "out.json"}, want: []string{"bench.py", "sub/data.json"}},
+		"a test in a script":              {args: []string{"pytest", "bench.py::TestSum::test_it[4]"}, want: []string{"bench.py"}},
 		"the same script":                 {args: []string{"./bench.py"}, want: []string{"bench.py"}},
 		"a program was built":             {args: []string{"./program", "out.json"}},
 		"a script that is not tracked":    {args: []string{"python3", "new.py", "out.json"}, want: []string{"new.py"}},

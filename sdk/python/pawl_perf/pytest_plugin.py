@@ -1,15 +1,17 @@
-"""The pytest plugin: a fixture that measures, and records as pawl_perf.record does.
+"""The pytest plugin: a fixture that measures, and an option that lets pawl judge the tests that measure.
 
     def test_softmax(pawl):
         x = torch.rand(4096)
         pawl.bench(lambda: softmax(x))
 
-The case is named after the test and its parameters. With PAWL_SAMPLES=FILE its samples are written there.
+The case is named after the test and its parameters. `pytest --pawl-base main` judges it against main; `pawl run -- pytest`
+does the same from outside. With PAWL_SAMPLES=FILE the samples are written there.
 """
 
 from __future__ import annotations
 
 import gc
+import os
 import statistics
 import sys
 import time
@@ -34,20 +36,14 @@ class Pawl:
         """Measures run and returns its samples, in seconds for one run. name tells two of one test apart."""
         if samples < 1:
             raise ValueError(f"pawl.bench: samples is at least 1, not {samples}")
-        case, times = self._case(name), _measure(run, samples)
+        case, times = record.case_of_test(self._node.nodeid), _measure(run, samples)
+        case += "/" + name if name else ""
         _measured[case] = times
         kept = record.start()
         if kept is not None:
             kept.add(case, {}, (self._node.nodeid, name), times)
         return times
 
-    def _case(self, name: str) -> str:
-        path, _, test = self._node.nodeid.partition("::")
-        test, bracket, params = test.replace("::", ".").partition("[")
-        stem = path.rsplit("/", 1)[-1]
-        case = (stem[: -len(".py")] if stem.endswith(".py") else stem) + "." + test
-        parts = [case, params.rstrip("]") if bracket else "", name]
-        return "/".join(part for part in parts if part)
 
 
 def _measure(run: Callable[[], Any], samples: int) -> List[float]:
@@ -87,8 +83,20 @@ def _pawl(request: Any) -> Pawl:
     return Pawl(request.node)
 
 
-def pytest_configure() -> None:
+def pytest_addoption(parser: Any) -> None:
+    parser.getgroup("pawl").addoption("--pawl-base", metavar="REF", default="", help="judge the tests that measure against this commit, with pawl run")
+
+
+def pytest_configure(config: Any) -> None:
     record.start()
+    base = config.getoption("--pawl-base")
+    if not base or os.environ.get(record.VARIABLE):  # pawl itself started this pytest
+        return
+    if getattr(config.option, "numprocesses", None) or hasattr(config, "workerinput"):
+        raise pytest.UsageError("--pawl-base: not with pytest-xdist: measurements at the same time disturb each other")
+    from pawl_perf.pytest_judge import Judge
+
+    config.pluginmanager.register(Judge(config, base), "pawl-judge")
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -32,7 +32,7 @@ import threading
 from types import CodeType, FrameType, ModuleType
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
-__all__ = ["Recorder", "recorder", "start"]
+__all__ = ["Recorder", "case_of_test", "recorder", "start"]
 
 VARIABLE = "PAWL_SAMPLES"  # names the file
 
@@ -150,6 +150,13 @@ def _plain(value: Any) -> str:
 
 def _stem(filename: str) -> str:
     return os.path.splitext(os.path.basename(filename))[0].strip("<>") or "program"
+
+
+def case_of_test(nodeid: str) -> str:
+    """The case of a test of pytest: a/test_it.py::TestGroup::test_sum[4] is test_it.TestGroup.test_sum/4."""
+    path, _, test = nodeid.partition("::")
+    name, bracket, params = test.replace("::", ".").partition("[")
+    return _short(_line(f"{_stem(path)}.{name}" + ("/" + params.rstrip("]") if bracket else "")))
 
 
 def _callable_name(fn: Any) -> str:
@@ -398,10 +405,7 @@ def _hook_pytest_benchmark(module: ModuleType) -> None:
         stats = getattr(self, "stats", None)
         data = getattr(getattr(stats, "stats", stats), "data", None)  # already for one iteration
         if data and _recorder is not None:
-            path, _, test = self.fullname.partition("::")
-            name, bracket, params = test.replace("::", ".").partition("[")
-            case = f"{_stem(path)}.{name}" + ("/" + params.rstrip("]") if bracket else "")
-            _recorder.add(case, {}, self.fullname, data)
+            _recorder.add(case_of_test(self.fullname), {}, self.fullname, data)
 
     _wrap(module.BenchmarkFixture, "__call__", tested)
     _wrap(module.BenchmarkFixture, "pedantic", tested)
