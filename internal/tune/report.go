@@ -10,6 +10,7 @@ import (
 // and how it compares with the defaults when measured again.
 type Report struct {
 	Header      Header       `json:"header"`
+	Target      Target       `json:"tuned_for"`
 	Created     time.Time    `json:"created"`
 	Default     Evaluation   `json:"default"`             // the first evaluation
 	Best        Evaluation   `json:"best"`                // best of the search; proven results are in Proof

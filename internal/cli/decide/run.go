@@ -143,7 +143,7 @@ func (f *runFlags) run(ctx context.Context) error {
 	var shown error
 	gate.Report = func(out runner.Outcome) error {
 		progress.Close()
-		shown = f.report(s, out)
+		shown = f.report(ctx, s, out)
 		return nil // a failed write must not affect the verdict
 	}
 	out, err := runner.RunGate(ctx, gate)

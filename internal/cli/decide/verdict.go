@@ -2,6 +2,7 @@ package decide
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/cli/explain"
 	"github.com/goatnote-inc/pawl/internal/judge/loop"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
+	"github.com/goatnote-inc/pawl/internal/judge/tuning"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/measure"
@@ -112,10 +114,10 @@ func stoppedResult(s loop.State) ratchet.Result {
 }
 
 // report writes all files of a finished run and prints the verdicts.
-func (f *runFlags) report(s *suite.Suite, out runner.Outcome) error {
+func (f *runFlags) report(ctx context.Context, s *suite.Suite, out runner.Outcome) error {
 	doc := newVerdict(out)
 	paths, page, markdown := report.Paths{Record: out.Path}, "", ""
-	in := report.Input{Run: out.Run, Result: &doc.Result, Now: time.Now(), Next: f.next(s, out), Stages: doc.Stages, Name: cmp.Or(s.Name, "run"), Forgets: s.Baseline.Keep == "none"}
+	in := report.Input{Run: out.Run, Result: &doc.Result, Now: time.Now(), Next: append(f.next(s, out), f.stale(ctx, s, out)...), Stages: doc.Stages, Name: cmp.Or(s.Name, "run"), Forgets: s.Baseline.Keep == "none"}
 	var errs []error
 	for _, w := range out.Whys {
 		if w.Diagnosis == nil {
@@ -163,6 +165,25 @@ func (f *runFlags) recorded(b suite.Baseline, entries int) string {
 	default:
 		return "wrote " + filepath.Join(filepath.Dir(f.Suite), b.File) + ": commit it"
 	}
+}
+
+// stale returns what to do about tuned values that were tuned for something else than what was measured.
+func (f *runFlags) stale(ctx context.Context, s *suite.Suite, out runner.Outcome) []report.Step {
+	if out.Run == nil || len(f.Command.Args) > 0 {
+		return nil
+	}
+	list, err := tuning.Stale(ctx, s, filepath.Dir(f.Suite), out.Run.Device)
+	if err != nil {
+		return []report.Step{{Text: fmt.Sprintf("Whether tuned values are stale is unknown: %v", err)}}
+	}
+	var steps []report.Step
+	for _, v := range list {
+		steps = append(steps, report.Step{
+			Text:    fmt.Sprintf("The tuned values of %s are stale: they were tuned %s. Tune again:", v.Benchmark, strings.Join(v.Why, "; ")),
+			Command: "pawl tune " + v.Case,
+		})
+	}
+	return steps
 }
 
 // next returns the messages of the loop beyond the verdicts.

@@ -21,7 +21,7 @@ const maxBodyBytes = 60_000
 
 // openDraft commits the change to its own branch and opens a draft pull request, or updates the one that
 // is open. The text is generated again from the measurements.
-func (f *tuneApply) openDraft(ctx context.Context, s *suite.Suite, r *tune.Report, a applied, content []byte) (string, error) {
+func (f *tuneApply) openDraft(ctx context.Context, s *suite.Suite, r *tune.Report, a applied, contents map[string][]byte) (string, error) {
 	_, job, err := f.CurrentJob()
 	if err != nil {
 		return "", command.Usage(err)
@@ -39,13 +39,17 @@ func (f *tuneApply) openDraft(ctx context.Context, s *suite.Suite, r *tune.Repor
 	if err != nil {
 		return "", err
 	}
-	file, err := repo.Inside(a.File)
-	if err != nil {
-		return "", err
+	files := map[string][]byte{}
+	for name, content := range contents {
+		file, err := repo.Inside(name)
+		if err != nil {
+			return "", err
+		}
+		files[file] = content
 	}
 	branch, title := "pawl/tune-"+slug(a.Case), fmt.Sprintf("perf: Tune %s, %s", words.Sanitize(a.Case), tune.SpeedupText(a.Speedup, 0, 0))
 	_, err = c.Commit(ctx, forge.Change{
-		Branch: branch, From: head, Message: title + "\n\n" + words.Sanitize(r.Proof.Sentence) + "\n", Files: map[string][]byte{file: content},
+		Branch: branch, From: head, Message: title + "\n\n" + words.Sanitize(r.Proof.Sentence) + "\n", Files: files,
 	})
 	if err != nil {
 		return "", err

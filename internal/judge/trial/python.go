@@ -47,7 +47,7 @@ func (r *commandRun) recorded(ctx context.Context) (*measure.Run, error) {
 	if !r.hasRecorded() {
 		return nil, fmt.Errorf("command %q ran, but %s", r.Command.Line, r.whyUnrecorded())
 	}
-	return r.read(ctx, r.dir, adapter.Source{Name: "timers of " + r.Command.Line, Path: recordedFile}, Samples)
+	return r.read(ctx, r.folder.Path, adapter.Source{Name: "timers of " + r.Command.Line, Path: recordedFile}, Samples)
 }
 
 // startsPython matches the names of programs that start Python.
@@ -81,7 +81,7 @@ func (r *commandRun) note() string {
 	if r.sizeOf(notesFile) <= 0 {
 		return ""
 	}
-	f, err := os.Open(filepath.Join(r.dir, notesFile))
+	f, err := os.Open(filepath.Join(r.folder.Path, notesFile))
 	if err != nil {
 		return ""
 	}

@@ -89,6 +89,7 @@ type tuner struct {
 	strategy      search.Strategy
 	searchJournal *tune.Journal
 	searchHeader  tune.Header
+	tunedFor      tune.Target
 	race          tune.Race
 	checker       *checker // nil if the suite defines no correct results
 	unchecked     string
@@ -153,6 +154,7 @@ func (t *tuner) prepareSearch(ctx context.Context) error {
 
 func (t *tuner) openJournal(ctx context.Context) (err error) {
 	t.searchHeader.Case, t.searchHeader.Suite, t.searchHeader.Device = t.target.Name(), t.Suite.Digest, t.Device()
+	t.tunedFor = TargetOf(ctx, t.Suite, t.Dir, t.Device())
 	t.searchHeader.Timer, t.searchHeader.Strategy, t.searchHeader.Seed, t.searchHeader.Pawl = string(t.target.Timer), t.Strategy, t.Seed, t.Version
 	if repo, err := build.Open(ctx, t.Dir); err == nil {
 		t.searchHeader.Commit, t.searchHeader.Dirty, _ = repo.Head(ctx) // a repository without a commit has none
@@ -217,7 +219,7 @@ func (t *tuner) variant(s *suite.Suite) (suite.Variant, error) {
 func (t *tuner) found(ctx context.Context, err error) (*tune.Report, error) {
 	candidate, _ := t.Suite.Implementation(suite.Candidate)
 	f := &tune.Report{
-		Header: t.searchHeader, Created: t.Now().UTC(), Evaluations: t.list, Complete: t.space.Complete(), Resumed: t.resumed, Unchecked: t.unchecked,
+		Header: t.searchHeader, Target: t.tunedFor, Created: t.Now().UTC(), Evaluations: t.list, Complete: t.space.Complete(), Resumed: t.resumed, Unchecked: t.unchecked,
 		End: t.end, Seconds: t.Now().Sub(t.startedAt).Seconds(), Price: t.Suite.Device.PricePerHour, Journal: t.Journal, Build: candidate.Build.String(),
 	}
 	if len(t.list) > 0 {

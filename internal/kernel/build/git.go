@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -38,14 +39,20 @@ func Open(ctx context.Context, dir string) (*Repository, error) {
 func (r *Repository) Metadata() string { return r.git }
 
 // Inside returns the path of a file or folder in the working tree, with slashes. It resolves links, because git does too.
+// A file that does not exist yet may be named if its folder exists.
 func (r *Repository) Inside(path string) (string, error) {
 	root, err := filepath.EvalSymlinks(r.Root)
 	if err != nil {
 		return "", err
 	}
-	absolute, err := filepath.Abs(path)
-	if err == nil {
-		absolute, err = filepath.EvalSymlinks(absolute)
+	named, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	absolute, err := filepath.EvalSymlinks(named)
+	if errors.Is(err, fs.ErrNotExist) {
+		absolute, err = filepath.EvalSymlinks(filepath.Dir(named))
+		absolute = filepath.Join(absolute, filepath.Base(named))
 	}
 	if err != nil {
 		return "", fmt.Errorf("cannot find %s in its repository: %w", path, err)
@@ -197,6 +204,15 @@ func (r *Repository) Contains(ctx context.Context, branch, commit string) bool {
 		}
 	}
 	return false
+}
+
+// TrackedFiles returns the files below dir that git tracks, relative to dir.
+func TrackedFiles(ctx context.Context, dir string) ([]string, error) {
+	out, err := git(ctx, dir, "ls-files", "-z", "--cached")
+	if err != nil {
+		return nil, err
+	}
+	return strings.FieldsFunc(out, func(r rune) bool { return r == 0 }), nil
 }
 
 // Tracks reports whether git tracks any file in a folder of the repository. It is true if git fails.
