@@ -96,10 +96,13 @@ func (r *commandRun) detect(ctx context.Context, written []string) (Detected, er
 		run, err := r.recorded(ctx)
 		return r.withNote(found.with(run, Python, "")), err
 	}
-	found.Unrecorded = r.whyUnrecorded()
 	if run, err := r.printed(ctx, "lines"); err == nil {
+		if r.sizeOf(recordedFile) < 0 { // else the program was seen to measure by hand
+			found.Unrecorded = r.whyUnrecorded()
+		}
 		return found.with(run, run.Format, ""), nil
 	}
+	found.Unrecorded = r.whyUnrecorded()
 	if found.Unread = "it prints nothing"; len(r.stdout) > 0 {
 		found.Unread = "its output has no times"
 	}
