@@ -67,8 +67,8 @@ Description-Content-Type: text/markdown
 
 # pawl
 The command pawl measures a change to a GPU kernel against its base in interleaved rounds and says whether it got
-slower, and why. This wheel holds the command and the package pawl_perf: harness, oracle, evaluate, a pytest plugin for the
-benchmarks you already have, and a pytest plugin. The documentation is in the repository, under docs/how-to/install-pip.md.
+slower, and why. This wheel holds the command and the package pawl_perf: harness, oracle, evaluate, and a pytest plugin
+that judges tests. The documentation is in the repository, under docs/how-to/install-pip.md.
 `
 
 const entryPoints = `[console_scripts]
