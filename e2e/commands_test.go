@@ -99,7 +99,7 @@ func TestCommands_Lab(t *testing.T) {
 // ask measures one change.
 func (v *labVerdict) ask(t *testing.T, dir, build, format string, line []string) {
 	t.Helper()
-	args := []string{"run", "--base", "HEAD"}
+	args := []string{"run", "--base", "HEAD", "--budget", "2m"} // enough to find 10 %, and all tries end within six hours
 	if build != "" {
 		args = append(args, "--build", build)
 	}
