@@ -15,6 +15,10 @@ type Case struct {
 	Better Better `json:"better,omitempty"` // empty means lower
 	Gate   bool   `json:"gate,omitempty"`   // may fail a change; otherwise only observed
 	Timer  Timer  `json:"timer,omitempty"`
+	// Reported is set for values that a harness or another tool states. pawl neither measured nor computed them.
+	Reported bool `json:"reported,omitempty"`
+	// Limit is what every value must keep: at most Limit if lower is better, at least Limit if higher is.
+	Limit *float64 `json:"limit,omitempty"`
 	// Quarantine is set for a case that would be gated but currently is not. It names the owner, the end
 	// date and the reason: "@kernels, until 2026-12-31: two speeds".
 	Quarantine string `json:"quarantine,omitempty"`

@@ -30,6 +30,8 @@ type Result struct {
 	Case  CaseKey
 	Round CaseRound
 	Sums  []float64 // sum of the output of each sample, to compare the sides; not recorded
+	// Values are the other metrics of the case. The record has each of them as a case of its own.
+	Values []Values
 }
 
 // The lines of a journal. Each is a JSON object whose first member is its kind.

@@ -15,6 +15,9 @@ type Evidence struct {
 	Better measure.Better
 	Timer  measure.Timer // part of the testbed
 	Gate   bool
+	// Reported is set for values that a harness or another tool states.
+	Reported bool
+	Limit    *float64 // of every value of the candidate; nil compares with the base
 	// Quarantine is set for a case that would be gated but currently is not. It names the owner, the end date
 	// and the reason. Such a case does not move a baseline either.
 	Quarantine string

@@ -12,7 +12,7 @@ import (
 // judgement returns the public result of a case.
 func (s *caseAnalysis) judgement(p Policy) Judgment {
 	j := Judgment{
-		Name: s.Case.Name(), CaseKey: s.Case, Verdict: s.verdict, Ratchet: s.move, Gate: s.Gate, Quarantine: s.Quarantine, Cause: s.cause,
+		Name: s.Case.Name(), CaseKey: s.Case, Verdict: s.verdict, Ratchet: s.move, Gate: s.Gate, Reported: s.Reported, Limit: s.Limit, Quarantine: s.Quarantine, Cause: s.cause,
 	}
 	if s.Quarantine != "" { // its numbers are not trusted
 		j.Ratchet = Holds
@@ -30,22 +30,22 @@ func (s *caseAnalysis) judgement(p Policy) Judgment {
 
 func (s *caseAnalysis) facts(p Policy) *Facts {
 	base, candidate := s.Base, s.Candidate
-	if s.Paired {
+	if s.Paired && s.by == byRatio {
 		base, candidate = s.pairs()
 	}
 	old, now := all(base), all(candidate)
 	q := quantum(base, candidate)
 	delta := now.Cliff(old)
 	f := &Facts{
-		Rounds: s.rounds, Pairing: s.pairing(), Unit: s.Unit, Better: cmp.Or(s.Better, measure.Lower),
+		Rounds: s.rounds, Pairing: s.pairing(), Rule: string(s.by), Unit: s.Unit, Better: cmp.Or(s.Better, measure.Lower),
 		Base: newSide(base, old, q), Now: newSide(candidate, now, q),
 		Change: number(math.Expm1(s.sign() * s.mean)),
 		Slower: s.slower, Faster: s.faster, Kept: s.kept, Holm: s.holm,
 		Delta: number(delta), Effect: stats.EffectOf(delta),
-		MannWhitney: now.MannWhitney(old, stats.TwoSided).P,
+		MannWhitney: number(now.MannWhitney(old, stats.TwoSided).P),
 		Wilcoxon:    1,
 	}
-	if s.Paired {
+	if s.Paired && s.by == byRatio {
 		f.Wilcoxon = stats.WilcoxonExact(p.logRatios(base, candidate), stats.TwoSided).P
 	}
 	if i, ok := s.interval(0.95); ok {

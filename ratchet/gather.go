@@ -149,7 +149,9 @@ func (s *sideCase) distrustReason(base *sideCase) string {
 // redefined returns the parts of the case's definition that differ from the base's.
 func (s *sideCase) redefined() string {
 	d := s.run.Definition
-	if d == nil || len(d.Cases) > 0 && !slices.Contains(d.Cases, s.Name()) {
+	timed := s.CaseKey
+	timed.Metric = "" // a definition names cases, and a metric belongs to one
+	if d == nil || len(d.Cases) > 0 && !slices.Contains(d.Cases, timed.Name()) {
 		return ""
 	}
 	return strings.Join(d.Changed, ", ")
@@ -157,7 +159,7 @@ func (s *sideCase) redefined() string {
 
 func (e *Evidence) describe(s *sideCase) {
 	e.Case, e.Unit, e.Better, e.Timer, e.Gate = s.CaseKey, s.Unit, s.Better, s.Timer, s.Gate && s.Quarantine == ""
-	e.Quarantine = s.Quarantine
+	e.Reported, e.Limit, e.Quarantine = s.Reported, s.Limit, s.Quarantine
 	e.NoSamples = e.NoSamples || s.NoSamples && len(s.rounds) == 0
 }
 

@@ -30,17 +30,19 @@ func Judge(p Policy, evidence []Evidence) Result {
 // Undecided returns the indexes of the cases that need more rounds, at a look that is not the last.
 func Undecided(p Policy, evidence []Evidence) []int {
 	cases := study(p, evidence)
-	tested, failed := 0, false
+	failed := false
+	tested := map[bool]int{} // by whether the case is reported
 	for _, c := range cases {
 		if c.tested() {
-			tested++
+			tested[c.Reported]++
 		}
 	}
 	var open, kept []int
 	for i, c := range cases {
 		switch {
-		case !c.tested() || !c.Paired: // stored sessions do not grow
-		case !c.decidedEarly(p, tested):
+		case !c.tested() || !c.Paired || c.by != byRatio: // stored sessions do not grow
+		case c.Reported && !c.Gate: // a metric that is only watched is not worth more rounds
+		case !c.decidedEarly(p, tested[c.Reported]):
 			open = append(open, i)
 		case c.verdict == Maintained:
 			kept = append(kept, i)
@@ -56,7 +58,7 @@ func Undecided(p Policy, evidence []Evidence) []int {
 }
 
 // MoreRounds returns the names of the cases that need more rounds in any of several comparisons. A metric is
-// computed from the time of its case, so the name is that of the case.
+// measured with the time of its case, so the name is that of the case.
 func MoreRounds(p Policy, questions ...[]Evidence) []string {
 	var names []string
 	for _, list := range questions {
@@ -75,6 +77,7 @@ func MoreRounds(p Policy, questions ...[]Evidence) []string {
 type caseAnalysis struct {
 	Evidence
 	looks
+	by      comparison
 	limits  limits
 	delta   float64 // Cliff's delta, with the sign turned so that positive is worse
 	holm    float64
@@ -100,6 +103,7 @@ const (
 	tooNoisy       reason = "noise"
 	redefined      reason = "definition changed"
 	tooGood        reason = "too good"
+	noRatio        reason = "no ratio"
 )
 
 func study(p Policy, evidence []Evidence) []*caseAnalysis {
@@ -108,8 +112,13 @@ func study(p Policy, evidence []Evidence) []*caseAnalysis {
 		s := &caseAnalysis{Evidence: e, limits: p.limits(e.Case.Name()), move: Holds, holm: 1}
 		s.looks = looks{slower: 1, faster: 1, kept: 1}
 		list[i] = s
-		if s.settle(); s.verdict == "" {
+		if s.settle(); s.verdict != "" {
+			continue
+		}
+		if s.by = e.comparison(p); s.by == byRatio {
 			s.looks = e.look(p, s.limits)
+		} else {
+			s.decideWithoutRatio()
 		}
 	}
 	return list
@@ -125,6 +134,7 @@ func (s *caseAnalysis) settle() {
 		set(Missing, noReason)
 	case s.CandidateError != "":
 		set(Broken, candidateFails)
+	case s.Limit != nil && len(s.Candidate) > 0: // it needs no base
 	case !s.HasBase:
 		set(New, noReason)
 	case s.BaseError != "":
@@ -179,17 +189,20 @@ func (s *caseAnalysis) decidedEarly(p Policy, cases int) bool {
 }
 
 // adjustForCases adjusts the claims for the number of cases: at an error rate of one in a thousand, a run of a
-// thousand cases would have one false claim.
+// thousand cases would have one false claim. Reported metrics are a family of their own: twenty of them must not make a
+// time harder to judge.
 func adjustForCases(cases []*caseAnalysis) {
-	var tested []*caseAnalysis
-	var ps []float64
-	for _, c := range cases {
-		if c.tested() {
-			tested, ps = append(tested, c), append(ps, min(c.slower, c.faster))
+	for _, reported := range []bool{false, true} {
+		var tested []*caseAnalysis
+		var ps []float64
+		for _, c := range cases {
+			if c.tested() && c.by == byRatio && c.Reported == reported {
+				tested, ps = append(tested, c), append(ps, min(c.slower, c.faster))
+			}
 		}
-	}
-	for i, p := range stats.Holm(ps) {
-		tested[i].holm = p
+		for i, p := range stats.Holm(ps) {
+			tested[i].holm = p
+		}
 	}
 }
 
@@ -232,7 +245,7 @@ func (s *caseAnalysis) requireAcceptance() {
 	switch {
 	case s.Redefined != "" && !s.Accepted:
 		s.verdict, s.why = Inconclusive, redefined
-	case s.mean < -math.Log(integrity.TooGood) && (!s.Accepted || !s.SecondClock):
+	case s.by != byLimit && s.mean < -math.Log(integrity.TooGood) && (!s.Accepted || !s.SecondClock && !s.Reported):
 		s.verdict, s.why = Inconclusive, tooGood
 	case s.Redefined == "":
 		return

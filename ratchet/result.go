@@ -32,6 +32,8 @@ type Judgment struct {
 	Verdict    Verdict  `json:"verdict"`
 	Ratchet    Move     `json:"ratchet"`
 	Gate       bool     `json:"gate"`
+	Reported   bool     `json:"reported,omitempty"`   // the harness states the values: pawl did not measure them
+	Limit      *float64 `json:"limit,omitempty"`      // of every value
 	Quarantine string   `json:"quarantine,omitempty"` // owner, end date and reason
 	Sentence   string   `json:"sentence"`
 	Cause      string   `json:"cause,omitempty"` // "clock or power"
@@ -50,6 +52,7 @@ type Facts struct {
 	Pairing  Pairing        `json:"pairing"`
 	Unit     string         `json:"unit"`
 	Better   measure.Better `json:"better"`
+	Rule     string         `json:"rule,omitempty"` // what decided, if not the ratio: "limit", "exact" or "no ratio"
 	Base     Side           `json:"base"`
 	Now      Side           `json:"candidate"`
 	Change   float64        `json:"change"`             // of the candidate relative to the base
@@ -69,6 +72,9 @@ type Facts struct {
 	MannWhitney float64      `json:"p_mann_whitney"`
 	Cycles      *float64     `json:"change_in_cycles,omitempty"` // if clocks were sampled
 }
+
+// HasRatio reports whether the sides have a ratio, without which Change means nothing.
+func (f *Facts) HasRatio() bool { return f.Base.Median > 0 && f.Now.Median > 0 }
 
 // Range is an interval of changes.
 type Range struct {

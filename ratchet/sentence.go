@@ -14,6 +14,9 @@ import (
 // sentence explains the verdict for a tired reader: what changed, by how much, how certain it is, and what
 // to do.
 func (s *caseAnalysis) sentence(f *Facts) string {
+	if s.by != byRatio && s.why == noReason {
+		return s.exactSentence()
+	}
 	switch s.verdict {
 	case Identical:
 		return "No input of the build or the kernel differs from the base, so there was nothing to measure."
@@ -65,6 +68,8 @@ func (s *caseAnalysis) noAnswer(f *Facts) string {
 		return fmt.Sprintf("No answer: definition changed (%s), so both sides were measured with the change's definition. Result: %s. After reviewing that change, accept it with pawl run --accept REASON.", s.Redefined, change(*f))
 	case tooGood:
 		return s.suspicious(f)
+	case noRatio:
+		return "No answer: values of 0 or below have no ratio. Set a limit for this metric in the suite (metrics)."
 	case noReason, candidateFails, tooNoisy:
 	}
 	text := "No answer"
@@ -99,7 +104,7 @@ func (s *caseAnalysis) step() float64 {
 // suspicious says what is required to accept a gain that is too good to be true.
 func (s *caseAnalysis) suspicious(f *Facts) string {
 	text := fmt.Sprintf("No answer: %s, which is more than %d times. Gains this large are usually mistakes.", amount(*f), integrity.TooGood)
-	if !s.SecondClock {
+	if !s.SecondClock && !s.Reported {
 		text += " It needs a second clock: a harness that answers run requests."
 	}
 	return text + " After reviewing the kernel, accept it with pawl run --accept REASON."
@@ -129,6 +134,9 @@ func (s *caseAnalysis) roundsWords() string {
 
 // amount formats a change in the terms of its metric: "4.2 % slower (3.6 to 4.8 %)".
 func amount(f Facts) string {
+	if !f.HasRatio() {
+		return fmt.Sprintf("from %s to %s", words.Quantity(f.Base.Median, f.Unit), words.Quantity(f.Now.Median, f.Unit))
+	}
 	bare, within := words.Change, words.ChangeWithin
 	if f.Unit != "ns" {
 		bare, within = words.Amount, words.AmountWithin
@@ -141,6 +149,9 @@ func amount(f Facts) string {
 
 // change formats a difference that may be none: "+0.2 % (-0.4 to +0.8 %)".
 func change(f Facts) string {
+	if !f.HasRatio() {
+		return "it changed " + amount(f)
+	}
 	what := "the time changed by"
 	if f.Unit != "ns" {
 		what = "it changed by"

@@ -74,6 +74,9 @@ func (b *caseBuilder) judged(j ratchet.Judgment) Case {
 	if j.Cause != "" {
 		c.Notes = append(c.Notes, "cause: "+words.SanitizeTo(j.Cause, words.NameLength))
 	}
+	if j.Reported {
+		c.Notes = append(c.Notes, "reported by the harness: no clock of pawl checks it")
+	}
 	switch c.Excused = words.SanitizeTo(j.Quarantine, words.SentenceLength); {
 	case c.Excused != "":
 		c.Notes = append(c.Notes, "quarantined ("+c.Excused+"): it cannot fail the change")
@@ -88,8 +91,10 @@ func (b *caseBuilder) judged(j ratchet.Judgment) Case {
 	f := j.Facts
 	c.facts, c.Unit = f, f.Unit
 	c.Base, c.Now = words.Quantity(f.Base.Median, f.Unit), words.Quantity(f.Now.Median, f.Unit)
-	c.Change, c.Range = changeOf(f), rangeOf(f)
-	c.Effect = newEffect(f.Better, f.Change, f.Change, f.Change)
+	if f.HasRatio() {
+		c.Change, c.Range = changeOf(f), rangeOf(f)
+		c.Effect = newEffect(f.Better, f.Change, f.Change, f.Change)
+	}
 	if i := f.Interval; i != nil {
 		c.Effect = newEffect(f.Better, f.Change, i.Low, i.High)
 	}

@@ -192,7 +192,7 @@ func Warnings(run *measure.Run, summaries []summary.Case) []string {
 			if side.Unsteady > side.Rounds/2 {
 				out = append(out, fmt.Sprintf("%s was still changing when its warm-up ended, in %d of %d rounds", who, side.Unsteady, side.Rounds))
 			}
-			if side.CV > spreadLimit {
+			if side.CV > spreadLimit && s.Metric == "" {
 				noisy = append(noisy, fmt.Sprintf("%s (%s)", who, words.Percent(side.CV)))
 			}
 		}

@@ -33,6 +33,11 @@ What a run does must depend on the parameters and these arguments alone: pawl re
 numbers before every run where the suite says what is right, and compares what every timed run leaves with the base's.
 Outputs with memory of their own hold poison before. None of this is in the timed region.
 
+Reporting. A setup, or a run, may report other numbers than the time. pawl judges them like the time; a suite says which
+of them can fail a change (docs/how-to/any-metric.md). What a run reports during its warm-up does not count.
+
+    pawl.report("tok/s", tokens / seconds, unit="tok/s", better="higher")
+
 Failing. Any exception breaks the case, not the harness. Raise `pawl.Failure(code, message)` to say which kind
 it is: bad_params, no_device, no_memory, unsupported or failed.
 
@@ -70,7 +75,7 @@ import traceback
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 __version__ = "1.2.0"
-__all__ = ["Failure", "benchmark", "inout", "input", "main", "output"]
+__all__ = ["Failure", "benchmark", "inout", "input", "main", "output", "report"]
 
 Run = Callable[[], Any]
 Setup = Callable[..., Any]
@@ -343,6 +348,29 @@ def output(name: str, value: Any = None, dtype: str = "", shape: Sizes = None, s
 def inout(name: str, value: Any, dtype: str = "", shape: Sizes = None, strides: Sizes = None) -> None:
     """Registers what the run reads and then writes."""
     _register("inout", name, value, dtype, shape, strides)
+
+
+_values: Dict[str, Message] = {}  # reported since the last reply
+_warming = False  # while a warm-up runs
+
+
+def report(metric: str, value: float, unit: str, better: str) -> None:
+    """Reports a number of the prepared case in addition to its time. better is lower or higher."""
+    number = float(value)
+    if not math.isfinite(number):
+        raise Failure("failed", f"the value of {metric} is {number}: it must be finite")
+    if better not in ("lower", "higher"):
+        raise Failure("failed", f"better of {metric} must be lower or higher, not {better}")
+    if not _warming:
+        series = {"metric": metric, "unit": unit, "better": better, "samples": []}
+        _values.setdefault(metric, series)["samples"].append(number)
+
+
+def _reported() -> List[Message]:
+    """What was reported since the last call."""
+    values = list(_values.values())
+    _values.clear()
+    return values
 
 
 def _register(role: str, name: str, value: Any, dtype: str, shape: Sizes, strides: Sizes) -> None:
@@ -1205,6 +1233,7 @@ class _Session:
         key = request.get("key", "")
         if type(key) is not str or not re.fullmatch("([0-9a-f]{64})?", key):
             raise Failure("bad_params", "key is not 64 hexadecimal digits")
+        _reported()  # of the case before
         self.case = case = _Case(label, make, cold, float(request.get("bytes", 0)), bytes.fromhex(key))
         try:
             self.match(case, request.get("arguments"))
@@ -1245,6 +1274,8 @@ class _Session:
         gc.collect()
         gc.disable()
         due_ns, count = meter.now() + busy_ns, 0
+        global _warming
+        _warming = bool(request.get("warmup"))
         try:
             if not case.sample_ns:
                 meter.estimate(case)
@@ -1261,10 +1292,13 @@ class _Session:
                     more = {"note": note} if note else {}
                     if watch.kept:
                         more["kept"] = watch.kept
+                    if _values and not _warming:
+                        more["values"] = _reported()
                     return {"count": count, "batch": len(case.sample), **readings, **more}
                 self.send({"id": request.get("id"), "op": "samples", **readings})
             raise AssertionError("readings go on until they are enough")
         finally:
+            _warming = False
             restore()
 
     def readings(self, request: Message, watch: _Watch, want: int, due_ns: float) -> Iterator[Message]:

@@ -240,6 +240,42 @@ def test_a_request_sets_the_runs_of_a_sample(start):
     assert harness.measure(samples=2)["batch"] == 17, "it stays"
 
 
+def test_reported_values_travel_with_the_samples(start):
+    harness = start(
+        """
+        @pawl.benchmark("k")
+        def k():
+            pawl.report("bytes", 4096, unit="B", better="lower")
+            return lambda: pawl.report("tok/s", 7, unit="tok/s", better="higher")
+        """
+    )
+    harness.prepare("k")
+    assert "values" not in harness.measure(samples=5, warmup=True)
+    reply = harness.measure(samples=5, batch=1)
+    assert [(v["metric"], v["unit"], v["better"]) for v in reply["values"]] == [
+        ("bytes", "B", "lower"),
+        ("tok/s", "tok/s", "higher"),
+    ]
+    assert reply["values"][0]["samples"] == [4096]
+    assert set(reply["values"][1]["samples"]) == {7} and len(reply["values"][1]["samples"]) >= 5
+    again = harness.measure(samples=5, batch=1)
+    assert [v["metric"] for v in again["values"]] == ["tok/s"], "what setup reports, it reports once"
+
+
+@pytest.mark.parametrize("value, better", [("float('nan')", "lower"), ("1", "faster")])
+def test_a_value_must_be_finite_and_have_a_direction(start, value, better):
+    harness = start(
+        f"""
+        @pawl.benchmark("k")
+        def k():
+            pawl.report("m", {value}, unit="B", better="{better}")
+            return lambda: None
+        """
+    )
+    code, message = error(harness.prepare("k"))
+    assert code == "failed" and "of m" in message
+
+
 def test_many_samples_travel_in_parts(start):
     harness = start("pawl.benchmark('short')(lambda: (lambda: None))")
     harness.prepare("short")

@@ -13,6 +13,7 @@ import (
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/judge/ledger"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/kernel/device"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
@@ -49,7 +50,7 @@ func (f *baselineFlags) accept(ctx context.Context) error {
 	kept, err := l.Append(ctx, func(ledger.State) ([]ratchet.Entry, error) {
 		var list []ratchet.Entry
 		for _, c := range run.Cases {
-			if c.Implementation != suite.Candidate || !c.Gate || c.Metric != "" || !matchesCase(f.cases, c.Name()) {
+			if c.Implementation != suite.Candidate || !runner.HasBaseline(c) || !matchesCase(f.cases, c.Name()) {
 				continue
 			}
 			session, bed, err := ratchet.SessionOf(run, c.Name(), suite.Candidate)

@@ -22,7 +22,7 @@ type Judgement struct {
 // accepted what needs a human decision.
 func Judge(run *measure.Run, base *suite.Suite, p ratchet.Policy, accepted bool, now time.Time) Judgement {
 	j := Judgement{Quarantined: map[string]suite.Quarantine{}, Released: map[string]suite.Quarantine{}}
-	gated := gates(base)
+	terms := termsOf(base)
 	list := gather(run, measure.Base, measure.Candidate)
 	seen, compared := map[string]bool{}, false
 	for i := range list {
@@ -30,8 +30,8 @@ func Judge(run *measure.Run, base *suite.Suite, p ratchet.Policy, accepted bool,
 		seen[e.Case.Name()] = true
 		compared = compared || e.HasBase && e.HasCandidate
 		e.Accepted, e.Quarantine = accepted, ""
-		if gate, known := gated[e.Case.Name()]; known {
-			e.Gate = gate
+		if t, known := terms[e.Case.Name()]; known {
+			e.Gate, e.Limit = t.gate, t.limit
 		}
 		j.applyQuarantine(e, base, now)
 	}
@@ -80,18 +80,24 @@ func (j *Judgement) drift(run *measure.Run, p ratchet.Policy) {
 	}
 }
 
-// gates returns, for every case of a suite and its metrics, whether it may fail a change.
-func gates(s *suite.Suite) map[string]bool {
-	m := map[string]bool{}
+// term is what a suite says of a case or one of its metrics.
+type term struct {
+	gate  bool // it may fail a change
+	limit *float64
+}
+
+// termsOf returns the terms of every case of a suite and its metrics, by name.
+func termsOf(s *suite.Suite) map[string]term {
+	m := map[string]term{}
 	for _, c := range s.Cases() {
 		if c.Implementation != suite.Candidate {
 			continue
 		}
-		m[c.Name()] = c.Gate
+		m[c.Name()] = term{gate: c.Gate}
 		for _, metric := range c.Metrics {
 			key := c.CaseKey
 			key.Metric = metric.Name
-			m[key.Name()] = metric.Gate
+			m[key.Name()] = term{metric.Gate, metric.Limit}
 		}
 	}
 	return m
@@ -100,7 +106,7 @@ func gates(s *suite.Suite) map[string]bool {
 // applyQuarantine keeps a quarantined case from failing the change.
 func (j *Judgement) applyQuarantine(e *ratchet.Evidence, s *suite.Suite, now time.Time) {
 	key := e.Case
-	key.Metric = "" // a metric is computed from the time
+	key.Metric = "" // a metric is quarantined with its case
 	name := key.Name()
 	if q, ok := s.Released(name, key.Benchmark, now); ok {
 		j.Released[name] = q

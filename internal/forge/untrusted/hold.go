@@ -34,11 +34,11 @@ func applyTerms(record *measure.Run, known map[string]term) *measure.Run {
 		x.Quarantine = ""
 		switch term, ok := known[x.Name()]; {
 		case ok:
-			x.Gate, x.Better = term.gate, term.better
+			x.Gate, x.Better, x.Limit, x.Reported = term.gate, term.better, term.limit, term.reported
 		case x.Metric == "" || x.Metric == measure.MetricTime:
-			x.Gate, x.Better = true, measure.Lower
+			x.Gate, x.Better, x.Limit, x.Reported = true, measure.Lower, nil, false
 		default: // a metric that the base does not have is only watched
-			x.Gate = false
+			x.Gate, x.Limit, x.Reported = false, nil, true
 		}
 	}
 	for _, x := range run.Cases {

@@ -11,9 +11,11 @@ import (
 
 // term holds the rules of the base's suite for one series.
 type term struct {
-	better measure.Better
-	gate   bool
-	listed bool // from the record, because the suite leaves the case to the harness
+	better   measure.Better
+	gate     bool
+	limit    *float64
+	reported bool
+	listed   bool // from the record, because the suite leaves the case to the harness
 }
 
 // fullSuite returns the base's suite with all cases. If the suite leaves cases to the harness,
@@ -44,7 +46,7 @@ func terms(written, whole *suite.Suite) map[string]term {
 		for _, m := range c.Metrics {
 			key := c.CaseKey
 			key.Metric = m.Name
-			known[key.Name()] = term{better: m.Better, gate: m.Gate, listed: !own[c.Name()]}
+			known[key.Name()] = term{better: m.Better, gate: m.Gate, limit: m.Limit, reported: m.Reported(), listed: !own[c.Name()]}
 		}
 	}
 	return known

@@ -7,12 +7,12 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// derived returns the metrics of a case that get their own series: those that the user wrote or
+// derived returns the computed metrics of a case that get their own series: those that the user wrote or
 // gates on. Reports compute plain GFLOP/s and GB/s from the time.
 func derived(c suite.Case) []suite.Metric {
 	var list []suite.Metric
 	for _, m := range c.Metrics {
-		if m.Gate || (m.Name != "gflops" && m.Name != "gbps") {
+		if !m.Reported() && (m.Gate || m.Limit != nil || m.Name != "gflops" && m.Name != "gbps") {
 			list = append(list, m)
 		}
 	}
@@ -24,7 +24,7 @@ func (r *Setup) declareMetrics(c suite.Case, of measure.Case) {
 	for _, m := range derived(c) {
 		series := of
 		series.Metric, series.Unit, series.Better, series.Gate = m.Name, m.Unit, m.Better, m.Gate
-		series.Flops, series.Bytes = 0, 0
+		series.Limit, series.Flops, series.Bytes = m.Limit, 0, 0
 		r.declared = append(r.declared, series)
 	}
 	r.metrics[of.CaseKey] = c

@@ -16,6 +16,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
+	"github.com/goatnote-inc/pawl/stats"
 )
 
 func (d *driver) readLedger(ctx context.Context) error {
@@ -164,7 +165,7 @@ func (k LedgerUpdate) Entries(baselines ratchet.Baselines) ([]ratchet.Entry, loo
 	}
 	var list []ratchet.Entry
 	for _, c := range k.Run.Cases {
-		if c.Implementation != suite.Candidate || c.Metric != "" || !c.Gate {
+		if c.Implementation != suite.Candidate || !HasBaseline(c) {
 			continue
 		}
 		if e, ok := k.entry(y, c, state.Confirmed, slices.Contains(keep.Move, c.Name())); ok {
@@ -172,6 +173,15 @@ func (k LedgerUpdate) Entries(baselines ratchet.Baselines) ([]ratchet.Entry, loo
 		}
 	}
 	return list, state, nil
+}
+
+// HasBaseline reports whether a case can have a baseline: a gated time, or a gated metric that the harness reports. A
+// metric that is computed follows its time, one with a limit needs no baseline, and a value of 0 or below has no ratio.
+func HasBaseline(c measure.Case) bool {
+	if !c.Gate || c.Limit != nil || c.Metric != "" && !c.Reported {
+		return false
+	}
+	return !slices.ContainsFunc(c.Rounds, func(r measure.CaseRound) bool { return len(r.Samples) > 0 && !(stats.Median(r.Samples) > 0) })
 }
 
 // replay runs the loop on the records, up to the step that writes the ledger.

@@ -12,11 +12,11 @@ import (
 )
 
 // addComparability adds to cases what makes their times comparable with stored ones: the definition and the
-// method. Metrics are computed from the time of their case and need neither.
+// method. A computed metric follows the time of its case and needs neither.
 func (r *Setup) addComparability(cases []measure.Case) error {
 	for i := range cases {
 		c := &cases[i]
-		if c.Metric != "" {
+		if c.Metric != "" && !c.Reported {
 			continue
 		}
 		definition, err := r.definitionDigest(c.Implementation, c.Benchmark)

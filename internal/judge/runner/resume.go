@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"syscall"
 
 	"github.com/goatnote-inc/pawl/internal/base/disk"
@@ -138,6 +139,9 @@ func (r *Setup) resume() error {
 	r.loads.files = past.Loaded
 	if r.plain() { // the command listed its cases in its first round
 		r.declared = seal.WithoutRounds(past.Cases)
+	} else {
+		r.declared = append(r.declared, reportedCases(past.Cases)...)
+		r.reported.note(past.Cases)
 	}
 	w := measure.Warning{Code: "resumed", Message: fmt.Sprintf("the run was interrupted and resumed: an earlier process measured its first %s", words.Plural(len(past.Rounds), "round"))}
 	r.ending.Warnings = append(r.ending.Warnings, w)
@@ -153,6 +157,11 @@ func (r *Setup) resume() error {
 	r.AtEnd(func(context.Context) error { return past.Seal.Close() })
 	r.Emit(Resumed{Run: r.header.ID, Rounds: len(past.Rounds)})
 	return nil
+}
+
+// reportedCases returns the metrics that a harness reported, without their rounds. They are known only after a round.
+func reportedCases(cases []measure.Case) []measure.Case {
+	return slices.DeleteFunc(seal.WithoutRounds(cases), func(c measure.Case) bool { return !c.Reported })
 }
 
 // pastRounds returns the finished rounds of an unfinished run.
@@ -184,6 +193,7 @@ func (r *Setup) firstRound() int {
 // replayed adds a past round to what Decide gets. The journal has it already.
 func (r *Setup) replayed(p trial.PastRound) {
 	r.recorded++
+	r.reported.mark(p.Results)
 	if r.Decide != nil {
 		r.see(p.Round, p.Results)
 	}
@@ -260,7 +270,7 @@ func (r *Setup) differs(q seal.Question) (string, error) {
 // casesNow returns the cases as this run would declare them. A plain command lists its cases only when it
 // runs, so for it they are the past ones, as defined and timed now.
 func (r *Setup) casesNow() ([]measure.Case, error) {
-	cases := seal.WithoutRounds(r.declared)
+	cases := append(seal.WithoutRounds(r.declared), reportedCases(r.past.Cases)...)
 	if r.plain() {
 		cases = seal.WithoutRounds(r.past.Cases)
 	}

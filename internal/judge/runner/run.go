@@ -106,6 +106,7 @@ type Setup struct {
 	cases    map[string][]trial.Case // by side
 	declared []measure.Case          // the same cases, as in the record
 	metrics  map[measure.CaseKey]suite.Case
+	reported reportedMetrics
 	opened   float64             // median of the calibration at the start of the run
 	logs     map[string]*os.File // output of the sides
 	ending   measure.Ending
@@ -243,6 +244,9 @@ func (r *Setup) measure(ctx context.Context) (Result, error) {
 
 // list records the cases and reports them.
 func (r *Setup) list(cases []measure.Case) error {
+	if err := r.applyMetrics(cases); err != nil {
+		return err
+	}
 	r.applyQuarantine(cases)
 	if err := r.addComparability(cases); err != nil {
 		return err
@@ -318,14 +322,18 @@ func (r *Setup) plan() (trial.Plan, error) {
 	return plan, nil
 }
 
-// record writes a finished round, with the metrics computed from it.
+// record writes a finished round, with the metrics computed from it and reported in it.
 func (r *Setup) record(round measure.Round, results []measure.Result) error {
 	derived, err := r.derive(results)
 	if err != nil {
 		return err
 	}
+	reported, err := r.reportedSeries(results)
+	if err != nil {
+		return err
+	}
 	r.recorded++
-	results = append(results, derived...)
+	results = slices.Concat(results, derived, reported)
 	if r.Decide != nil {
 		r.see(round, results)
 	}

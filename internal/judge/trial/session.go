@@ -48,7 +48,7 @@ func (s Sessions) Round(ctx context.Context, r Request) ([]measure.Result, error
 		if err != nil {
 			return results, err
 		}
-		result := measure.Result{Case: c.Key, Round: cr, Sums: p.check.sums}
+		result := measure.Result{Case: c.Key, Round: cr, Sums: p.check.sums, Values: p.values}
 		results = append(results, result)
 		r.Measured(result)
 	}
@@ -89,6 +89,7 @@ type process struct {
 	check   caseCheck        // what is checked of the prepared case
 	batch   int              // runs per sample, if pawl sets it; 0 means the harness decides
 	samples int              // number to take of the prepared case
+	values  []measure.Values // other metrics of the prepared case
 	scored  scored
 	heat    *deviceActivity
 	tree    *harness.Tree // its processes; nil if it runs alone
@@ -109,7 +110,7 @@ func (p *process) ready(ctx context.Context, c Case) (measure.CaseRound, error) 
 		return measure.CaseRound{}, err
 	}
 	p.bind(p.warmCore)
-	p.batch, p.samples = 0, c.Samples
+	p.batch, p.samples, p.values = 0, c.Samples, nil
 	prepared, err := p.session.Prepare(ctx, harness.Prepare{
 		Benchmark: c.Key.Benchmark, Implementation: c.Implementation, Params: c.Params,
 		Cache: cmp.Or(c.Key.Cache, measure.Hot), Timer: c.Timer, Seed: p.seed, Key: p.inputKey(c), Bytes: c.Bytes,
@@ -183,6 +184,9 @@ func (p *process) take(ctx context.Context, c Case, cr *measure.CaseRound, sampl
 	cr.CPU = append(cr.CPU, m.CPU...)
 	cr.Clocks = append(cr.Clocks, m.Clocks...)
 	p.check.sums = append(p.check.sums, m.Sums...)
+	if p.values, err = harness.MergeValues(p.values, m.Values); err != nil {
+		*cr = measure.CaseRound{Error: err.Error(), Samples: measure.Samples{}, Warmup: cr.Warmup, Quantum: cr.Quantum}
+	}
 	return nil
 }
 

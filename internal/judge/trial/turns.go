@@ -170,7 +170,7 @@ func (t *trial) measureCase(ctx context.Context, table []*participant, name stri
 			if core >= 0 {
 				cr.Core = &core
 			}
-			result := measure.Result{Case: s.cases[name].Key, Round: *cr, Sums: s.process.check.sums}
+			result := measure.Result{Case: s.cases[name].Key, Round: *cr, Sums: s.process.check.sums, Values: s.process.values}
 			results = append(results, result)
 			t.Emit(CaseMeasured{Round: round, Side: s.side.Name, Result: result})
 		}

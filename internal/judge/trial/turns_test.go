@@ -77,7 +77,7 @@ func playHarness(side string) int {
 				batch = q.Batch
 			}
 			samples := strings.Repeat(","+os.Getenv("PAWL_RUN_NS"), q.Samples)[1:]
-			reply += fmt.Sprintf(`,"count":%d,"batch":%d,"samples":[%s]%s`, q.Samples, batch, samples, q.keep())
+			reply += fmt.Sprintf(`,"count":%d,"batch":%d,"samples":[%s]%s%s`, q.Samples, batch, samples, os.Getenv("PAWL_TEST_VALUES"), q.keep())
 		}
 		fmt.Fprintf(out, "{%s}\n", reply)
 		if q.Op == "bye" {
@@ -114,6 +114,24 @@ func protocolPlan(t *testing.T, cases []string, extra map[string][]string, sides
 		p.Sides = append(p.Sides, s)
 	}
 	return p, b, log
+}
+
+// The values of all turns of a round belong together. Those of the warm-up do not count.
+func TestTurns_CollectValues(t *testing.T) {
+	values := []string{`PAWL_TEST_VALUES=,"values":[{"metric":"tok/s","unit":"tok/s","better":"higher","samples":[7]}]`}
+	p, b, log := protocolPlan(t, []string{"a", "refused"}, map[string][]string{"candidate": values}, "candidate", "base")
+	if _, err := trial.Run(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	turns := len(asked(t, log)) / 2 / 2 // of a side, in a round
+	for _, r := range b.results {
+		switch reports := r.Case.Implementation == "candidate" && r.Case.Benchmark == "a"; {
+		case !reports && len(r.Values) > 0:
+			t.Errorf("%s has values %v", r.Case, r.Values)
+		case reports && (len(r.Values) != 1 || len(r.Values[0].Samples) != turns):
+			t.Errorf("%s has values %v in %d turns", r.Case, r.Values, turns)
+		}
+	}
 }
 
 // asked lists who was asked to measure how many samples, in time order.

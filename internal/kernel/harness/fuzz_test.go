@@ -4,10 +4,12 @@ import (
 	"math"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/goatnote-inc/pawl/internal/base/mutate"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 )
 
 // FuzzReply: whatever a harness writes, reading it ends, and samples that come
@@ -32,6 +34,7 @@ var replySeeds = []string{
 	`{"id":1,"op":"samples","samples":[1]}`,
 	`{"id":1,"op":"measure","error":{"code":"failed","message":"no"}}`,
 	`{"id":1,"op":"measure","count":1,"samples":[1],"kept":[{"sample":0,"inputs":"/k/0-in.safetensors","outputs":"/k/0-out.safetensors"}]}`,
+	`{"id":1,"op":"measure","count":1,"samples":[1],"values":[{"metric":"tok/s","unit":"tok/s","better":"higher","samples":[0,-1.5]}]}`,
 	`{"id":2,"op":"measure"}`, `{}`, `[]`, `null`, `{"id":1,"op":"measure","samples":[1e999]}`,
 	`{"id":1,"op":"measure","count":1,"samples":[-0]}`, "{\"id\":1,\"op\":\"measure\",\"error\":{\"message\":\"\x1b[2J\"}}",
 }
@@ -67,6 +70,11 @@ func takeAnything(t testing.TB, line []byte) {
 			if !strings.HasPrefix(filepath.Clean(k.Inputs), "/k/") || !strings.HasPrefix(filepath.Clean(k.Outputs), "/k/") || k.Sample >= len(reply.Samples) {
 				t.Errorf("a kept sample %+v came through", k)
 			}
+		}
+	}
+	for _, v := range reply.Values {
+		if !suite.ValidMetric(v.Metric) || v.Unit == "" || len(v.Samples) == 0 || slices.ContainsFunc(v.Samples, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }) {
+			t.Errorf("values %+v came through", v)
 		}
 	}
 	for _, v := range reply.Samples {

@@ -121,6 +121,8 @@ type Measured struct {
 	Note    string          `json:"note"` // how these samples were taken, for users
 	Kept    []Kept          `json:"kept"` // empty for a harness that registers no arguments
 	Sums    Sums            `json:"sums"` // by sample, output and block
+	// Values are other metrics of the same runs. A metric may have any number of them.
+	Values []measure.Values `json:"values"`
 }
 
 // Sums are numbers that are sent as their raw bytes in hexadecimal, to keep them exact.
@@ -140,10 +142,21 @@ func (s *Sums) UnmarshalText(text []byte) error {
 }
 
 // appendPart appends the samples of p, a part of a reply.
-func (m *Measured) appendPart(p Measured) {
+func (m *Measured) appendPart(p Measured) (err error) {
 	m.Samples = append(m.Samples, p.Samples...)
 	m.Wall = append(m.Wall, p.Wall...)
 	m.CPU = append(m.CPU, p.CPU...)
 	m.Clocks = append(m.Clocks, p.Clocks...)
 	m.Sums = append(m.Sums, p.Sums...)
+	m.Values, err = MergeValues(m.Values, p.Values)
+	return err
+}
+
+// size returns the length of the longest series.
+func (m *Measured) size() int {
+	longest := max(len(m.Samples), len(m.Wall), len(m.CPU), len(m.Clocks))
+	for _, v := range m.Values {
+		longest = max(longest, len(v.Samples))
+	}
+	return longest
 }

@@ -160,6 +160,20 @@ func answerMeasure(mode string, id int, out *os.File, say func(string, ...any)) 
 	case "sums": // one number a sample, in two parts
 		say(`{"id":%d,"op":"samples","samples":[1,2,3],"sums":"000000000000f03f00000000000000400000000000000840"}`, id)
 		say(`{"id":%d,"op":"measure","count":5,"samples":[4,5],"sums":"00000000000010400000000000001440"}`, id)
+	case "values": // one metric in two parts, another in the last
+		say(`{"id":%d,"op":"samples","samples":[1,2,3],"values":[{"metric":"tok/s","unit":"tok/s","better":"higher","samples":[7,8]}]}`, id)
+		say(`{"id":%d,"op":"measure","count":5,"samples":[4,5],"values":[{"metric":"tok/s","unit":"tok/s","better":"higher","samples":[9]},{"metric":"errors","unit":"errors","better":"lower","samples":[0,-1]}]}`, id)
+	case "value-units":
+		say(`{"id":%d,"op":"samples","samples":[1,2,3],"values":[{"metric":"a","unit":"s","better":"lower","samples":[7]}]}`, id)
+		say(`{"id":%d,"op":"measure","count":5,"samples":[4,5],"values":[{"metric":"a","unit":"ms","better":"lower","samples":[9]}]}`, id)
+	case "value-name", "value-time", "value-unit", "value-better", "value-none":
+		say(`{"id":%d,"op":"measure","count":5,"samples":[1,2,3,4,5],"values":[%s]}`, id, map[string]string{
+			"value-name":   `{"metric":"a\u001b[2J","unit":"s","better":"lower","samples":[1]}`,
+			"value-time":   `{"metric":"time","unit":"s","better":"lower","samples":[1]}`,
+			"value-unit":   `{"metric":"a","better":"lower","samples":[1]}`,
+			"value-better": `{"metric":"a","unit":"s","samples":[1]}`,
+			"value-none":   `{"metric":"a","unit":"s","better":"lower","samples":[]}`,
+		}[mode])
 	case "closes-pipe":
 		out.Close()
 		time.Sleep(forever)

@@ -168,6 +168,9 @@ func (s *Session) checkMeasured(doing string, asked Measure, m Measured) error {
 		return s.fail(BadSample, doing, fmt.Sprintf("sample %d of %d is %v ns; a time must be finite and above zero", i+1, n, m.Samples[i]),
 			"runs that are shorter than the resolution of the timer must be batched")
 	}
+	if problem := valuesProblem(m.Values); problem != "" {
+		return s.fail(BadSample, doing, problem, "")
+	}
 	return nil
 }
 
@@ -287,7 +290,10 @@ func (s *Session) handleMessage(line []byte, op, doing string, reply any, parts 
 	if isPart {
 		var p Measured
 		err = json.Unmarshal(line, &p)
-		if parts.appendPart(p); len(parts.Samples) > s.command.Most {
+		if mixed := parts.appendPart(p); mixed != nil {
+			return true, s.fail(BadSample, doing, mixed.Error(), "")
+		}
+		if parts.size() > s.command.Most {
 			return true, s.fail(BadCount, doing, fmt.Sprintf("more than %d samples", s.command.Most), "")
 		}
 	} else {
@@ -297,8 +303,10 @@ func (s *Session) handleMessage(line []byte, op, doing string, reply any, parts 
 		return true, s.fail(Garbage, doing, fmt.Sprintf("%v in %s", err, excerpt(line)), "")
 	}
 	if m, ok := reply.(*Measured); ok && !isPart {
-		parts.appendPart(*m)
-		m.Samples, m.Wall, m.CPU, m.Clocks, m.Sums = parts.Samples, parts.Wall, parts.CPU, parts.Clocks, parts.Sums
+		if mixed := parts.appendPart(*m); mixed != nil {
+			return true, s.fail(BadSample, doing, mixed.Error(), "")
+		}
+		m.Samples, m.Wall, m.CPU, m.Clocks, m.Sums, m.Values = parts.Samples, parts.Wall, parts.CPU, parts.Clocks, parts.Sums, parts.Values
 	}
 	return !isPart, nil
 }

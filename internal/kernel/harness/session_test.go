@@ -84,6 +84,20 @@ func TestMeasure_SumsOfAllParts(t *testing.T) {
 	}
 }
 
+func TestMeasure_ValuesOfAllParts(t *testing.T) {
+	got, err := measureOnce(t.Context(), command(t, "values"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []measure.Values{
+		{Metric: "tok/s", Unit: "tok/s", Better: measure.Higher, Samples: measure.Samples{7, 8, 9}},
+		{Metric: "errors", Unit: "errors", Better: measure.Lower, Samples: measure.Samples{0, -1}},
+	}
+	if diff := cmp.Diff(want, got.Values); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A shell or a sandbox around a program says by its exit status how the program ended.
 func TestKilledInsideAnother(t *testing.T) {
 	t.Parallel()
@@ -125,6 +139,12 @@ func TestMisbehaviour(t *testing.T) {
 		{"lost-device", harness.LostDevice, []string{"lost its device while asked to prepare spin", "an illegal memory access", "compute-sanitizer"}},
 		{"dies-after-bye", harness.Crashed, []string{"exit after bye", "exit status 9"}},
 		{"closes-pipe", harness.Garbage, []string{"closed its end"}},
+		{"value-name", harness.BadSample, []string{"cannot be the name of a reported metric"}},
+		{"value-time", harness.BadSample, []string{`"time" cannot be the name`}},
+		{"value-unit", harness.BadSample, []string{"needs a unit"}},
+		{"value-units", harness.BadSample, []string{`in "s"`, `then in "ms"`}},
+		{"value-better", harness.BadSample, []string{"lower or higher is better"}},
+		{"value-none", harness.BadSample, []string{"has no values"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.mode, func(t *testing.T) {

@@ -185,6 +185,8 @@ func valueWords(at reflect.Type, f strictyaml.Field) string {
 		return "a mapping"
 	case at.Kind() == reflect.Bool:
 		return "`true` or `false`"
+	case f.Min == nil:
+		return "a number"
 	default:
 		return "a number, " + f.Bounds()
 	}

@@ -22,7 +22,7 @@ type fileDoc struct {
 	Baseline        baselineDoc                           `yaml:"baseline" doc:"Where the best confirmed results are kept."`
 	Gate            gateDoc                               `yaml:"gate" doc:"What a pull request shows, and when its check fails. The gate of the base applies, never the change's own."`
 	Quarantine      []quarantineDoc                       `yaml:"quarantine" most:"1000" example:"[{case: 'softmax/*', owner: '@kernels', until: '2026-12-31', reason: 'two speeds, see #12'}]" doc:"Cases that are measured and shown but cannot fail a change until a given day, each with an owner. The base's list applies."`
-	Metrics         named[metricName, metricDoc]          `yaml:"metrics" most:"100" doc:"Values to compute for a case in addition to its time."`
+	Metrics         named[metricName, metricDoc]          `yaml:"metrics" most:"100" doc:"Numbers of a case in addition to its time: computed from it, or reported by the harness."`
 	Implementations named[implementationName, variantDoc] `yaml:"implementations" most:"100" doc:"References to measure next to the candidate. An empty entry shares the candidate's build and harness."`
 	Benchmarks      named[benchmarkName, benchmarkDoc]    `yaml:"benchmarks" doc:"Kernels or operations to measure. Default: those that the harness lists."`
 }
@@ -132,10 +132,11 @@ type quarantineDoc struct {
 }
 
 type metricDoc struct {
-	Expr   formula `yaml:"expr" example:"flops / time / 30.3e3" doc:"How to compute it, from time (nanoseconds), flops, bytes and the parameters."`
-	Unit   text    `yaml:"unit" example:"GFLOP/s" doc:"Unit of the metric in reports."`
-	Better better  `yaml:"better" example:"higher" doc:"Which direction is better."`
-	Gate   *bool   `yaml:"gate" doc:"Whether it can fail a change. Otherwise it is only watched."`
+	Expr   formula  `yaml:"expr" example:"flops / time / 30.3e3" doc:"How to compute it, from time (nanoseconds), flops, bytes and the parameters. Without it, the harness reports the metric."`
+	Unit   text     `yaml:"unit" example:"GFLOP/s" doc:"Unit of the metric in reports. A harness must report it in this unit."`
+	Better better   `yaml:"better" example:"higher" doc:"Which direction is better."`
+	Gate   *bool    `yaml:"gate" doc:"Whether it can fail a change. Otherwise it is only watched."`
+	Limit  *float64 `yaml:"limit" example:"0.001" doc:"Limit of every value, in the unit of the metric: a max if lower is better, a min if higher is. It replaces the comparison with the base."`
 }
 
 type variantDoc struct {

@@ -159,35 +159,31 @@ func (r *resolver) declareMetrics() {
 		m := e.value
 		if e.name == measure.MetricTime {
 			r.timeGate = value(m.Gate)
-			if m.Expr.set() || m.Unit.at != nil || m.Better != "" {
+			if m.Expr.set() || m.Unit.at != nil || m.Better != "" || m.Limit != nil {
 				r.Add(e.at, "only its gate can be set", "the metric time is measured and cannot be computed")
 			}
 			continue
 		}
-		switch {
-		case !m.Expr.set():
-			r.Add(e.at, "", "metric %q has no expr", e.name)
-		case m.Better == "":
+		if m.Better == "" {
 			r.Add(e.at, "set better: lower or better: higher", "metric %q does not say which direction is better", e.name)
 		}
 		r.suite.Metrics = append(r.suite.Metrics, Metric{
-			Name: e.name, Unit: m.Unit.string, Better: measure.Better(m.Better), Gate: value(m.Gate), Expr: m.Expr.Expr,
+			Name: e.name, Unit: m.Unit.string, Better: measure.Better(m.Better), Gate: value(m.Gate), Limit: m.Limit, Expr: m.Expr.Expr,
 		})
 	}
 }
 
-// metricsOf returns the metrics that can be computed for a case.
+// metricsOf returns the metrics that can be computed for a case, and those that its harness may report.
 func (r *resolver) metricsOf(c Case, gate bool) []Metric {
 	known := c.variables()
 	var list []Metric
 	for _, m := range r.suite.Metrics {
-		if m.Expr == nil {
-			continue
-		}
 		computable := true
-		for _, v := range m.Expr.Variables() {
-			_, ok := known[v.Name]
-			computable = computable && (ok || v.Name == measure.MetricTime)
+		if !m.Reported() {
+			for _, v := range m.Expr.Variables() {
+				_, ok := known[v.Name]
+				computable = computable && (ok || v.Name == measure.MetricTime)
+			}
 		}
 		if computable {
 			m.Gate = m.Gate && gate
@@ -201,6 +197,9 @@ func (r *resolver) metricsOf(c Case, gate bool) []Metric {
 // of measuring.
 func (r *resolver) tryMetrics(c Case) {
 	for _, m := range c.Metrics {
+		if m.Reported() {
+			continue
+		}
 		if _, err := m.Of(c, measure.Samples{1e6}); err != nil {
 			r.failed(r.doc.Metrics.get(m.Name).value.Expr, c.Config, err)
 		}

@@ -127,14 +127,18 @@ type Benchmark struct {
 	tuned map[string]any // values of tunables that differ from the defaults: see Tuned
 }
 
-// Metric is a number computed from the time of a case and its work.
+// Metric is a number computed from the time of a case and its work, or reported by the harness.
 type Metric struct {
 	Name   string
 	Unit   string
 	Better measure.Better
 	Gate   bool
-	Expr   *expr.Expr // over time (ns), flops, bytes and the parameters
+	Limit  *float64   // of every value; nil compares with the base
+	Expr   *expr.Expr // over time (ns), flops, bytes and the parameters; nil for a metric that the harness reports
 }
+
+// Reported reports whether the harness states the metric.
+func (m Metric) Reported() bool { return m.Expr == nil }
 
 // Of computes the metric for each of the times of a case, in nanoseconds.
 func (m Metric) Of(c Case, times measure.Samples) (measure.Samples, error) {
@@ -160,7 +164,7 @@ type Case struct {
 	Timer           measure.Timer // empty means the best one the harness has
 	Flops, Bytes    float64       // declared work of one run; 0 means unknown
 	Gate            bool          // whether its time can fail a change; always false for a reference
-	Metrics         []Metric      // metrics that can be computed for it
+	Metrics         []Metric      // metrics that can be computed for it, and those that the harness may report
 }
 
 // variables returns the variables of the case's metrics, except time.

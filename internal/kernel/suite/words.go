@@ -141,6 +141,11 @@ var (
 	}
 )
 
+// ValidMetric reports whether a text can be the name of a metric that a harness reports.
+func ValidMetric(name string) bool {
+	return metricRule.pattern.MatchString(name) && name != measure.MetricTime
+}
+
 func (metricName) rule() rule         { return metricRule }
 func (implementationName) rule() rule { return implementationRule }
 func (benchmarkName) rule() rule      { return benchmarkRule }

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -104,6 +105,7 @@ func (b *builder) metric(c measure.Case, samples []float64) error {
 	case measure.MetricTime: // a counter with that name is not the case's own time
 		c.Metric = "counter " + measure.MetricTime
 	}
+	c.Reported, c.Unit = true, cmp.Or(c.Unit, c.Metric) // a tool that states no unit counts the metric itself
 	c, err := b.name(c)
 	if err != nil {
 		return err
@@ -175,7 +177,7 @@ func (b *builder) created(date string) {
 	if date == "" {
 		return
 	}
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006/01/02 15:04:05"} {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006/01/02 15:04:05", "20060102-150405"} {
 		if t, err := time.Parse(layout, date); err == nil {
 			b.header.Created = t.UTC()
 			return
