@@ -74,7 +74,7 @@ const (
 // formats of other tools, and those for which no output is read.
 func Formats() []string {
 	return []string{
-		"pawl", auto, "nvbench", "google-benchmark", "pytest-benchmark", "hyperfine", "criterion", "go", "triton", "sdpa", "samples", "lines", Python, Process,
+		"pawl", auto, "nvbench", "google-benchmark", "pytest-benchmark", "hyperfine", "criterion", "go", "triton", "sdpa", "vllm", "sglang", "tritonbench", "asv", "bmf", "nccl-tests", "samples", "lines", Python, Process,
 	}
 }
 

@@ -41,7 +41,7 @@ type format struct {
 }
 
 // formats is the table of adapters, in the order in which they are listed.
-var formats = []format{nvbench, googleBenchmark, pytestBenchmark, hyperfine, criterion, goBench, triton, sdpa, sampleLines, timeLines}
+var formats = []format{nvbench, googleBenchmark, pytestBenchmark, hyperfine, criterion, goBench, triton, sdpa, vllm, sglang, tritonBench, asv, bencher, nccl, sampleLines, timeLines}
 
 // Formats lists the formats that Read supports.
 func Formats() []Format {

@@ -11,10 +11,11 @@ import (
 
 // outline holds what the head of a source reveals: the paths of the JSON members
 // seen ("benchmarks[].states"), with the value if it is a short string, or
-// whether it looks like Go benchmark output.
+// whether it looks like Go benchmark output or a table of nccl-tests.
 type outline struct {
-	members map[string]string
-	goLines bool
+	members   map[string]string
+	goLines   bool
+	ncclTable bool
 }
 
 func (o outline) has(paths ...string) bool {
@@ -64,6 +65,9 @@ func sketch(head []byte) outline {
 	text := bytes.TrimSpace(head)
 	if len(text) == 0 {
 		return outline{}
+	}
+	if text[0] != '{' && ncclHeader.Match(text) { // mpirun may tag its lines: "[1,0]<stdout>:"
+		return outline{ncclTable: true}
 	}
 	if text[0] != '{' && text[0] != '[' {
 		if goResult.Match(text) || goConfig.Match(text) {

@@ -34,6 +34,12 @@ func FuzzHyperfine(f *testing.F)       { fuzz(f, "hyperfine") }
 func FuzzGo(f *testing.F)              { fuzz(f, "go") }
 func FuzzTriton(f *testing.F)          { fuzz(f, "triton") }
 func FuzzSDPA(f *testing.F)            { fuzz(f, "sdpa") }
+func FuzzVLLM(f *testing.F)            { fuzz(f, "vllm") }
+func FuzzSGLang(f *testing.F)          { fuzz(f, "sglang") }
+func FuzzTritonBench(f *testing.F)     { fuzz(f, "tritonbench") }
+func FuzzASV(f *testing.F)             { fuzz(f, "asv") }
+func FuzzBMF(f *testing.F)             { fuzz(f, "bmf") }
+func FuzzNCCL(f *testing.F)            { fuzz(f, "nccl-tests") }
 func FuzzSamples(f *testing.F)         { fuzz(f, "samples") }
 func FuzzLines(f *testing.F)           { fuzz(f, "lines") }
 

@@ -95,7 +95,7 @@ func clean(s string) string {
 // metric is only watched: a wrong guess miscolors a report but fails nothing.
 func guessBetter(name string) measure.Better {
 	name = strings.ToLower(name)
-	for _, word := range []string{"per_second", "/s", "flop", "bandwidth", "throughput"} {
+	for _, word := range []string{"per_second", "/s", "flop", "bandwidth", "throughput", "accuracy", "speedup"} {
 		if strings.Contains(name, word) {
 			return measure.Higher
 		}
