@@ -136,5 +136,5 @@ func exactly(v float64, unit string) string {
 	if size := math.Abs(v); size != 0 && (size < 1e-4 || size >= 1e15) {
 		format = 'g'
 	}
-	return strconv.FormatFloat(v, format, -1, 64) + " " + unit
+	return strings.TrimSuffix(strconv.FormatFloat(v, format, -1, 64)+" "+unit, " 1")
 }

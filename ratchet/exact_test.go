@@ -54,7 +54,7 @@ func TestMetrics_WithoutARatio(t *testing.T) {
 		{"equal rates were rounded", reported("tok/s", measure.Higher, four(100), four(99)), ratchet.Inconclusive, "it changed by -1.0 %"},
 		{"zero in some rounds", reported("errors", measure.Lower, []float64{0, 1, 0, 1}, four(1)), ratchet.Inconclusive, "Set a limit"},
 		{"negative values that vary", reported("dB", measure.Lower, []float64{-1, -2, -1, -3}, four(-1)), ratchet.Inconclusive, "no ratio"},
-		{"within its limit", with(reported("1", measure.Lower, four(1e-4), []float64{2e-4, 9e-4, 1e-4, 1e-4}), limit(1e-3)), ratchet.Maintained, "Within its limit"},
+		{"within its limit", with(reported("1", measure.Lower, four(1e-4), []float64{2e-4, 9e-4, 1e-4, 1e-4}), limit(1e-3)), ratchet.Maintained, "Within its limit of 0.001: the worst of 4 values is 0.0009."},
 		{"one value above its limit", with(reported("1", measure.Lower, four(1e-4), []float64{1e-4, 1e-4, 2e-3, 1e-4}), limit(1e-3)), ratchet.Regression, "Above its limit"},
 		{"below a min", with(reported("share", measure.Higher, four(0.99), []float64{0.99, 0.94, 0.99, 0.99}), limit(0.95)), ratchet.Regression, "Below its limit"},
 		{"worse than the base within the limit", with(reported("1", measure.Lower, four(0), four(1e-4)), limit(1e-3)), ratchet.Maintained, "Within"},
@@ -114,6 +114,11 @@ func TestMetrics_GatedLikeTime(t *testing.T) {
 	}
 	e := made{name: "k", rounds: 8, spread: 0.3}.evidence(rng)
 	e.Case.Metric, e.Unit, e.Reported = "tok/s", "tok/s", true
+	e.Gate = false
+	if open := ratchet.MoreRounds(ratchet.Default(), []ratchet.Evidence{e}); len(open) != 1 {
+		t.Error("where nothing is gated, a watched metric asks for no rounds")
+	}
+	e.Gate = true
 	if open := ratchet.MoreRounds(ratchet.Default(), []ratchet.Evidence{e}); !slices.Equal(open, []string{"k"}) {
 		t.Errorf("an undecided metric asks for rounds of %q", open)
 	}

@@ -30,9 +30,10 @@ func Judge(p Policy, evidence []Evidence) Result {
 // Undecided returns the indexes of the cases that need more rounds, at a look that is not the last.
 func Undecided(p Policy, evidence []Evidence) []int {
 	cases := study(p, evidence)
-	failed := false
+	gated, failed := false, false
 	tested := map[bool]int{} // by whether the case is reported
 	for _, c := range cases {
+		gated = gated || c.Gate
 		if c.tested() {
 			tested[c.Reported]++
 		}
@@ -41,7 +42,7 @@ func Undecided(p Policy, evidence []Evidence) []int {
 	for i, c := range cases {
 		switch {
 		case !c.tested() || !c.Paired || c.by != byRatio: // stored sessions do not grow
-		case c.Reported && !c.Gate: // a metric that is only watched is not worth more rounds
+		case c.Reported && !c.Gate && gated: // a metric that is only watched is not worth more rounds
 		case !c.decidedEarly(p, tested[c.Reported]):
 			open = append(open, i)
 		case c.verdict == Maintained:

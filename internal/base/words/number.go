@@ -14,6 +14,9 @@ func Quantity(v float64, unit string) string {
 	if math.IsNaN(v) {
 		return "-"
 	}
+	if unit == "1" { // a number without a dimension
+		return Digits(v)
+	}
 	if v == 0 {
 		return "0 " + unit
 	}
