@@ -3,6 +3,7 @@ package daemon
 import (
 	"encoding/json"
 	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -119,17 +121,19 @@ func TestComposeBegins(t *testing.T) {
 	for _, source := range regexp.MustCompile(`(?m)^COPY (?:--\S+ )*(\S+) `).FindAllSubmatch(readDeploy(t, "Containerfile"), -1) {
 		want = append(want, filepath.Join("deploy", "../dist/pawld", string(source[1])))
 	}
-	if len(want) != 5 {
-		t.Errorf("%d files are wanted, not 2 secrets and 3 for the image: %q", len(want), want)
+	if len(want) != 8 {
+		t.Errorf("%d files are wanted, not 5 secrets and 3 for the image: %q", len(want), want)
 	}
 	for _, file := range want {
 		if _, err := os.Stat(filepath.Join(root, file)); err != nil {
 			t.Error(err)
 		}
 	}
-	address, err := os.ReadFile(filepath.Join(root, "deploy/secrets/database-url"))
-	if err != nil || string(address) != "postgres://postgres:0123@postgres:5432/pawl?sslmode=disable\n" {
-		t.Errorf("%q, %v", address, err)
+	for file, user := range map[string]string{"database-url": "pawld", "migrate-url": "pawl_owner"} {
+		address, err := os.ReadFile(filepath.Join(root, "deploy/secrets", file))
+		if err != nil || string(address) != "postgres://"+user+":0123@postgres:5432/pawl?sslmode=disable\n" {
+			t.Errorf("%q, %v", address, err)
+		}
 	}
 }
 
@@ -144,8 +148,12 @@ type composeFile struct {
 		CapDrop     []string                              `yaml:"cap_drop"`
 		DependsOn   map[string]struct{ Condition string } `yaml:"depends_on"`
 		Healthcheck map[string]any
+		Restart     string
+		Command     []string
+		Configs     []struct{ Source, Target string }
 		Rest        map[string]any `yaml:",inline"`
 	}
+	Configs  map[string]struct{ File string }
 	Networks map[string]struct{ Internal bool }
 	Volumes  map[string]map[string]any
 	Secrets  map[string]struct{ File string }
@@ -161,7 +169,7 @@ func TestComposeFile(t *testing.T) {
 	if err := d.Decode(&c); err != nil {
 		t.Fatal(err)
 	}
-	known := []string{"image", "restart", "build", "tmpfs", "security_opt", "stop_grace_period", "shm_size"}
+	known := []string{"image", "build", "tmpfs", "security_opt", "stop_grace_period", "shm_size"}
 	for name, s := range c.Services {
 		for key := range s.Rest {
 			if !slices.Contains(known, key) {
@@ -189,11 +197,24 @@ func TestComposeFile(t *testing.T) {
 				t.Errorf("%s is open to everybody: %s", name, port)
 			}
 		}
-		for other := range s.DependsOn {
-			if c.Services[other].Healthcheck == nil {
+		for _, config := range s.Configs {
+			if info, err := os.Stat("../../../deploy/" + c.Configs[config.Source].File); err != nil || info.Mode()&0o111 == 0 {
+				t.Errorf("%s runs %s, which is not executable: %v", name, config.Target, err)
+			}
+		}
+		for other, on := range s.DependsOn {
+			if on.Condition == "service_healthy" && c.Services[other].Healthcheck == nil {
 				t.Errorf("%s waits for %s to be healthy, which nobody checks", name, other)
 			}
 		}
+	}
+	// The owner migrates, then the server starts, which cannot.
+	migrate := c.Services["migrate"]
+	if c.Services["pawld"].DependsOn["migrate"].Condition != "service_completed_successfully" || migrate.Restart != "no" || !slices.Equal(migrate.Command, []string{"migrate"}) {
+		t.Error("the server does not wait for the migration")
+	}
+	if slices.Contains(c.Services["pawld"].Secrets, "migrate-url") || c.Services["pawld"].Environment["PAWLD_DATABASE_MIGRATE"] != "false" {
+		t.Error("the server migrates, or sees the owner's password")
 	}
 	p := c.Services["pawld"]
 	if !p.ReadOnly || !slices.Equal(p.CapDrop, []string{"ALL"}) || len(c.Services["postgres"].Ports) > 0 {
@@ -231,6 +252,40 @@ func TestComposeFleet(t *testing.T) {
 	if len(c.Services) != 1 || len(p.Environment) != 3 || len(p.Ports) != 1 || !strings.HasPrefix(p.Ports[0], "127.0.0.1:") {
 		t.Errorf("%+v", c.Services)
 	}
+}
+
+// The roles that deploy/roles.sh makes are enough to migrate and to serve, and neither is a superuser.
+func TestComposeRoles(t *testing.T) {
+	o := newOperated(t)
+	script := regexp.MustCompile("(?s)<<'SQL'\n(.*?)SQL\n").FindSubmatch(readDeploy(t, "roles.sh"))
+	if script == nil {
+		t.Fatal("there is no SQL in it")
+	}
+	sql := strings.NewReplacer("create role pawl_app nologin;", "", ":'owner'", "'a'", ":'server'", "'b'", "pawl_owner", "compose_owner", "role pawld", "role compose_server", "database pawl ", "database compose ").Replace(string(script[1]))
+	conn, err := pgx.Connect(t.Context(), o.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	for _, one := range strings.Split(sql, ";") {
+		if _, err := conn.Exec(t.Context(), one, pgx.QueryExecModeSimpleProtocol); err != nil {
+			t.Fatalf("%s: %v", one, err)
+		}
+	}
+	at := func(user string) string {
+		u, err := url.Parse(o.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.User, u.Path = url.User(user), "/compose"
+		return u.String()
+	}
+	o.env = append(o.env, "PAWLD_DATABASE_URL="+at("compose_owner"))
+	o.want(0, []string{"applied 0001_start.sql"}, "migrate")
+	o.env = append(o.env, "PAWLD_DATABASE_URL="+at("compose_server"), "PAWLD_DATABASE_MIGRATE=false")
+	o.want(0, []string{"created kernels"}, "project", "create", "kernels")
+	o.want(0, []string{"no problems found"}, "fsck")
+	o.want(3, []string{"permission denied"}, "migrate")
 }
 
 func knownVariable(t *testing.T, name string) {

@@ -16,9 +16,9 @@ func newMigrate(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "migrate",
 		Short: "Migrate the database to this version (forward only)",
-		Long: `Applies the missing migrations, each in a transaction. Servers that start at the same time
-take turns. Servers of the previous version keep working meanwhile, so migrate first and
-restart afterwards. A migration can only be undone by restoring a backup.
+		Long: `Applies the missing migrations. Servers of the previous version keep working meanwhile, so
+migrate first and replace them afterwards. To go back by one version, install the previous
+pawld again: it runs on the newer schema. Processes that migrate at the same time take turns.
 
 It connects with database.migrate_url, the owner of the schema, if that is set.`,
 		Example: `  PAWLD_DATABASE_URL=postgres://pawl@127.0.0.1/pawl pawld migrate`,

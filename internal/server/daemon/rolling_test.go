@@ -179,9 +179,20 @@ func TestRollingRestart(t *testing.T) {
 	group.Wait()
 	failures.Range(func(what, _ any) bool { t.Errorf("a request failed for good: %v", what); return true })
 	t.Logf("%d requests, %d reports among them, %d had to be tried again", asked.Load(), len(sent), later.Load())
+	kept := keptRuns(t, front.URL)
+	for run := range sent {
+		if kept[run] != 1 {
+			t.Errorf("run %s was acknowledged and is kept %d times", run, kept[run])
+		}
+	}
+}
+
+// keptRuns counts how often a server lists each run.
+func keptRuns(t *testing.T, server string) map[string]int {
+	t.Helper()
 	kept := map[string]int{}
 	for next := "start"; next != ""; {
-		address := front.URL + "/v1/projects/kernels/runs"
+		address := server + "/v1/projects/kernels/runs"
 		if next != "start" {
 			address += "?cursor=" + next
 		}
@@ -195,11 +206,7 @@ func TestRollingRestart(t *testing.T) {
 		}
 		next = page.Next
 	}
-	for run := range sent {
-		if kept[run] != 1 {
-			t.Errorf("run %s was acknowledged and is kept %d times", run, kept[run])
-		}
-	}
+	return kept
 }
 
 func getJSON(t *testing.T, address string, into any) {

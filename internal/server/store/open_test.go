@@ -48,7 +48,20 @@ func TestOpenRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := conn.Exec(t.Context(), `insert into pawl.migration (name, digest) values ('9999_later.sql', '')`); err != nil {
+	own, err := migrations.Version()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Exec(t.Context(), `insert into pawl.migration (name, digest, oldest) values ('9998_next.sql', '', $1)`, own); err != nil {
+		t.Fatal(err)
+	}
+	if err := open(address, true); err != nil {
+		t.Errorf("a newer schema that allows this version: %v", err)
+	}
+	if applied, err := migrations.Migrate(t.Context(), address); err != nil || len(applied) > 0 {
+		t.Errorf("migrating a newer schema that allows this version: %v, %v", applied, err)
+	}
+	if _, err := conn.Exec(t.Context(), `insert into pawl.migration (name, digest, oldest) values ('9999_later.sql', '', '9998')`); err != nil {
 		t.Fatal(err)
 	}
 	if err := open(address, true); !errors.Is(err, migrations.ErrNewer) {
