@@ -143,6 +143,7 @@ func TestPushWaitsAsLongAsItIsTold(t *testing.T) {
 		least  time.Duration
 	}{
 		"busy, in seconds": {http.StatusServiceUnavailable, "7", 7 * time.Second},
+		"a full disk":      {http.StatusInsufficientStorage, "60", time.Minute},
 		"busy, by date":    {http.StatusTooManyRequests, now.Add(90 * time.Second).Format(http.TimeFormat), 90 * time.Second},
 		"a broken gateway": {http.StatusBadGateway, "", 250 * time.Millisecond},
 		"nonsense":         {http.StatusInternalServerError, "soon", 250 * time.Millisecond},

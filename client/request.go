@@ -215,7 +215,7 @@ func (c *Client) judge(answer *http.Response, text []byte, into any) (time.Durat
 	p.Status, p.Title = status, http.StatusText(status)
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests,
-		http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout, http.StatusInsufficientStorage:
 		return c.retryAfter(answer.Header.Get("Retry-After")), fmt.Errorf("%w: %w", ErrUnavailable, p)
 	default:
 		return 0, p

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 )
 
 // answer writes a JSON document.
@@ -75,37 +74,4 @@ func matches(header, etag string) bool {
 		}
 	}
 	return false
-}
-
-// deadlineWriter writes a response of any length. The time limit applies to each part, so that only a client
-// that stopped reading is cut off.
-type deadlineWriter struct {
-	w     http.ResponseWriter
-	every time.Duration
-}
-
-func (s *Server) patient(w http.ResponseWriter) deadlineWriter {
-	s.deadline(w, 0)
-	return deadlineWriter{w, s.limits.Body}
-}
-
-// extendWriteDeadline extends the write deadline for a client that waited longer than the connection's own limit.
-func (s *Server) extendWriteDeadline(w http.ResponseWriter) {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.limits.Body)) // fails in tests without a connection
-}
-
-func (p deadlineWriter) Write(b []byte) (int, error) {
-	_ = http.NewResponseController(p.w).SetWriteDeadline(time.Now().Add(p.every)) // fails in tests without a connection
-	return p.w.Write(b)
-}
-
-// deadline sets the read deadline for one body, whatever the connection's limits are: a client that sends
-// a byte a minute must not hold a slot for hours. 0 removes it: a deadline that passes during processing
-// would look as if the client had disconnected.
-func (s *Server) deadline(w http.ResponseWriter, d time.Duration) {
-	until := time.Time{}
-	if d > 0 {
-		until = time.Now().Add(d)
-	}
-	_ = http.NewResponseController(w).SetReadDeadline(until) // fails in tests without a connection
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/base/words"
@@ -82,12 +81,11 @@ func (s *Server) postBlob(w http.ResponseWriter, r *http.Request, _ store.Projec
 		return busy()
 	}
 	defer s.uploads.give(project, 1)
-	s.deadline(w, s.limits.Body+time.Duration(size>>20)*time.Second)
-	body := &errorRecorder{from: http.MaxBytesReader(w, r.Body, size)}
+	body := &errorRecorder{from: s.paced(w, http.MaxBytesReader(w, r.Body, size))}
 	if err := s.blobs.Put(r.Context(), project, digest, body, size); err != nil {
 		return blobRefused(err, body)
 	}
-	s.deadline(w, 0)
+	readAnyTime(w)
 	fresh, err := s.store.AddBlob(r.Context(), project, digest, size, from.blobLane())
 	if err != nil {
 		return err
@@ -169,7 +167,7 @@ func (s *Server) sendBlob(w http.ResponseWriter, r *http.Request, project int64,
 	h.Set("Content-Disposition", `attachment; filename="`+digest[:16]+`"`)
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	h.Set("Content-Length", strconv.FormatInt(size, 10))
-	if err := copyWhole(s.patient(w), from, size); err != nil {
+	if err := copyWhole(w, from, size); err != nil {
 		s.abortResponse(r, "a blob", err)
 	}
 	return nil

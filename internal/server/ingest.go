@@ -62,7 +62,8 @@ func (s *Server) postReport(w http.ResponseWriter, r *http.Request, _ store.Proj
 }
 
 // readBody reads a JSON body of at most most bytes. All bodies being read share a memory budget, and each
-// project gets a part of it. When the budget is used up, the client must retry later.
+// project gets a part of it. A body takes its memory as it arrives, so a slow sender holds little. When the
+// budget is used up, the client must retry later.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, project, most int64) (body []byte, release func(), err error) {
 	if err := wantJSON(r); err != nil {
 		return nil, nil, err
@@ -71,34 +72,49 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, project, most 
 	if size > most {
 		return nil, nil, problem(http.StatusRequestEntityTooLarge, "too-large", "the report has %d bytes, the limit is %d: send fewer cases at a time", size, most)
 	}
-	if size < 0 {
-		size = most
-	}
-	if !s.bodies.try(project, size) {
-		return nil, nil, busy()
-	}
-	s.deadline(w, s.limits.Body)
 	buffer, _ := bodies.Get().(*bytes.Buffer) // the pool holds only buffers
+	var parts []int64                         // of the budget
 	release = func() {
-		s.bodies.give(project, size)
+		for _, n := range parts {
+			s.bodies.give(project, n)
+		}
 		if buffer.Cap() <= bodyKept {
 			buffer.Reset()
 			bodies.Put(buffer)
 		}
 	}
-	buffer.Grow(int(min(size, bodyKept-bytes.MinRead)) + bytes.MinRead)
-	if _, err := buffer.ReadFrom(http.MaxBytesReader(w, r.Body, most)); err != nil {
-		release()
-		return nil, nil, unreadable(err)
+	buffer.Grow(int(min(max(size, 0), bodyKept-bytes.MinRead)) + bytes.MinRead)
+	from := s.paced(w, http.MaxBytesReader(w, r.Body, most))
+	for held := int64(0); ; {
+		if int64(buffer.Len()) == held && held < most {
+			more := min(max(bodyPart, held), most-held)
+			if !s.bodies.try(project, more) {
+				release()
+				return nil, nil, busy()
+			}
+			parts, held = append(parts, more), held+more
+		}
+		// A body as long as allowed still has to end.
+		_, err := io.CopyN(buffer, from, max(1, held-int64(buffer.Len())))
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			release()
+			return nil, nil, unreadable(err)
+		}
 	}
-	s.deadline(w, 0)
+	readAnyTime(w)
 	return buffer.Bytes(), release, nil
 }
 
 // bodies reuses buffers: decoded values do not refer to their bytes. Large ones are rare.
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-const bodyKept = 256 << 10
+const (
+	bodyKept = 256 << 10
+	bodyPart = 64 << 10 // memory that a body takes first; each next part doubles it
+)
 
 // unreadable explains why a body did not arrive. The cause is always the sender or the network.
 func unreadable(err error) error {
@@ -133,7 +149,7 @@ func (s *Server) ingest(ctx context.Context, project int64, in store.Incoming) (
 	if !s.ingests.try(project, 1) {
 		waiting, cancel := context.WithTimeout(ctx, s.limits.Wait)
 		defer cancel()
-		if err := s.ingests.wait(waiting, project, 1); err != nil {
+		if err := s.ingests.wait(waiting, project); err != nil {
 			return client.Receipt{}, busy()
 		}
 	}

@@ -9,14 +9,19 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 )
 
-// Limits bounds the load that one client, or all together, can cause.
+// Limits bounds the load that one client, or all together, can cause. No project can use more than a
+// quarter of what is counted at once, see [projectBudget].
 type Limits struct {
 	Ingests     int           // reports stored at once; further clients must retry
 	IngestBytes int64         // bytes of reports in memory at once
 	Wait        time.Duration // max time a report waits for its turn to be stored
 	Uploads     int           // blobs received at once
-	Records     int           // concurrent requests that unpack records; each may use hundreds of megabytes
-	Body        time.Duration // max time for a body to arrive; blobs get one more second per MiB
+	Records     int           // records unpacked at once; each may use hundreds of megabytes
+	RecordBytes int64         // bytes of packed records being sent at once
+	Requests    int           // queries and pages answered at once
+	Exports     int           // exports at once
+	Stall       time.Duration // max time that a client may pause while it sends or reads
+	MinRate     int64         // min bytes per second of a client that sends or reads
 	Request     time.Duration // max time to answer a query
 	Buckets     int           // rate limiters kept in memory
 	PerAddress  Rate
@@ -38,7 +43,11 @@ func (l Limits) orDefault() Limits {
 		Wait:        cmp.Or(l.Wait, 5*time.Second),
 		Uploads:     cmp.Or(l.Uploads, 64),
 		Records:     cmp.Or(l.Records, 2),
-		Body:        cmp.Or(l.Body, time.Minute),
+		RecordBytes: max(cmp.Or(l.RecordBytes, 256<<20), maxPacked), // one record must fit
+		Requests:    cmp.Or(l.Requests, 64),
+		Exports:     cmp.Or(l.Exports, 8),
+		Stall:       cmp.Or(l.Stall, 20*time.Second),
+		MinRate:     cmp.Or(l.MinRate, 32<<10),
 		Request:     cmp.Or(l.Request, 30*time.Second),
 		Buckets:     cmp.Or(l.Buckets, 20_000),
 		PerAddress:  cmp.Or(l.PerAddress, Rate{1_000, 4_000}),

@@ -246,7 +246,7 @@ func (spaces) Read(p []byte) (int, error) {
 
 // A client that does not go on sending is told so, and gives its place back.
 func TestSlowBodies(t *testing.T) {
-	w := newWorld(t, func(c *Config) { c.Limits.Body = 50 * time.Millisecond })
+	w := newWorld(t, func(c *Config) { c.Limits.Stall = 50 * time.Millisecond })
 	p := w.project("kernels", false)
 	key := w.key(p, store.ScopeReport)
 	for _, path := range []string{"/reports", "/blobs/" + digest([]byte("x"))} {

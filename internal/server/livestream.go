@@ -133,7 +133,7 @@ func (s *Server) streamLive(w http.ResponseWriter, r *http.Request, p store.Proj
 
 // stream writes events until the run is over, the client disconnects, or the server shuts down.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, project int64, name string, last int64) {
-	out, control := s.patient(w), http.NewResponseController(w)
+	control := http.NewResponseController(w)
 	end := time.NewTimer(streamFor)
 	defer end.Stop()
 	beat := time.NewTicker(streamBeat)
@@ -148,7 +148,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, project int64, n
 		if text.Len() == 0 {
 			text.WriteString(": still there\n\n")
 		}
-		if _, err := out.Write(text.Bytes()); err != nil || control.Flush() != nil || over || !there {
+		if _, err := w.Write(text.Bytes()); err != nil || control.Flush() != nil || over || !there {
 			return
 		}
 		select {

@@ -31,6 +31,8 @@ type Login struct {
 	Hosts []string
 	// Admins lists the admins of the whole server: subjects, or e-mail addresses that the issuer verified.
 	Admins []string
+	// Lifetime is how long a login lasts, Idle how long it lasts without a request; 0 means the default.
+	Lifetime, Idle time.Duration
 }
 
 // relyingParty implements the client side of OpenID Connect: the code flow with PKCE, a nonce and a state.

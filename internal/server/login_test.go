@@ -205,7 +205,7 @@ func TestLogin(t *testing.T) {
 	if a := w.visit(b, "GET", w.url+"/v1/projects/kernels", nil); a.StatusCode != http.StatusNotFound {
 		t.Errorf("who is no member: %d", a.StatusCode)
 	}
-	account, err := w.store.Login(t.Context(), session.Value)
+	account, err := w.store.Login(t.Context(), session.Value, time.Time{})
 	if err != nil || account.Name != "Ada" || account.Issuer != p.URL || account.Subject != "u1" || account.Email != "" {
 		t.Fatalf("%+v, %v", account, err)
 	}

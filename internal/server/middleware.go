@@ -27,6 +27,7 @@ type requestInfo struct {
 	problem *Problem
 	began   time.Time
 	begun   time.Duration // time until a stream started; 0 for other responses
+	endTurn func()        // returns the slot of the request; does nothing the second time
 }
 
 // wrap applies to every request, from the outside in: a request id, a log line, security headers, the
@@ -38,9 +39,9 @@ func (s *Server) wrap(inner http.Handler) http.Handler {
 	}))
 	inner = crossOrigin.Handler(inner)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v := &requestInfo{id: rand.Text()[:16], route: "none", from: s.addressOf(r), began: s.now()}
+		v := &requestInfo{id: rand.Text()[:16], route: "none", from: s.addressOf(r), began: s.now(), endTurn: func() {}}
 		r = r.WithContext(context.WithValue(r.Context(), contextKey{}, v))
-		seen := &responseRecorder{ResponseWriter: w}
+		seen := &responseRecorder{ResponseWriter: w, pace: s.pacer(), info: v}
 		defer func() { s.logRequest(r, v, seen, cmp.Or(v.begun, s.now().Sub(v.began))) }() // also for a response that is cut off
 		defer func() {
 			if hit := recover(); hit != nil {
@@ -157,16 +158,20 @@ func network(ip netip.Addr) netip.Addr {
 	return ip
 }
 
-// responseRecorder records the status and size of a response.
+// responseRecorder records the status and size of a response. A client that reads too slowly is cut off, and
+// the request gives its slot to the next one before the first byte is written.
 type responseRecorder struct {
 	http.ResponseWriter
 	status  int
 	written int64
+	pace    pacer
+	info    *requestInfo
 }
 
 func (w *responseRecorder) WriteHeader(status int) {
 	if w.status == 0 && status >= 200 {
 		w.status = status
+		w.info.endTurn()
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
@@ -174,8 +179,9 @@ func (w *responseRecorder) WriteHeader(status int) {
 func (w *responseRecorder) Write(b []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
+		w.info.endTurn()
 	}
-	n, err := w.ResponseWriter.Write(b)
+	n, err := w.pace.write(w.ResponseWriter, b)
 	w.written += int64(n)
 	return n, err
 }

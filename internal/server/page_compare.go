@@ -99,7 +99,7 @@ func said(v web.Compare) string {
 
 // compared judges the two records again, as pawl compare does, and keeps only the one case.
 func (s *Server) compared(ctx context.Context, p store.Project, a, b web.Side) (template.HTML, ratchet.Verdict, error) {
-	done, err := s.unpacking(ctx)
+	done, err := s.unpacking(ctx, p.ID)
 	if err != nil {
 		return "", "", err
 	}

@@ -31,6 +31,7 @@ var projectPages = map[string]pageOfProject{
 	"/p/{project}/suites/{suite}": (*Server).heatPage,
 	"/p/{project}/events":         (*Server).eventsPage,
 	"/p/{project}/groups/{id}":    (*Server).causePage,
+	"/p/{project}/limits":         (*Server).limitsPage,
 }
 
 // forms lists the forms of a project.
@@ -48,6 +49,10 @@ func (s *Server) pages(mux *http.ServeMux) {
 			var v web.View
 			p, err := s.admit(r, Read)
 			if err == nil {
+				err = s.takeTurn(r, p.ID)
+			}
+			if err == nil {
+				defer requestInfoOf(r).endTurn()
 				v, err = view(s, r, p)
 			}
 			s.render(w, r, &p.Project, v, err)

@@ -105,7 +105,7 @@ func (s *Server) wholeReport(ctx context.Context, p store.Project, run client.Ru
 	if text, ok := s.judged.get(key); ok {
 		return text, nil
 	}
-	done, err := s.unpacking(ctx)
+	done, err := s.unpacking(ctx, p.ID)
 	if err != nil {
 		return "", err
 	}

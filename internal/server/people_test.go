@@ -123,7 +123,7 @@ func TestSharesLeaveRoomForOthers(t *testing.T) {
 		t.Error("a quarter each, and no more than there is")
 	}
 	done := make(chan error)
-	go func() { done <- b.wait(t.Context(), 5, 1) }()
+	go func() { done <- b.wait(t.Context(), 5) }()
 	b.give(1, 1)
 	if err := <-done; err != nil {
 		t.Error(err)

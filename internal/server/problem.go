@@ -72,6 +72,9 @@ func explain(err error) *Problem {
 	if e, ok := errors.AsType[*store.QuotaError](err); ok {
 		return problem(http.StatusTooManyRequests, "quota", "%s", e.Error()).after(time.Hour)
 	}
+	if e, ok := errors.AsType[*store.FullError](err); ok {
+		return problem(http.StatusInsufficientStorage, "full", "%s", e.Error()).after(time.Hour)
+	}
 	if e, ok := errors.AsType[*store.InvalidError](err); ok {
 		return problem(http.StatusUnprocessableEntity, "invalid", "%s", words.Sanitize(e.Error()))
 	}
@@ -91,9 +94,55 @@ func explain(err error) *Problem {
 			return problem(known.status, known.word, "%s", words.Sanitize(err.Error())).after(known.retry)
 		}
 	}
+	if p := outage(err); p != nil {
+		return p
+	}
 	p := problem(http.StatusInternalServerError, "internal", "the server failed: see its log for the ID of this request")
 	p.cause = err
 	return p
+}
+
+// The words of problems that are the state of the server, not of one request.
+const (
+	wordUnavailable = "unavailable"
+	wordDiskFull    = "disk-full"
+)
+
+// outage explains an error that means that the database or the disk is away; nil for any other.
+func outage(err error) *Problem {
+	var p *Problem
+	switch {
+	case store.DiskFull(err):
+		p = problem(http.StatusInsufficientStorage, wordDiskFull, "the server has no disk space left, and stored nothing of this request: send it again later").after(time.Minute)
+	case store.Unavailable(err):
+		p = problem(http.StatusServiceUnavailable, wordUnavailable, "the server cannot reach its database or its file storage: try again").after(5 * time.Second)
+	default:
+		return nil
+	}
+	p.cause = err
+	return p
+}
+
+// noteOutage logs the start of an outage, once, and its end. A request that succeeds ends it; a full disk
+// needs one that stores something.
+func (s *Server) noteOutage(ctx context.Context, p *Problem, stored bool) {
+	switch {
+	case p != nil && p.word() == wordUnavailable:
+		if !s.unavailable.Swap(true) {
+			s.log.ErrorContext(ctx, "the database or the file storage cannot be reached: requests are refused with 503", "error", p.cause)
+		}
+	case p != nil && p.word() == wordDiskFull:
+		if !s.diskFull.Swap(true) {
+			s.log.ErrorContext(ctx, "the disk is full: requests are refused with 507", "error", p.cause)
+		}
+	case p == nil:
+		if s.unavailable.Load() && s.unavailable.Swap(false) {
+			s.log.InfoContext(ctx, "the database and the file storage can be reached again")
+		}
+		if stored && s.diskFull.Load() && s.diskFull.Swap(false) {
+			s.log.InfoContext(ctx, "the disk has space again")
+		}
+	}
 }
 
 // statusGone appears only in the log: the client has disconnected.
@@ -105,7 +154,9 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p, v := &own, requestInfoOf(r)
 	p.Request = v.id
 	v.problem = p
-	if p.cause != nil {
+	if p.word() == wordUnavailable || p.word() == wordDiskFull {
+		s.noteOutage(r.Context(), p, false)
+	} else if p.cause != nil {
 		s.log.ErrorContext(r.Context(), "request failed", "request", v.id, "route", v.route, "error", p.cause)
 	}
 	s.metrics.Refused(p.word())

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ const (
 	maxSamples = 64 << 20 // size of the file
 	maxPayload = 32 << 20 // size of its unpacked samples, eight bytes each
 	maxRatio   = 100
+	maxPacked  = 64 << 20 // size of a whole record, packed to be sent
 )
 
 // recordLimits is checked before a record is decoded: {} is two bytes of JSON, but a round in memory is
@@ -51,21 +53,62 @@ func (s *Server) getRecord(w http.ResponseWriter, r *http.Request, p store.Proje
 	if unchanged(w, r, `"record-`+which.Digest+`"`) {
 		return nil
 	}
-	done, err := s.unpacking(r.Context())
+	packed, err := s.packRecord(r.Context(), p.ID, run)
 	if err != nil {
 		return err
 	}
-	defer done()
-	record, err := s.record(r.Context(), p.ID, run)
-	if err != nil {
-		return err
-	}
+	defer s.packed.give(p.ID, int64(len(packed)))
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="run-%d.json"`, run.ID))
-	if err := measure.Write(s.patient(w), record); err != nil {
+	if err := unpackTo(w, packed); err != nil {
 		s.abortResponse(r, "a record", err)
 	}
 	return nil
+}
+
+// packRecord returns the record of a run as packed JSON. The record itself is released before the first byte
+// is sent: however slowly a client reads, it holds only the packed bytes, which the caller returns to
+// s.packed.
+func (s *Server) packRecord(ctx context.Context, project int64, run client.Run) ([]byte, error) {
+	done, err := s.unpacking(ctx, project)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	record, err := s.record(ctx, project, run)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	z, err := zstd.NewWriter(&b, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(measure.Write(z, record), z.Close()); err != nil {
+		return nil, err
+	}
+	if b.Len() > maxPacked {
+		which, _ := blobOf(run, client.BlobRecord)
+		return nil, tooLarge(which)
+	}
+	if !s.packed.try(project, int64(b.Len())) {
+		return nil, busyRecords()
+	}
+	return bytes.Clone(b.Bytes()), nil
+}
+
+func unpackTo(w io.Writer, packed []byte) error {
+	z, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+	if err != nil {
+		return err
+	}
+	defer z.Close()
+	_, err = io.Copy(w, z)
+	return err
+}
+
+func busyRecords() *Problem {
+	return problem(http.StatusServiceUnavailable, "busy", "too many records are being read at once: try again").after(time.Second)
 }
 
 // abortResponse ends a response that was started and cannot be finished: a part must not look complete. Usually
@@ -81,15 +124,16 @@ func (s *Server) abortResponse(r *http.Request, what string, err error) {
 
 // unpacking takes one of the slots for requests that hold records, until done is called. Untrusted clients
 // may have made records as large as allowed, and anyone may request those of a public project. Without a
-// limit, a few requests would use all memory.
-func (s *Server) unpacking(ctx context.Context) (done func(), err error) {
-	waiting, cancel := context.WithTimeout(ctx, s.limits.Wait)
-	defer cancel()
-	// Take a free slot even if the waiting time has already passed.
-	if !s.records.TryAcquire(1) && s.records.Acquire(waiting, 1) != nil {
-		return nil, problem(http.StatusServiceUnavailable, "busy", "too many records are being read at once: try again").after(time.Second)
+// limit, a few requests would use all memory. No project gets all slots, and none is held while bytes are sent.
+func (s *Server) unpacking(ctx context.Context, project int64) (done func(), err error) {
+	if !s.records.try(project, 1) {
+		waiting, cancel := context.WithTimeout(ctx, s.limits.Wait)
+		defer cancel()
+		if s.records.wait(waiting, project) != nil {
+			return nil, busyRecords()
+		}
 	}
-	return func() { s.records.Release(1) }, nil
+	return func() { s.records.give(project, 1) }, nil
 }
 
 func blobOf(run client.Run, kind client.BlobKind) (client.Blob, bool) {

@@ -55,6 +55,14 @@ var routes = []Route{
 	{"GET", project + "/runs/{id}", Read, quick, one((*store.Store).Run)},
 	{"GET", project + "/runs/{id}/points", Read, quick, (*Server).getRunPoints},
 	{"GET", project + "/runs/{id}/record", Read, long, (*Server).getRecord},
+	{"DELETE", project + "/runs/{id}", Admin, quick, (*Server).deleteRun},
+	{"POST", project + "/runs/{id}/exclude", Admin, quick, exclude((*store.Store).ExcludeRun)},
+	{"POST", project + "/runs/{id}/restore", Admin, quick, restore((*store.Store).RestoreRun)},
+	{"POST", project + "/series/{id}/exclude", Admin, quick, exclude((*store.Store).ExcludeSeries)},
+	{"POST", project + "/series/{id}/restore", Admin, quick, restore((*store.Store).RestoreSeries)},
+	{"GET", project + "/excluded/runs", Admin, quick, all((*store.Store).ExcludedRuns, same)},
+	{"GET", project + "/excluded/series", Admin, quick, all((*store.Store).ExcludedSeries, same)},
+	{"GET", project + "/limits", Admin, quick, (*Server).getLimits},
 	{"GET", project + "/testbeds", Read, quick, all((*store.Store).Testbeds, same)},
 	{"GET", project + "/testbeds/{id}", Read, quick, one((*store.Store).Testbed)},
 	{"GET", project + "/testbeds/{id}/history", Read, quick, (*Server).getTestbedHistory},
@@ -98,6 +106,8 @@ func (s *Server) handle(route Route) http.Handler {
 			ctx, cancel := context.WithTimeout(r.Context(), s.limits.Request)
 			defer cancel()
 			r = r.WithContext(ctx)
+		} else {
+			readAnyTime(w)
 		}
 		var p store.Project
 		var err error
@@ -110,11 +120,17 @@ func (s *Server) handle(route Route) http.Handler {
 		default:
 			p, err = s.admit(r, route.Need)
 		}
+		if err == nil && route.pace == quick {
+			err = s.takeTurn(r, p.ID)
+		}
 		if err == nil {
+			defer info.endTurn()
 			err = route.serve(s, w, r, p)
 		}
 		if err != nil {
 			s.refuse(w, r, err)
+		} else {
+			s.noteOutage(r.Context(), nil, route.Need == Send)
 		}
 	})
 }

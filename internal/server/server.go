@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -12,9 +13,9 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 
 	"github.com/goatnote-inc/pawl/client"
@@ -71,6 +72,8 @@ type Server struct {
 	blobs    *blob.Bucket
 	verifier *identity.Verifier
 	login    *relyingParty
+	lifetime time.Duration // of a login
+	idle     time.Duration // after which an unused login ends
 	url      *url.URL
 	log      *slog.Logger
 	now      func() time.Time
@@ -83,13 +86,18 @@ type Server struct {
 	fleet    Fleet
 
 	buckets *limiterCache
-	ingests *projectBudget      // limits reports being stored
-	bodies  *projectBudget      // limits bytes of reports being read
-	uploads *projectBudget      // limits blobs being read
-	records *semaphore.Weighted // limits requests that hold records
+	ingests *projectBudget // limits reports being stored
+	bodies  *projectBudget // limits bytes of reports being read
+	uploads *projectBudget // limits blobs being read
+	records *projectBudget // limits requests that hold records
+	packed  *projectBudget // limits bytes of records being sent
+	turns   *projectBudget // limits queries and pages being answered
+	exports *projectBudget
 	judged  *lru[template.HTML] // rebuilt reports
 	lives   *liveRuns
 	handler http.Handler
+
+	unavailable, diskFull atomic.Bool // logged outages
 
 	drain    sync.Once
 	draining chan struct{}
@@ -129,11 +137,18 @@ func New(c Config) (*Server, error) {
 			return nil, err
 		}
 	}
+	s.lifetime, s.idle = 7*24*time.Hour, 24*time.Hour
+	if c.Login != nil {
+		s.lifetime, s.idle = cmp.Or(c.Login.Lifetime, s.lifetime), cmp.Or(c.Login.Idle, s.idle)
+	}
 	s.buckets = &limiterCache{newLRU[*rate.Limiter](s.limits.Buckets), s.now}
 	s.ingests = newShares(int64(s.limits.Ingests), 1)
 	s.bodies = newShares(s.limits.IngestBytes, client.MaxReport)
 	s.uploads = newShares(int64(s.limits.Uploads), 1)
-	s.records = semaphore.NewWeighted(int64(s.limits.Records))
+	s.records = newShares(int64(s.limits.Records), 1)
+	s.packed = newShares(s.limits.RecordBytes, maxPacked)
+	s.turns = newShares(int64(s.limits.Requests), 1)
+	s.exports = newShares(int64(s.limits.Exports), 1)
 	s.judged = newLRU[template.HTML](judgedBytes)
 	s.lives, s.draining = newLives(s.now), make(chan struct{})
 	s.handler = s.wrap(s.mux())
@@ -181,7 +196,7 @@ type contextKey struct{}
 func requestInfoOf(r *http.Request) *requestInfo {
 	v, _ := r.Context().Value(contextKey{}).(*requestInfo)
 	if v == nil { // a handler called without the middleware, as in a test
-		return &requestInfo{id: "none"}
+		return &requestInfo{id: "none", endTurn: func() {}}
 	}
 	return v
 }

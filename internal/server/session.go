@@ -19,7 +19,6 @@ const (
 	sessionCookie = "pawl_session"
 	attemptCookie = "pawl_login"
 	attemptFor    = 10 * time.Minute
-	sessionFor    = 14 * 24 * time.Hour
 )
 
 // loginRoutes registers the routes of a login. The page that offers to log in (GET /login) is one of the
@@ -90,10 +89,10 @@ func (s *Server) finishLogin(w http.ResponseWriter, r *http.Request) error {
 	}
 	// A new value for every login prevents session fixation.
 	session := rand.Text() + rand.Text()
-	if err := s.store.AddLogin(r.Context(), session, account.ID, s.now().Add(sessionFor)); err != nil {
+	if err := s.store.AddLogin(r.Context(), session, account.ID, s.now().Add(s.lifetime)); err != nil {
 		return err
 	}
-	s.setCookie(w, sessionCookie, session, sessionFor)
+	s.setCookie(w, sessionCookie, session, s.lifetime)
 	http.Redirect(w, r, a.Next, http.StatusSeeOther)
 	return nil
 }

@@ -99,7 +99,7 @@ func TestFewRecordsAtOnce(t *testing.T) {
 		w.want(http.StatusUnprocessableEntity, asked{path: record})
 		w.want(http.StatusOK, asked{path: page})
 	}
-	await.True(t, "the slots to be released", func() bool { return w.server.records.TryAcquire(int64(w.server.limits.Records)) })
+	await.True(t, "the slots to be released", func() bool { return w.server.records.whole.TryAcquire(int64(w.server.limits.Records)) })
 	if a := w.want(http.StatusServiceUnavailable, asked{path: record}); a.Header.Get("Retry-After") != "1" {
 		t.Errorf("%v", a.Header)
 	}

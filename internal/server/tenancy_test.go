@@ -140,6 +140,8 @@ func (f furnished) bodyFor(t testing.TB, r Route) (body []byte, document any) {
 		return nil, map[string]any{"role": "admin"}
 	case "POST /rules":
 		return nil, map[string]any{"repository_id": 7, "owner_id": 8, "default_branch": "main", "events": []string{"push"}, "workflow": ".github/workflows/b.yml"}
+	case "POST /runs/{id}/exclude", "POST /series/{id}/exclude":
+		return nil, map[string]any{"reason": "taken"}
 	case "POST /hooks":
 		return nil, map[string]any{"kind": "slack", "url": "https://evil.example/"}
 	}
@@ -249,14 +251,27 @@ func TestEveryRouteWorks(t *testing.T) {
 	w := newWorld(t)
 	f := w.furnish("orchard", false)
 	key := w.key(f.Project, store.ScopeAdmin)
-	last := func(r Route) bool { return r.Method == http.MethodDelete } // takes away what others look at
-	for _, pass := range []bool{false, true} {
+	pass := func(r Route) int { // what takes away what others look at comes last
+		switch {
+		case strings.HasSuffix(r.Path, "/exclude"):
+			return 1
+		case strings.HasSuffix(r.Path, "/restore"):
+			return 2
+		case r.Method == http.MethodDelete:
+			return 3
+		}
+		return 0
+	}
+	for n := range 4 {
 		for _, route := range slices.Backward(routes) {
-			if last(route) != pass {
+			if pass(route) != n {
 				continue
 			}
 			q := f.question(t, route)
 			q.key = key
+			if q.method == http.MethodDelete && strings.HasSuffix(route.Path, "/runs/{id}") {
+				w.want(http.StatusNoContent, asked{method: "POST", path: q.path + "/exclude", key: key, json: map[string]any{"reason": "to delete it"}})
+			}
 			if strings.HasSuffix(q.path, "/record") {
 				continue // there is none; records have their own test
 			}

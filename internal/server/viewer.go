@@ -92,7 +92,7 @@ func (s *Server) identify(r *http.Request, v *requestInfo) (*Viewer, error) {
 		return &Viewer{Key: &key}, nil
 	}
 	if cookie, err := r.Cookie(s.cookieName(sessionCookie)); err == nil && len(cookie.Value) <= 256 {
-		account, err := s.store.Login(r.Context(), cookie.Value)
+		account, err := s.store.Login(r.Context(), cookie.Value, s.now().Add(-s.idle))
 		if err == nil {
 			return &Viewer{Account: &account, Operator: s.operates(account)}, nil
 		}
@@ -188,11 +188,13 @@ func (s *Server) spend(v *Viewer, p store.Project) error {
 			return problem(http.StatusTooManyRequests, "rate", "too many requests by %s", v.Name()).after(wait)
 		}
 	}
-	if wait, ok := s.buckets.take(fmt.Sprint("project ", p.ID), s.limits.PerProject); !ok {
+	if wait, ok := s.buckets.take(projectBucket(p), s.limits.PerProject); !ok {
 		return problem(http.StatusTooManyRequests, "rate", "too many requests for project %s", p.Slug).after(wait)
 	}
 	return nil
 }
+
+func projectBucket(p store.Project) string { return fmt.Sprint("project ", p.ID) }
 
 func (v *Viewer) bucket() string {
 	if v.Key != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/server/parquet"
@@ -20,6 +21,10 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request, p store.Project)
 	if q.err != nil {
 		return q.err
 	}
+	if !s.exports.try(p.ID, 1) {
+		return problem(http.StatusServiceUnavailable, "busy", "too many exports are running: try again when one has ended").after(30 * time.Second)
+	}
+	defer s.exports.give(p.ID, 1)
 	if err := s.audit(r, p, "project.export", map[string]string{"format": format}); err != nil {
 		return err
 	}
@@ -28,7 +33,7 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request, p store.Project)
 	}
 	w.Header().Set("Content-Type", "application/jsonl")
 	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s.jsonl"`, p.Slug))
-	if err := s.store.Export(r.Context(), p.ID, s.patient(w)); err != nil {
+	if err := s.store.Export(r.Context(), p.ID, w); err != nil {
 		s.abortResponse(r, "an export", err)
 	}
 	_, _ = io.WriteString(w, store.ExportEnd)
@@ -40,7 +45,7 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request, p store.Project)
 func (s *Server) exportPoints(w http.ResponseWriter, r *http.Request, p store.Project) error {
 	w.Header().Set("Content-Type", "application/vnd.apache.parquet")
 	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s.parquet"`, p.Slug))
-	out := parquet.NewWriter(s.patient(w), p.Slug)
+	out := parquet.NewWriter(w, p.Slug)
 	err := s.store.EachPoint(r.Context(), p.ID, out.Write)
 	if err == nil {
 		err = out.Close()
@@ -74,6 +79,5 @@ func (s *Server) deleteProject(w http.ResponseWriter, r *http.Request, p store.P
 	if err != nil {
 		return err
 	}
-	s.extendWriteDeadline(w)
 	return answer(w, http.StatusOK, deletedAnswer{p.Slug, went})
 }

@@ -25,7 +25,7 @@ func Check(ctx context.Context, s Store, project int64, series []int64) ([]Misma
 			}
 			fresh := histories[:0]
 			for _, h := range histories {
-				if h.Damaged != nil || len(h.Points) == 0 || h.Known.Points != len(h.Points) || !h.Known.Last.Equal(h.Points[len(h.Points)-1].At) {
+				if h.Damaged != nil || len(h.Points) == 0 || h.Known.Version == 0 || h.Known.Points != len(h.Points) || !h.Known.Last.Equal(h.Points[len(h.Points)-1].At) {
 					continue
 				}
 				h.Known.State = nil // as if it had never been scanned

@@ -75,12 +75,15 @@ func look(ctx context.Context, d ScanTx) (l ScanStats, more bool, err error) {
 			if h.Damaged != nil {
 				l.Damaged++
 			}
-			return h.Damaged != nil || len(h.Points) == 0
+			return h.Damaged != nil
 		})
+		empty := slices.DeleteFunc(slices.Clone(readable), func(h History) bool { return len(h.Points) > 0 })
+		readable = slices.DeleteFunc(readable, func(h History) bool { return len(h.Points) == 0 })
 		outcomes, anew, err := examine(ctx, d, readable, &m)
 		if err != nil {
 			return l, false, err
 		}
+		outcomes = append(outcomes, forgetEmpty(empty, &m)...)
 		if err := d.Keep(ctx, outcomes); err != nil {
 			return l, false, err
 		}
@@ -91,6 +94,29 @@ func look(ctx context.Context, d ScanTx) (l ScanStats, more bool, err error) {
 	}
 	l.Groups, err = m.regroup(ctx, d)
 	return l, taken.More, err
+}
+
+// forgetEmpty returns the outcomes of series whose runs were all excluded: no state, and no events.
+func forgetEmpty(histories []History, m *regroupPlan) []*Outcome {
+	var outcomes []*Outcome
+	for _, h := range histories {
+		if h.Known.Points == 0 && len(h.Events) == 0 {
+			continue
+		}
+		o := &Outcome{Series: h.Series}
+		for i := range h.Events {
+			if h.Events[i].State != client.New { // as in match
+				continue
+			}
+			o.Gone = append(o.Gone, h.Events[i].ID)
+			m.event(&h.Events[i], nil)
+		}
+		if h.Known.Points > 0 {
+			m.spans = append(m.spans, span{h.Known.First, h.Known.Last})
+		}
+		outcomes = append(outcomes, o)
+	}
+	return outcomes
 }
 
 // examine finds the events of each history. Every history must have points.

@@ -14,9 +14,9 @@ const near = 10
 
 // match determines which of the found events are already stored. Those keep their id, state and note.
 // Stored events that are no longer found are deleted, unless a user has reviewed them or their points
-// are no longer kept.
+// are no longer kept. Version 0 means that points were removed or moved on purpose: then their events go too.
 func match(h History, found []Event, m *regroupPlan) (changed []*Event, gone []int64) {
-	old := slices.DeleteFunc(slices.Clone(h.Events), func(e Event) bool { return e.At.Before(h.Points[0].At) })
+	old := slices.DeleteFunc(slices.Clone(h.Events), func(e Event) bool { return e.At.Before(h.Points[0].At) && h.Known.Version != 0 })
 	of := make([]int, len(found)) // index in old
 	taken := make([]bool, len(old))
 	for i := range found {

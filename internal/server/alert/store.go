@@ -103,7 +103,7 @@ type Event struct {
 	Group       int64
 }
 
-// Outcome is the result of scanning one series.
+// Outcome is the result of scanning one series. A series without points has no state: Known is zero.
 type Outcome struct {
 	Series  int64
 	Known   SeriesState

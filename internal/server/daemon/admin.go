@@ -2,6 +2,8 @@ package daemon
 
 import (
 	"context"
+	"crypto/sha256"
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"io"
@@ -46,6 +48,45 @@ func admin(m *metrics, h *health, level *slog.LevelVar, log *slog.Logger) http.H
 		w.WriteHeader(http.StatusNoContent)
 	})
 	return mux
+}
+
+// serveMetrics serves only the metrics, on an address of their own if there is one. The returned function
+// stops it.
+func serveMetrics(ctx context.Context, c *config, log *slog.Logger, m *metrics) (stop func(), err error) {
+	if c.Metrics.Listen == "" {
+		return func() {}, nil
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", c.Metrics.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on the address for metrics (metrics.listen): %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", withToken(c.Metrics.Token.Reveal(), m.handler()))
+	srv := &http.Server{
+		Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	go func() { _ = srv.Serve(l) }()
+	log.Info("serving metrics", "address", l.Addr().String(), "token", !c.Metrics.Token.IsZero())
+	return func() { _ = srv.Close() }, nil
+}
+
+// withToken requires a bearer token, unless it is empty.
+func withToken(token string, inner http.Handler) http.Handler {
+	if token == "" {
+		return inner
+	}
+	want := sha256.Sum256([]byte("Bearer " + token))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got := sha256.Sum256([]byte(r.Header.Get("Authorization")))
+		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="metrics"`)
+			http.Error(w, "send the token of metrics.token", http.StatusUnauthorized)
+			return
+		}
+		inner.ServeHTTP(w, r)
+	})
 }
 
 // listenAdmin opens the admin listener, or returns nil if it is disabled. Only the user that runs pawld may

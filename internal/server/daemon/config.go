@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,6 +37,13 @@ type config struct {
 	Admin struct {
 		Listen string
 	}
+	Metrics struct {
+		Listen string
+		Token  identity.Token
+	}
+	Audit struct {
+		Key identity.Token
+	}
 	CI struct {
 		Issuers []string
 	}
@@ -46,6 +54,16 @@ type config struct {
 		ClientSecret identity.Token
 		CookieSecret identity.Token
 		Admins       []string
+		Lifetime     time.Duration
+		Idle         time.Duration
+	}
+	Limits struct {
+		AddressRate, KeyRate, ProjectRate, Requests int
+		Stall                                       time.Duration
+		MinRate                                     int
+		Series, PointsPerDay, BlobGiB               int
+		Hooks, Keys, Members, Rules                 int
+		DatabaseGiB                                 int
 	}
 	Hooks struct {
 		AllowPrivate bool
@@ -108,6 +126,9 @@ func (c *config) settings() []setting {
 		{"database.allow_unsafe", &c.Database.AllowUnsafe, "start even if the database may lose acknowledged reports"},
 		{"blobs.url", &c.Blobs.URL, "where files are stored: file:///FOLDER or s3://BUCKET?endpoint=URL"},
 		{"admin.listen", &c.Admin.Listen, "address for metrics and profiles: unix:PATH or a loopback address; off for none"},
+		{"metrics.listen", &c.Metrics.Listen, "address for metrics alone, such as 0.0.0.0:9295; empty for none beside the admin address"},
+		{"metrics.token", &c.Metrics.Token, "bearer token that metrics.listen requires; empty for none"},
+		{"audit.key", &c.Audit.Key, "32 bytes or more that sign the audit logs, the same for all servers of one database; empty for none"},
 		{"ci.issuers", &c.CI.Issuers, "issuers whose CI job tokens are accepted"},
 		{"login.issuer", &c.Login.Issuer, "OpenID provider that people log in with; empty for none"},
 		{"login.hosts", &c.Login.Hosts, "additional hosts that the issuer may use for keys and tokens"},
@@ -115,6 +136,22 @@ func (c *config) settings() []setting {
 		{"login.client_secret", &c.Login.ClientSecret, "client secret of this server at the provider"},
 		{"login.cookie_secret", &c.Login.CookieSecret, "32 bytes or more, the same for all servers of one URL; random if empty"},
 		{"login.admins", &c.Login.Admins, "subjects or e-mail addresses at the provider of people who may administer everything"},
+		{"login.lifetime", &c.Login.Lifetime, "time after which people must log in again"},
+		{"login.idle", &c.Login.Idle, "time without a request after which people must log in again"},
+		{"limits.address_rate", &c.Limits.AddressRate, "requests per second from one address; four times as many at once"},
+		{"limits.key_rate", &c.Limits.KeyRate, "requests per second with one key, or of one person"},
+		{"limits.project_rate", &c.Limits.ProjectRate, "requests per second for one project"},
+		{"limits.requests", &c.Limits.Requests, "queries and pages answered at once; a project gets at most a quarter"},
+		{"limits.stall", &c.Limits.Stall, "time that a client may pause while it sends or reads"},
+		{"limits.min_rate", &c.Limits.MinRate, "bytes per second that a client must send or read"},
+		{"limits.series", &c.Limits.Series, "series per project; 0 for no limit, as for the next six"},
+		{"limits.points_per_day", &c.Limits.PointsPerDay, "points per project and day"},
+		{"limits.blob_gib", &c.Limits.BlobGiB, "GiB of files per project"},
+		{"limits.hooks", &c.Limits.Hooks, "hooks per project"},
+		{"limits.keys", &c.Limits.Keys, "keys per project"},
+		{"limits.members", &c.Limits.Members, "members per project"},
+		{"limits.rules", &c.Limits.Rules, "rules per project"},
+		{"limits.database_gib", &c.Limits.DatabaseGiB, "GiB of the database for all projects, above which reports are refused; 0 for no limit"},
 		{"hooks.allow_private", &c.Hooks.AllowPrivate, "allow notifications to private addresses"},
 		{"hooks.every", &c.Hooks.Every, "minimum time between two notifications of a project"},
 		{"mail.server", &c.Mail.Server, "mail server for digests, HOST:PORT; empty for no mail"},
@@ -152,6 +189,12 @@ func defaults(env environment) *config {
 	c.Admin.Listen = "unix:" + filepath.Join(env.runtimeDir(), "admin.sock")
 	c.Blobs.URL = "file://" + filepath.ToSlash(filepath.Join(env.stateDir(), "blobs"))
 	c.CI.Issuers = []string{identity.GitHub}
+	c.Login.Lifetime, c.Login.Idle = 7*24*time.Hour, 24*time.Hour
+	c.Limits.AddressRate, c.Limits.KeyRate, c.Limits.ProjectRate, c.Limits.Requests = 1000, 500, 1000, 64
+	c.Limits.Stall, c.Limits.MinRate = 20*time.Second, 32<<10
+	c.Limits.Series, c.Limits.PointsPerDay, c.Limits.BlobGiB = 200_000, 20_000_000, 100
+	c.Limits.Hooks, c.Limits.Keys, c.Limits.Members, c.Limits.Rules = 20, 200, 1000, 100
+	c.Retain.SampleDays, c.Retain.BranchDays = 365, 180
 	c.Hooks.Every = 15 * time.Minute
 	c.Queue.Work = true
 	c.Fleet.Namespace, c.Fleet.Calibrate = "pawl", 24*time.Hour
@@ -175,6 +218,7 @@ func (c *config) finish() error {
 	}
 	_, _, listen := net.SplitHostPort(c.Listen)
 	_, admin := adminAddress(c.Admin.Listen)
+	_, _, metrics := net.SplitHostPort(c.Metrics.Listen)
 	_, proxies := c.proxies()
 	_, level := parseLevel(c.Log.Level)
 	mail := c.mail()
@@ -182,9 +226,11 @@ func (c *config) finish() error {
 		{"listen", wrongIf(listen != nil, "%q is not an address such as 127.0.0.1:7295", c.Listen)},
 		{"url", checkURL(c.URL)},
 		{"admin.listen", admin},
+		{"metrics.listen", wrongIf(c.Metrics.Listen != "" && metrics != nil, "%q is not an address such as 127.0.0.1:9295", c.Metrics.Listen)},
 		{"blobs.url", checkBlobs(c.Blobs.URL)},
 		{"proxies", proxies},
 		{"login.cookie_secret", checkSecret(c.Login.CookieSecret.Reveal())},
+		{"audit.key", checkSecret(c.Audit.Key.Reveal())},
 		{"log.level", level},
 		{"login.issuer", wrongIf((c.Login.Issuer == "") != (c.Login.ClientID == ""), "login.issuer and login.client_id must be set together")},
 		{"mail.server", mail.Check()},
@@ -224,6 +270,10 @@ func (c *config) checkNumbers() []settingCheck {
 		{"retain.branch_days", wrongIf(branches < 0, "%d is below zero", branches)},
 	}
 	for _, s := range c.settings() {
+		if n, ok := s.value.(*int); ok && strings.HasPrefix(s.key, "limits.") {
+			needed := slices.Contains([]string{"limits.address_rate", "limits.key_rate", "limits.project_rate", "limits.requests", "limits.min_rate"}, s.key)
+			list = append(list, settingCheck{s.key, wrongIf(*n < 0 || *n == 0 && needed, "%d must be above zero", *n)})
+		}
 		if d, ok := s.value.(*time.Duration); ok {
 			mayBeZero := strings.HasPrefix(s.key, "shutdown.") || s.key == "fleet.calibrate"
 			list = append(list, settingCheck{s.key, wrongIf(*d < 0 || *d == 0 && !mayBeZero, "%v must be above zero", *d)})

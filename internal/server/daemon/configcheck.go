@@ -13,9 +13,12 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/forge/identity"
 	"github.com/goatnote-inc/pawl/internal/server/blob"
+	"github.com/goatnote-inc/pawl/internal/server/queue"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
 
 func newConfig(g *globals) *cobra.Command {
@@ -62,7 +65,7 @@ func (g *globals) try(ctx context.Context, c *config) error {
 		}
 		fmt.Fprintf(g.Out, "ok    %s\n", what)
 	}
-	attempt("database", func(ctx context.Context) error { return tryDatabase(ctx, c) })
+	attempt("database", func(ctx context.Context) error { return g.tryDatabase(ctx, c) })
 	attempt("files: "+c.Blobs.URL, func(ctx context.Context) error { return tryBlobs(ctx, c.Blobs.URL) })
 	for _, issuer := range c.CI.Issuers {
 		if !c.takesJobs() {
@@ -83,16 +86,35 @@ func (g *globals) try(ctx context.Context, c *config) error {
 	return nil
 }
 
-func tryDatabase(ctx context.Context, c *config) error {
+// tryDatabase checks what a server needs of the database. An old schema is no failure if the server migrates
+// when it starts.
+func (g *globals) tryDatabase(ctx context.Context, c *config) error {
 	if c.Database.URL.IsZero() {
 		return errors.New("not set (database.url, PAWLD_DATABASE_URL)")
 	}
 	s, err := store.Open(ctx, store.Config{URL: c.Database.URL.Reveal(), Conns: 2, AllowUnsafe: c.Database.AllowUnsafe}, nil)
+	if refused, ok := errors.AsType[*pg.RefusedError](err); ok && refused.Do == pg.DoMigrate && c.Database.Migrate {
+		fmt.Fprintf(g.Out, "-     database: %s; pawld serve migrates it when it starts\n", refused.Reason)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	return s.Ready(ctx)
+	if user := s.DB().Superuser; user != "" {
+		fmt.Fprintf(g.Out, "warn  database: its user %s is a superuser, so a flaw in pawld could reach everything on that server: use a role that is only a member of pawl_app\n", user)
+	}
+	room, err := s.DB().Room(ctx)
+	if err != nil {
+		return err
+	}
+	own := c.Database.Connections + queue.Connections
+	fmt.Fprintf(g.Out, "-     connections: a server uses up to %d (database.connections %d, and %d for its queue); the database accepts %d, enough for %s, one less while servers are replaced\n",
+		own, c.Database.Connections, queue.Connections, room, words.Plural(room/own, "server"))
+	if room < own {
+		return fmt.Errorf("max_connections leaves %d connections, and a server needs %d: raise it, or lower database.connections", room, own)
+	}
+	return nil
 }
 
 // tryBlobs checks the bucket without creating anything: the server creates a missing folder when it starts,

@@ -267,7 +267,7 @@ func TestComposeRoles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close(t.Context())
-	for _, one := range strings.Split(sql, ";") {
+	for one := range strings.SplitSeq(sql, ";") {
 		if _, err := conn.Exec(t.Context(), one, pgx.QueryExecModeSimpleProtocol); err != nil {
 			t.Fatalf("%s: %v", one, err)
 		}

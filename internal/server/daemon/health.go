@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -14,9 +15,51 @@ type health struct {
 	draining atomic.Bool
 	ready    func(context.Context) error // queries the database; nil before it is open
 
+	log *slog.Logger // nil for none
+
 	mu    sync.Mutex
 	asked time.Time // time of the last query
 	said  error
+
+	state atomic.Int32 // of the last query: stateUnknown, stateReady or stateNotReady
+}
+
+const (
+	stateUnknown int32 = iota
+	stateReady
+	stateNotReady
+)
+
+// watchEvery is how often the database is checked even if nothing asks.
+const watchEvery = 5 * time.Second
+
+// watch checks the database until ctx ends, so that the log and the metrics tell of an outage.
+func (h *health) watch(ctx context.Context) {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		_ = h.now(ctx) // it logs what changes
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// note logs a change of state, once.
+func (h *health) note(err error) {
+	state := stateReady
+	if err != nil {
+		state = stateNotReady
+	}
+	switch before := h.state.Swap(state); {
+	case h.log == nil || before == state:
+	case err != nil:
+		h.log.Error("not ready: /readyz answers 503", "error", err)
+	case before == stateNotReady:
+		h.log.Info("ready again")
+	}
 }
 
 // readyFor is how long a database check is cached. Anyone may call this often, and must not load the
@@ -32,6 +75,7 @@ func (h *health) now(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		h.said, h.asked = h.ready(ctx), time.Now()
+		h.note(h.said)
 	}
 	return h.said
 }

@@ -115,7 +115,7 @@ func TestChartLints(t *testing.T) {
 func TestChartStartsPawld(t *testing.T) {
 	kinds := map[string][]string{
 		"volume.yaml": {"ConfigMap", "Deployment", "PersistentVolumeClaim", "Service", "ServiceAccount"},
-		"bucket.yaml": {"ConfigMap", "Deployment", "Ingress", "Job", "PodDisruptionBudget", "Service", "ServiceAccount"},
+		"bucket.yaml": {"ConfigMap", "Deployment", "Ingress", "Job", "PodDisruptionBudget", "PodMonitor", "Service", "ServiceAccount"},
 	}
 	for values, want := range kinds {
 		t.Run(values, func(t *testing.T) {
@@ -200,6 +200,9 @@ func TestChartMigrates(t *testing.T) {
 	}
 	if host := all["Ingress"].Spec.Rules[0].Host; host != "pawl.example.com" {
 		t.Errorf("the ingress is for %s", host)
+	}
+	if size := all["Ingress"].Metadata.Annotations["nginx.ingress.kubernetes.io/proxy-body-size"]; size != "1g" {
+		t.Errorf("the ingress takes %q, and files have up to 1 GiB", size)
 	}
 }
 

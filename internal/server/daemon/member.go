@@ -2,10 +2,12 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
@@ -19,7 +21,7 @@ settings.`,
 		Example: `  pawld member people                      # who has logged in
   pawld member add kernels ada@example.com --role writer
   pawld member list kernels`,
-	}, memberAdd(g), memberList(g), memberRemove(g), memberPeople(g))
+	}, memberAdd(g), memberList(g), memberRemove(g), memberPeople(g), memberLogout(g))
 }
 
 func memberAdd(g *globals) *cobra.Command {
@@ -84,19 +86,59 @@ func memberPeople(g *globals) *cobra.Command {
 	})
 }
 
+func memberLogout(g *globals) *cobra.Command {
+	var everyone bool
+	c := &cobra.Command{
+		Use:     "logout [PERSON]",
+		Short:   "End the logins of a person, in all browsers",
+		Example: `  pawld member logout ada@example.com`,
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if everyone == (len(args) == 1) {
+				return usageError{errors.New("name a person as `pawld member people` prints them, or use --everyone")}
+			}
+			return g.withStore(cmd.Context(), func(_ *config, s *store.Store) error {
+				id := int64(0)
+				if !everyone {
+					a, err := person(cmd.Context(), s, args[0])
+					if err != nil {
+						return err
+					}
+					id = a.ID
+				}
+				n, err := s.EndLogins(cmd.Context(), id)
+				if err == nil {
+					fmt.Fprintf(g.Out, "ended %s\n", words.Plural(int(n), "login"))
+				}
+				return err
+			})
+		},
+	}
+	c.Flags().BoolVar(&everyone, "everyone", false, "end the logins of all people")
+	return c
+}
+
 // withMember finds a project and the person that the arguments name.
 func (g *globals) withMember(ctx context.Context, args []string, do func(context.Context, *store.Store, store.Project, store.Account) error) error {
 	return g.withProject(ctx, args[0], func(_ *config, s *store.Store, p store.Project) error {
-		list, err := s.Accounts(ctx, args[1])
+		a, err := person(ctx, s, args[1])
 		if err != nil {
 			return err
 		}
-		switch len(list) {
-		case 1:
-			return do(ctx, s, p, list[0])
-		case 0:
-			return usageError{fmt.Errorf("no person known as %q has logged in: run `pawld member people`", args[1])}
-		}
-		return usageError{fmt.Errorf("%d people are called %q: use the number that `pawld member people` prints", len(list), args[1])}
+		return do(ctx, s, p, a)
 	})
+}
+
+// person returns the one account that a number, subject or name identifies.
+func person(ctx context.Context, s *store.Store, name string) (store.Account, error) {
+	list, err := s.Accounts(ctx, name)
+	switch {
+	case err != nil:
+		return store.Account{}, err
+	case len(list) == 1:
+		return list[0], nil
+	case len(list) == 0:
+		return store.Account{}, usageError{fmt.Errorf("no person known as %q has logged in: run `pawld member people`", name)}
+	}
+	return store.Account{}, usageError{fmt.Errorf("%d people are called %q: use the number that `pawld member people` prints", len(list), name)}
 }

@@ -17,6 +17,12 @@ func (m *metrics) watch(p *components, h *health) {
 		}
 		return 0
 	})
+	m.gauge("pawld_ready", "1 while requests can be served: the database answers and its schema fits. 0 otherwise.", func() float64 {
+		if h.state.Load() == stateReady && !h.draining.Load() {
+			return 1
+		}
+		return 0
+	})
 	pool := p.store.DB().Pool
 	m.gauge("pawld_database_connections", "Connections to the database.", func() float64 { return float64(pool.Stat().TotalConns()) })
 	m.gauge("pawld_database_connections_max", "Maximum number of connections to the database.", func() float64 { return float64(pool.Stat().MaxConns()) })

@@ -15,7 +15,7 @@ import (
 func newMigrate(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "migrate",
-		Short: "Migrate the database to this version (forward only)",
+		Short: "Migrate the database to this version",
 		Long: `Applies the missing migrations. Servers of the previous version keep working meanwhile, so
 migrate first and replace them afterwards. To go back by one version, install the previous
 pawld again: it runs on the newer schema. Processes that migrate at the same time take turns.

@@ -47,6 +47,11 @@ func openParts(ctx context.Context, c *config, log *slog.Logger, t *tracing) (*c
 		p.close(ctx)
 		return nil, scrub(err, c)
 	}
+	p.store.SetBounds(c.bounds())
+	p.store.SetAuditKey([]byte(c.Audit.Key.Reveal()))
+	if user := p.store.DB().Superuser; user != "" {
+		log.Warn("the user of the database is a superuser: use a role that is only a member of pawl_app", "user", user)
+	}
 	if p.blobs, err = blob.Open(ctx, c.Blobs.URL); err != nil {
 		p.close(ctx)
 		return nil, err
@@ -87,7 +92,7 @@ func (p *components) server(c *config, m server.Metrics, now func() time.Time) (
 	if c.Login.Issuer != "" {
 		login = &server.Login{
 			Issuer: c.Login.Issuer, ClientID: c.Login.ClientID, Secret: c.Login.ClientSecret,
-			Hosts: c.Login.Hosts, Admins: c.Login.Admins,
+			Hosts: c.Login.Hosts, Admins: c.Login.Admins, Lifetime: c.Login.Lifetime, Idle: c.Login.Idle,
 		}
 	}
 	proxies, err := c.proxies()
@@ -101,6 +106,7 @@ func (p *components) server(c *config, m server.Metrics, now func() time.Time) (
 	s, err := server.New(server.Config{
 		Fleet: fleet, Store: p.store, Blobs: p.blobs, Verifier: verifier, Login: login, URL: c.URL, Log: p.log, Now: now,
 		Metrics: m, Proxies: proxies, Secret: []byte(c.Login.CookieSecret.Reveal()), Mail: c.mail(), PrivateHooks: c.Hooks.AllowPrivate,
+		Limits: c.limits(),
 	})
 	if err != nil {
 		return nil, usageError{err}

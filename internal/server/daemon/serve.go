@@ -26,7 +26,8 @@ func newServe(g *globals) *cobra.Command {
 no more connections, finishes requests (shutdown.drain) and jobs, and exits with 0. A
 second signal stops it immediately; nothing that was acknowledged is lost.
 
-Metrics and profiles are on the admin socket only (admin.listen).`,
+Metrics and profiles are on the admin socket (admin.listen); metrics alone can also be on
+an address of their own (metrics.listen).`,
 		Example: `  pawld serve --config /etc/pawld/pawld.yaml
   PAWLD_DATABASE_URL=postgres://pawl@127.0.0.1/pawl pawld serve --addr 127.0.0.1:8080`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -70,17 +71,30 @@ func (g *globals) serve(ctx context.Context, c *config, ready func(net.Addr)) er
 	if err != nil {
 		return err
 	}
+	if err := p.sealAudit(ctx); err != nil {
+		p.close(ctx)
+		return err
+	}
 	if err := p.startFleet(ctx, c, g.now); err != nil {
 		p.close(ctx)
 		return err
 	}
-	m, h := newMetrics(), &health{ready: p.store.Ready}
+	m, h := newMetrics(), &health{ready: p.store.Ready, log: log}
 	m.watch(p, h)
+	watching, stopWatching := context.WithCancel(ctx)
+	defer stopWatching()
+	go h.watch(watching)
 	s, err := p.server(c, m, g.now)
 	if err != nil {
 		p.close(ctx)
 		return err
 	}
+	stopMetrics, err := serveMetrics(ctx, c, log, m)
+	if err != nil {
+		p.close(ctx)
+		return err
+	}
+	defer stopMetrics()
 	err = g.listen(ctx, c, log, h, public(h, traces.requests(s.Handler())), admin(m, h, level, log), s.Drain, func(a net.Addr) error {
 		if c.Queue.Work {
 			if err := p.queue.Start(ctx, p.work(c, m)); err != nil {
@@ -100,6 +114,16 @@ func (g *globals) serve(ctx context.Context, c *config, ready func(net.Addr)) er
 		log.Warn("the last traces were not sent", "error", err)
 	}
 	log.Info("stopped")
+	return err
+}
+
+// sealAudit signs the audit logs that are not signed yet. The log says so: after the first start with a key
+// there should be none.
+func (p *components) sealAudit(ctx context.Context) error {
+	sealed, err := p.store.SealAudit(ctx)
+	for _, id := range sealed {
+		p.log.Warn("the audit log of a project was not signed with audit.key, and is from now on", "project", id)
+	}
 	return err
 }
 

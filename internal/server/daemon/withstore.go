@@ -27,6 +27,7 @@ func (g *globals) withStore(ctx context.Context, do func(*config, *store.Store) 
 		return scrub(err, c)
 	}
 	defer s.Close()
+	s.SetAuditKey([]byte(c.Audit.Key.Reveal()))
 	if err := do(c, s); err != nil {
 		if invalid, ok := errors.AsType[*store.InvalidError](err); ok {
 			return usageError{invalid}

@@ -24,6 +24,10 @@ import (
 // schema holds River's tables.
 const schema = "river"
 
+// Connections is the maximum number of connections that a queue uses for River's own maintenance. The work
+// itself uses the store's connections.
+const Connections = 6
+
 // Config says where the queue is and how often it runs.
 type Config struct {
 	URL string
@@ -86,7 +90,7 @@ func New(ctx context.Context, c Config) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot parse the URL of the queue's database: %w", err)
 	}
-	conf.MaxConns = 6 // for River's own maintenance; the work uses the store's connections
+	conf.MaxConns = Connections
 	conf.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, "set role "+pg.Role)
 		return err

@@ -70,11 +70,29 @@ func (s *Store) AddLogin(ctx context.Context, cookie string, account int64, expi
 	return nil
 }
 
-// Login returns the account of a cookie that has not expired, or [ErrNotFound].
-func (s *Store) Login(ctx context.Context, cookie string) (Account, error) {
+// Login returns the account of a cookie that has not expired and was used since a time, or [ErrNotFound]. It
+// records the use, at most once a minute.
+func (s *Store) Login(ctx context.Context, cookie string, usedSince time.Time) (Account, error) {
 	hash := sha256.Sum256([]byte(cookie))
-	row, err := db.New(s.db.Rows()).AccountByLogin(ctx, db.AccountByLoginParams{Hash: hash[:], Expires: s.db.Now()})
-	return accountOf(row), pg.Wrap(pg.Found(err), "login")
+	now := s.db.Now()
+	var a Account
+	var used time.Time
+	err := s.db.Rows().QueryRow(ctx, `select a.id, a.issuer, a.subject, a.name, a.email, a.created, l.last_used
+		from pawl.login l join pawl.account a on a.id = l.account_id
+		where l.hash = $1 and l.expires > $2 and l.last_used >= $3`, hash[:], now, usedSince).
+		Scan(&a.ID, &a.Issuer, &a.Subject, &a.Name, &a.Email, &a.Created, &used)
+	a.Created = a.Created.UTC()
+	if err == nil && now.Sub(used) >= time.Minute {
+		_, err = s.db.Rows().Exec(ctx, `update pawl.login set last_used = greatest(last_used, $2) where hash = $1`, hash[:], now)
+	}
+	return a, pg.Wrap(pg.Found(err), "login")
+}
+
+// EndLogins deletes all logins of an account, or of every account if it is 0. It returns how many there
+// were.
+func (s *Store) EndLogins(ctx context.Context, account int64) (int64, error) {
+	tag, err := s.db.Rows().Exec(ctx, `delete from pawl.login where $1 = 0 or account_id = $1`, account)
+	return tag.RowsAffected(), pg.Wrap(err, "cannot end logins")
 }
 
 // EndLogin deletes a login.

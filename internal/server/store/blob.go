@@ -52,6 +52,9 @@ func (s *Store) HasBlob(ctx context.Context, project int64, digest string) (size
 
 // CheckBlobQuota returns a [QuotaError] if a blob of this size would exceed the project's quota.
 func (s *Store) CheckBlobQuota(ctx context.Context, project, size int64, lane client.Lane) error {
+	if err := s.checkSize(ctx); err != nil {
+		return err
+	}
 	return s.quotas.check(ctx, s, project, lane, 0, size)
 }
 

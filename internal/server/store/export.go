@@ -133,7 +133,7 @@ func (e exporter) blobsOf(ctx context.Context, runs []client.Run) error {
 
 func (e exporter) points(ctx context.Context) error {
 	for after := int64(0); ; {
-		ids, err := pg.List(ctx, e.s.db, e.project, pgx.RowTo[int64], `select id from pawl.series where project_id = $1 and id > $2 order by id limit $3`, e.project, after, pg.MaxListed)
+		ids, err := pg.List(ctx, e.s.db, e.project, pgx.RowTo[int64], `select id from pawl.series where project_id = $1 and id > $2 and excluded is null order by id limit $3`, e.project, after, pg.MaxListed)
 		if err != nil || len(ids) == 0 {
 			return err
 		}

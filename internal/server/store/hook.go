@@ -12,6 +12,9 @@ import (
 
 // AddHook adds a hook. Its address is not checked here, but when it is called.
 func (s *Store) AddHook(ctx context.Context, project int64, h alert.Hook) (alert.Hook, error) {
+	if err := s.room(ctx, project, countedHooks, s.bounds.Hooks); err != nil {
+		return alert.Hook{}, err
+	}
 	row, err := db.New(s.db.Of(project)).AddHook(ctx, db.AddHookParams{ProjectID: project, Kind: h.Kind, Url: h.URL, Secret: h.Secret, Created: s.db.Now()})
 	if pg.Violates(err, "23514") {
 		return alert.Hook{}, &pg.InvalidError{What: fmt.Sprintf("unknown hook kind %q (known: slack, json, mail)", h.Kind)}

@@ -131,9 +131,10 @@ func (s *Store) kept(ctx context.Context, r *row) (receipt client.Receipt, ok bo
 	var body []byte
 	var lane int16
 	err = s.db.Of(r.project).QueryRow(ctx, `
-		select c.body, c.report_id, r.run, r.received, r.points, r.lane
-		from pawl.receipt c join pawl.report r on r.project_id = c.project_id and r.id = c.report_id
-		where c.project_id = $1 and c.key = $2`, r.project, r.key).
+		select c.body, c.report_id, coalesce(r.run, x.run), coalesce(r.received, x.received), coalesce(r.points, x.points), coalesce(r.lane, x.lane)
+		from pawl.receipt c left join pawl.report r on r.project_id = c.project_id and r.id = c.report_id
+		left join pawl.excluded x on x.project_id = c.project_id and x.report_id = c.report_id
+		where c.project_id = $1 and c.key = $2 and coalesce(r.id, x.report_id) is not null`, r.project, r.key).
 		Scan(&body, &receipt.Report, &receipt.Run, &receipt.Received, &receipt.Points, &lane)
 	if pg.None(err) {
 		return client.Receipt{}, false, nil
@@ -153,6 +154,9 @@ func (s *Store) kept(ctx context.Context, r *row) (receipt client.Receipt, ok bo
 // that locked them would block all others.
 func (s *Store) prepare(ctx context.Context, r *row) error {
 	if err := s.quotas.check(ctx, s, r.project, r.in.Lane, int64(len(r.report.Points)), 0); err != nil {
+		return err
+	}
+	if err := s.checkSize(ctx); err != nil {
 		return err
 	}
 	failpoint.At("ingest.checked")

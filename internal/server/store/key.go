@@ -55,6 +55,9 @@ func (s *Store) NewKey(ctx context.Context, project int64, k Key) (text string, 
 		}
 		scopes[n] = string(scope)
 	}
+	if err := s.room(ctx, project, countedKeys, s.bounds.Keys); err != nil {
+		return "", Key{}, err
+	}
 	var secret [keyBytes]byte
 	rand.Read(secret[:])
 	text = writeKey(project, secret)

@@ -37,7 +37,16 @@ func (s *Store) Members(ctx context.Context, project int64) ([]Member, error) {
 
 // SetMember gives an account a role in a project.
 func (s *Store) SetMember(ctx context.Context, project, account int64, role Role) error {
-	err := db.New(s.db.Of(project)).SetMember(ctx, db.SetMemberParams{ProjectID: project, AccountID: account, Role: string(role)})
+	had, err := s.RoleOf(ctx, project, account)
+	if err != nil {
+		return err
+	}
+	if had == "" {
+		if err := s.room(ctx, project, countedMembers, s.bounds.Members); err != nil {
+			return err
+		}
+	}
+	err = db.New(s.db.Of(project)).SetMember(ctx, db.SetMemberParams{ProjectID: project, AccountID: account, Role: string(role)})
 	switch {
 	case pg.Violates(err, "23503"):
 		err = ErrNotFound

@@ -235,7 +235,7 @@ func (s *Store) roomForSeries(ctx context.Context, r *row) error {
 	if err != nil {
 		return err
 	}
-	most, lanes, what := settings.Series, int16(0), "series"
+	most, lanes, what := s.bounds.of(settings).Series, int16(0), "series"
 	if r.in.Lane == client.Fork {
 		most, lanes, what = forks(0, most, forkSeries), r.lane, "series of forks"
 	}

@@ -56,7 +56,7 @@ func (s *Store) Overview(ctx context.Context, project int64, since time.Time, wi
 		}
 		count(&o.Moved.Machine, `pawl.event_group where project_id = $1 and at >= $2 and machine <> 0`, project, since)
 		count(&o.Open, eventstore.OpenGroups, project)
-		count(&o.Series, `pawl.series where project_id = $1`, project)
+		count(&o.Series, `pawl.series where project_id = $1 and excluded is null`, project)
 		count(&o.Runs, `pawl.report where project_id = $1 and received >= $2`, project, since)
 		pg.Queue(b, scanRun, &o.Latest, `select `+runColumns+` from pawl.report where project_id = $1 and (lane <> 2 or $2) order by id desc limit `+strconv.Itoa(overviewRuns), project, withForks)
 		pg.Queue(b, scanTestbed, &o.Testbeds, `select `+testbedSelect+` where project_id = $1

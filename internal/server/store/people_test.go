@@ -124,14 +124,14 @@ func TestLogins(t *testing.T) {
 	if err := s.AddLogin(t.Context(), "cookie-1", mona.ID, now.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := s.Login(t.Context(), "cookie-1"); err != nil || got != mona {
+	if got, err := s.Login(t.Context(), "cookie-1", time.Time{}); err != nil || got != mona {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := s.Login(t.Context(), "cookie-2"); !errors.Is(err, store.ErrNotFound) {
+	if _, err := s.Login(t.Context(), "cookie-2", time.Time{}); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a cookie that nobody was given: %v", err)
 	}
 	now = now.Add(time.Hour)
-	if _, err := s.Login(t.Context(), "cookie-1"); !errors.Is(err, store.ErrNotFound) {
+	if _, err := s.Login(t.Context(), "cookie-1", time.Time{}); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("an old cookie: %v", err)
 	}
 	if err := s.AddLogin(t.Context(), "cookie-3", mona.ID, now.Add(time.Hour)); err != nil {
@@ -143,8 +143,53 @@ func TestLogins(t *testing.T) {
 	if err := s.EndLogin(t.Context(), "cookie-3"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Login(t.Context(), "cookie-3"); !errors.Is(err, store.ErrNotFound) {
+	if _, err := s.Login(t.Context(), "cookie-3", time.Time{}); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("after logging out: %v", err)
+	}
+}
+
+// A login ends when it was not used for long enough, and when an operator ends it.
+func TestLogins_EndWhenIdleAndByTheOperator(t *testing.T) {
+	now := noon
+	s, _ := openedAt(t, func() time.Time { return now })
+	used := func() bool {
+		t.Helper()
+		_, err := s.Login(t.Context(), "cookie", now.Add(-time.Hour))
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			t.Fatal(err)
+		}
+		return err == nil
+	}
+	mona, err := s.SignIn(t.Context(), "https://issuer.example", "5", "mona", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := func() {
+		t.Helper()
+		if err := s.AddLogin(t.Context(), "cookie", mona.ID, now.Add(24*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start()
+	for range 3 {
+		if now = now.Add(50 * time.Minute); !used() {
+			t.Error("a login in use has ended")
+		}
+	}
+	if now = now.Add(61 * time.Minute); used() {
+		t.Error("an idle login goes on")
+	}
+	for _, account := range []int64{mona.ID, 0} {
+		if _, err := s.EndLogins(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+		start()
+		if n, err := s.EndLogins(t.Context(), mona.ID+1); err != nil || n != 0 || !used() {
+			t.Errorf("the login of another person was ended: %d, %v", n, err)
+		}
+		if n, err := s.EndLogins(t.Context(), account); err != nil || n != 1 || used() {
+			t.Errorf("%d logins were ended, and one goes on: %v", n, err)
+		}
 	}
 }
 

@@ -75,7 +75,7 @@ func (s *Store) NewProject(ctx context.Context, p Project, actor string) (made P
 		if _, err := tx.Exec(ctx, pg.SelectProject, strconv.FormatInt(made.ID, 10)); err != nil {
 			return fmt.Errorf("cannot select project %q: %w", p.Slug, err)
 		}
-		return audit(ctx, tx, made.ID, s.db.Now(), actor, "project.create", map[string]string{"slug": made.Slug})
+		return s.audit(ctx, tx, made.ID, actor, "project.create", map[string]string{"slug": made.Slug})
 	})
 	return made, err
 }

@@ -73,7 +73,8 @@ func (q *quotas) fits(ctx context.Context, s *Store, of quotaScope, points, byte
 	if err != nil {
 		return err
 	}
-	mostPoints, mostBytes, whose := u.settings.PointsPerDay, u.settings.BlobBytes, ""
+	b := s.bounds.of(u.settings)
+	mostPoints, mostBytes, whose := b.PointsPerDay, b.BlobBytes, ""
 	if of.forks {
 		mostPoints = forks(u.settings.ForkPointsPerDay, mostPoints, forkPointsADay)
 		mostBytes, whose = forks(u.settings.ForkBlobBytes, mostBytes, forkBlobBytes), " of forks"
@@ -140,19 +141,22 @@ func (q *quotas) forget(project int64) {
 	delete(q.used, quotaScope{project, true})
 }
 
-// countUsed counts only what a quota limits. Data from forks has its own indexes.
+// countUsed counts only what is limited. Data from forks has its own indexes.
 func (s *Store) countUsed(ctx context.Context, of quotaScope, day time.Time) (*used, error) {
 	u := &used{}
 	var text []byte
 	sums := `
-		  case when p.settings ? 'points_a_day' then (select coalesce(sum(points), 0) from pawl.report where project_id = $1 and received >= $2) else 0 end,
-		  case when p.settings ? 'blob_bytes' then (select coalesce(sum(size), 0) from pawl.blob where project_id = $1) else 0 end`
-	if of.forks {
+		  case when $3 or p.settings ? 'points_a_day' then (select coalesce(sum(points), 0) from pawl.report where project_id = $1 and received >= $2) else 0 end,
+		  case when $4 or p.settings ? 'blob_bytes' then (select coalesce(sum(size), 0) from pawl.blob where project_id = $1) else 0 end`
+	args := []any{of.project, day}
+	if !of.forks {
+		args = append(args, s.bounds.PointsPerDay > 0, s.bounds.BlobBytes > 0)
+	} else {
 		sums = `
 		  (select coalesce(sum(points), 0) from pawl.report where project_id = $1 and received >= $2 and lane = 2),
 		  (select coalesce(sum(size), 0) from pawl.blob where project_id = $1 and fork)`
 	}
-	err := s.db.Of(of.project).QueryRow(ctx, `select p.settings,`+sums+` from pawl.project p where p.id = $1 and p.deleting is null`, of.project, day).
+	err := s.db.Of(of.project).QueryRow(ctx, `select p.settings,`+sums+` from pawl.project p where p.id = $1 and p.deleting is null`, args...).
 		Scan(&text, &u.points, &u.bytes)
 	if err != nil {
 		return nil, fmt.Errorf("cannot count the usage of project %d: %w", of.project, pg.Found(err))

@@ -81,6 +81,9 @@ func (s *Store) retain(ctx context.Context, project int64, o RetainOptions) (don
 		if err := s.dropRuns(ctx, project, before, &done); err != nil {
 			return done, err
 		}
+		if err := s.dropExcluded(ctx, project, before); err != nil {
+			return done, err
+		}
 	}
 	if before, some := days(p.Settings.SampleDays, o.SampleDays); some {
 		if done.Samples, err = s.dropSamples(ctx, project, before); err != nil {
@@ -129,6 +132,15 @@ func (s *Store) dropRuns(ctx context.Context, project int64, before time.Time, d
 			return nil
 		}
 	}
+}
+
+// dropExcluded forgets excluded runs of branches and forks dated before a time.
+func (s *Store) dropExcluded(ctx context.Context, project int64, before time.Time) error {
+	_, err := s.db.Of(project).Exec(ctx, `with gone as (delete from pawl.excluded where project_id = $1 and at < $2 and lane > 0 returning report_id),
+		blobs as (delete from pawl.report_blob where project_id = $1 and report_id in (select report_id from gone)),
+		dirty as (delete from pawl.dirty where project_id = $1 and report_id in (select report_id from gone))
+		delete from pawl.receipt where project_id = $1 and report_id in (select report_id from gone)`, project, before)
+	return err
 }
 
 // someRuns holds reports, their series, and the time range of their points.

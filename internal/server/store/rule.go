@@ -23,6 +23,9 @@ func (s *Store) AddRule(ctx context.Context, project int64, r identity.Rule) (Ru
 	if err := r.Check(); err != nil {
 		return Rule{}, &pg.InvalidError{What: err.Error()}
 	}
+	if err := s.room(ctx, project, countedRules, s.bounds.Rules); err != nil {
+		return Rule{}, err
+	}
 	text, err := json.Marshal(r)
 	if err != nil {
 		return Rule{}, err

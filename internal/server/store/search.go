@@ -65,7 +65,7 @@ func (s *Store) searchIn(ctx context.Context, p Project, terms []string, text st
 		add("series", `select s.id, s.name || case s.implementation when 'candidate' then '' else '/' || s.implementation end,
 			s.suite || ', ' || coalesce(t.facts->>'device', '') || case s.lane when 0 then '' when 1 then ', branches' else ', forks' end
 			from pawl.series s left join pawl.testbed t on t.project_id = s.project_id and t.id = s.testbed_id
-			where s.project_id = $2 and `+searched("s.")+` like all ($1) order by s.lane, s.name collate "C", s.id limit $3`, terms)
+			where s.project_id = $2 and s.excluded is null and `+searched("s.")+` like all ($1) order by s.lane, s.name collate "C", s.id limit $3`, terms)
 		// A prefix search as a range: from the text up to the text plus a character after all others.
 		add("run", `select id, run, suite || ' ' || verdict from pawl.report
 			where project_id = $2 and run >= $1 and run < $1 || chr(126) order by id desc limit $3`, strings.ToUpper(text))

@@ -22,11 +22,12 @@ type SeriesQuery struct {
 	Limit   int    // 0 means [pg.MaxListed]
 }
 
-// seriesColumns are the columns that scanSeries reads; the query names the tables s and t.
+// seriesColumns are the columns that scanSeries reads; the query names the tables s and t. Excluded series are
+// not among them.
 const (
 	seriesColumns = `s.id, s.benchmark, s.config, s.cache, s.metric, s.implementation, s.name, s.suite, s.testbed_id, s.lane, s.unit, s.better,
 		s.path, s.owners, s.created, coalesce(t.points, 0), coalesce(t.last, 0), t.last_at, coalesce(t.noise, 0), coalesce(t.two_speeds, false)`
-	seriesTables = `pawl.series s left join pawl.trend_state t on t.project_id = s.project_id and t.series_id = s.id`
+	seriesTables = `(select * from pawl.series where excluded is null) s left join pawl.trend_state t on t.project_id = s.project_id and t.series_id = s.id`
 )
 
 // SeriesList lists series in id order.

@@ -35,7 +35,11 @@ type Store struct {
 	enqueue Enqueue
 	known   *knownRows
 	quotas  *quotas
-	writers *semaphore.Weighted // limits concurrent reports; the other connections are for reads
+	bounds  Bounds
+	size    *databaseSize
+
+	auditKey []byte              // signs audit lines; empty for none
+	writers  *semaphore.Weighted // limits concurrent reports; the other connections are for reads
 }
 
 // Open connects to a migrated database. It refuses one that cannot keep the server's guarantees: see
@@ -47,7 +51,7 @@ func Open(ctx context.Context, c Config, enqueue Enqueue) (*Store, error) {
 	}
 	conns := int64(db.Pool.Config().MaxConns)
 	s := &Store{
-		pointStore: pointstore.New(db), eventStore: eventstore.New(db), db: db, enqueue: enqueue, known: newKnown(), quotas: newQuotas(),
+		pointStore: pointstore.New(db), eventStore: eventstore.New(db), db: db, enqueue: enqueue, known: newKnown(), quotas: newQuotas(), size: &databaseSize{},
 		writers: semaphore.NewWeighted(max(1, conns-max(1, conns/readersShare))),
 	}
 	if s.enqueue == nil {
@@ -76,6 +80,12 @@ func (s *Store) within(tx pgx.Tx, project int64) *Store {
 
 // ErrNotFound means that an object does not exist, or that the caller may not see it.
 var ErrNotFound = pg.ErrNotFound
+
+// Unavailable reports whether err means that the database, or another service, cannot be reached now.
+func Unavailable(err error) bool { return pg.Unavailable(err) }
+
+// DiskFull reports whether err means that a disk is full.
+func DiskFull(err error) bool { return pg.DiskFull(err) }
 
 // InvalidError describes input that can never be stored.
 type InvalidError = pg.InvalidError

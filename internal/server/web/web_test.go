@@ -93,6 +93,7 @@ func views() map[string]web.View {
 		"events":      web.Events{State: client.New, States: states, Open: 3, Causes: []web.Card{cause(event, beside(event)), cause(crept(event)), machine(event)}, CanWrite: true, Next: "?cursor=x"},
 		"cause":       web.Cause{Card: cause(event, beside(event)), Unit: "ns", Beds: beds, States: states, CanWrite: true},
 		"search":      web.Search{Text: "mat", Hits: []web.Hit{{Kind: "series", Project: "kernels", Text: "matmul/N512", Detail: "blocks", URL: "/p/kernels/series/7"}}},
+		"limits":      web.Limits{List: []web.Limit{{Name: "series", Limit: 200, Used: 50}, {Name: "hooks", Used: 3}}},
 		"login":       web.Login{Start: "/login/start?next=%2F", Name: "id.example"},
 		"problem":     web.Problem{Status: 404, Detail: "there is no such page", Request: "ABC"},
 	}

@@ -29,31 +29,6 @@ func (q *Queries) AccountByID(ctx context.Context, id int64) (PawlAccount, error
 	return i, err
 }
 
-const accountByLogin = `-- name: AccountByLogin :one
-select a.id, a.issuer, a.subject, a.name, a.admin, a.created, a.email from pawl.login l join pawl.account a on a.id = l.account_id
-where l.hash = $1 and l.expires > $2
-`
-
-type AccountByLoginParams struct {
-	Hash    []byte
-	Expires time.Time
-}
-
-func (q *Queries) AccountByLogin(ctx context.Context, arg AccountByLoginParams) (PawlAccount, error) {
-	row := q.db.QueryRow(ctx, accountByLogin, arg.Hash, arg.Expires)
-	var i PawlAccount
-	err := row.Scan(
-		&i.ID,
-		&i.Issuer,
-		&i.Subject,
-		&i.Name,
-		&i.Admin,
-		&i.Created,
-		&i.Email,
-	)
-	return i, err
-}
-
 const accounts = `-- name: Accounts :many
 select id, issuer, subject, name, admin, created, email from pawl.account
 where $1::text = '' or name = $1 or subject = $1 or id::text = $1
@@ -90,7 +65,7 @@ func (q *Queries) Accounts(ctx context.Context, person string) ([]PawlAccount, e
 }
 
 const addLogin = `-- name: AddLogin :exec
-insert into pawl.login (hash, account_id, created, expires) values ($1, $2, $3, $4)
+insert into pawl.login (hash, account_id, created, expires, last_used) values ($1, $2, $3, $4, $3)
 `
 
 type AddLoginParams struct {

@@ -19,10 +19,19 @@ func (d scanTx) Keep(ctx context.Context, outcomes []*alert.Outcome) error {
 		return nil
 	}
 	b := &pgx.Batch{}
-	d.keepKnown(b, outcomes)
-	var gone []int64
+	var gone, empty []int64
+	var known []*alert.Outcome
 	for _, o := range outcomes {
 		gone = append(gone, o.Gone...)
+		if o.Known.Points == 0 {
+			empty = append(empty, o.Series)
+		} else {
+			known = append(known, o)
+		}
+	}
+	d.keepKnown(b, known)
+	if len(empty) > 0 {
+		b.Queue(`delete from pawl.trend_state where project_id = $1 and series_id = any($2)`, d.project, empty)
 	}
 	if len(gone) > 0 { // first, because new events may take their positions
 		b.Queue(`delete from pawl.event where project_id = $1 and id = any($2)`, d.project, gone)

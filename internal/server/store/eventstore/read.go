@@ -23,9 +23,12 @@ type Query struct {
 	Limit  int
 }
 
+// shownEvents joins events with their series, except those of excluded series.
+const shownEvents = `pawl.event e join pawl.series s on s.project_id = e.project_id and s.id = e.series_id and s.excluded is null`
+
 const eventSelect = `e.id, e.series_id, s.name, e.kind, e.worse, e.from_sha, e.to_sha, e.commits, e.since, e.at, e.before, e.after, e.p,
 	s.testbed_id, s.owners, e.state, e.note, coalesce(e.group_id, 0), coalesce(g.machine, 0) <> 0, e.detected
-	from pawl.event e join pawl.series s on s.project_id = e.project_id and s.id = e.series_id
+	from ` + shownEvents + `
 	left join pawl.event_group g on g.project_id = e.project_id and g.id = e.group_id`
 
 // Events lists events, most recently found first.
@@ -69,7 +72,7 @@ type GroupQuery struct {
 
 const (
 	groupColumns = `g.id, g.from_sha, g.to_sha, g.at, g.worst, g.series, g.worse, g.machine,
-	(select count(*) from pawl.event n where n.project_id = g.project_id and n.group_id = g.id and n.state = 'new')`
+	(select count(*) from ` + shownEvents + ` where e.project_id = g.project_id and e.group_id = g.id and e.state = 'new')`
 	groupSelect = groupColumns + ` from pawl.event_group g`
 )
 
@@ -78,7 +81,7 @@ func (s *Store) Groups(ctx context.Context, project int64, q GroupQuery) ([]clie
 	c := pg.Conditions{Args: []any{project}}
 	pg.Where(&c, "g.at >= $%d", q.Since)
 	pg.Where(&c, "(g.worse > 0) = $%d", q.Worse)
-	pg.Where(&c, "exists (select 1 from pawl.event e where e.project_id = g.project_id and e.group_id = g.id and e.state = $%d)", q.State)
+	pg.Where(&c, "exists (select 1 from "+shownEvents+" where e.project_id = g.project_id and e.group_id = g.id and e.state = $%d)", q.State)
 	pg.Where(&c, "g.id < $%d", q.Before)
 	order := "g.id desc"
 	if q.Worst {
@@ -95,7 +98,7 @@ func (s *Store) CountOpen(ctx context.Context, project int64) (int, error) {
 }
 
 // OpenGroups is a table of the groups of project $1 with an event that has no answer.
-const OpenGroups = `(select distinct group_id from pawl.event where project_id = $1 and state = 'new' and group_id is not null) open_group`
+const OpenGroups = `(select distinct e.group_id from ` + shownEvents + ` where e.project_id = $1 and e.state = 'new' and e.group_id is not null) open_group`
 
 // AddLargest adds their largest events to groups. Groups without events are left out.
 func (s *Store) AddLargest(ctx context.Context, project int64, groups []client.Group) ([]client.Group, error) {

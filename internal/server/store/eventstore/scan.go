@@ -50,16 +50,18 @@ type scanTx struct {
 func (d scanTx) TakeReports(ctx context.Context, reports, points int) (alert.Taken, error) {
 	var t alert.Taken
 	rows, err := d.tx.Query(ctx, `with waiting as (
-			select w.report_id, w.since, case when r.lane = 0 then r.points else 0 end as n
+			select w.report_id, w.since, case when coalesce(r.lane, x.lane) = 0 then coalesce(r.points, x.points) else 0 end as n
 			from pawl.dirty w left join pawl.report r on r.project_id = $1 and r.id = w.report_id
+			left join pawl.excluded x on x.project_id = $1 and x.report_id = w.report_id
 			where w.project_id = $1 order by w.since, w.report_id limit $2 + 1),
 		chosen as (
 			select report_id from (select report_id, sum(n) over before_it as before, row_number() over (order by since, report_id) as place from waiting
 				window before_it as (order by since, report_id rows between unbounded preceding and 1 preceding)) c
 			where coalesce(before, 0) < $3 and place <= $2),
 		taken as (delete from pawl.dirty where project_id = $1 and report_id in (select report_id from chosen) returning report_id, since)
-		select t.since, r.series, r.lane, (select count(*) from waiting) > (select count(*) from chosen)
-		from taken t left join pawl.report r on r.project_id = $1 and r.id = t.report_id`, d.project, reports, points)
+		select t.since, coalesce(r.series, x.series), coalesce(r.lane, x.lane), (select count(*) from waiting) > (select count(*) from chosen)
+		from taken t left join pawl.report r on r.project_id = $1 and r.id = t.report_id
+		left join pawl.excluded x on x.project_id = $1 and x.report_id = t.report_id`, d.project, reports, points)
 	if err != nil {
 		return t, fmt.Errorf("cannot take the reports to scan: %w", err)
 	}
@@ -89,17 +91,20 @@ func (d scanTx) TakeReports(ctx context.Context, reports, points int) (alert.Tak
 // Histories implements alert.ScanTx. It returns only series of the main lane, whatever a report
 // claims.
 func (d scanTx) Histories(ctx context.Context, series []int64) ([]alert.History, error) {
-	list, err := d.known(ctx, series)
+	list, excluded, err := d.known(ctx, series)
 	if err != nil {
 		return nil, err
 	}
 	ids := make([]int64, len(list))
+	var scanned []int64
 	for i := range list {
-		ids[i] = list[i].Series
+		if ids[i] = list[i].Series; !excluded[ids[i]] {
+			scanned = append(scanned, ids[i])
+		}
 	}
-	all, err := pointstore.Of(ctx, d.tx, d.project, ids)
+	all, err := pointstore.Of(ctx, d.tx, d.project, scanned)
 	if err != nil {
-		if all, err = d.oneByOne(ctx, list, err); err != nil {
+		if all, err = d.oneByOne(ctx, list, excluded, err); err != nil {
 			return nil, err
 		}
 	}
@@ -124,12 +129,15 @@ func (d scanTx) Histories(ctx context.Context, series []int64) ([]alert.History,
 
 // oneByOne reads the points of each series separately, to find the ones that cannot be read. A
 // failure of the database itself is not counted as damage.
-func (d scanTx) oneByOne(ctx context.Context, list []alert.History, why error) (map[int64][]pointcodec.Point, error) {
+func (d scanTx) oneByOne(ctx context.Context, list []alert.History, excluded map[int64]bool, why error) (map[int64][]pointcodec.Point, error) {
 	const alive = 'T' // in a transaction that has not failed
 	all := map[int64][]pointcodec.Point{}
 	for i := range list {
 		if ctx.Err() != nil || d.tx.Conn().PgConn().TxStatus() != alive {
 			return nil, why
+		}
+		if excluded[list[i].Series] {
+			continue
 		}
 		one, err := pointstore.Of(ctx, d.tx, d.project, []int64{list[i].Series})
 		list[i].Damaged = err
@@ -138,17 +146,20 @@ func (d scanTx) oneByOne(ctx context.Context, list []alert.History, why error) (
 	return all, nil
 }
 
-// known reads the stored state of series.
-func (d scanTx) known(ctx context.Context, series []int64) ([]alert.History, error) {
+// known reads the stored state of series, and which of them are excluded: those have no points.
+func (d scanTx) known(ctx context.Context, series []int64) ([]alert.History, map[int64]bool, error) {
+	excluded := map[int64]bool{}
 	list, err := pg.Collect(ctx, d.tx, func(row pgx.CollectableRow) (h alert.History, err error) {
 		k := &h.Known
-		err = row.Scan(&h.Series, &h.Testbed, &h.Higher, &k.Version, &k.Points, &k.First, &k.Last, &k.State)
+		var out bool
+		err = row.Scan(&h.Series, &h.Testbed, &h.Higher, &k.Version, &k.Points, &k.First, &k.Last, &k.State, &out)
+		excluded[h.Series] = out
 		return h, err
 	}, `select s.id, s.testbed_id, s.better = 'higher', coalesce(t.version, 0), coalesce(t.points, 0),
-			coalesce(t.first_at, 'epoch'), coalesce(t.last_at, 'epoch'), t.state
+			coalesce(t.first_at, 'epoch'), coalesce(t.last_at, 'epoch'), t.state, s.excluded is not null
 		from pawl.series s left join pawl.trend_state t on t.project_id = $1 and t.series_id = s.id
 		where s.project_id = $1 and s.id = any($2) and s.lane = 0 order by s.id`, d.project, series)
-	return list, pg.Wrap(err, "cannot read the state of %d series", len(series))
+	return list, excluded, pg.Wrap(err, "cannot read the state of %d series", len(series))
 }
 
 // Commits implements alert.ScanTx.

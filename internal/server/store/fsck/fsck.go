@@ -99,7 +99,7 @@ func (f *fsck) audit(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return err
 		}
-		f.tell("audit", "The log was changed outside pawld: compare it with a backup.", "%v", err)
+		f.tell("audit", "The log was changed outside pawld: compare it with a backup. If audit.key is new, start a server with it first.", "%v", err)
 	}
 	return nil
 }

@@ -26,7 +26,8 @@ func (f *fsck) each(ctx context.Context, kind, do, sql string, args ...any) erro
 // receipts finds receipts without a report, and reports without a receipt.
 func (f *fsck) receipts(ctx context.Context) error {
 	err := f.each(ctx, "receipt", doRestore, `select format('receipt %s names report %s, which does not exist', encode(r.key, 'hex'), r.report_id) from pawl.receipt r
-		where r.project_id = $1 and not exists (select from pawl.report p where p.project_id = $1 and p.id = r.report_id) limit $2`)
+		where r.project_id = $1 and not exists (select from pawl.report p where p.project_id = $1 and p.id = r.report_id)
+		and not exists (select from pawl.excluded x where x.project_id = $1 and x.report_id = r.report_id) limit $2`)
 	if err != nil {
 		return err
 	}
@@ -39,7 +40,10 @@ func (f *fsck) references(ctx context.Context) error {
 	for _, c := range []struct{ kind, do, sql string }{
 		{"report", doReport, `select format('run %s is stored %s times', run, count(*)) from pawl.report where project_id = $1 group by run having count(*) > 1 limit $2`},
 		{"report", "Delete the row: there is nothing to scan.", `select format('report %s is waiting for a scan but does not exist', d.report_id) from pawl.dirty d
-			where d.project_id = $1 and not exists (select from pawl.report p where p.project_id = $1 and p.id = d.report_id) limit $2`},
+			where d.project_id = $1 and not exists (select from pawl.report p where p.project_id = $1 and p.id = d.report_id)
+			and not exists (select from pawl.excluded x where x.project_id = $1 and x.report_id = d.report_id) limit $2`},
+		{"report", doReport, `select format('report %s (run %s) is excluded and stored at once', x.report_id, x.run) from pawl.excluded x
+			where x.project_id = $1 and exists (select from pawl.report p where p.project_id = $1 and p.id = x.report_id) limit $2`},
 		{"series", "Delete the row: it is recomputed.", `select format('there is a state of series %s, which does not exist', t.series_id) from pawl.trend_state t
 			where t.project_id = $1 and not exists (select from pawl.series s where s.project_id = $1 and s.id = t.series_id) limit $2`},
 		{"event", "Delete the event: its series does not exist.", `select format('event %s names series %s, which does not exist', e.id, e.series_id) from pawl.event e
@@ -49,7 +53,8 @@ func (f *fsck) references(ctx context.Context) error {
 		{"blob", doRestore, `select format('report %s names blob %s, which was never stored', b.report_id, encode(b.digest, 'hex')) from pawl.report_blob b
 			where b.project_id = $1 and not exists (select from pawl.blob k where k.project_id = $1 and k.digest = b.digest) limit $2`},
 		{"report", doReport, `select format('there are blobs of report %s, which does not exist', b.report_id) from pawl.report_blob b
-			where b.project_id = $1 and not exists (select from pawl.report p where p.project_id = $1 and p.id = b.report_id) group by b.report_id limit $2`},
+			where b.project_id = $1 and not exists (select from pawl.report p where p.project_id = $1 and p.id = b.report_id)
+			and not exists (select from pawl.excluded x where x.project_id = $1 and x.report_id = b.report_id) group by b.report_id limit $2`},
 	} {
 		if err := f.each(ctx, c.kind, c.do, c.sql); err != nil {
 			return err

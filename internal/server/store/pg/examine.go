@@ -8,6 +8,9 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/store/migrations"
 )
 
+// DoMigrate is what to do about a database without the tables of this version.
+const DoMigrate = "run pawld migrate"
+
 // RefusedError is a reason not to trust a database, and how to fix it.
 type RefusedError struct{ Reason, Do string }
 
@@ -20,15 +23,18 @@ func (r *RefusedError) Error() string {
 func (d *DB) examine(ctx context.Context, allowUnsafe bool) error {
 	var version, fsync, fullPages, commit string
 	var user, as string
-	var super, bypass, owns bool
+	var super, bypass, owns, userSuper bool
 	err := d.Pool.QueryRow(ctx, `
 		select current_setting('server_version_num'), current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit'),
-		  session_user, current_user, r.rolsuper, r.rolbypassrls,
+		  session_user, (select u.rolsuper from pg_roles u where u.rolname = session_user), current_user, r.rolsuper, r.rolbypassrls,
 		  exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'pawl' and c.relkind in ('r', 'p') and pg_has_role(current_user, c.relowner, 'usage'))
 		from pg_roles r where r.rolname = current_user`).
-		Scan(&version, &fsync, &fullPages, &commit, &user, &as, &super, &bypass, &owns)
+		Scan(&version, &fsync, &fullPages, &commit, &user, &userSuper, &as, &super, &bypass, &owns)
 	if err != nil {
 		return fmt.Errorf("cannot read the properties of the database: %w", err)
+	}
+	if userSuper {
+		d.Superuser = user
 	}
 	if err := checkVersion(version); err != nil {
 		return err
@@ -87,11 +93,11 @@ func (d *DB) Ready(ctx context.Context) error {
 	missing, err := migrations.Missing(ctx, d.Pool)
 	switch {
 	case Violates(err, "42P01") || Violates(err, "3F000") || Violates(err, "42501"):
-		return &RefusedError{"it was not migrated", "run pawld migrate"}
+		return &RefusedError{"it was not migrated", DoMigrate}
 	case err != nil:
 		return err
 	case missing != "":
-		return &RefusedError{"migration " + missing + " was not applied", "run pawld migrate"}
+		return &RefusedError{"migration " + missing + " was not applied", DoMigrate}
 	}
 	return nil
 }

@@ -35,6 +35,9 @@ type DB struct {
 	Pool *pgxpool.Pool
 	Now  func() time.Time
 
+	// Superuser is the name of the connection's user if it is a superuser, which the server does not need.
+	Superuser string
+
 	tx     pgx.Tx // nil outside of Within
 	within int64  // its project
 }
@@ -53,7 +56,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	conf.MaxConns = int32(min(c.Conns, 1000))
 	conf.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		if _, err := conn.Exec(ctx, "set role "+Role); Violates(err, "22023") {
-			return &RefusedError{"it was not migrated: there is no role " + Role, "run pawld migrate"}
+			return &RefusedError{"it was not migrated: there is no role " + Role, DoMigrate}
 		} else if err != nil {
 			return fmt.Errorf("cannot use role %s: grant it to the user of the connection: %w", Role, err)
 		}

@@ -14,31 +14,56 @@ import (
 // Move moves the points of a report to another time, whether they are hot or in tiles. They are hot
 // afterwards; compaction later moves them into tiles. The caller holds [LockTiles].
 func Move(ctx context.Context, tx pgx.Tx, project, report int64, series []int64, from, to time.Time) error {
-	points := map[int64]pointcodec.Point{}
-	rows, err := tx.Query(ctx, `delete from pawl.point where project_id = $1 and series_id = any($2) and at = $3 and report_id = $4 returning `+pointColumns,
-		project, series, from, report)
+	points, err := Take(ctx, tx, project, report, series, from)
 	if err != nil {
 		return err
 	}
+	return Put(ctx, tx, project, report, to, NewColumns(points))
+}
+
+// Take removes the points of a report, whether they are hot or in tiles, and returns them by series. The
+// caller holds [LockTiles].
+func Take(ctx context.Context, tx pgx.Tx, project, report int64, series []int64, at time.Time) (map[int64]pointcodec.Point, error) {
+	points := map[int64]pointcodec.Point{}
+	rows, err := tx.Query(ctx, `delete from pawl.point where project_id = $1 and series_id = any($2) and at = $3 and report_id = $4 returning `+pointColumns,
+		project, series, at, report)
+	if err != nil {
+		return nil, err
+	}
 	if err := eachPoint(rows, func(id int64, p pointcodec.Point) { points[id] = p }); err != nil {
-		return err
+		return nil, err
 	}
 	cold := slices.DeleteFunc(slices.Clone(series), func(id int64) bool { _, hot := points[id]; return hot })
-	if err := takeFromTiles(ctx, tx, project, report, cold, from, points); err != nil {
-		return err
-	}
-	n := len(points) // fewer than series if retention removed some
-	ids, rounds, flags := make([]int64, n), make([]int32, n), make([]int16, n)
-	value, low, high, spread, baseline := make([]float32, n), make([]float32, n), make([]float32, n), make([]float32, n), make([]float32, n)
-	for i, id := range slices.Sorted(maps.Keys(points)) {
+	return points, takeFromTiles(ctx, tx, project, report, cold, at, points)
+}
+
+// Columns holds points of one report as arrays for the database, sorted by series.
+type Columns struct {
+	Series                             []int64
+	Value, Low, High, Spread, Baseline []float32
+	Rounds                             []int32
+	Flags                              []int16
+}
+
+// NewColumns returns points as arrays.
+func NewColumns(points map[int64]pointcodec.Point) Columns {
+	var c Columns // fewer than the report's series if retention removed some
+	for _, id := range slices.Sorted(maps.Keys(points)) {
 		p := points[id]
-		ids[i], rounds[i], flags[i] = id, p.Rounds, int16(p.Flags)
-		value[i], low[i], high[i], spread[i], baseline[i] = p.Value, p.Low, p.High, p.Spread, p.Baseline
+		c.Series, c.Rounds, c.Flags = append(c.Series, id), append(c.Rounds, p.Rounds), append(c.Flags, int16(p.Flags))
+		c.Value, c.Low, c.High = append(c.Value, p.Value), append(c.Low, p.Low), append(c.High, p.High)
+		c.Spread, c.Baseline = append(c.Spread, p.Spread), append(c.Baseline, p.Baseline)
 	}
-	_, err = tx.Exec(ctx, `insert into pawl.point (project_id, series_id, at, report_id, value, low, high, spread, baseline, rounds, flags)
+	return c
+}
+
+// Put adds the points of a report as hot ones. The partition of their month must exist: see
+// [Store.MakeMonth].
+func Put(ctx context.Context, tx pgx.Tx, project, report int64, at time.Time, c Columns) error {
+	_, err := tx.Exec(ctx, `insert into pawl.point (project_id, series_id, at, report_id, value, low, high, spread, baseline, rounds, flags)
 		select $1, unnest($4::bigint[]), $3, $2, unnest($5::real[]), unnest($6::real[]), unnest($7::real[]), unnest($8::real[]),
 		  unnest($9::real[]), unnest($10::integer[]), unnest($11::smallint[])`,
-		project, report, to, ids, value, low, high, spread, baseline, rounds, flags)
+		project, report, at, c.Series, c.Value, c.Low, c.High, c.Spread, c.Baseline, c.Rounds, c.Flags)
 	return err
 }
 

@@ -12,14 +12,10 @@ returning *;
 select * from pawl.account where id = $1;
 
 -- name: AddLogin :exec
-insert into pawl.login (hash, account_id, created, expires) values ($1, $2, $3, $4);
+insert into pawl.login (hash, account_id, created, expires, last_used) values ($1, $2, $3, $4, $3);
 
 -- name: ForgetLogins :exec
 delete from pawl.login l where l.hash in (select o.hash from pawl.login o where o.expires <= $1 limit 100);
-
--- name: AccountByLogin :one
-select a.* from pawl.login l join pawl.account a on a.id = l.account_id
-where l.hash = $1 and l.expires > $2;
 
 -- name: EndLogin :exec
 delete from pawl.login where hash = $1;

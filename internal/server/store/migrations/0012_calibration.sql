@@ -1,3 +1,4 @@
+-- oldest: 0008
 -- Calibrations of devices: what the judge said of the same code and of a planted slowdown. They say nothing about a project.
 create table pawl.calibration (
   id          bigint generated always as identity primary key,
