@@ -150,7 +150,6 @@ type Event struct {
 	Before  float64   `json:"before"`
 	After   float64   `json:"after"`
 	Change  float64   `json:"change"` // relative to Before
-	P       float64   `json:"p"`
 
 	Testbed  int64      `json:"testbed"`
 	Owners   []string   `json:"owners,omitempty"`

@@ -70,8 +70,8 @@ func reportedCommits(t testing.TB, s *store.Store, project int64) string {
 		}
 		x := toldGroup{Group: g}
 		for _, e := range g.Events {
-			x.Events = append(x.Events, fmt.Sprintf("%s %s %s %v %.7s..%.7s %s %x %x %x %s", e.Name, name[e.Testbed], e.Kind, e.Worse, e.From, e.To,
-				e.At.Format(time.RFC3339), math.Float64bits(e.Before), math.Float64bits(e.After), math.Float64bits(e.P), e.State))
+			x.Events = append(x.Events, fmt.Sprintf("%s %s %s %v %.7s..%.7s %s %x %x %s", e.Name, name[e.Testbed], e.Kind, e.Worse, e.From, e.To,
+				e.At.Format(time.RFC3339), math.Float64bits(e.Before), math.Float64bits(e.After), e.State))
 		}
 		slices.Sort(x.Events)
 		x.Group.ID, x.Group.Testbed, x.Group.Events = 0, 0, nil

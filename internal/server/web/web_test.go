@@ -29,7 +29,7 @@ var (
 	}
 	event = client.Event{
 		ID: 3, Series: 7, Name: "matmul/N512", Kind: "step", Worse: true, From: sha(1), To: sha(2), At: day.AddDate(0, 0, 2), Since: day.AddDate(0, 0, 1),
-		Before: 1000, After: 1100, Change: 0.1, P: 1e-20, Testbed: 2, Owners: []string{"@demo/blocks"}, State: client.New, Group: 1, Detected: day.AddDate(0, 0, 3),
+		Before: 1000, After: 1100, Change: 0.1, Testbed: 2, Owners: []string{"@demo/blocks"}, State: client.New, Group: 1, Detected: day.AddDate(0, 0, 3),
 	}
 	bed = client.Testbed{ID: 2, Key: "4f2a", Facts: measure.Testbed{Kind: gpu.NVIDIA, Device: "NVIDIA L4", Driver: "570", Clocks: gpu.ClockPolicy{Mode: gpu.ClocksFree}}, Timer: measure.TimerDevice, First: day}
 	run = client.Run{
@@ -366,20 +366,5 @@ func TestReportIsPartOfARun(t *testing.T) {
 	}
 	if !strings.Contains(b.String(), string(part)) || !strings.Contains(b.String(), "report.js") || part == template.HTML("") {
 		t.Error("the report is not in the page")
-	}
-}
-
-func TestAChanceIsSaidAsPeopleSayIt(t *testing.T) {
-	for p, want := range map[float64]string{1e-20: "under 1 in a billion", 3.4e-9: "1 in 300 million", 3.4e-6: "1 in 300 thousand", 9.7e-4: "1 in 1 thousand", 0.02: "1 in 50", 0.4: "40.0 %"} {
-		v := views()["series"].(web.Series)
-		v.Events = []client.Event{event}
-		v.Events[0].P = p
-		var b bytes.Buffer
-		if err := web.Render(&b, web.Layout{Project: &client.Project{Slug: "kernels"}}, v); err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(b.String(), "<td>"+want+"</td>") {
-			t.Errorf("%g is not %q", p, want)
-		}
 	}
 }

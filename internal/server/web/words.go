@@ -18,7 +18,7 @@ var functions = template.FuncMap{
 	"asset": assetURL, "plain": words.Sanitize, "quantity": words.Quantity, "percent": words.Percent, "plural": words.Plural,
 	"day": day, "minute": minute, "stamp": stamp, "short": short, "change": Change, "commit": commitURL, "pull": pullURL, "q": url.QueryEscape, "path": url.PathEscape,
 	"bed": TestbedName, "lane": laneName, "dollars": words.Dollars, "span": span, "tone": changeClass, "add": func(a, b int) int { return a + b },
-	"chance": formatProbability, "place": newPlace, "f64": func(v float32) float64 { return float64(v) },
+	"place": newPlace, "f64": func(v float32) float64 { return float64(v) },
 }
 
 func day(t time.Time) string {
@@ -65,28 +65,6 @@ func Change(share float64) string {
 	default:
 		return strings.Replace(fmt.Sprintf("%+.1f %%", share*100), "-", "\u2212", 1)
 	}
-}
-
-// formatProbability formats a probability for people. Very small ones are not distinguished.
-func formatProbability(p float64) string {
-	switch {
-	case p < 1e-9:
-		return "under 1 in a billion"
-	case p < 1e-6:
-		return fmt.Sprintf("1 in %d million", int(oneDigit(1/p)/1e6))
-	case p < 1e-3:
-		return fmt.Sprintf("1 in %d thousand", int(max(1, oneDigit(1/p)/1e3)))
-	case p < 0.1:
-		return fmt.Sprintf("1 in %.0f", oneDigit(1/p))
-	default:
-		return words.Percent(p)
-	}
-}
-
-// oneDigit rounds to one significant digit.
-func oneDigit(v float64) float64 {
-	unit := math.Pow(10, math.Floor(math.Log10(v)))
-	return math.Round(v/unit) * unit
 }
 
 // changeClass returns the CSS class of a change, by its meaning rather than its sign.

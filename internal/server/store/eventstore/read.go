@@ -26,7 +26,7 @@ type Query struct {
 // shownEvents joins events with their series, except those of excluded series.
 const shownEvents = `pawl.event e join pawl.series s on s.project_id = e.project_id and s.id = e.series_id and s.excluded is null`
 
-const eventSelect = `e.id, e.series_id, s.name, e.kind, e.worse, e.from_sha, e.to_sha, e.commits, e.since, e.at, e.before, e.after, e.p,
+const eventSelect = `e.id, e.series_id, s.name, e.kind, e.worse, e.from_sha, e.to_sha, e.commits, e.since, e.at, e.before, e.after,
 	s.testbed_id, s.owners, e.state, e.note, coalesce(e.group_id, 0), coalesce(g.machine, 0) <> 0, e.detected
 	from ` + shownEvents + `
 	left join pawl.event_group g on g.project_id = e.project_id and g.id = e.group_id`
@@ -51,7 +51,7 @@ func (s *Store) Event(ctx context.Context, project, id int64) (client.Event, err
 }
 
 func scanEvent(row pgx.CollectableRow) (e client.Event, err error) {
-	err = row.Scan(&e.ID, &e.Series, &e.Name, &e.Kind, &e.Worse, &e.From, &e.To, &e.Commits, &e.Since, &e.At, &e.Before, &e.After, &e.P,
+	err = row.Scan(&e.ID, &e.Series, &e.Name, &e.Kind, &e.Worse, &e.From, &e.To, &e.Commits, &e.Since, &e.At, &e.Before, &e.After,
 		&e.Testbed, &e.Owners, &e.State, &e.Note, &e.Group, &e.Machine, &e.Detected)
 	e.Since, e.At, e.Detected = e.Since.UTC(), e.At.UTC(), e.Detected.UTC()
 	if e.Before != 0 {
