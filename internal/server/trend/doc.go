@@ -4,20 +4,23 @@
 // notifications.
 package trend
 
+import "math"
+
 // Version changes when the same points may give a different answer. State from another version is
 // computed again.
-const Version = 2
+const Version = 3
 
 // Settings says how a series is read.
 type Settings struct {
-	Window int  // values examined together; 0 means 50
 	Higher bool // higher is better; default: lower is better
 }
 
-const (
-	least = 0.02   // min change to report, as a fraction
-	maxP  = 0.0001 // max probability that a change is noise
-)
+// least is the min change to report, as a fraction.
+const least = 0.02
+
+// leastLog is least as a difference of logarithms. Histories are read as logarithms, because noise and
+// changes are fractions of the level.
+var leastLog = math.Log1p(least)
 
 // Kind is the way a series changed.
 type Kind string
@@ -38,8 +41,10 @@ type Event struct {
 	// new one. The cause is between them.
 	From, To      int
 	Before, After float64 // levels
-	P             float64 // probability that it is noise
-	Worse         bool
+	// P is the p-value of the one test that found the event. Many tests find nothing, so it is not the
+	// chance that the event is noise, and no page shows it.
+	P     float64
+	Worse bool
 }
 
 // Result is the result for a series.

@@ -54,6 +54,9 @@ text{font:13px system-ui,sans-serif;fill:#1f2328}.paper{fill:#fff}.grid{stroke:#
 			class = "worse"
 		}
 		if e.Kind == trend.Drift {
+			if i > 0 && f.Events[i-1].Kind == trend.Step {
+				fmt.Fprintf(&b, `<path class="level" d="M%.1f %.1fH%.1f"/>`+"\n", x(f.Events[i-1].First), y(f.Events[i-1].After), x(e.First))
+			}
 			fmt.Fprintf(&b, `<path class="level" d="M%.1f %.1fL%.1f %.1f"/>`+"\n", x(e.First), y(e.Before), x(e.Last), y(e.After))
 		} else {
 			from := 0

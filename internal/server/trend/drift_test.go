@@ -28,7 +28,7 @@ func TestACreepIsOneDrift(t *testing.T) {
 			continue
 		}
 		one++
-		if e := f.Events[0]; e.First < 120 || e.First > 215 || e.Last < 230 || e.Last > 325 || (e.After/e.Before-1) < 0.06 || (e.After/e.Before-1) > 0.1 {
+		if e := f.Events[0]; e.First < 120 || e.First > 215 || e.Last < 230 || e.Last > 325 || (e.After/e.Before-1) < 0.05 || (e.After/e.Before-1) > 0.1 {
 			t.Errorf("seed %d: the drift from 170 to 280 by 8 %% is told as %+v", seed, e)
 		}
 	}

@@ -1,18 +1,31 @@
 package trend
 
 import (
-	"cmp"
 	"math"
 	"slices"
-
-	"github.com/goatnote-inc/pawl/stats"
 )
 
 // State holds what is remembered of a series between two scans, besides its points. The zero State is empty.
 type State struct {
-	Version  int            `json:"version"`
-	Points   int            `json:"points"` // number of points processed
-	Progress stats.Progress `json:"progress"`
+	Version   int      `json:"version"`
+	Points    int      `json:"points"` // number of points processed
+	Values    int      `json:"values"` // those of them that were not skipped
+	Outliers  int      `json:"outliers,omitempty"`
+	TwoSpeeds bool     `json:"two_speeds,omitempty"`
+	Start     int      `json:"start"`            // first value of the open part: after the last change
+	Sloped    bool     `json:"sloped,omitempty"` // the open part is a drift
+	Changes   []Change `json:"changes,omitempty"`
+	Pool      pool     `json:"pool"` // residuals of the closed parts
+}
+
+// Change is an event, located by indexes of values. The last one is completed by the open part.
+type Change struct {
+	Kind   Kind    `json:"kind"`
+	First  int     `json:"first"`
+	Last   int     `json:"last"`
+	Before float64 `json:"before"`
+	After  float64 `json:"after"`
+	P      float64 `json:"p"`
 }
 
 // Find finds the changes in a series, given as its points in commit order. Points that are not above zero
@@ -20,77 +33,94 @@ type State struct {
 // most of the work and does not change the result. A State that does not fit is ignored. If points were
 // inserted or removed, pass the zero State.
 func Find(points []float64, s Settings, st State) (Result, State) {
-	var f Result
-	at := make([]int, 0, len(points)) // indexes of values in points
-	values := make([]float64, 0, len(points))
+	w, y, at := resume(points, st)
+	for w.Values < len(y) {
+		w.look(y[:w.Values+1])
+	}
+	w.Version, w.Points = Version, len(points)
+	return w.result(at, s), w.State
+}
+
+// resume returns a watch that has seen what a state has seen, with the logarithms of all values and their
+// indexes in points.
+func resume(points []float64, st State) (w *watch, y []float64, at []int) {
+	at = make([]int, 0, len(points))
+	seen := 0
 	for i, v := range points {
 		if v > 0 && !math.IsInf(v, 0) {
-			at, values = append(at, i), append(values, v)
+			at = append(at, i)
+			if i < st.Points {
+				seen++
+			}
 		}
 	}
-	f.Passed = len(points) - len(values)
-	cleaned, outliers, final := clean(values)
-	f.Outliers = outliers
-	f.Noise = noise(cleaned)
-
-	finder := stats.ChangeFinder{Window: cmp.Or(s.Window, 50), MaxP: maxP, MinMagnitude: least}
-	settled, ok := (*stats.Incremental)(nil), false
-	if st.Version == Version && st.Points <= len(points) {
-		settled, ok = stats.ResumeIncremental(finder, slices.Clip(cleaned[:final]), st.Progress)
+	if !st.fits(len(points), seen) {
+		st = State{}
 	}
-	if !ok {
-		settled, _ = stats.ResumeIncremental(finder, slices.Clip(cleaned[:final]), stats.Progress{})
+	y = make([]float64, len(at))
+	w = &watch{State: st, clean: make([]float64, len(at))}
+	w.Changes = slices.Clone(st.Changes) // the caller keeps its own
+	back := max(0, w.Values-maxBack)
+	for i := max(0, back-16); i < len(at); i++ {
+		y[i] = math.Log(points[at[i]])
 	}
-	next := State{Version: Version, Points: len(points), Progress: settled.Progress()}
-	settled.Add(cleaned[final:]...)
+	for i := back; i < w.Values; i++ {
+		w.clean[i], _ = cleaned(y[:w.Values], i)
+	}
+	return w, y, at
+}
 
-	var steps []change
-	for _, c := range settled.Points() {
-		if c.Index >= minLevelPoints && len(cleaned)-c.Index >= minLevelPoints {
-			steps = append(steps, change{first: c.Index, p: c.P})
+// fits reports whether a state can belong to a series of n points, with seen values among those processed.
+func (st State) fits(n, seen int) bool {
+	if st.Version != Version || st.Points < 0 || st.Points > n || st.Values != seen || st.Start < 0 || st.Start > seen {
+		return false
+	}
+	last := 0
+	for _, c := range st.Changes {
+		if c.First < last || c.First >= seen || c.Last < c.First || c.Last >= seen {
+			return false
 		}
+		last = c.First
 	}
-	h := history{cleaned}
-	steps, f.TwoSpeeds = h.withoutFlips(steps)
-	steps = h.settled(steps)
-	for _, c := range h.withDrifts(steps) {
-		f.Events = append(f.Events, c.event(at, s))
-	}
-	if drifts := len(f.Events) > 0 && f.Events[len(f.Events)-1].Kind == Drift; !drifts {
-		f.TwoSpeeds = f.TwoSpeeds || h.gathers(steps)
-	}
-	return f, next
+	return true
 }
 
-// noise returns the roughness of the last values, as a fraction of the level.
-func noise(values []float64) float64 {
-	if len(values) < 2 {
-		return 0
-	}
-	values = values[max(0, len(values)-256):]
-	steps := make([]float64, len(values)-1)
-	for i := range steps {
-		steps[i] = math.Abs(math.Log(values[i+1] / values[i]))
-	}
-	slices.Sort(steps)
-	return 1.4826 / math.Sqrt2 * (steps[(len(steps)-1)/2] + steps[len(steps)/2]) / 2
+// result returns what is known of the series so far.
+func (w *watch) result(at []int, s Settings) Result {
+	r := Result{TwoSpeeds: w.TwoSpeeds, Passed: w.Points - w.Values, Outliers: w.Outliers}
+	r.Noise = noise(w.clean[max(0, w.Values-256):])
+	r.Events = w.events(at, s)
+	r.TwoSpeeds = r.TwoSpeeds || !w.Sloped && w.gathers()
+	return r
 }
 
-// change is an event, located by indexes of values.
-type change struct {
-	kind          Kind
-	first, last   int
-	before, after float64
-	p             float64
+// events returns the changes so far, the last one completed by the open part.
+func (w *watch) events(at []int, s Settings) (list []Event) {
+	for i, c := range w.Changes {
+		if i == len(w.Changes)-1 && w.Start == c.First {
+			c = w.current(w.open())
+		}
+		switch {
+		case i+1 < len(w.Changes) && (c.Kind == Step || c.Last >= w.Changes[i+1].First):
+			c.Last = max(c.First, w.Changes[i+1].First-1)
+		case c.Kind == Step:
+			c.Last = w.Values - 1
+		}
+		list = append(list, c.event(at, s))
+	}
+	return list
 }
 
-func (c change) event(at []int, s Settings) Event {
-	from, to := at[c.first], at[c.last]
-	if c.kind == Step {
-		from, to = at[c.first-1], at[c.first]
+func (c Change) event(at []int, s Settings) Event {
+	from, to := at[c.First], at[c.Last]
+	if c.Kind == Step {
+		from, to = at[c.First-1], at[c.First]
 	}
 	return Event{
-		Kind: c.kind, First: at[c.first], Last: at[c.last], From: from, To: to,
-		Before: c.before, After: c.after, P: c.p, Worse: (c.after > c.before) != s.Higher,
+		Kind: c.Kind, First: at[c.First], Last: at[c.Last], From: from, To: to,
+		Before: c.Before, After: c.After, P: c.P, Worse: (c.After > c.Before) != s.Higher,
 	}
 }
+
+// share returns the difference of two levels, as a fraction of the smaller.
+func share(a, b float64) float64 { return max(a, b)/min(a, b) - 1 }

@@ -125,7 +125,7 @@ func (r recording) list(f trend.Result) string {
 		if e.Worse {
 			good = "worse"
 		}
-		fmt.Fprintf(&b, "  %d. %s %d to %d, %.7s..%.7s: %.4g to %.4g, %+.1f %%, %s, p %.1g\n", i+1, e.Kind, e.First, e.Last, r.commit(e.From), r.commit(e.To), e.Before, e.After, 100*(e.After/e.Before-1), good, e.P)
+		fmt.Fprintf(&b, "  %d. %s %d to %d, %.7s..%.7s: %.4g to %.4g, %+.1f %%, %s\n", i+1, e.Kind, e.First, e.Last, r.commit(e.From), r.commit(e.To), e.Before, e.After, 100*(e.After/e.Before-1), good)
 	}
 	return b.String()
 }

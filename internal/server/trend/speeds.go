@@ -1,71 +1,52 @@
 package trend
 
 import (
-	"slices"
+	"math"
 
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-const (
-	shortStay = 15 // points; a longer stay is a level, not a speed of the machine
-	flips     = 3  // there and back and there again
-)
+// shortStay is the max number of points of a stay at a speed. A longer stay is a level.
+const shortStay = 15
 
-// withoutFlips removes steps that only alternate between two levels. One such pair is a change that was
-// reverted, and is reported. Three in a row are a machine, a driver or a memory layout with two speeds.
-func (h history) withoutFlips(steps []change) ([]change, bool) {
-	parts := h.stretches(steps)
-	var out []int
-	for i := 0; i+flips <= len(steps); {
-		n := h.alternates(parts, i)
-		if n < flips {
-			i++
-			continue
-		}
-		for k := i; k < i+n; k++ {
-			out = append(out, k)
-		}
-		i += n
+// flips reports whether a step at first, between the given levels, is the third in a row between the same
+// two levels. One there and back is a change that was reverted, and is reported. The third is a machine, a
+// driver or a memory layout with two speeds: the steps are taken back, and what they divided is one part,
+// whose noise includes both speeds.
+func (w *watch) flips(first int, before, after float64) bool {
+	k := len(w.Changes) - 2
+	if k < 0 || w.Changes[k].Kind != Step || w.Changes[k+1].Kind != Step || w.Start != w.Changes[k+1].First {
+		return false
 	}
-	if len(out) == 0 {
-		return steps, false
+	there, back := w.Changes[k], w.Changes[k+1]
+	low, high := math.Log(there.Before), math.Log(there.After)
+	apart := math.Abs(high-low) / 3
+	if back.First-there.First > shortStay || first-back.First > shortStay || math.Abs(before-low) > apart || math.Abs(after-high) > apart {
+		return false
 	}
-	var left []change
-	for i, c := range steps {
-		if !slices.Contains(out, i) {
-			left = append(left, c)
+	w.Changes = w.Changes[:k]
+	w.Start, w.Sloped, w.TwoSpeeds = 0, false, true
+	if k > 0 {
+		w.Start = w.Changes[k-1].First
+		if w.Changes[k-1].Kind == Drift {
+			w.Start = there.First
 		}
 	}
-	return left, true
-}
-
-// alternates counts the steps from i on that return to the level before the last one.
-func (h history) alternates(parts []stretch, i int) int {
-	n := 1
-	for ; i+n+1 < len(parts); n++ {
-		stays := parts[i+n]
-		apart := share(h.level(parts[i+n-1]), h.level(stays))
-		if stays.n() > shortStay || share(h.level(parts[i+n-1]), h.level(parts[i+n+1])) > apart/3 {
-			break
-		}
-	}
-	return n
+	return true
 }
 
 // gathers reports whether the values since the last step cluster around two levels, in an order that
 // shows no step.
-func (h history) gathers(steps []change) bool {
-	parts := h.stretches(steps)
-	last := parts[len(parts)-1]
-	values := h.values[max(last.from, last.to-100):last.to]
-	if len(values) < 2*minLevelPoints {
+func (w *watch) gathers() bool {
+	y := w.clean[max(w.Start, w.Values-100):w.Values]
+	if len(y) < 2*minLevelPoints {
 		return false
 	}
 	var often []float64
-	for _, m := range stats.Modes(values, 0) {
+	for _, m := range stats.Modes(y, 0) {
 		if m.Share >= 0.15 {
 			often = append(often, m.At)
 		}
 	}
-	return len(often) == 2 && share(often[0], often[1]) >= least
+	return len(often) == 2 && often[1]-often[0] >= leastLog
 }

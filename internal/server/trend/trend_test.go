@@ -52,7 +52,7 @@ func TestPortionsChangeNothing(t *testing.T) {
 			all[i] = level * math.Exp(0.01*r.NormFloat64())
 		}
 		var st trend.State
-		s := trend.Settings{Window: rapid.SampledFrom([]int{0, 10, 30}).Draw(t, "window")}
+		var s trend.Settings
 		for seen := 0; seen < n; {
 			seen = min(n, seen+rapid.IntRange(1, 25).Draw(t, "more"))
 			var got trend.Result
@@ -74,9 +74,11 @@ func TestAStrangeStateIsLeftAside(t *testing.T) {
 	for name, st := range map[string]func(*trend.State){
 		"another version":     func(s *trend.State) { s.Version++ },
 		"more points":         func(s *trend.State) { s.Points += 1000 },
-		"a start beyond":      func(s *trend.State) { s.Progress.Start = 1 << 40 },
-		"a negative start":    func(s *trend.State) { s.Progress.Start = -5 },
-		"candidates in knots": func(s *trend.State) { s.Progress.Candidates = []int{9, 3} },
+		"fewer values":        func(s *trend.State) { s.Values-- },
+		"a start beyond":      func(s *trend.State) { s.Start = 1 << 40 },
+		"a negative start":    func(s *trend.State) { s.Start = -5 },
+		"a change beyond":     func(s *trend.State) { s.Changes = []trend.Change{{First: 3, Last: 1 << 40}} },
+		"changes in disorder": func(s *trend.State) { s.Changes = []trend.Change{{First: 9, Last: 9}, {First: 3, Last: 3}} },
 	} {
 		bad := good
 		st(&bad)
@@ -102,6 +104,7 @@ func TestWhatIsTold(t *testing.T) {
 		"a step":            {values: series(2, 120, 0.01, step(60, 0.1)), want: []told{{trend.Step, 60, true}}},
 		"a gain":            {values: series(3, 120, 0.01, step(60, -0.1)), want: []told{{trend.Step, 60, false}}},
 		"more is better":    {values: series(3, 120, 0.01, step(60, -0.1)), settings: trend.Settings{Higher: true}, want: []told{{trend.Step, 60, true}}},
+		"a short history":   {values: series(12, 18, 0.001, step(14, 0.3)), want: []told{{trend.Step, 14, true}}},
 		"four points later": {values: series(4, 64, 0.005, step(60, 0.1)), want: []told{{trend.Step, 60, true}}},
 		"three are few":     {values: series(4, 63, 0.005, step(60, 0.1))},
 		"too small":         {values: series(5, 200, 0.002, step(100, 0.01))},
