@@ -58,35 +58,39 @@ func (v virtual) median(t *testing.T, kernel string, cache measure.Cache, argume
 	return stats.Median(m.Samples), p.Quantum / float64(m.Batch)
 }
 
+// timedArguments are the arguments of a kernel that takes so many cycles.
+func timedArguments(cycles float64) []tensor.Argument {
+	return []tensor.Argument{in("x", tensor.F32, 128), out("out", tensor.F32, 128), value("n", tensor.I32, cycles)}
+}
+
 // At 1000 MHz a cycle is a nanosecond, and no card has to lower that clock.
 func TestLauncher_RecoversAKnownTime(t *testing.T) {
 	for card := range virtualCards {
 		v := virtualGPU(t, "VGPU_CARD="+card, "VGPU_MHZ=1000")
 		for _, ns := range []float64{2e3, 1e4, 1e5, 1e6, 1e7, 1e8} {
-			arguments := []tensor.Argument{in("x", tensor.F32, 128), out("out", tensor.F32, 128), value("n", tensor.I32, ns)}
-			if got, step := v.median(t, "timed", measure.Hot, arguments); math.Abs(got-ns) > step+0.005*ns {
+			if got, step := v.median(t, "timed", measure.Hot, timedArguments(ns)); math.Abs(got-ns) > step+0.005*ns {
 				t.Errorf("%s: a kernel of %v ns is measured as %v; the step of a sample is %v", card, ns, got, step)
 			}
 		}
 	}
 }
 
-// oneMegabyte are the arguments of a kernel that reads a megabyte: n elements, of which 128 are written.
-func oneMegabyte() []tensor.Argument {
-	const n = 1 << 18
+// readArguments are the arguments of a kernel that reads 256 KiB: n elements, of which 128 are written.
+func readArguments() []tensor.Argument {
+	const n = 1 << 16
 	return []tensor.Argument{in("x", tensor.F32, n), out("out", tensor.F32, 128), value("n", tensor.I32, n)}
 }
 
-// memoryTime returns how long the card needs to read a megabyte of the model, which stands for 16.
+// memoryTime returns how long the card needs to read 256 KiB of the model, of which each byte stands for 64.
 func memoryTime(card string) float64 {
-	return 16 * (1 << 20) / gpu.FindCards(virtualCards[card])[0].BandwidthGBs.Value
+	return 64 * (1 << 18) / gpu.FindCards(virtualCards[card])[0].BandwidthGBs.Value
 }
 
 func TestLauncher_ColdIsTheTimeOfMemory(t *testing.T) {
 	for card := range virtualCards {
-		v := virtualGPU(t, "VGPU_CARD="+card)
+		v := virtualGPU(t, "VGPU_CARD="+card, "VGPU_SCALE=64")
 		want := memoryTime(card)
-		if got, step := v.median(t, "reads", measure.Cold, oneMegabyte()); math.Abs(got-want) > step+0.03*want {
+		if got, step := v.median(t, "reads", measure.Cold, readArguments()); math.Abs(got-want) > step+0.03*want {
 			t.Errorf("%s: cold takes %.0f ns, memory %.0f", card, got, want)
 		}
 	}
@@ -95,9 +99,9 @@ func TestLauncher_ColdIsTheTimeOfMemory(t *testing.T) {
 // A kernel can ask the cache to keep what it reads, without any code on the host. It is cold all the same.
 func TestLauncher_ColdAfterAPersistingLinesAttack(t *testing.T) {
 	for card := range virtualCards {
-		v := virtualGPU(t, "VGPU_CARD="+card)
+		v := virtualGPU(t, "VGPU_CARD="+card, "VGPU_SCALE=64")
 		want := memoryTime(card)
-		if got, step := v.median(t, "persists", measure.Cold, oneMegabyte()); math.Abs(got-want) > step+0.03*want {
+		if got, step := v.median(t, "persists", measure.Cold, readArguments()); math.Abs(got-want) > step+0.03*want {
 			t.Errorf("%s: cold takes %.0f ns with lines that persist, memory %.0f", card, got, want)
 		}
 	}
@@ -111,7 +115,7 @@ type outcome struct {
 
 func twoCases(t *testing.T, trace, fault string) (o outcome) {
 	t.Helper()
-	c, image := virtualCommand(t, "VGPU_TRACE="+trace, "VGPU_FAULT="+fault)
+	c, image := virtualCommand(t, "VGPU_SCALE=64", "VGPU_TRACE="+trace, "VGPU_FAULT="+fault)
 	s, err := harness.Start(t.Context(), c, virtualHello)
 	if err != nil {
 		return outcome{start: err}
@@ -119,7 +123,7 @@ func twoCases(t *testing.T, trace, fault string) (o outcome) {
 	defer s.Kill()
 	v := virtual{s, image, trace}
 	for i := range o.cases {
-		_, err := v.prepare(t, "honest", 1000, 0, []measure.Cache{measure.Hot, measure.Cold}[i], scale(1000))
+		_, err := v.prepare(t, "timed", 128, 0, []measure.Cache{measure.Hot, measure.Cold}[i], timedArguments(1e6))
 		if err == nil {
 			_, err = s.Measure(t.Context(), "it", harness.Measure{Samples: 3})
 		}

@@ -198,10 +198,10 @@ func TestHIPOnTheVirtualGPU(t *testing.T) {
 }
 
 // callsOf runs a session of at most two cases and returns how often it called each function, and the errors.
-func callsOf(t *testing.T, cases int, fault string) (calls map[string]int, start error, broken [2]error) {
+func callsOf(t *testing.T, cases int, fault string) (calls map[string]int, broken [2]error, start error) {
 	t.Helper()
 	trace := t.TempDir() + "/trace"
-	s, start := protocol.Start(t.Context(), virtualCommand(t, "VGPU_TRACE="+trace, "VGPU_FAULT="+fault), protocol.Hello{Pawl: "test"})
+	s, start := protocol.Start(t.Context(), virtualCommand(t, "VGPU_SCALE=64", "VGPU_TRACE="+trace, "VGPU_FAULT="+fault), protocol.Hello{Pawl: "test"})
 	for i := 0; start == nil && i < cases; i++ {
 		_, err := s.Prepare(t.Context(), protocol.Prepare{
 			Benchmark: []string{"reads", "timed"}[i], Implementation: "candidate", Params: map[string]any{"mode": "plain", "cycles": 1e6},
@@ -228,7 +228,7 @@ func callsOf(t *testing.T, cases int, fault string) (calls map[string]int, start
 			calls[f[1]]++
 		}
 	}
-	return calls, start, broken
+	return calls, broken, start
 }
 
 // Each function of the runtime fails at its first, second, middle and last call, one at a time, for lack of memory. The
@@ -237,7 +237,7 @@ func TestHeader_SurvivesEveryCallThatFails(t *testing.T) {
 	t.Parallel()
 	hello, _, _ := callsOf(t, 0, "")
 	first, _, _ := callsOf(t, 1, "")
-	all, start, broken := callsOf(t, 2, "")
+	all, broken, start := callsOf(t, 2, "")
 	if start != nil || broken != [2]error{} {
 		t.Fatalf("without a fault: %v %v", start, broken)
 	}
@@ -253,7 +253,7 @@ func TestHeader_SurvivesEveryCallThatFails(t *testing.T) {
 		for _, at := range slices.Compact([]int{1, min(2, n), (n + 1) / 2, n}) {
 			faults++
 			fault := fmt.Sprintf("%s:%d=2", name, at)
-			_, start, broken := callsOf(t, 2, fault)
+			_, broken, start := callsOf(t, 2, fault)
 			switch {
 			case at <= hello[name]:
 				if !refused(start) {
