@@ -43,10 +43,8 @@ func (r *Repository) Checkout(ctx context.Context, ref string) (*Worktree, error
 	if _, err := git(ctx, r.Root, "worktree", "add", "--detach", "--force", w.Dir, commit); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot check out %s in a separate worktree: %w", ref, err), os.Remove(lock.Name()), lock.Close())
 	}
-	if _, err := os.Stat(filepath.Join(w.Dir, ".gitmodules")); err == nil {
-		if _, err := git(ctx, w.Dir, "submodule", "update", "--init", "--recursive"); err != nil {
-			return nil, errors.Join(fmt.Errorf("cannot check out the submodules of %s: %w", ref, err), w.Remove(ctx))
-		}
+	if err := r.checkOutSubmodules(ctx, w.Dir); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot check out the submodules of %s: %w", ref, err), w.Remove(ctx))
 	}
 	return w, nil
 }

@@ -107,3 +107,21 @@ func TestCheckout_RemovesHalfMadeWorktree(t *testing.T) {
 		}
 	}
 }
+
+// A submodule that is cloned here is checked out without its remote, and a commit cannot name another address for it.
+func TestCheckout_TakesSubmodulesFromHere(t *testing.T) {
+	library, r := inRepository(t), inRepository(t)
+	commit := []string{"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-a", "-m", "a submodule"}
+	for _, args := range [][]string{{"-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "file://" + library.Root, "lib"}, commit} {
+		if _, err := git(t.Context(), r.Root, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Rename(library.Root, library.Root+".gone"); err != nil {
+		t.Fatal(err)
+	}
+	w := checkedOut(t, r)
+	if _, err := os.Stat(filepath.Join(w.Dir, "lib", "k.c")); err != nil {
+		t.Error(err)
+	}
+}
