@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
@@ -24,12 +25,22 @@ func (r *Setup) commands(s side, log io.Writer) *trial.Commands {
 	}
 	// A suite with format auto reads what its program prints: recorded cases would have other names than its baselines.
 	record := h.Format == trial.Python || h.Format == "" && r.Detect != nil
-	return &trial.Commands{
+	c := &trial.Commands{
 		Command: r.start(s, h, log), Format: h.Format, Pattern: h.Pattern, Output: h.Output, Name: name, Side: s.name,
 		Found:  r.list,
-		Keep:   func(k measure.CaseKey) bool { return r.wants(k.Name(), k.Benchmark) },
+		Keep:   func(k measure.CaseKey) bool { return r.wants(k.Name(), k.Benchmark) && r.listed(k) },
 		Record: record, Now: r.Now,
 	}
+	if h.Format == "google-benchmark" { // the only one with two clocks
+		c.Timer = r.Suite.Measure.Timer
+	}
+	return c
+}
+
+// listed reports whether the suite lists a case of a plain command. A suite without cases takes all of them.
+func (r *Setup) listed(k measure.CaseKey) bool {
+	cases := r.Suite.Cases()
+	return len(cases) == 0 || slices.ContainsFunc(cases, func(c suite.Case) bool { return c.Benchmark == k.Benchmark && c.Config == k.Config })
 }
 
 // detect runs the command once on the candidate to find out what it reports, and says what was found and what is not

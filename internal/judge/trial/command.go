@@ -30,10 +30,11 @@ const SamplesVariable = "PAWL_SAMPLES"
 // samples and the warm-up.
 type Commands struct {
 	Command harness.Command
-	Format  string // empty means: detect it
-	Pattern string // of format lines; empty means the usual one
-	Output  string // the file it writes, below the command's folder; empty means stdout
-	Name    string // of the only case of a command that is timed as a whole
+	Format  string        // empty means: detect it
+	Pattern string        // of format lines; empty means the usual one
+	Timer   measure.Timer // of a format that has several; empty means the first
+	Output  string        // the file it writes, below the command's folder, or a glob of files; empty means stdout
+	Name    string        // of the only case of a command that is timed as a whole
 	Side    string
 	// Found is called with the cases of the first round before their results; never nil.
 	Found func([]measure.Case) error
@@ -77,10 +78,8 @@ func (c *Commands) Round(ctx context.Context, r Request) ([]measure.Result, erro
 
 // run runs the command once and reads its result.
 func (c *Commands) run(ctx context.Context) (*measure.Run, error) {
-	if c.Output != "" {
-		if err := harness.RemoveStaleResult(c.Command.Dir, c.Output); err != nil {
-			return nil, err
-		}
+	if err := c.removeStale(); err != nil {
+		return nil, err
 	}
 	done, err := c.start(ctx)
 	if err != nil {
@@ -92,6 +91,8 @@ func (c *Commands) run(ctx context.Context) (*measure.Run, error) {
 		return done.whole(), nil
 	case c.Format == Python:
 		return done.recorded(ctx)
+	case isGlob(c.Output):
+		return done.files(ctx)
 	case c.Output != "":
 		return done.file(ctx, c.Output, c.Format)
 	case done.hasSamples() && (c.Format == "" || c.Format == Samples):
@@ -185,5 +186,5 @@ func (r *commandRun) read(ctx context.Context, dir string, src adapter.Source, f
 	if src.Files = root.FS(); src.Name == "" {
 		src.Name = "output of " + r.Command.Line
 	}
-	return adapter.Read(ctx, src, adapter.Options{Format: format, Pattern: r.Pattern})
+	return adapter.Read(ctx, src, adapter.Options{Format: format, Pattern: r.Pattern, Timer: r.Timer})
 }

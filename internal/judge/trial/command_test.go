@@ -128,3 +128,25 @@ func TestDetect_RefusesAnotherFormat(t *testing.T) {
 		t.Errorf("lines are taken for Go benchmarks: %+v", got)
 	}
 }
+
+// Several programs may print the same names: the name of the file tells them apart. Old files are never read.
+func TestCommands_ReadsSeveralFiles(t *testing.T) {
+	c := command(t, "echo 'sort 5 ms' > pawl-a.txt; echo 'sort 7 ms' > pawl-b.txt")
+	c.Format, c.Output = "lines", "pawl-*.txt"
+	if err := os.WriteFile(filepath.Join(c.Command.Dir, "pawl-old.txt"), []byte("sort 1 ms\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	results, err := c.Round(t.Context(), trial.Request{Measured: func(measure.Result) {}})
+	if err != nil || len(results) != 2 {
+		t.Fatalf("%+v, %v", results, err)
+	}
+	for i, want := range []string{"a.sort", "b.sort"} {
+		if got := results[i].Case.Name(); got != want {
+			t.Errorf("case %d is %s, want %s", i, got, want)
+		}
+	}
+	c.Command.Line = "true"
+	if _, err := c.Round(t.Context(), trial.Request{Measured: func(measure.Result) {}}); err == nil {
+		t.Error("no file was written, and there is a result")
+	}
+}

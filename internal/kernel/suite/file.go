@@ -61,7 +61,7 @@ type harnessDoc struct {
 	Env     named[envName, loose] `yaml:"env" most:"1000" example:"{OMP_NUM_THREADS: 1}" doc:"Environment variables of the command."`
 	Timeout duration              `yaml:"timeout" doc:"How long a harness may be silent before it is killed."`
 	Format  format                `yaml:"format" example:"google-benchmark" doc:"pawl for a harness that speaks the protocol; otherwise the format that a plain command prints, auto to detect it, python for the times of Python's timers, or process to time the whole command."`
-	Output  text                  `yaml:"output" example:"out.json" doc:"File to which a plain command writes its result. Default: its stdout."`
+	Output  text                  `yaml:"output" example:"out.json" doc:"File to which a plain command writes its result, or a glob of files: what the * stands for starts the names of their cases. Default: its stdout."`
 	Pattern text                  `yaml:"pattern" example:"'size (?<N>[0-9]+): (?<ms>[0-9.]+) ms'" doc:"For format lines: a regular expression whose groups name what a line holds. ns, us, ms or s is the time in that unit, case the name of the case, all others its parameters. Default: the first number with a unit of time."`
 }
 

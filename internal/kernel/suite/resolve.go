@@ -75,6 +75,9 @@ func (r *resolver) sections() {
 		r.suite.Device.Kind = gpu.Kind(d.Kind)
 	}
 	r.suite.Measure = Measure{Samples: value(m.Samples), Warmup: value(m.Warmup), Rounds: m.Rounds, Turns: string(m.Turns)}
+	if m.Timer != auto {
+		r.suite.Measure.Timer = measure.Timer(m.Timer)
+	}
 	r.policy()
 	r.gate()
 	r.suite.Budget = Budget{Time: b.Time.Duration, Dollars: value(b.Dollars)}

@@ -61,9 +61,14 @@ type Device struct {
 // Measure defines how to measure. Case holds the samples, warm-up, timer and cache of each case.
 type Measure struct {
 	Samples, Warmup int
-	Rounds          []int  // numbers of rounds after which to check for a decision, ascending
-	Turns           string // "always", "never" or "auto": whether sides take turns inside a round
+	Rounds          []int         // numbers of rounds after which to check for a decision, ascending
+	Turns           string        // "always", "never" or "auto": whether sides take turns inside a round
+	Timer           measure.Timer // empty means the best one there is
 }
+
+// Placeholder is the name of the benchmark in a harness that pawl init writes and that measures nothing yet. No gate
+// passes with it.
+const Placeholder = "placeholder"
 
 // Budget defines when to stop. Zero means no limit.
 type Budget struct {

@@ -78,8 +78,13 @@ func readLines(in *input, b *builder) error {
 }
 
 // printedTime matches a number and its unit, alone or per something: "1.5 ms", "81.2us/run".
-var printedTime = lazyregexp.New(`(?:^|[\s:=(\[|,~<>])([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s?` +
+var printedTime = lazyregexp.New(`(?:^|[\s:=(\[|,~<>])([0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?|[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s?` +
 	`(ns|nsec|nanoseconds?|us|µs|μs|usec|microseconds?|ms|msec|milliseconds?|s|secs?|seconds?)(?:/[A-Za-z]+)?(?:$|[\s,;:)\]|.])`)
+
+// parseNumber reads a number that may have commas between thousands, as cargo bench prints it.
+func parseNumber(text string) (float64, error) {
+	return strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64)
+}
 
 // unitOf returns the factor from a printed unit to nanoseconds.
 func unitOf(unit string) (float64, bool) {
@@ -100,7 +105,7 @@ func parseTime(line string) (timedLine, bool, error) {
 		return timedLine{}, false, nil
 	}
 	factor, ok := unitOf(line[m[4]:m[5]])
-	value, err := strconv.ParseFloat(line[m[2]:m[3]], 64)
+	value, err := parseNumber(line[m[2]:m[3]])
 	if err != nil {
 		return timedLine{}, false, fmt.Errorf("%q is not a number: %w", label(line[m[2]:m[3]]), err)
 	}
@@ -223,7 +228,7 @@ func (p *timePattern) parse(line string) (timedLine, bool, error) {
 			return timedLine{}, false, fmt.Errorf("unknown unit %q (known: ns, us, ms, s)", label(m[p.unit]))
 		}
 	}
-	value, err := strconv.ParseFloat(m[p.time], 64)
+	value, err := parseNumber(m[p.time])
 	if err != nil {
 		return timedLine{}, false, fmt.Errorf("%q is not a number", label(m[p.time]))
 	}

@@ -22,6 +22,7 @@ func TestLines_NamesCases(t *testing.T) {
 		{"fft: 1234 runs - 81 us/run", "fft", 81e3},
 		{"Average of 100 runs: 3 milliseconds", "time", 3e6},
 		{"run 7 took 2 seconds.", "time", 2e9},
+		{"sort took 1,234 ns", "sort", 1234},
 		{"step=7 size=64 took 2 s", "time/size64", 2e9},
 		{"sort N=64 run 3 took 5 ms", "sort/N64", 5e6},
 		{"sort N 64 run 3 took 5 ms", "sort/N64", 5e6},
