@@ -40,7 +40,7 @@ func runBare(ctx context.Context, g *env.Env) error {
 
 // suiteInMemory builds a suite in memory from the only harness or benchmark in the folder.
 func suiteInMemory(g *env.Env, survey discover.Survey) (*suite.Suite, error) {
-	chosen, err := survey.Choose("")
+	chosen, err := survey.Choose("", start.Installed)
 	if err == nil && chosen.Level == discover.Kernel {
 		err = errors.New("found kernels, but no harness or benchmark that measures them")
 	}
@@ -78,7 +78,7 @@ func mergeBase(ctx context.Context, g *env.Env, needed []string) string {
 // requiredFiles returns the files that an older commit must contain to be measured: the harness, and
 // the SDK file if it lies beside it.
 func requiredFiles(s *suite.Suite, survey discover.Survey) []string {
-	chosen, err := survey.Choose("")
+	chosen, err := survey.Choose("", start.Installed)
 	candidate, _ := s.Implementation(suite.Candidate)
 	if err != nil || chosen.Level != discover.Harness || candidate.Harness.Format != "pawl" {
 		return nil

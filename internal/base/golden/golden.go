@@ -12,6 +12,9 @@ import (
 
 var update = flag.Bool("update", false, "write golden files")
 
+// Updating reports whether golden files are written.
+func Updating() bool { return *update }
+
 // Check compares a text with a file in testdata. With -update it writes the file.
 func Check(t testing.TB, name, got string) {
 	t.Helper()

@@ -150,6 +150,9 @@ func (f *runFlags) run(ctx context.Context) error {
 	live.End(newVerdict(out).Result, err)
 	progress.Close()
 	shown = errors.Join(shown, f.writeAccount(ctx, accountant, s, out, err))
+	if errors.Is(err, runner.ErrPlaceholder) {
+		return command.Exit(command.ExitNoAnswer, err)
+	}
 	if err = bench.InterruptedError(ctx, out.Result, err); err != nil {
 		if errors.Is(err, command.ErrInterrupted) && out.Path != "" {
 			err = fmt.Errorf("%w; pawl run --resume continues it", err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -35,14 +36,20 @@ func NewInit(g *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [SOURCE]",
 		Short: "Inspect this repository and write a suite that runs",
-		Long: `Looks for a harness, a benchmark of another tool, or kernels, and writes pawl.yaml for
-what it finds. Then it builds the harness and asks it for its cases, so that the suite
-lists them. SOURCE selects the file if there are several.
+		Long: `Looks for a harness, a benchmark, or kernels, and writes pawl.yaml for what it finds.
+Benchmarks are those of other tools (Google Benchmark, NVBench, pytest-benchmark, Go,
+Criterion), Python programs that measure (do_bench, perf_report, torch, timeit, Kernel
+Tuner), and programs that time themselves and print it. Several of one kind become one
+suite. SOURCE selects one file.
+
+Looking runs nothing of the repository. Then init builds what it found, and asks CMake for
+its targets and a harness for its cases. It prints each of these commands on stderr before
+it runs it.
 
 It also writes the schema of pawl.yaml for editors, adds results/ and build outputs to
 .gitignore, and puts pawl.h or pawl_harness.py next to a harness that needs it and cannot
-find it. For kernels without a benchmark it writes a harness to fill in. It changes
-nothing else.
+find it. For kernels without a benchmark it writes a harness to fill in, and ends with exit
+code 2: no gate passes with it. It changes nothing else.
 
 With --github it writes what a gate in pull requests needs: five workflows, pinned and
 without secrets, a section for the pull request template, and rulesets to import. It adds
@@ -97,9 +104,12 @@ func (f *initFlags) run(ctx context.Context, source string) error {
 	if source != "" {
 		source = filepath.ToSlash(filepath.Clean(source))
 	}
-	chosen, err := survey.Choose(source)
+	chosen, err := survey.Choose(source, Installed)
 	if err != nil {
 		return errors.Join(f.print(initDoc{Seen: seen(survey)}), withChoiceHint(err))
+	}
+	if chosen.LeftOut != "" && !f.json {
+		fmt.Fprintln(f.Out, "note: "+chosen.LeftOut)
 	}
 	res, err := f.setup(ctx).Run(ctx, chosen)
 	if e, ok := errors.AsType[*discover.ExistsError](err); ok {
@@ -118,7 +128,19 @@ func (f *initFlags) run(ctx context.Context, source string) error {
 	if res.Problem != nil {
 		return command.Exit(command.ExitCannot, fmt.Errorf("%s is written, but does not run yet: %w\n  fix this, then run `pawl bench`; `pawl doctor` shows what this machine is missing", discover.SuiteFile, res.Problem))
 	}
+	if chosen.Level == discover.Kernel {
+		return command.Exit(command.ExitNoAnswer, fmt.Errorf("%w: %s calls no kernel yet; no gate passes until it does", errPlaceholder, chosen.Source))
+	}
 	return nil
+}
+
+// errPlaceholder reports a suite that measures nothing yet.
+var errPlaceholder = errors.New("wrote a placeholder")
+
+// Installed reports whether a program is in the search path.
+func Installed(program string) bool {
+	_, err := exec.LookPath(program)
+	return err == nil
 }
 
 func (f *initFlags) setup(ctx context.Context) discover.Setup {
@@ -128,11 +150,7 @@ func (f *initFlags) setup(ctx context.Context) discover.Setup {
 			_, err := build.Run(ctx, build.Recipe{Command: b.Command, Dir: ".", Outputs: b.Outputs, Timeout: b.Timeout}, nil)
 			return err
 		},
-		Say: func(line string) {
-			if !f.json {
-				fmt.Fprintln(f.Err, line)
-			}
-		},
+		Say: func(line string) { fmt.Fprintln(f.Err, line) },
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 // initDoc is the JSON output of pawl init.
 type initDoc struct {
 	Seen    []seenDoc `json:"seen"`
+	LeftOut string    `json:"left_out,omitempty"`
 	Source  string    `json:"source,omitempty"`
 	Suite   string    `json:"suite,omitempty"`
 	Wrote   []string  `json:"wrote,omitempty"`
@@ -49,7 +50,7 @@ func seen(s discover.Survey) []seenDoc {
 
 func (f *initFlags) describe(s discover.Survey, x discover.Finding, res discover.Result) initDoc {
 	doc := initDoc{
-		Seen: seen(s), Source: x.Source, Suite: discover.SuiteFile, Wrote: res.Wrote, Runs: res.Problem == nil,
+		Seen: seen(s), LeftOut: x.LeftOut, Source: x.Source, Suite: discover.SuiteFile, Wrote: res.Wrote, Runs: res.Problem == nil,
 		name: res.Suite.Name, plain: x.Level == discover.Tool, todo: x.Level == discover.Kernel,
 	}
 	candidate, _ := res.Suite.Implementation(suite.Candidate)

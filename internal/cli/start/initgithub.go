@@ -2,6 +2,7 @@ package start
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,8 +55,12 @@ func (f *initFlags) runGitHub(ctx context.Context, source string) error {
 	if err != nil {
 		return err
 	}
+	var placeholder error
 	if len(suites) == 0 && len(f.github.asked.Folders) == 0 && !f.github.upgrade {
-		if err := f.run(ctx, source); err != nil {
+		switch err := f.run(ctx, source); {
+		case errors.Is(err, errPlaceholder):
+			placeholder = err
+		case err != nil:
 			return err
 		}
 	}
@@ -63,7 +68,7 @@ func (f *initFlags) runGitHub(ctx context.Context, source string) error {
 	if err != nil {
 		return err
 	}
-	return f.printGitHub(done)
+	return errors.Join(f.printGitHub(done), placeholder)
 }
 
 func (f *initFlags) printGitHub(d install.Report) error {

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/judge/ledger"
 	"github.com/goatnote-inc/pawl/internal/judge/loop"
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
@@ -41,12 +43,19 @@ type Outcome struct {
 	Broken error // why a side could not be built or run; State has it in words
 }
 
+// ErrPlaceholder reports a harness that pawl init wrote and that does not call a kernel yet. Whatever it measures says
+// nothing about a change.
+var ErrPlaceholder = errors.New("the harness measures a placeholder: call your kernel at its TODO, name the benchmark after it, and remove the benchmark placeholder from the suite")
+
 // RunGate carries out the loop: it asks for the next action, performs it and reports the outcome.
 // If a step fails, it returns the outcome so far with the error.
 func RunGate(ctx context.Context, g Gate) (Outcome, error) {
 	d := &driver{Gate: g}
 	d.Options = g.WithDefaults()
 	d.State = loop.Start(g.Plan)
+	if slices.ContainsFunc(g.Suite.Benchmarks, func(b suite.Benchmark) bool { return b.Name == suite.Placeholder }) {
+		return d.Outcome, ErrPlaceholder
+	}
 	if err := d.readLedger(ctx); err != nil {
 		return d.Outcome, err
 	}
@@ -147,6 +156,9 @@ func (d *driver) measure(ctx context.Context) error {
 
 // look lets the loop judge everything measured so far, and returns the cases that need more rounds.
 func (d *driver) look(seen *measure.Run, over bool) ([]string, error) {
+	if slices.ContainsFunc(seen.Cases, func(c measure.Case) bool { return c.Benchmark == suite.Placeholder }) {
+		return nil, ErrPlaceholder
+	}
 	d.State.Plan.Policy.Dependence = seen.Plan.Dependence // depends on the device, which is known only now
 	over = over || d.GiveUp != nil && d.GiveUp(seen)
 	if err := d.apply(d.evidence(seen, over)); err != nil {

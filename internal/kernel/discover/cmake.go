@@ -11,6 +11,8 @@ import (
 var (
 	cmakeComment = lazyregexp.New(`#[^\n]*`)
 	cmakeCommand = lazyregexp.New(`(?is)\b(add_executable|cuda_add_executable|set|project)\s*\(([^)]*)\)`)
+	cmakeOption  = lazyregexp.New(`(?is)\b(?:option|cmake_dependent_option)\s*\(\s*([A-Za-z0-9_]+)\s+"[^"]*"\s+OFF\b`)
+	measures     = lazyregexp.New(`(?i)BENCH|CLIENT|EXAMPLE|DEVELOPER|PERF`)
 	cmakeTarget  = lazyregexp.New(`^[A-Za-z0-9_.+][A-Za-z0-9_.+-]*$`)
 	binaryFolder = lazyregexp.New(`^"?\$\{(?:CMAKE|PROJECT)_BINARY_DIR\}/([A-Za-z0-9_./-]+)"?$`)
 )
@@ -26,13 +28,19 @@ type cmakeProgram struct {
 type cmakeFile struct {
 	programs []cmakeProgram
 	project  bool
-	output   string // folder of the programs, below the build folder; empty for the default
+	output   string   // folder of the programs, below the build folder; empty for the default
+	off      []string // options that are off, and may add benchmarks
 }
 
 func parseCMake(text string) *cmakeFile {
 	c := &cmakeFile{}
 	vars := map[string][]string{}
 	text = cmakeComment.ReplaceAllString(text, "")
+	for _, m := range cmakeOption.FindAllStringSubmatch(text, maxRules) {
+		if measures.MatchString(m[1]) {
+			c.off = append(c.off, m[1])
+		}
+	}
 	for _, at := range cmakeCommand.FindAllStringSubmatchIndex(text, maxRules) {
 		words := cmakeWords(text[at[4]:at[5]], vars)
 		if len(words) == 0 {
@@ -84,7 +92,7 @@ func (t *tree) fromCMake(dir string, f file) (recipe, bool) {
 	var found []recipe
 	for _, p := range memo(t.cmakes, lists, parseCMake).programs {
 		if cmakeTarget.MatchString(p.name) && builtFrom(p.sources, source) {
-			r := t.cmake(dir, p.name)
+			r := t.cmake(dir, p.name, f)
 			r.evidence = []Evidence{{lists.path, p.line, "builds " + p.name + " from " + source}}
 			found = append(found, r)
 		}
@@ -97,7 +105,7 @@ func (t *tree) fromCMake(dir string, f file) (recipe, bool) {
 func (t *tree) guessCMake(f file) (recipe, bool) {
 	for _, dir := range ancestors(f.dir()) {
 		if lists, ok := t.get(path.Join(dir, "CMakeLists.txt")); ok {
-			r := t.cmake(dir, f.stem())
+			r := t.cmake(dir, f.stem(), f)
 			r.evidence = []Evidence{{lists.path, 0, "a CMake project"}}
 			r.doubts = []string{lists.path + " does not show which target it builds from " + f.path + ": assuming the target " + f.stem()}
 			return r, true
@@ -106,9 +114,10 @@ func (t *tree) guessCMake(f file) (recipe, bool) {
 	return recipe{}, false
 }
 
-// cmake returns the recipe of a target in the CMakeLists.txt of a folder.
-func (t *tree) cmake(dir, target string) recipe {
+// cmake returns the recipe of a target in the CMakeLists.txt of a folder. Setup asks CMake itself for the target.
+func (t *tree) cmake(dir, target string, f file) recipe {
 	top, output := dir, ""
+	var off []string
 	for _, up := range ancestors(dir) {
 		lists, ok := t.get(path.Join(up, "CMakeLists.txt"))
 		if !ok {
@@ -121,14 +130,12 @@ func (t *tree) cmake(dir, target string) recipe {
 		if output == "" {
 			output = c.output
 		}
+		off = append(off, c.off...)
 	}
 	program := path.Join("build", below(top, path.Join(dir, target)))
 	if set := path.Join("build", output, target); output != "" && fs.ValidPath(set) {
 		program = set
 	}
-	return recipe{
-		command: "cmake" + inside("-S", top) + " -B build -G Ninja -DCMAKE_BUILD_TYPE=Release && cmake --build build --target " + target,
-		program: program,
-		makes:   []string{"build"},
-	}
+	g := cmakeGoal{top: top, source: below(top, f.path), target: target, program: program, off: off}
+	return recipe{command: g.command(), program: program, makes: []string{"build"}, cmake: []cmakeGoal{g}}
 }

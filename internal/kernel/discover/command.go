@@ -2,14 +2,12 @@ package discover
 
 import (
 	"bytes"
-	"fmt"
+	"cmp"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/goatnote-inc/pawl/internal/base/shell"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
@@ -35,41 +33,13 @@ func ComposeCommand(c Command) ([]byte, error) {
 	for i, a := range c.Args {
 		line[i] = shell.Quote(a)
 	}
-	doc := &yaml.Node{Kind: yaml.MappingNode}
-	put(doc, "version", number(1))
-	put(doc, "name", text(c.Name()))
-	if len(c.Scripts) > 0 {
-		put(doc, "definition", texts(c.Scripts))
-	}
-	if c.Build != "" {
-		build := &yaml.Node{Kind: yaml.MappingNode}
-		put(build, "command", text(literal(c.Build)))
-		put(doc, "build", build)
-	}
-	harness := &yaml.Node{Kind: yaml.MappingNode}
-	put(harness, "command", text(literal(strings.Join(line, " "))))
-	put(harness, "timeout", text(commandTimeout))
-	format := c.Format
-	if format == "" {
-		format = "auto"
-	}
-	put(harness, "format", text(format))
-	if c.Output != "" {
-		put(harness, "output", text(literal(c.Output)))
-	}
-	if c.Pattern != "" {
-		put(harness, "pattern", text(c.Pattern))
-	}
-	put(doc, "harness", harness)
-	var b bytes.Buffer
-	b.WriteString("# Measures a command; its results are not checked. pawl suite schema suite lists all keys.\n")
-	e := yaml.NewEncoder(&b)
-	e.SetIndent(2)
-	if err := e.Encode(doc); err != nil {
-		return nil, fmt.Errorf("cannot write a suite for %s: %w", c.Name(), err)
-	}
-	_, err := suite.Parse(SuiteFile, b.Bytes())
-	return b.Bytes(), err
+	return compose("# Measures a command; its results are not checked. pawl suite schema suite lists all keys.\n", c.Name(), Finding{
+		Level: Tool, Source: c.Name(), Cases: Cases{Definition: c.Scripts},
+		Build: suite.Build{Command: literal(c.Build)},
+		Harness: suite.Harness{
+			Command: literal(strings.Join(line, " ")), Format: cmp.Or(c.Format, "auto"), Output: literal(c.Output), Pattern: c.Pattern,
+		},
+	}, nil)
 }
 
 // literal keeps ${NAME}, which a suite would replace with a parameter.

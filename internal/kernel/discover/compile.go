@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
 )
 
 // maxTogether is the maximum number of sources compiled in one command.
@@ -17,7 +19,7 @@ func (t *tree) fromCompiler(f file, l language) recipe {
 		r.doubts = append(r.doubts, "there are too many sources next to "+f.path+" to compile them all: add the required ones to build.command")
 		together = together[:1]
 	}
-	compile := l.compile
+	compile := t.ownFlags(f, l)
 	var sources []string
 	for _, s := range together {
 		sources = append(sources, s.path)
@@ -47,4 +49,28 @@ func (t *tree) together(f file, l language) []file {
 		return slices.ContainsFunc(list, func(by file) bool { return strings.Contains(by.text, `"`+s.base()+`"`) })
 	}
 	return slices.DeleteFunc(slices.Clone(list), func(s file) bool { return s.path != f.path && included(s) })
+}
+
+var (
+	optimizes = lazyregexp.New(`(?:^| )-O`)
+	safeFlags = lazyregexp.New(`^[A-Za-z0-9_.,+@=/ -]*$`)
+)
+
+// ownFlags returns the compiler with the flags of the nearest Makefile or, if it sets none that optimize, ours.
+func (t *tree) ownFlags(f file, l language) string {
+	variables := map[string]string{langC.name: "CFLAGS", langCPP.name: "CXXFLAGS", langCUDA.name: "NVCC_FLAGS", langHIP.name: "HIPCC_FLAGS"}
+	for _, dir := range ancestors(f.dir()) {
+		for _, name := range makeNames {
+			mk, ok := t.get(path.Join(dir, name))
+			if !ok {
+				continue
+			}
+			m := memo(t.makefiles, mk, parseMake)
+			flags := strings.Join(m.words("$("+variables[l.name]+")"), " ")
+			if optimizes.MatchString(flags) && safeFlags.MatchString(flags) {
+				return l.tool() + " " + flags
+			}
+		}
+	}
+	return l.compile
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -24,28 +25,94 @@ const maxListed = 64
 // answer, it lists the benchmarks; without, the harness lists them on each run. It returns an
 // error if the suite is not valid.
 func Compose(name string, s Finding, a *Answer) ([]byte, error) {
+	measures := "# Measures " + s.Source + "."
+	switch s.Level {
+	case Harness:
+	case Kernel:
+		measures = "# " + s.Source + " measures an empty placeholder: call your kernel at its TODO, and remove benchmarks: here."
+	case Tool:
+		measures = "# Measures " + someFiles(s) + "; results are not checked."
+	}
+	header := "# yaml-language-server: $schema=" + SchemaFile + "\n" + measures + "\n# pawl suite check checks this file; pawl suite schema suite lists all keys.\n"
+	data, err := compose(header, name, s, a)
+	if err != nil && len(s.Cases.Tunes)+len(s.Cases.Listed) > 0 {
+		// A name in the sources may be reserved, or stand for two things.
+		s.Cases.Tunes, s.Cases.Listed = nil, nil
+		return compose(header, name, s, a)
+	}
+	return data, err
+}
+
+// someFiles returns the files of a sighting, or the first of them.
+func someFiles(s Finding) string {
+	const most = 5
+	if len(s.Files) == 0 {
+		return s.Source
+	}
+	shown := strings.Join(s.Files[:min(len(s.Files), most)], ", ")
+	if len(s.Files) > most {
+		shown += ", ..."
+	}
+	return shown
+}
+
+func compose(header, name string, s Finding, a *Answer) ([]byte, error) {
 	doc := &yaml.Node{Kind: yaml.MappingNode}
 	put(doc, "version", number(1))
 	put(doc, "name", text(name))
+	if len(s.Cases.Definition) > 0 {
+		put(doc, "definition", texts(s.Cases.Definition))
+	}
 	putBuild(doc, s.Build)
 	putHarness(doc, s)
 	putMeasure(doc, s, a)
-	if a != nil && s.Level == Harness {
+	switch {
+	case a != nil && s.Level == Harness:
 		putBenchmarks(doc, a.Listed)
+	case s.Level == Kernel:
+		put(doc, "benchmarks", emptyBenchmark(suite.Placeholder))
+	default:
+		putCases(doc, s.Cases)
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# yaml-language-server: $schema=%s\n", SchemaFile)
-	measures := "# Measures " + s.Source + "."
-	if s.Level == Kernel {
-		measures = "# " + s.Source + " measures an empty placeholder: call your kernel at its TODO."
-	}
-	fmt.Fprintf(&b, "%s\n# pawl suite check checks this file; pawl suite schema suite lists all keys.\n", measures)
+	b.WriteString(header)
 	e := yaml.NewEncoder(&b)
 	e.SetIndent(2)
 	if err := e.Encode(doc); err != nil {
 		return nil, fmt.Errorf("cannot write a suite for %s: %w", s.Source, err)
 	}
 	return b.Bytes(), check(b.Bytes(), a)
+}
+
+// putCases writes the benchmarks that the sources list, and what may be tuned. A tunable kernel that is no benchmark of
+// its own belongs to the only one there is.
+func putCases(doc *yaml.Node, c Cases) {
+	if len(c.Listed)+len(c.Tunes) == 0 {
+		return
+	}
+	putBenchmarks(doc, c.Listed)
+	benchmarks := doc.Content[len(doc.Content)-1]
+	for _, t := range c.Tunes {
+		into := &yaml.Node{Kind: yaml.MappingNode}
+		if len(c.Listed) == 1 && len(c.Tunes) == 1 {
+			into = benchmarks.Content[1]
+		} else {
+			put(benchmarks, t.Kernel, into)
+		}
+		parameters := &yaml.Node{Kind: yaml.MappingNode}
+		for _, a := range t.Parameters {
+			put(parameters, a.name, values(a))
+		}
+		tune := &yaml.Node{Kind: yaml.MappingNode}
+		put(tune, "parameters", parameters)
+		put(into, "tune", tune)
+	}
+}
+
+func emptyBenchmark(name string) *yaml.Node {
+	m := &yaml.Node{Kind: yaml.MappingNode}
+	put(m, name, &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle})
+	return m
 }
 
 // check parses a suite and combines it with what the harness lists.
@@ -78,10 +145,14 @@ func putHarness(doc *yaml.Node, s Finding) {
 		put(harness, "files", texts(h.Files))
 	}
 	if h.Format != "" {
+		put(harness, "timeout", text(commandTimeout))
 		put(harness, "format", text(h.Format))
 	}
 	if h.Output != "" {
 		put(harness, "output", text(h.Output))
+	}
+	if h.Pattern != "" {
+		put(harness, "pattern", text(h.Pattern))
 	}
 	put(doc, "harness", harness)
 	if s.SDK != "" && s.Level == Harness {
@@ -163,11 +234,7 @@ func putConfigs(b *yaml.Node, configs []suite.Config) {
 	if axes, ok := matrix(configs); ok {
 		m := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
 		for _, a := range axes {
-			values := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
-			for _, v := range a.values {
-				values.Content = append(values.Content, scalar(v))
-			}
-			put(m, a.name, values)
+			put(m, a.name, values(a))
 		}
 		put(b, "matrix", m)
 		return
@@ -184,6 +251,15 @@ func putConfigs(b *yaml.Node, configs []suite.Config) {
 		list.Content = append(list.Content, m)
 	}
 	put(b, "include", list)
+}
+
+// values returns the values of an axis as a list.
+func values(a axis) *yaml.Node {
+	list := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+	for _, v := range a.values {
+		list.Content = append(list.Content, scalar(v))
+	}
+	return list
 }
 
 func put(m *yaml.Node, key string, value *yaml.Node) {

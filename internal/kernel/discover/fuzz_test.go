@@ -17,6 +17,9 @@ func FuzzLook(f *testing.F) {
 	f.Add("%: %.c", "set(S harness.c)\nadd_executable(x ${S})", "", "#include <benchmark/benchmark.h>")
 	f.Add("A=$(A:.c=.o)\n$(A): ${B", "project(x)\nset(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/../..)", "build $x: y z", "#include \"pawl.h\"\npawl_main()")
 	f.Add("a;b: harness.c", "add_executable($(id) harness.c)", "build `id`: cc harness.c", "#include <nvbench/nvbench.cuh>")
+	f.Add("CFLAGS = -O2 $(shell id)", "option(BENCH \"b\" OFF)", "", "int main() { clock_gettime(); printf(\"n %d: %f ms\\n\"); }")
+	f.Add("", "", "", "@triton.testing.perf_report(Benchmark(['N'], [2**i for i in range(9)], 'p', ['a'], [], '', {}))\ndef b(N, p): do_bench(f)\nb.run()")
+	f.Add("", "", "", "tune_params['x'] = [1, 2]\ntune_kernel('k')\n@triton.autotune(configs=[Config({'B': b}) for b in [1, 2]])\ndef k(): pass\ntimeit.repeat('x')")
 	f.Fuzz(func(t *testing.T, makefile, cmake, ninja, source string) {
 		fsys := fstest.MapFS{
 			"Makefile": {Data: []byte(makefile)}, "CMakeLists.txt": {Data: []byte(cmake)}, "build.ninja": {Data: []byte(ninja)},
@@ -35,6 +38,11 @@ func FuzzLook(f *testing.F) {
 				if !onlyOurs.MatchString(words) {
 					t.Errorf("%s: %q would reach a shell", x.Source, words)
 				}
+			}
+		}
+		if x, err := survey.Choose("", nil); err == nil {
+			if _, err := Compose("s", x, nil); err != nil {
+				t.Errorf("%s: %v", x.Source, err)
 			}
 		}
 		_ = survey.Explain()

@@ -33,10 +33,10 @@ func (t *tree) harnesses() []Finding {
 		if len(list) == maxFindings {
 			break
 		}
-		if l, ok := f.language(); ok && includesPawl.MatchString(f.text) && callsPawl.MatchString(f.text) {
+		if l, ok := f.language(); ok && includesPawl.MatchString(f.text) && callsPawl.MatchString(f.text) && !isSkeleton(f) {
 			list = append(list, t.compiledHarness(f, l))
 		}
-		if f.ext() == ".py" && !pythonTest(f.base()) && f.base() != sdkPython && importsPawl.MatchString(f.text) && callsMain.MatchString(f.text) {
+		if f.ext() == ".py" && !pythonTest(f.base()) && f.base() != sdkPython && importsPawl.MatchString(f.text) && callsMain.MatchString(f.text) && !isSkeleton(f) {
 			list = append(list, t.pythonHarness(f))
 		}
 	}
@@ -51,7 +51,7 @@ func (t *tree) compiledHarness(f file, l language) Finding {
 		Harness:  suite.Harness{Command: runnable(r.program)},
 		Makes:    r.makes,
 		Evidence: slices.Concat([]Evidence{{f.path, line(f.text, includesPawl), "includes pawl.h and calls pawl_main"}}, r.evidence),
-		Doubts:   r.doubts,
+		Doubts:   r.doubts, program: r.program, cmake: r.cmake,
 	}
 	timer, why := t.timer(f, l)
 	s.Timer, s.Evidence = timer, append(s.Evidence, why...)
@@ -93,10 +93,7 @@ func (t *tree) pythonHarness(f file) Finding {
 	timer, why := pythonTimer(f)
 	s.Timer, s.Evidence = timer, append(s.Evidence, why...)
 	if setup, ok := t.moduleSetup(f.dir()); ok {
-		s.Build.Command = "python3 setup.py build_ext --inplace"
-		if dir := setup.dir(); dir != "." {
-			s.Build.Command = "cd " + dir + " && " + s.Build.Command
-		}
+		s.Build.Command = buildsExtension(setup)
 		s.Evidence = append(s.Evidence, Evidence{setup.path, line(setup.text, buildsModule), "builds an extension module"})
 	}
 	return s

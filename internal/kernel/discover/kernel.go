@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"bytes"
 	"embed"
 	"slices"
 	"strings"
@@ -26,6 +27,8 @@ type kernelKind struct {
 	built       bool   // requires a Makefile in the repository
 }
 
+var deviceCode = lazyregexp.New(`\b__global__\b`)
+
 // kernelKinds lists the kinds, those with the most information on how to call them first.
 var kernelKinds = []kernelKind{
 	{
@@ -34,9 +37,10 @@ var kernelKinds = []kernelKind{
 		lazyregexp.New(`\b(?:CUDAExtension|CppExtension|torch\.utils\.cpp_extension)\b`),
 		"builds a PyTorch extension", "harness.py", ".py", false,
 	},
-	{"Triton kernels", []string{".py"}, lazyregexp.New(`(?m)^[ \t]*@triton\.jit\b`), "has a Triton kernel", "harness.py", ".py", false},
-	{"CUDA kernels", []string{".cu"}, lazyregexp.New(`\b__global__\b`), "has a CUDA kernel", "harness.cu", ".cu", false},
-	{"OpenCL kernels", []string{".cl"}, lazyregexp.New(`\b(?:__)?kernel\s+void\b`), "has an OpenCL kernel", "opencl.c", ".c", false},
+	{"Triton kernels", []string{".py", ".ipynb"}, lazyregexp.New(`(?m)^[ \t"]*@triton\.jit\b`), "has a Triton kernel", "harness.py", ".py", false},
+	{"HIP kernels", []string{".hip", ".cpp", ".cc", ".h", ".hpp"}, deviceCode, "has a HIP kernel", "harness.cu", ".hip", false},
+	{"CUDA kernels", []string{".cu", ".cuh", ".h", ".hpp", ".cpp"}, deviceCode, "has a CUDA kernel", "harness.cu", ".cu", false},
+	{"OpenCL kernels", []string{".cl", ".opencl"}, lazyregexp.New(`\b__kernel\b|\bkernel\s+void\b`), "has an OpenCL kernel", "opencl.c", ".c", false},
 	{"C code", []string{".c"}, lazyregexp.New(`(?m)^[A-Za-z_][^;{}#\n]*\)\s*\{`), "has a function", "harness.c", ".c", true},
 }
 
@@ -45,13 +49,22 @@ func (t *tree) kernels() []Finding {
 	var list []Finding
 	for _, k := range kernelKinds {
 		var found []Evidence
+		var files []string
 		for _, f := range t.files {
-			if n := line(f.text, k.pattern); n > 0 && slices.Contains(k.exts, f.ext()) {
-				found = appendSome(found, Evidence{f.path, n, k.description})
+			if f.base() == sdkHeader || f.base() == sdkPython || !slices.Contains(k.exts, f.ext()) {
+				continue
+			}
+			if hip := f.ext() == ".hip" || hipCode.MatchString(f.text); k.pattern == deviceCode && hip != (k.ext == ".hip") {
+				continue
+			}
+			if n := line(f.text, k.pattern); n > 0 && !isSkeleton(f) {
+				found, files = appendSome(found, Evidence{f.path, n, k.description}), append(files, f.path)
 			}
 		}
 		if len(found) > 0 && (!k.built || t.hasMakefile()) {
-			list = append(list, t.skeleton(k, found))
+			s := t.skeleton(k, found)
+			s.Files = files
+			list = append(list, s)
 		}
 	}
 	return list
@@ -63,12 +76,9 @@ func (t *tree) hasMakefile() bool {
 
 // skeleton returns the suite of a harness that the user must complete.
 func (t *tree) skeleton(k kernelKind, found []Evidence) Finding {
-	content, err := skeletons.ReadFile("skeleton/" + k.skeleton)
-	if err != nil {
-		panic("scout: " + err.Error()) // the file is embedded
-	}
+	content := k.content()
 	source := "harness" + k.ext
-	if _, taken := t.get(source); taken {
+	if f, taken := t.get(source); taken && f.text != string(content) {
 		source = "pawl_bench" + k.ext
 	}
 	s := Finding{
@@ -82,8 +92,8 @@ func (t *tree) skeleton(k kernelKind, found []Evidence) Finding {
 		s.SDK = sdkPython
 		s.Harness = suite.Harness{Command: "python3 " + source}
 		s.Makes = []string{"__pycache__/"}
-		if _, ok := t.moduleSetup("."); ok {
-			s.Build.Command = "python3 setup.py build_ext --inplace"
+		if setup, ok := t.moduleSetup("."); ok {
+			s.Build.Command = buildsExtension(setup)
 		}
 	} else {
 		f := file{source, string(content)}
@@ -109,4 +119,21 @@ func sdkFile(name, dir string) File {
 		name = dir + "/" + name
 	}
 	return File{name, content}
+}
+
+// content returns the harness to write.
+func (k kernelKind) content() []byte {
+	content, err := skeletons.ReadFile("skeleton/" + k.skeleton)
+	if err != nil {
+		panic("discover: " + err.Error()) // the file is embedded
+	}
+	if k.ext == ".hip" { // HIP has the functions of CUDA under its own names
+		content = bytes.ReplaceAll(content, []byte("cuda"), []byte("hip"))
+	}
+	return content
+}
+
+// isSkeleton reports whether a file is a harness that pawl init wrote and that measures nothing yet.
+func isSkeleton(f file) bool {
+	return slices.ContainsFunc(kernelKinds, func(k kernelKind) bool { return f.ext() == k.ext && f.text == string(k.content()) })
 }

@@ -3,6 +3,7 @@ package discover
 import (
 	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
 	"github.com/goatnote-inc/pawl/measure"
@@ -23,6 +24,12 @@ var (
 	langHIP  = language{"HIP", "hipcc -O3", "", []string{".hip", ".cc", ".cpp", ".cxx"}}
 )
 
+// tool returns the compiler's program.
+func (l language) tool() string {
+	name, _, _ := strings.Cut(l.compile, " ")
+	return name
+}
+
 var languages = map[string]language{
 	".c": langC, ".cc": langCPP, ".cpp": langCPP, ".cxx": langCPP, ".cu": langCUDA, ".hip": langHIP,
 }
@@ -30,6 +37,9 @@ var languages = map[string]language{
 // language returns the language of a source file.
 func (f file) language() (language, bool) {
 	l, ok := languages[f.ext()]
+	if ok && l.name == langCPP.name && hipCode.MatchString(f.text) {
+		l = langHIP // HIP programs are often plain .cpp
+	}
 	if ok && l.name != langCUDA.name && opencl.MatchString(f.text) {
 		l.name, l.libs = "OpenCL", "-lOpenCL "+l.libs
 		if !definesOpenCL.MatchString(f.text) {
@@ -47,6 +57,7 @@ func include(header string) *lazyregexp.Regexp {
 var (
 	opencl        = lazyregexp.New(`\bPAWL_OPENCL\b|\bpawl_queue\s*\(|\bCL/cl\.h\b`)
 	definesOpenCL = lazyregexp.New(`(?m)^[ \t]*#[ \t]*define[ \t]+PAWL_OPENCL\b`)
+	hipCode       = lazyregexp.New(`\bhip/hip_runtime\.h\b`)
 	hasMain       = lazyregexp.New(`\bmain\s*\(`)
 	openMP        = lazyregexp.New(`(?m)^[ \t]*#[ \t]*pragma[ \t]+omp\b|-fopenmp\b`)
 	threads       = lazyregexp.New(`\bstd::(?:jthread|thread|async|execution)\b|\bpthread_create\b|\btbb::`)

@@ -56,7 +56,7 @@ func TestRepositories(t *testing.T) {
 
 func suiteOrReason(t *testing.T, survey Survey, name string) txtar.File {
 	t.Helper()
-	chosen, err := survey.Choose("")
+	chosen, err := survey.Choose("", nil)
 	if err != nil {
 		return txtar.File{Name: "no suite", Data: []byte(err.Error() + "\n")}
 	}

@@ -7,6 +7,7 @@ type recipe struct {
 	command  string
 	program  string   // relative to the searched folder
 	makes    []string // files it leaves in the tree, beyond those of the repository's own build
+	cmake    []cmakeGoal
 	evidence []Evidence
 	doubts   []string
 }

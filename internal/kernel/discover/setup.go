@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -55,10 +56,16 @@ func (s Setup) Run(ctx context.Context, x Finding) (res Result, err error) {
 	defer root.Close()
 	w := &writer{root: root}
 	defer func() { res.Wrote = w.wrote }()
+	if _, err := w.root.Lstat(SuiteFile); !errors.Is(err, fs.ErrNotExist) && !s.Force {
+		return Result{}, &ExistsError{SuiteFile}
+	}
+	x, res.Problem = s.askCMake(ctx, w, x)
 	if err := s.writeFirst(w, x); err != nil {
 		return Result{}, err
 	}
-	res.Answer, res.Problem = s.verify(ctx, w, x)
+	if res.Problem == nil {
+		res.Answer, res.Problem = s.verify(ctx, w, x)
+	}
 	if ctx.Err() != nil {
 		return res, context.Cause(ctx)
 	}
@@ -75,15 +82,12 @@ func (s Setup) Run(ctx context.Context, x Finding) (res Result, err error) {
 
 // writeFirst writes everything that can be written without running anything.
 func (s Setup) writeFirst(w *writer, x Finding) error {
-	if _, err := w.root.Lstat(SuiteFile); !errors.Is(err, fs.ErrNotExist) && !s.Force {
-		return &ExistsError{SuiteFile}
-	}
 	data, err := Compose(s.Name, x, nil)
 	if err != nil {
 		return err
 	}
 	if x.Level == Kernel {
-		if _, err := w.root.Lstat(x.Source); !errors.Is(err, fs.ErrNotExist) {
+		if old, err := w.root.ReadFile(x.Source); !errors.Is(err, fs.ErrNotExist) && !bytes.Equal(old, x.Adds[0].Content) {
 			return &ExistsError{x.Source}
 		}
 	}

@@ -17,7 +17,7 @@ type Level int
 // The levels.
 const (
 	Harness Level = iota // a program that uses pawl's protocol
-	Tool                 // a benchmark that prints a format pawl reads
+	Tool                 // a benchmark that prints or records times that pawl reads
 	Kernel               // code to measure, without anything that measures it
 )
 
@@ -30,6 +30,8 @@ type Survey struct {
 	Files     int       // number of files read
 	Odd       int       // number of files and folders skipped because of their names
 	Cut       string    // why the search stopped early; empty if it did not
+
+	kernels []Finding // code that a harness could be written for, even if there are benchmarks
 }
 
 // Finding is one way to measure something in a repository.
@@ -44,9 +46,29 @@ type Finding struct {
 	SDK   string   // the file of the SDK that the source uses: "pawl.h", "pawl_harness.py"
 	Adds  []File   // files to write before it can run
 	Makes []string // files its commands leave in the tree, for .gitignore
-	// Evidence lists the lines by which it was recognized, Doubts what was assumed.
+	Needs string   // the program that builds or starts it; empty if it is not known
+	Cases Cases
+	// Evidence lists the lines by which it was recognized, Files all files, Doubts what was assumed.
 	Evidence []Evidence
+	Files    []string
 	Doubts   []string
+	LeftOut  string // the benchmarks that one suite cannot measure too; empty if there are none
+
+	program string      // the built program; empty for scripts
+	cmake   []cmakeGoal // what CMake builds
+}
+
+// Cases holds what the sources say about the cases of a benchmark.
+type Cases struct {
+	Definition []string       // files that define the measurement and contain no kernel
+	Listed     []suite.Listed // benchmarks with the ranges in their sources
+	Tunes      []Tuning       // what the sources let an autotuner vary
+}
+
+// Tuning is a kernel with the parameters that its autotuner varies.
+type Tuning struct {
+	Kernel     string
+	Parameters []axis
 }
 
 // File is a file to write into the repository.
@@ -69,10 +91,10 @@ func Scan(fsys fs.FS) (Survey, error) {
 	if err != nil {
 		return Survey{}, fmt.Errorf("cannot search for kernels: %w", err)
 	}
-	s := Survey{Suites: t.suites, Files: len(t.files), Odd: t.odd, Cut: t.cut}
-	s.Sightings = merge(slices.Concat(t.harnesses(), t.tools()))
+	s := Survey{Suites: t.suites, Files: len(t.files), Odd: t.odd, Cut: t.cut, kernels: t.kernels()}
+	s.Sightings = merge(slices.Concat(t.harnesses(), t.tools(), t.scripts(), t.programs()))
 	if len(s.Sightings) == 0 {
-		s.Sightings = t.kernels()
+		s.Sightings = s.kernels
 	}
 	return s, nil
 }
@@ -82,7 +104,7 @@ func merge(list []Finding) []Finding {
 	var out []Finding
 	for _, s := range list {
 		i := slices.IndexFunc(out, func(o Finding) bool {
-			return o.Level == s.Level && o.Build.Command == s.Build.Command && o.Harness.Command == s.Harness.Command
+			return o.Level == s.Level && o.Harness.Format == s.Harness.Format && o.Build.Command == s.Build.Command && o.Harness.Command == s.Harness.Command
 		})
 		if i < 0 {
 			out = append(out, s)
@@ -93,6 +115,8 @@ func merge(list []Finding) []Finding {
 				out[i].Evidence = append(out[i].Evidence, e)
 			}
 		}
+		out[i].Files = append(out[i].Files, s.Files...)
+		out[i].Cases = joinCases([]Finding{out[i], s}, false)
 	}
 	return out
 }
@@ -100,7 +124,7 @@ func merge(list []Finding) []Finding {
 // ErrNothingFound reports that there is nothing to measure.
 var ErrNothingFound = errors.New("no kernel, harness or benchmark was recognized")
 
-// AmbiguousError reports that there are several equally good sightings.
+// AmbiguousError reports that there are several harnesses. A suite has one.
 type AmbiguousError struct{ Sources []string }
 
 func (e *AmbiguousError) Error() string {
@@ -113,33 +137,38 @@ func (e *AmbiguousError) Error() string {
 }
 
 // Choose returns the sighting to write a suite for: the one with this source or, if source is
-// empty, the most specific. Among kernels without a harness it returns the first, because the
-// harness must still be written.
-func (s Survey) Choose(source string) (Finding, error) {
+// empty, the most specific. Several benchmarks of one kind become one suite; here reports whether a
+// program exists on this machine, and decides between kinds. Among kernels without a harness it
+// returns the first, because the harness must still be written.
+func (s Survey) Choose(source string, here func(program string) bool) (Finding, error) {
 	if source != "" {
-		i := slices.IndexFunc(s.Sightings, func(x Finding) bool { return x.has(source) })
+		all := slices.Concat(s.Sightings, s.kernels)
+		i := slices.IndexFunc(all, func(x Finding) bool { return x.has(source) })
 		if i < 0 {
 			return Finding{}, fmt.Errorf("nothing to measure was recognized in %s", source)
 		}
-		return s.Sightings[i], nil
+		return all[i], nil
 	}
 	if len(s.Sightings) == 0 {
 		return Finding{}, ErrNothingFound
 	}
 	first := s.Sightings[0]
-	var same []string
-	for _, x := range s.Sightings {
-		if x.Level == first.Level {
-			same = append(same, x.Source)
+	same := slices.DeleteFunc(slices.Clone(s.Sightings), func(x Finding) bool { return x.Level != first.Level })
+	switch {
+	case first.Level == Tool:
+		return combine(same, here), nil
+	case len(same) > 1 && first.Level == Harness:
+		var sources []string
+		for _, x := range same {
+			sources = append(sources, x.Source)
 		}
-	}
-	if len(same) > 1 && first.Level != Kernel {
-		return Finding{}, &AmbiguousError{Sources: same}
+		return Finding{}, &AmbiguousError{Sources: sources}
 	}
 	return first, nil
 }
 
 // has reports whether the sighting is based on a file.
 func (s Finding) has(file string) bool {
-	return s.Source == file || slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.Path == file })
+	return s.Source == file || slices.Contains(s.Files, file) ||
+		slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.Path == file })
 }

@@ -115,12 +115,12 @@ func skipped(name string) bool {
 // relevant reports whether a file may contain kernels or describe how to build them.
 func relevant(name string) bool {
 	switch name {
-	case "Makefile", "makefile", "GNUmakefile", "CMakeLists.txt", "build.ninja", "Cargo.toml", "go.mod", "pawl.h",
+	case "Makefile", "makefile", "GNUmakefile", "CMakeLists.txt", "build.ninja", "Cargo.toml", "go.mod",
 		"pyproject.toml", "requirements.txt", "requirements-dev.txt", "setup.cfg":
 		return true
 	}
 	switch path.Ext(name) {
-	case ".c", ".cc", ".cpp", ".cxx", ".cu", ".hip", ".cl", ".py":
+	case ".c", ".cc", ".cpp", ".cxx", ".cu", ".hip", ".h", ".hpp", ".cuh", ".cl", ".opencl", ".py", ".ipynb", ".rs":
 		return true
 	}
 	return strings.HasSuffix(name, "_test.go")

@@ -135,7 +135,7 @@ func TestChoose(t *testing.T) {
 		{"y_test.go", "x_test.go", ""}, // two files of one thing
 		{"c.c", "", "nothing to measure was recognized in c.c"},
 	} {
-		got, err := s.Choose(tt.source)
+		got, err := s.Choose(tt.source, nil)
 		if got.Source != tt.want || err == nil && tt.err != "" || err != nil && err.Error() != tt.err {
 			t.Errorf("Choose(%q) is %q, %v; want %q, %q", tt.source, got.Source, err, tt.want, tt.err)
 		}
