@@ -297,7 +297,7 @@ func (f *fleet) check(t *testing.T, list []Outcome) {
 }
 
 func TestHosts_FrozenCutOffAndGone(t *testing.T) {
-	seeds, ends, refused, takes := testrun.Times(100, 1000), map[State]int{}, 0, 0
+	seeds, ends, refused, takes := testrun.Times(50, 1000), map[State]int{}, 0, 0
 	for seed := range uint64(seeds) {
 		r := rand.New(rand.NewPCG(seed, 44))
 		f := newFleet(r)
