@@ -13,6 +13,7 @@ import (
 type reportedMetrics struct {
 	names    map[measure.CaseKey][]string
 	measured map[measure.CaseKey]bool // cases that have a round
+	complete bool                     // a round of a case did not fail
 }
 
 // note adds the metrics of an earlier process.
@@ -38,6 +39,7 @@ func (m *reportedMetrics) mark(results []measure.Result) {
 	}
 	for _, res := range results {
 		m.measured[res.Case] = true
+		m.complete = m.complete || res.Round.Error == ""
 	}
 }
 
@@ -123,6 +125,21 @@ func (r *Setup) noticeComputed(name string) {
 	if !slices.ContainsFunc(r.ending.Warnings, func(w measure.Warning) bool { return w.Code == n.Code && w.Message == n.String() }) {
 		r.Notice(n)
 	}
+}
+
+// checkReported returns an error if the suite gates a metric that no case reported: a misspelled name would let every change
+// pass. Values are read at trusted only, a run of some cases may miss those that report it, and cases that fail report nothing.
+func (r *Setup) checkReported() error {
+	if r.trust() != measure.Trusted || r.Case != "" || len(r.Names) > 0 || !r.reported.complete {
+		return nil
+	}
+	for _, m := range r.Suite.Metrics {
+		reported := func(c measure.Case) bool { return c.Reported && c.Metric == m.Name }
+		if m.Gate && m.Reported() && !slices.ContainsFunc(r.declared, reported) {
+			return fmt.Errorf("the suite gates %s, and no case reported it: correct its name in metrics, or report it from the harness", m.Name)
+		}
+	}
+	return nil
 }
 
 // applyMetrics sets what the suite says of the metrics that a harness or a command reports. A metric that the suite does

@@ -162,6 +162,33 @@ func TestHasBaseline(t *testing.T) {
 	}
 }
 
+// A gate on a metric that nothing reports would let every change pass.
+func TestReported_GateWithoutAValueIsAnError(t *testing.T) {
+	tests := []struct {
+		name   string
+		rounds []measure.Result
+		only   string
+		wrong  bool
+	}{
+		{"both are reported", []measure.Result{told("b", "candidate", tokens(1), measure.Values{Metric: "error", Unit: "1", Better: measure.Lower, Samples: measure.Samples{0}})}, "", false},
+		{"one is not", []measure.Result{told("b", "candidate", tokens(1))}, "", true},
+		{"one is not in these cases", []measure.Result{told("b", "candidate", tokens(1))}, "b/*", false},
+		{"every round failed", []measure.Result{{Case: told("b", "candidate").Case, Round: measure.CaseRound{Error: "it crashed"}}}, "", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := opened(t)
+			r.Case = tt.only
+			if _, err := r.reportedSeries(tt.rounds); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.checkReported(); (err != nil) != tt.wrong {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
 // What the command of a suite prints follows the same rules.
 func TestReported_OfAPlainCommand(t *testing.T) {
 	s, err := suite.Parse("pawl.yaml", []byte("version: 1\nharness: {command: ./h, format: samples}\nmetrics: {tok/s: {better: higher, gate: true}}\n"))

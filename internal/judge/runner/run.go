@@ -231,7 +231,7 @@ func (r *Setup) measure(ctx context.Context) (Result, error) {
 	}
 	out, trialErr := trial.Run(ctx, plan)
 	if trialErr == nil {
-		trialErr = r.calibrate(ctx, "close")
+		trialErr = errors.Join(r.calibrate(ctx, "close"), r.checkReported())
 	}
 	r.ending.End = measure.End{State: out.State, Reason: out.Reason, Seconds: out.Seconds, Dollars: out.Dollars}
 	r.ending.Warnings = append(r.ending.Warnings, out.Warnings...)
