@@ -33,17 +33,26 @@ const (
 // watchEvery is how often the database is checked even if nothing asks.
 const watchEvery = 5 * time.Second
 
-// watch checks the database until ctx ends, so that the log and the metrics tell of an outage.
-func (h *health) watch(ctx context.Context) {
-	tick := time.NewTicker(watchEvery)
-	defer tick.Stop()
-	for {
-		_ = h.now(ctx) // it logs what changes
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
+// watch checks the database until it is stopped, so that the log and the metrics tell of an outage. stop waits for the
+// last check.
+func (h *health) watch(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var checks sync.WaitGroup
+	checks.Go(func() {
+		tick := time.NewTicker(watchEvery)
+		defer tick.Stop()
+		for {
+			_ = h.now(ctx) // it logs what changes
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
 		}
+	})
+	return func() {
+		cancel()
+		checks.Wait()
 	}
 }
 

@@ -81,17 +81,19 @@ func (g *globals) serve(ctx context.Context, c *config, ready func(net.Addr)) er
 	}
 	m, h := newMetrics(), &health{ready: p.store.Ready, log: log}
 	m.watch(p, h)
-	watching, stopWatching := context.WithCancel(ctx)
-	defer stopWatching()
-	go h.watch(watching)
+	stopWatching := h.watch(ctx)
+	end := func(ctx context.Context) {
+		stopWatching() // or it would report the database as away
+		p.close(ctx)
+	}
 	s, err := p.server(c, m, g.now)
 	if err != nil {
-		p.close(ctx)
+		end(ctx)
 		return err
 	}
 	stopMetrics, err := serveMetrics(ctx, c, log, m)
 	if err != nil {
-		p.close(ctx)
+		end(ctx)
 		return err
 	}
 	defer stopMetrics()
@@ -109,7 +111,7 @@ func (g *globals) serve(ctx context.Context, c *config, ready func(net.Addr)) er
 	// The requests have ended. Now stop the jobs, then send their last traces.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
-	p.close(last)
+	end(last)
 	if err := traces.stop(last); err != nil {
 		log.Warn("the last traces were not sent", "error", err)
 	}
