@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/base/disk"
+	"github.com/goatnote-inc/pawl/internal/base/shell"
 	"github.com/goatnote-inc/pawl/internal/fleet/calibration"
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
 	"github.com/goatnote-inc/pawl/measure"
@@ -98,7 +99,7 @@ const maxAnswer = 4 << 20
 
 // runCalibration runs pawl doctor --gate, which drives the loop of pawl run on three sides, and reads its answer.
 func (a *Agent) runCalibration(ctx context.Context, d *leaseDir, r *job.Result) error {
-	answer := &tail{most: maxAnswer}
+	answer := &shell.Tail{Max: maxAnswer}
 	code, err := a.exec(ctx, d, answer, "doctor", "--gate", "--json", fmt.Sprintf("--seed=%d", d.lease.Calibrate), "--suite=pawl.yaml")
 	if err != nil {
 		return err

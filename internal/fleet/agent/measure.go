@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/shell"
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -72,7 +73,7 @@ func (a *Agent) run(ctx context.Context, d *leaseDir) (int, error) {
 func (a *Agent) exec(ctx context.Context, d *leaseDir, out io.Writer, args ...string) (int, error) {
 	cmd := exec.CommandContext(ctx, a.pawl, args...)
 	cmd.Dir, cmd.Env = d.file("work"), childEnv(os.Environ(), d.lease.Device)
-	log := &tail{most: maxLog}
+	log := &shell.Tail{Max: maxLog}
 	cmd.Stdout, cmd.Stderr = log, log
 	if out != nil {
 		cmd.Stdout = out
@@ -190,29 +191,4 @@ func (c *roundCounter) count() int64 {
 			return c.rounds
 		}
 	}
-}
-
-// tail keeps the end of what is written to it.
-type tail struct {
-	most int
-	mu   sync.Mutex
-	text []byte
-}
-
-var _ io.Writer = (*tail)(nil)
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, p...)
-	if len(t.text) > 2*t.most {
-		t.text = slices.Clone(t.text[len(t.text)-t.most:])
-	}
-	return len(p), nil
-}
-
-func (t *tail) Bytes() []byte {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.text[max(0, len(t.text)-t.most):]
 }

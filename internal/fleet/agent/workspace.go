@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/base/disk"
+	"github.com/goatnote-inc/pawl/internal/base/shell"
 )
 
 // prepare makes the workspace of a lease: a new repository with the two commits, and nothing of the machine's or the bundle's
@@ -83,9 +84,8 @@ func git(ctx context.Context, home string, args []string) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
-	var out tail
-	out.most = 1000
-	cmd.Stdout, cmd.Stderr = nil, &out
+	out := &shell.Tail{Max: 1000}
+	cmd.Stderr = out
 	err := cmd.Run()
 	if exit, ended := errors.AsType[*exec.ExitError](err); ended {
 		command := args[0]

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -160,8 +161,9 @@ func (s *Sandbox) confined(ctx context.Context, cmd *exec.Cmd, room *workspace, 
 	if cmd.Stdout == nil {
 		cmd.Stdout = io.Discard
 	}
-	last := &tail{to: cmd.Stdout}
-	cmd.Stdout, cmd.Stderr = last, last
+	last := &shell.Tail{Max: 300}
+	cmd.Stdout = io.MultiWriter(last, cmd.Stdout)
+	cmd.Stderr = cmd.Stdout
 	asNobody(cmd)
 	if err := shell.Start(cmd); err != nil {
 		return setupError(ctx, &SandboxError{Reason: "cannot start bubblewrap", Err: err})
@@ -170,7 +172,7 @@ func (s *Sandbox) confined(ctx context.Context, cmd *exec.Cmd, room *workspace, 
 	if err != nil {
 		_ = cmd.Cancel()
 		_ = shell.Wait(cmd)
-		return setupError(ctx, &SandboxError{Reason: "cannot set up the sandbox", Err: fmt.Errorf("%w %s", err, last)})
+		return setupError(ctx, &SandboxError{Reason: "cannot set up the sandbox", Err: fmt.Errorf("%w %s", err, bytes.TrimSpace(last.Bytes()))})
 	}
 	full := make(chan error, 1)
 	watched, unwatch := context.WithCancel(ctx)
@@ -186,21 +188,7 @@ func (s *Sandbox) confined(ctx context.Context, cmd *exec.Cmd, room *workspace, 
 	if tooFull := <-full; tooFull != nil {
 		err = tooFull
 	} else if err != nil && ctx.Err() == nil && !gate.ended() {
-		err = &SandboxError{Reason: "bubblewrap cannot start the build", Err: fmt.Errorf("%w: %s", err, last)}
+		err = &SandboxError{Reason: "bubblewrap cannot start the build", Err: fmt.Errorf("%w: %s", err, bytes.TrimSpace(last.Bytes()))}
 	}
 	return errors.Join(err, inside.wait())
 }
-
-// tail forwards output and keeps the end of it.
-type tail struct {
-	to  io.Writer
-	end []byte
-}
-
-func (t *tail) Write(b []byte) (int, error) {
-	t.end = append(t.end, b...)
-	t.end = t.end[max(0, len(t.end)-300):]
-	return t.to.Write(b)
-}
-
-func (t *tail) String() string { return strings.TrimSpace(string(t.end)) }

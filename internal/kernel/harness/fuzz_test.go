@@ -46,7 +46,7 @@ func takeAnything(t testing.TB, line []byte) {
 	}
 	done := make(chan struct{})
 	close(done)
-	p := &process{cmd: exec.Command("true"), tail: &tailWriter{}, done: done}
+	p := &process{cmd: exec.Command("true"), tail: newTail(nil), done: done}
 	p.once.Do(func() {}) // there is no process to kill
 	s := &Session{process: p, lastID: 1}
 	var reply, parts Measured

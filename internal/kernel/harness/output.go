@@ -33,7 +33,7 @@ func Output(ctx context.Context, c Command) ([]byte, error) {
 		return nil, err
 	}
 	defer witness.remove()
-	tail := &tailWriter{next: c.Log}
+	tail := newTail(c.Log)
 	cmd := shell.Command(ctx, c.Line, c.Dir, slices.Concat(c.Env, env))
 	out := &boundedBuffer{limit: maxOutput, over: cancel}
 	alive := newAlarm(c.Silence, cancel)

@@ -89,7 +89,7 @@ func start(ctx context.Context, c Command, extra ...string) (p *process, err err
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot create a pipe from the harness: %w", err), requestsOut.Close(), requestsIn.Close())
 	}
-	p = &process{tree: c.Tree, witness: witness, in: requestsIn, lines: make(chan []byte, 16), fault: make(chan error, 1), done: make(chan struct{}), tail: &tailWriter{next: c.Log}}
+	p = &process{tree: c.Tree, witness: witness, in: requestsIn, lines: make(chan []byte, 16), fault: make(chan error, 1), done: make(chan struct{}), tail: newTail(c.Log)}
 	p.cmd = shell.Command(ctx, c.Line, c.Dir, slices.Concat(c.Env, env, extra))
 	p.cmd.Stdout, p.cmd.Stderr = p.tail, p.tail
 	p.cmd.ExtraFiles = []*os.File{requestsOut, repliesIn} // descriptors 3 and 4
@@ -210,20 +210,16 @@ const signalCodes = 128
 
 // tailWriter keeps the last lines that a harness prints and passes all output on.
 type tailWriter struct {
-	mu   sync.Mutex
-	kept []byte
+	shell.Tail
 	next io.Writer
 }
 
-const tailBytes = 4 << 10
+func newTail(next io.Writer) *tailWriter {
+	return &tailWriter{shell.Tail{Max: 4 << 10}, next}
+}
 
 func (t *tailWriter) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.kept = append(t.kept, b...)
-	if over := len(t.kept) - tailBytes; over > 0 {
-		t.kept = append(t.kept[:0], t.kept[over:]...)
-	}
+	_, _ = t.Tail.Write(b)
 	if t.next != nil {
 		_, _ = t.next.Write(b) // a full disk must not stop the measurement
 	}
@@ -232,9 +228,7 @@ func (t *tailWriter) Write(b []byte) (int, error) {
 
 // lastLines returns up to n lines, with control characters made visible.
 func (t *tailWriter) lastLines(n int) string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	lines := bytes.Split(bytes.TrimSpace(t.kept), []byte{'\n'})
+	lines := bytes.Split(bytes.TrimSpace(t.Bytes()), []byte{'\n'})
 	if len(lines) > n {
 		lines = lines[len(lines)-n:]
 	}
