@@ -84,10 +84,11 @@ func (r *Setup) whenBusy() string {
 // choose selects the cases and the timer of each side.
 func (r *Setup) choose(w harness.Welcome) error {
 	r.cases, r.metrics = map[string][]trial.Case{}, map[measure.CaseKey]suite.Case{}
-	for _, s := range r.sides {
-		if r.plain() {
-			break // it reports its cases when it has run
-		}
+	sides := r.sides
+	if r.plain() { // it reports its cases when it has run
+		sides = nil
+	}
+	for _, s := range sides {
 		for _, c := range r.Suite.Cases() {
 			if c.Implementation == s.from && r.wants(c.Name(), c.Benchmark) && r.measures(s, c) {
 				if err := r.add(s, c, w.Timers); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
@@ -25,10 +24,11 @@ func (r *Setup) commands(s side, log io.Writer) *trial.Commands {
 	}
 	// A suite with format auto reads what its program prints: recorded cases would have other names than its baselines.
 	record := h.Format == trial.Python || h.Format == "" && r.Detect != nil
+	listed := r.listed()
 	c := &trial.Commands{
 		Command: r.start(s, h, log), Format: h.Format, Pattern: h.Pattern, Output: h.Output, Name: name, Side: s.name,
 		Found:  r.list,
-		Keep:   func(k measure.CaseKey) bool { return r.wants(k.Name(), k.Benchmark) && r.listed(k) },
+		Keep:   func(k measure.CaseKey) bool { return r.wants(k.Name(), k.Benchmark) && listed(k) },
 		Record: record, Now: r.Now,
 	}
 	if h.Format == "google-benchmark" { // the only one with two clocks
@@ -37,10 +37,14 @@ func (r *Setup) commands(s side, log io.Writer) *trial.Commands {
 	return c
 }
 
-// listed reports whether the suite lists a case of a plain command. A suite without cases takes all of them.
-func (r *Setup) listed(k measure.CaseKey) bool {
-	cases := r.Suite.Cases()
-	return len(cases) == 0 || slices.ContainsFunc(cases, func(c suite.Case) bool { return c.Benchmark == k.Benchmark && c.Config == k.Config })
+// listed returns a function that reports whether the suite lists a case of a plain command. A suite without cases takes all
+// of them.
+func (r *Setup) listed() func(measure.CaseKey) bool {
+	known := map[[2]string]bool{}
+	for _, c := range r.Suite.Cases() {
+		known[[2]string{c.Benchmark, c.Config}] = true
+	}
+	return func(k measure.CaseKey) bool { return len(known) == 0 || known[[2]string{k.Benchmark, k.Config}] }
 }
 
 // detect runs the command once on the candidate to find out what it reports, and says what was found and what is not

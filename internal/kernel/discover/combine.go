@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 )
 
 // combine returns one sighting for several benchmarks: those that this machine can build and that
@@ -61,7 +63,7 @@ func (s Finding) joins(first Finding) bool {
 		return false
 	}
 	switch s.Harness.Format {
-	case "go", "python": // their case names say where they come from
+	case "go", suite.Python: // their case names say where they come from
 		return true
 	case "lines", "google-benchmark", "nvbench": // each writes a file
 		return s.program != "" && first.program != ""
@@ -76,7 +78,7 @@ func joined(list []Finding) Finding {
 	out.What = fmt.Sprintf("%d benchmarks, the first is %s", len(list), out.What)
 	out.Evidence, out.Files, out.Makes, out.Doubts, out.cmake = nil, nil, nil, nil, nil
 	out.Build.Outputs = nil
-	apart := out.Harness.Format != "go" && out.Harness.Format != "python"
+	apart := out.Harness.Format != "go" && out.Harness.Format != suite.Python
 	out.Cases = joinCases(list, apart)
 	extension := ".json"
 	if out.Harness.Format == "lines" {

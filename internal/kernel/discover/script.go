@@ -17,11 +17,11 @@ type pythonClock struct {
 // pythonClocks lists them, those that keep every sample first: pawl's recorder sees their times without a change of the
 // program. The others print times.
 var pythonClocks = []pythonClock{
-	{"reports with perf_report", lazyregexp.New(`\bperf_report\s*\(`), "python"},
-	{"measures with do_bench", lazyregexp.New(`\bdo_bench\w*\s*\(`), "python"},
-	{"measures with torch.utils.benchmark", lazyregexp.New(`(?m)^[ \t]*(?:from|import)[ \t]+torch\.utils(?:\.benchmark\b|[ \t]+import[ \t]+benchmark\b)|\btorch\.utils\.benchmark\.Timer\b`), "python"},
-	{"measures with torch events", lazyregexp.New(`\.elapsed_time\s*\(`), "python"},
-	{"measures with timeit", lazyregexp.New(`\btimeit\.(?:repeat|timeit|Timer|default_timer)\b|(?m)^[ \t]*from[ \t]+timeit[ \t]+import\b`), "python"},
+	{"reports with perf_report", lazyregexp.New(`\bperf_report\s*\(`), suite.Python},
+	{"measures with do_bench", lazyregexp.New(`\bdo_bench\w*\s*\(`), suite.Python},
+	{"measures with torch.utils.benchmark", lazyregexp.New(`(?m)^[ \t]*(?:from|import)[ \t]+torch\.utils(?:\.benchmark\b|[ \t]+import[ \t]+benchmark\b)|\btorch\.utils\.benchmark\.Timer\b`), suite.Python},
+	{"measures with torch events", lazyregexp.New(`\.elapsed_time\s*\(`), suite.Python},
+	{"measures with timeit", lazyregexp.New(`\btimeit\.(?:repeat|timeit|Timer|default_timer)\b|(?m)^[ \t]*from[ \t]+timeit[ \t]+import\b`), suite.Python},
 	{"tunes with Kernel Tuner", lazyregexp.New(`\btune_kernel\s*\(`), "lines"},
 	{"measures with kineto", lazyregexp.New(`\bbench_kineto\s*\(`), "lines"},
 	{"measures with bench_gpu_time", lazyregexp.New(`\bbench_gpu_time\w*\s*\(`), "lines"},
@@ -51,7 +51,7 @@ func (t *tree) scripts() []Finding {
 			continue
 		}
 		for _, c := range pythonClocks {
-			if n := line(f.text, c.pattern); n > 0 && (c.format == "python" || t.prints(f)) {
+			if n := line(f.text, c.pattern); n > 0 && (c.format == suite.Python || t.prints(f)) {
 				list = append(list, t.script(f, c, n))
 				break
 			}
@@ -83,7 +83,7 @@ func (t *tree) script(f file, c pythonClock, at int) Finding {
 	if !pythonKernel.MatchString(f.text) {
 		s.Cases.Definition = []string{f.path}
 	}
-	if c.format == "python" {
+	if c.format == suite.Python {
 		s.Cases.Listed = perfReports(f)
 	}
 	for _, l := range s.Cases.Listed {
