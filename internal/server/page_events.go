@@ -51,7 +51,7 @@ func (s *Server) eventsPage(r *http.Request, p store.Project) (web.View, error) 
 	if v.Causes, err = s.cards(ctx, p, groups, beds, cardPoints); err != nil {
 		return nil, err
 	}
-	v.CanWrite, err = s.canWrite(r, p)
+	v.CanWrite, err = s.may(r, p, Write)
 	return v, err
 }
 
@@ -83,7 +83,7 @@ func (s *Server) causePage(r *http.Request, p store.Project) (web.View, error) {
 		return nil, err
 	}
 	v.Unit = worst.Unit
-	v.CanWrite, err = s.canWrite(r, p)
+	v.CanWrite, err = s.may(r, p, Write)
 	return v, err
 }
 
@@ -95,14 +95,14 @@ func eventStates() []client.EventState {
 	return list
 }
 
-// canWrite reports whether the user may answer events.
-func (s *Server) canWrite(r *http.Request, p store.Project) (bool, error) {
+// may reports whether the user has a right, for pages that offer more to those who have it.
+func (s *Server) may(r *http.Request, p store.Project, right Right) (bool, error) {
 	who, err := s.viewer(r)
 	if err != nil {
 		return false, err
 	}
 	rights, err := s.rights(r.Context(), who, p)
-	return slices.Contains(rights, Write), err
+	return slices.Contains(rights, right), err
 }
 
 // answerForm applies a change submitted by a form, and shows the list again.

@@ -59,7 +59,10 @@ func (s *Server) overviewPage(r *http.Request, p store.Project) (web.View, error
 	}
 	latestFirst(o.Latest)
 	v := web.Overview{Project: p.Project, Days: days, Forks: forks, Since: since, Worse: o.Moved.Worse, Better: o.Moved.Better, Open: o.Open, Series: o.Series, Runs: o.Latest, Beds: bedNames(o.Testbeds)}
-	if v.CanWrite, err = s.canWrite(r, p); err != nil {
+	if v.CanWrite, err = s.may(r, p, Write); err != nil {
+		return nil, err
+	}
+	if v.IsAdmin, err = s.may(r, p, Admin); err != nil {
 		return nil, err
 	}
 	if v.Suites, err = s.store.Suites(ctx, p.ID); err != nil {

@@ -2,7 +2,6 @@ package server
 
 import (
 	"net/http"
-	"slices"
 
 	"github.com/goatnote-inc/pawl/internal/server/store"
 	"github.com/goatnote-inc/pawl/internal/server/web"
@@ -55,15 +54,11 @@ func (s *Server) uses(r *http.Request, p store.Project) ([]store.Use, error) {
 
 // limitsPage is getLimits as a page, for admins of the project.
 func (s *Server) limitsPage(r *http.Request, p store.Project) (web.View, error) {
-	v, err := s.viewer(r)
+	admin, err := s.may(r, p, Admin)
 	if err != nil {
 		return nil, err
 	}
-	rights, err := s.rights(r.Context(), v, p)
-	if err != nil {
-		return nil, err
-	}
-	if !slices.Contains(rights, Admin) {
+	if !admin {
 		return nil, problem(http.StatusForbidden, "forbidden", "only admins of the project see its limits")
 	}
 	list, err := s.uses(r, p)

@@ -78,7 +78,7 @@ func views() map[string]web.View {
 	return map[string]web.View{
 		"projects": web.Projects{List: []client.Project{project}},
 		"overview": web.Overview{
-			Project: project, Days: 7, Worse: 1, Open: 1, Series: 1, Suites: []string{"blocks"}, Runs: []client.Run{run}, Beds: beds, Testbeds: []web.TestbedHealth{{Testbed: bed, Readings: readings(40, nil)}},
+			Project: project, Days: 7, Worse: 1, Open: 1, IsAdmin: true, Series: 1, Suites: []string{"blocks"}, Runs: []client.Run{run}, Beds: beds, Testbeds: []web.TestbedHealth{{Testbed: bed, Readings: readings(40, nil)}},
 			Moved: []web.Card{cause(event)},
 		},
 		"first-run":   web.Overview{Project: project, Days: 7},
