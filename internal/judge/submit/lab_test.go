@@ -66,6 +66,7 @@ type batchTry struct {
 	Try   int     `json:"try"`
 	Best  string  `json:"best"` // ID of the attempt that leads afterwards
 	Found bool    `json:"found"`
+	Said  string  `json:"said"` // of the true best
 	Batch float64 `json:"batch_s"` // device time of the batch
 	Alone float64 `json:"alone_s"` // of four submissions of the true best alone, stage full
 }
@@ -148,7 +149,11 @@ func tryBatch(t *testing.T, number int) batchTry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one := batchTry{Try: number, Best: answers[0].Best, Found: answers[0].Best == answers[place].ID, Batch: used.seconds()}
+	a := answers[place]
+	one := batchTry{
+		Try: number, Best: answers[0].Best, Found: answers[0].Best == a.ID, Batch: used.seconds(),
+		Said: fmt.Sprintf("%s, %s, %.3f %.3f: %s", a.Status, a.Verdict, a.Speedup, a.Range, a.Reason),
+	}
 	g, used = open()
 	for range 4 {
 		if a, err := g.Submit(t.Context(), list[place]); err != nil || a.Status != Measured {

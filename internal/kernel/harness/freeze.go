@@ -29,6 +29,7 @@ type Tree struct {
 	freezer *Freezer
 	roots   map[int]bool // PIDs of processes that pawl itself started
 	members map[processID]*member
+	changed bool // processes came or went since the guard was told
 	stopped bool
 	use     Use
 	cores   unix.CPUSet // cores that pawl chose last; empty if it chose none
@@ -65,7 +66,7 @@ func (f *Freezer) Tree(name string) *Tree {
 func (t *Tree) addRoot(pid int) {
 	t.freezer.mu.Lock()
 	defer t.freezer.mu.Unlock()
-	t.roots[pid] = true
+	t.roots[pid], t.changed = true, true
 }
 
 // Turn lets only t run while do runs, then stops t too.
@@ -152,7 +153,7 @@ func (f *Freezer) assign(ran *Tree) {
 	}
 	for _, p := range all {
 		if p.Adopted && !f.owned(p) {
-			ran.members[processID{p.PID, p.Start}] = &member{Process: p}
+			ran.members[processID{p.PID, p.Start}], ran.changed = &member{Process: p}, true
 		}
 	}
 }
@@ -180,7 +181,7 @@ func (t *Tree) updateMembers(all []shell.Process) {
 		if m := t.members[id]; m != nil {
 			m.Process = p
 		} else {
-			t.members[id] = &member{Process: p}
+			t.members[id], t.changed = &member{Process: p}, true
 		}
 	}
 	for id, m := range t.members {
@@ -189,6 +190,7 @@ func (t *Tree) updateMembers(all []shell.Process) {
 				t.use.Ended++
 			}
 			delete(t.members, id)
+			t.changed = true
 		}
 	}
 }
@@ -316,7 +318,7 @@ func (t *Tree) kill() {
 	}
 	clear(t.members)
 	clear(t.roots)
-	t.stopped = false
+	t.stopped, t.changed = false, true
 	t.updateGuard()
 }
 

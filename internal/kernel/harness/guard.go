@@ -10,23 +10,35 @@ import (
 	"sync"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/goatnote-inc/pawl/internal/base/shell"
 )
 
 // guard is a process that kills the stopped processes if pawl is killed. A stopped process does not
 // notice that its pipes are closed, and the kernel kills only direct children of pawl.
+//
+// A shell reads a pipe byte by byte, and would do so while kernels are measured. So the list of processes is in one of
+// two slots in memory, and the pipe only says which of them is complete.
 var guard struct {
 	sync.Mutex
 	in    *os.File
+	slots [2]*os.File
+	next  int              // slot of the next list
 	trees map[*Tree]string // processes to kill, by tree
 }
 
-// guardScript acts on the last line it reads. Each word is PID:START of a process, or -PID of a group.
-// If the start time differs, the PID now belongs to another process.
+// firstSlot is the first slot's descriptor in the guard.
+const firstSlot = 3
+
+// guardScript acts on the list in the slot that it was told last. Each word is PID:START of a process, or -PID of a
+// group. If the start time differs, the PID now belongs to another process.
 const guardScript = `set -f
-last=
-while IFS= read -r line; do last=$line; done
-for p in $last; do
+slot=
+while IFS= read -r line; do slot=$line; done
+[ "$slot" ] || exit 0
+IFS= read -r list <&"$slot"
+for p in $list; do
   case $p in -*) kill -9 -- "$p"; continue ;; esac
   stat=$(cat "/proc/${p%:*}/stat") || continue
   set -- ${stat##*) }
@@ -35,6 +47,10 @@ done`
 
 // updateGuard sends the guard the processes of the tree, before they are stopped.
 func (t *Tree) updateGuard() {
+	if !t.changed {
+		return
+	}
+	t.changed = false
 	var words []string
 	for pid := range t.roots {
 		words = append(words, fmt.Sprintf("-%d", pid))
@@ -46,9 +62,6 @@ func (t *Tree) updateGuard() {
 	line := strings.Join(words, " ")
 	guard.Lock()
 	defer guard.Unlock()
-	if guard.trees[t] == line {
-		return
-	}
 	if line == "" {
 		delete(guard.trees, t)
 	} else {
@@ -62,12 +75,29 @@ func (t *Tree) updateGuard() {
 		if guard.in == nil && startGuard() != nil {
 			return
 		}
-		if _, err := guard.in.WriteString(all + "\n"); err == nil {
+		if tellGuard(all) == nil {
 			return
 		}
-		_ = guard.in.Close()
-		guard.in = nil
+		stopGuard()
 	}
+}
+
+// tellGuard gives the guard a list: first in the slot that it does not use, then by the number of that slot. A list that
+// is not complete when pawl is killed is never read.
+func tellGuard(list string) error {
+	if _, err := guard.slots[guard.next].WriteAt([]byte(list+"\n"), 0); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(guard.in, firstSlot+guard.next)
+	guard.next = 1 - guard.next
+	return err
+}
+
+func stopGuard() {
+	for _, f := range append(guard.slots[:], guard.in) {
+		_ = f.Close()
+	}
+	guard.in = nil
 }
 
 // startGuard starts the guard in its own session, so that it survives when pawl's group is killed.
@@ -76,16 +106,23 @@ func startGuard() error {
 	if err != nil {
 		return err
 	}
+	defer out.Close()
+	guard.in = in
+	for i := range guard.slots {
+		fd, err := unix.MemfdCreate("pawl-guard", unix.MFD_CLOEXEC)
+		if err != nil {
+			stopGuard()
+			return err
+		}
+		guard.slots[i] = os.NewFile(uintptr(fd), "pawl-guard")
+	}
 	cmd := exec.Command("/bin/sh", "-c", guardScript) //nolint:noctx // it has to outlive pawl
-	cmd.Dir, cmd.Env, cmd.Stdin = "/", []string{"PATH=/usr/bin:/bin"}, out
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.ExtraFiles = "/", []string{"PATH=/usr/bin:/bin"}, out, guard.slots[:]
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	err = shell.Start(cmd)
-	_ = out.Close()
-	if err != nil {
-		_ = in.Close()
+	if err := shell.Start(cmd); err != nil {
+		stopGuard()
 		return err
 	}
-	guard.in = in
 	go func() { _ = shell.Wait(cmd) }()
 	return nil
 }
