@@ -35,6 +35,10 @@ const (
 	minSamples   = 10
 )
 
+// worthRounds is the gain from which on a candidate is measured until its lead is certain, or until there are no more
+// rounds. A gate may pass a change as soon as it is certainly not slower; a search must not take a true gain for noise.
+const worthRounds = 0.02
+
 // hopeless is how much slower than the best so far a candidate is that is not worth more rounds.
 const hopeless = 0.05
 
@@ -67,6 +71,7 @@ func (j *job) judge(ctx context.Context) error {
 		}
 	}
 	gate.Plan.Policy = runner.Policy(gate.Suite)
+	gate.Plan.Policy.MoveGain = min(gate.Plan.Policy.MoveGain, worthRounds)
 	out, err := runner.RunGate(ctx, gate)
 	if err := j.conclude(ctx, out, err); err != nil {
 		return err
