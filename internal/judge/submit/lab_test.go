@@ -66,7 +66,7 @@ type batchTry struct {
 	Try   int     `json:"try"`
 	Best  string  `json:"best"` // ID of the attempt that leads afterwards
 	Found bool    `json:"found"`
-	Said  string  `json:"said"` // of the true best
+	Said  string  `json:"said"`    // of the true best
 	Batch float64 `json:"batch_s"` // device time of the batch
 	Alone float64 `json:"alone_s"` // of four submissions of the true best alone, stage full; 0 if not measured
 }
