@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -55,62 +54,49 @@ func TestBudget_HoldsForAnotherAccount(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be a client of another account")
 	}
-	for _, transport := range []string{"socket", "http"} {
-		t.Run(transport, func(t *testing.T) {
-			state := t.TempDir()
-			top := axpy(t)
-			dir := filepath.Join(top, "k")
-			a := connectAs(t, transport, dir, state)
-			attempts, err := filepath.Glob(filepath.Join(state, "pawl", "attempts"))
-			if err != nil || len(attempts) != 1 {
-				t.Fatalf("%v, %v", attempts, err)
-			}
-			write(t, filepath.Join(dir, "kernel.c"), fastKernel)
-			first := a.call("submit", map[string]any{"stage": "compile"})
-			left, _ := first.doc["left_s"].(float64)
-			if first.str("status") != "compiled" || first.about.Budget != "enforced" || left <= 0 || left >= 4 {
-				t.Fatalf("%s %+v", first.text, first.about)
-			}
-			write(t, filepath.Join(dir, "pawl.yaml"), strings.Replace(axpySuite, `"gcc`, fmt.Sprintf(`"rm -rf %s; gcc`, attempts[0]), 1))
-			a.call("submit", map[string]any{"stage": "compile"})
-			write(t, filepath.Join(dir, "pawl.yaml"), axpySuite)
-			write(t, filepath.Join(dir, "kernel.c"), strings.Replace(kernelOf(fmt.Sprintf(`rename(%q, %q);`, attempts[0], attempts[0]+".gone")), "#include", "#include <stdio.h>\n#include", 1))
-			a.call("submit", map[string]any{"stage": "smoke"})
-			write(t, filepath.Join(dir, "kernel.c"), hungKernel)
-			if r := a.call("submit", map[string]any{"stage": "smoke", "budget_s": 600}); r.str("status") != "timeout" && r.str("status") != "refused" {
-				t.Errorf("%s", r.text)
-			}
-			for _, call := range []struct {
-				tool string
-				args map[string]any
-			}{
-				{"submit", map[string]any{"stage": "compile"}},
-				{"submit_batch", map[string]any{"stage": "compile", "candidates": []map[string]any{{"diff": "x"}, {"commit": "HEAD"}}}},
-				{"explain", map[string]any{"id": "1", "other": "base"}},
-			} {
-				if r := a.call(call.tool, call.args); !strings.Contains(r.text, "for all attempts is used up") {
-					t.Errorf("%s: %s", call.tool, r.text)
-				}
-			}
-			if r := a.call("history", nil); r.doc["left_s"] != 0.0 || r.doc["spent_s"].(float64) < 4 || r.doc["spent_s"].(float64) > 12 {
-				t.Errorf("%s", r.text)
-			}
-		})
+	state := t.TempDir()
+	top := axpy(t)
+	dir := filepath.Join(top, "k")
+	a := connectAs(t, dir, state)
+	attempts, err := filepath.Glob(filepath.Join(state, "pawl", "attempts"))
+	if err != nil || len(attempts) != 1 {
+		t.Fatalf("%v, %v", attempts, err)
+	}
+	write(t, filepath.Join(dir, "kernel.c"), fastKernel)
+	first := a.call("submit", map[string]any{"stage": "compile"})
+	left, _ := first.doc["left_s"].(float64)
+	if first.str("status") != "compiled" || first.about.Budget != "enforced" || left <= 0 || left >= 4 {
+		t.Fatalf("%s %+v", first.text, first.about)
+	}
+	write(t, filepath.Join(dir, "pawl.yaml"), strings.Replace(axpySuite, `"gcc`, fmt.Sprintf(`"rm -rf %s; gcc`, attempts[0]), 1))
+	a.call("submit", map[string]any{"stage": "compile"})
+	write(t, filepath.Join(dir, "pawl.yaml"), axpySuite)
+	write(t, filepath.Join(dir, "kernel.c"), strings.Replace(kernelOf(fmt.Sprintf(`rename(%q, %q);`, attempts[0], attempts[0]+".gone")), "#include", "#include <stdio.h>\n#include", 1))
+	a.call("submit", map[string]any{"stage": "smoke"})
+	write(t, filepath.Join(dir, "kernel.c"), hungKernel)
+	if r := a.call("submit", map[string]any{"stage": "smoke", "budget_s": 600}); r.str("status") != "timeout" && r.str("status") != "refused" {
+		t.Errorf("%s", r.text)
+	}
+	for _, call := range []struct {
+		tool string
+		args map[string]any
+	}{
+		{"submit", map[string]any{"stage": "compile"}},
+		{"submit_batch", map[string]any{"stage": "compile", "candidates": []map[string]any{{"diff": "x"}, {"commit": "HEAD"}}}},
+		{"explain", map[string]any{"id": "1", "other": "base"}},
+	} {
+		if r := a.call(call.tool, call.args); !strings.Contains(r.text, "for all attempts is used up") {
+			t.Errorf("%s: %s", call.tool, r.text)
+		}
+	}
+	if r := a.call("history", nil); r.doc["left_s"] != 0.0 || r.doc["spent_s"].(float64) < 4 || r.doc["spent_s"].(float64) > 12 {
+		t.Errorf("%s", r.text)
 	}
 }
 
-func connectAs(t *testing.T, transport, dir, state string) *agent {
+func connectAs(t *testing.T, dir, state string) *agent {
 	t.Helper()
 	t.Setenv("PAWL_TEST_STATE", state)
-	if transport == "http" {
-		url, token := serveHTTP(t, dir, "--total", "4s")
-		dial := func(ctx context.Context, network, address string) (net.Conn, error) {
-			return dialAs(ctx, other, network, address)
-		}
-		web := &http.Transport{DialContext: dial}
-		t.Cleanup(web.CloseIdleConnections)
-		return connect(t, &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearer{token, web}}})
-	}
 	conn, err := dialAs(t.Context(), other, "unix", serveSocket(t, dir, "--total", "4s"))
 	must(t, err)
 	return connect(t, &sdk.IOTransport{Reader: conn, Writer: conn})

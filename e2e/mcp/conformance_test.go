@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -66,23 +65,6 @@ func TestConformance(t *testing.T) {
 			t.Errorf("a server that runs on collects processes: %v", left)
 		}
 	})
-	t.Run("http", func(t *testing.T) {
-		url, token := serveHTTP(t, dir)
-		client := &http.Client{Transport: bearer{token, http.DefaultTransport}}
-		everyTool(t, connect(t, &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: client}))
-	})
-}
-
-// bearer adds a token to requests.
-type bearer struct {
-	token string
-	http.RoundTripper
-}
-
-func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Set("Authorization", "Bearer "+b.token)
-	return b.RoundTripper.RoundTrip(r)
 }
 
 func everyTool(t *testing.T, a *agent) {
@@ -157,13 +139,6 @@ func startSocket(t *testing.T, dir string, args ...string) (path string, server 
 	_, server = listening(t, dir, 1, append([]string{"--socket", path}, args...)...)
 	must(t, os.Chmod(path, 0o666)) // its folder would decide
 	return path, server
-}
-
-// serveHTTP starts pawl mcp on HTTP and returns its address and token.
-func serveHTTP(t *testing.T, dir string, args ...string) (url, token string) {
-	t.Helper()
-	said, _ := listening(t, dir, 2, append([]string{"--http", "127.0.0.1:0"}, args...)...)
-	return strings.TrimPrefix(said[0], "serving "), strings.TrimPrefix(said[1], "token, shown once: ")
 }
 
 // listening starts a server and returns the first lines that it writes to stderr. After the test SIGTERM ends it,

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -27,12 +26,11 @@ import (
 // lessonFlags are the flags that the commands of pawl lesson share.
 type lessonFlags struct {
 	*globals
-	json         bool
-	state, class string
-	facts        lessonFacts
-	confirm      bool
-	refute       bool
-	because      string
+	json    bool
+	facts   lessonFacts
+	confirm bool
+	refute  bool
+	because string
 }
 
 func newLesson(g *globals) *cobra.Command {
@@ -63,11 +61,9 @@ is measured afterwards is its outcome. See docs/how-to/lessons.md.`,
 	list := sub("list", "List all lessons, the matching ones first", `Lists the lessons of this repository and those that come with pawl. Lessons that match what
 is known come first, with their fix: the open session, or the profile of --for. Within each
 part, lessons with measured gains come before those that were never tried.`,
-		"  pawl lesson list --state confirmed\n  pawl lesson list --for profile.json --json", cobra.NoArgs,
+		"  pawl lesson list\n  pawl lesson list --for profile.json --json", cobra.NoArgs,
 		func(ctx context.Context, _ []string) error { return f.list(ctx) })
 	list.Flags().StringVar(&f.facts.profile, "for", "", "match this `profile`, in any format that pawl diagnose reads")
-	list.Flags().StringVar(&f.state, "state", "", "only lessons in this `state`: proposed, confirmed or refuted")
-	list.Flags().StringVar(&f.class, "class", "", "only lessons about this `class`: memory, build, method, ...")
 	sub("show NAME", "Show one lesson and its outcomes", "Shows a lesson. The start of its name is enough.",
 		"  pawl lesson show softmax-in-fp16", cobra.ExactArgs(1), func(_ context.Context, args []string) error { return f.show(args[0]) })
 	sub("add FILE", "Add a lesson to this repository", `Checks a lesson in the format of docs/reference/lessons.md, and writes it to .pawl/lessons with
@@ -116,20 +112,12 @@ func (f *lessonFlags) open() (*lesson.Book, string) {
 }
 
 func (f *lessonFlags) list(ctx context.Context) error {
-	if f.state != "" && !slices.Contains([]string{"proposed", "confirmed", "refuted"}, f.state) {
-		return command.Usage(fmt.Errorf("unknown --state %q (known: proposed, confirmed, refuted)", f.state))
-	}
-	if f.class != "" && !slices.Contains(lesson.Classes(), f.class) {
-		return command.Usage(fmt.Errorf("unknown --class %q (known: %s)", f.class, strings.Join(lesson.Classes(), ", ")))
-	}
 	b, root := f.open()
 	facts, from, err := f.facts.gather(ctx, f.globals, root)
 	if err != nil {
 		return err
 	}
-	all := slices.DeleteFunc(b.All(facts), func(s lesson.Standing) bool {
-		return f.state != "" && string(s.State) != f.state || f.class != "" && s.Class != f.class
-	})
+	all := b.All(facts)
 	if !f.json {
 		return f.writeList(all, from)
 	}

@@ -33,18 +33,6 @@ func (l *Lesson) Compile() error {
 	return nil
 }
 
-// Asks returns the facts that the symptom uses.
-func (l *Lesson) Asks() []string {
-	if l.Compile() != nil || l.matches == nil {
-		return nil
-	}
-	var names []string
-	for _, slot := range l.matches.Slots() {
-		names = append(names, known().names[slot])
-	}
-	return names
-}
-
 // Matches reports whether the symptom is true of the facts. It is false if a fact that the symptom or
 // the scope needs is not known.
 func (l *Lesson) Matches(f Facts) bool { return l.Compile() == nil && f.view().matches(l) }

@@ -83,7 +83,7 @@ func (c *client) grant(ctx context.Context, suite string) (*submit.Grant, error)
 	g.Folder = filepath.Join(c.o.Private, hex.EncodeToString(sum[:8]))
 	open, err := submit.Open(ctx, g, submit.Terms{})
 	if errors.Is(err, submit.ErrNoLaunch) { // trust granted in the repository does not count here: a client may write to it
-		return nil, usage("add launch to every benchmark of the suite: on a socket and over HTTP candidates are never trusted")
+		return nil, usage("add launch to every benchmark of the suite: on a socket candidates are never trusted")
 	}
 	if err != nil {
 		return nil, err

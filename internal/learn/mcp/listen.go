@@ -1,25 +1,18 @@
 package mcp
 
 import (
-	"bufio"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
 )
 
-// A budget holds only for a client of another account. On a Unix socket the kernel says which account a client has, and
-// on loopback it lists the account of each connection.
+// A budget holds only for a client of another account. On a Unix socket the kernel says which account a client has.
 
 // Listen listens on a Unix socket that its owner and group can use. It replaces a socket that a killed server left.
 func Listen(ctx context.Context, path string) (*net.UnixListener, error) {
@@ -88,45 +81,6 @@ func socketAccount(conn *net.UnixConn) int {
 		}
 	})
 	return account
-}
-
-// tcpAccount returns the account of the process at the other end of a connection on this machine.
-func tcpAccount(remote, local string) int {
-	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
-		f, err := os.Open(table)
-		if err != nil {
-			continue
-		}
-		defer f.Close()
-		for lines := bufio.NewScanner(f); lines.Scan(); {
-			fields := strings.Fields(lines.Text())
-			if len(fields) < 8 || tableAddress(fields[1]) != remote || tableAddress(fields[2]) != local {
-				continue
-			}
-			if account, err := strconv.Atoi(fields[7]); err == nil {
-				return account
-			}
-		}
-	}
-	return unknown
-}
-
-// tableAddress returns an address of the kernel's table, which has words in the machine's order, as net writes it.
-func tableAddress(text string) string {
-	host, port, _ := strings.Cut(text, ":")
-	b, err := hex.DecodeString(host)
-	n, portErr := strconv.ParseUint(port, 16, 16)
-	if err != nil || portErr != nil || len(b)%4 != 0 {
-		return ""
-	}
-	for word := range slices.Chunk(b, 4) {
-		slices.Reverse(word)
-	}
-	addr, ok := netip.AddrFromSlice(b)
-	if !ok {
-		return ""
-	}
-	return netip.AddrPortFrom(addr.Unmap(), uint16(n)).String()
 }
 
 // onlyOurs reports whether a folder belongs to the server's account, and no other one but root may write to it or
