@@ -127,10 +127,10 @@ type EventState string
 
 // The states of an event.
 const (
-	New          EventState = "new"
-	Acknowledged EventState = "acknowledged"
-	Fixed        EventState = "fixed"
-	FalseAlarm   EventState = "false-alarm"
+	EventNew          EventState = "new"
+	EventAcknowledged EventState = "acknowledged"
+	EventFixed        EventState = "fixed"
+	EventFalseAlarm   EventState = "false-alarm"
 )
 
 // Event is a lasting change in one series.

@@ -27,7 +27,7 @@ func (r *Result) conclude() {
 			r.Verdict = c.Verdict
 		}
 	}
-	if r.Suite != nil && r.Suite.Verdict == Regression && r.Verdict.Severity() != No {
+	if r.Suite != nil && r.Suite.Verdict == Regression && r.Verdict.Severity() != SeverityFail {
 		r.Verdict = Regression
 	}
 	if r.Verdict == "" { // no case was gated

@@ -48,7 +48,7 @@ func Undecided(p Policy, evidence []Evidence) []int {
 		case c.verdict == Maintained:
 			kept = append(kept, i)
 		}
-		failed = failed || c.Gate && c.verdict.Severity() == No
+		failed = failed || c.Gate && c.verdict.Severity() == SeverityFail
 	}
 	// If the cases together look slower and no single one fails the change, more rounds of the decided
 	// cases help to find out.
@@ -240,7 +240,7 @@ func (s *caseAnalysis) decideFinally(p Policy) {
 // requireAcceptance makes a good verdict inconclusive if a person must accept it first: the change is measured with
 // its own definitions, or the gain is too good to be true.
 func (s *caseAnalysis) requireAcceptance() {
-	if !s.tested() || s.verdict.Severity() != Yes {
+	if !s.tested() || s.verdict.Severity() != SeverityPass {
 		return
 	}
 	switch {

@@ -163,7 +163,7 @@ func TestQuarantinedCase(t *testing.T) {
 		same := []*measure.Run{run}
 		r := ratchet.Judge(ratchet.Default(), ratchet.Gather(same, same, measure.Base, measure.Candidate))
 		c := r.Cases[0]
-		if c.Verdict != want || c.Gate || c.Ratchet != ratchet.Holds || c.Quarantine == "" || r.Severity() == ratchet.No {
+		if c.Verdict != want || c.Gate || c.Ratchet != ratchet.Holds || c.Quarantine == "" || r.Severity() == ratchet.SeverityFail {
 			t.Errorf("effect %v: %s, gated %t, %s, %q; the whole is %s", effect, c.Verdict, c.Gate, c.Ratchet, c.Quarantine, r.Verdict)
 		}
 	}

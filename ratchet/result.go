@@ -43,7 +43,7 @@ type Judgment struct {
 }
 
 // Fails reports whether the case alone fails the change.
-func (j Judgment) Fails() bool { return j.Gate && j.Verdict.Severity() == No }
+func (j Judgment) Fails() bool { return j.Gate && j.Verdict.Severity() == SeverityFail }
 
 // Facts holds the numbers behind a verdict. Changes are relative to the value itself: 0.042 means 4.2 %
 // more. The p-values are one-sided, except Wilcoxon and MannWhitney.

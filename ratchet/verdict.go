@@ -15,28 +15,29 @@ const (
 	Identical    Verdict = "identical" // no input of a build or a kernel differs
 )
 
-// Severity orders verdicts by their effect on a change: No outranks NoAnswer, which outranks Yes.
+// Severity orders verdicts by their effect on a change: SeverityFail outranks SeverityNoAnswer, which outranks
+// SeverityPass.
 type Severity int
 
 // The severities, best first.
 const (
-	Yes Severity = iota
-	NoAnswer
-	No
+	SeverityPass Severity = iota
+	SeverityNoAnswer
+	SeverityFail
 )
 
 // Severity returns the severity of a verdict on a gated case. A case that is not gated never counts as
-// worse than Yes.
+// worse than SeverityPass.
 func (v Verdict) Severity() Severity {
 	switch v {
 	case Regression, Broken, Missing:
-		return No
+		return SeverityFail
 	case Inconclusive:
-		return NoAnswer
+		return SeverityNoAnswer
 	case Improvement, Maintained, New, Identical:
-		return Yes
+		return SeverityPass
 	default:
-		return NoAnswer
+		return SeverityNoAnswer
 	}
 }
 

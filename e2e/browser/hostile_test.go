@@ -123,7 +123,7 @@ func (s *site) note(t *testing.T, all []string) {
 		t.Fatal("no event was found in the history")
 	}
 	for i, e := range events {
-		if err := s.store.ChangeEvent(t.Context(), s.project.ID, e, client.Acknowledged, all[180+i]); err != nil {
+		if err := s.store.ChangeEvent(t.Context(), s.project.ID, e, client.EventAcknowledged, all[180+i]); err != nil {
 			t.Fatal(err)
 		}
 	}

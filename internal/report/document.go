@@ -110,7 +110,7 @@ func NewDocument(in Input) *Document {
 func (d *Document) judged(in Input, summaries []summary.Case) {
 	r := in.Result
 	d.Verdict, d.limit = r.Verdict, r.Policy.Slower
-	d.Outcome = map[ratchet.Severity]string{ratchet.Yes: "pass", ratchet.NoAnswer: "no answer", ratchet.No: "fail"}[r.Severity()]
+	d.Outcome = map[ratchet.Severity]string{ratchet.SeverityPass: "pass", ratchet.SeverityNoAnswer: "no answer", ratchet.SeverityFail: "fail"}[r.Severity()]
 	d.Sections = sections(in, summaries)
 	d.Counts = counts(d.Sections)
 	d.Sentence = d.lead(r)
@@ -133,7 +133,7 @@ func (d *Document) lead(r *ratchet.Result) string {
 	case ClassBroken, ClassRegressed, ClassMissing, ClassInconclusive:
 		parts = append(parts, fmt.Sprintf("The worst case is %s: %s", first.Cases[0].Name, first.Cases[0].Sentence))
 	case ClassImproved, ClassNew, ClassUnchanged, ClassMeasured:
-		if d.Verdict.Severity() != ratchet.Yes { // the reason is not in the cases
+		if d.Verdict.Severity() != ratchet.SeverityPass { // the reason is not in the cases
 			return words.SanitizeTo(r.Sentence, words.SentenceLength)
 		}
 		parts = append(parts, fmt.Sprintf("No case is worse by %s or more.", words.Percent(d.limit)))

@@ -122,9 +122,9 @@ func junitOf(c Case) junitCase {
 func junitTogether(j *ratchet.SuiteJudgment, sentence string) junitCase {
 	t := junitCase{Class: "all", Name: "all cases together", Out: sentence}
 	switch j.Verdict.Severity() {
-	case ratchet.No:
+	case ratchet.SeverityFail:
 		t.Failure = &junitMessage{Message: sentence, Type: string(j.Verdict)}
-	case ratchet.NoAnswer, ratchet.Yes: // the cases themselves report whether there is an answer
+	case ratchet.SeverityNoAnswer, ratchet.SeverityPass: // the cases themselves report whether there is an answer
 	}
 	return t
 }

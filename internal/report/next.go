@@ -56,7 +56,7 @@ func next(d *Document, forgets bool) []Step {
 				Step{fmt.Sprintf("To get an answer for %s, run it alone:", name), rerunCommand(d.run, name)},
 				Step{"If it stays undecided, find out what disturbs the machine:", "pawl doctor --noise"})
 		case ClassImproved:
-			if s.Cases[0].Moves && !forgets && d.Verdict.Severity() == ratchet.Yes {
+			if s.Cases[0].Moves && !forgets && d.Verdict.Severity() == ratchet.SeverityPass {
 				list = append(list, Step{Text: "Merge it: on main, the baseline moves with the improvement."})
 			}
 		case ClassNew, ClassUnchanged, ClassMeasured:

@@ -127,7 +127,7 @@ func TestETags(t *testing.T) {
 	change.json = map[string]any{"state": "fixed"}
 	var now client.Event
 	w.want(200, change).into(t, &now)
-	if now.State != client.Fixed || now.Note != "looking" {
+	if now.State != client.EventFixed || now.Note != "looking" {
 		t.Errorf("%+v", now)
 	}
 	for _, bad := range []any{map[string]any{"state": "gone"}, map[string]any{"sate": "fixed"}, map[string]any{"note": strings.Repeat("a", 5000)}, []int{1}} {

@@ -12,7 +12,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/store/eventstore"
 )
 
-var states = []string{string(client.New), string(client.Acknowledged), string(client.Fixed), string(client.FalseAlarm)}
+var states = []string{string(client.EventNew), string(client.EventAcknowledged), string(client.EventFixed), string(client.EventFalseAlarm)}
 
 var listEvents = paged("events", (*store.Store).Events, func(e client.Event) int64 { return e.ID },
 	[]string{"state", "series", "group", "worse", "since"}, func(q *queryReader, before int64, limit int) eventstore.Query {

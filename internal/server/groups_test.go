@@ -40,15 +40,15 @@ func TestAGroupIsAnsweredAtOnce(t *testing.T) {
 	patch(writer, http.StatusBadRequest, map[string]any{"from": "lost", "state": "fixed"})
 	patch(writer, http.StatusBadRequest, map[string]any{"state": "fixed", "note": strings.Repeat("x", client.MaxText+1)})
 	w.want(http.StatusNotFound, asked{method: "PATCH", path: "/v1/projects/open/groups/999", cookie: writer, json: map[string]any{"state": "fixed"}, header: map[string]string{"Sec-Fetch-Site": "same-origin"}})
-	if got, _ := state(); got != client.New {
+	if got, _ := state(); got != client.EventNew {
 		t.Fatalf("what was refused was done: %s", got)
 	}
 	patch(writer, http.StatusOK, map[string]any{"from": "acknowledged", "state": "fixed"})
-	if got, note := state(); got != client.New || note != e.Note {
+	if got, note := state(); got != client.EventNew || note != e.Note {
 		t.Errorf("an event that is new was taken for one that is acknowledged: %s, %q", got, note)
 	}
 	patch(writer, http.StatusOK, map[string]any{"from": "new", "state": "acknowledged"})
-	if got, note := state(); got != client.Acknowledged || note != e.Note {
+	if got, note := state(); got != client.EventAcknowledged || note != e.Note {
 		t.Errorf("%s, %q", got, note)
 	}
 
@@ -60,7 +60,7 @@ func TestAGroupIsAnsweredAtOnce(t *testing.T) {
 	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/p/open/events?state=all" {
 		t.Errorf("%d to %q", a.StatusCode, a.Header.Get("Location"))
 	}
-	if got, note := state(); got != client.FalseAlarm || note != "the fan" {
+	if got, note := state(); got != client.EventFalseAlarm || note != "the fan" {
 		t.Errorf("%s, %q", got, note)
 	}
 	lines, err := w.store.AuditLog(t.Context(), f.ID, 0, 100)

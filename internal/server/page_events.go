@@ -19,7 +19,7 @@ func (s *Server) eventsPage(r *http.Request, p store.Project) (web.View, error) 
 	state := q.oneOf("state", append([]string{"all"}, states...)...)
 	switch state {
 	case "":
-		state = string(client.New)
+		state = string(client.EventNew)
 	case "all":
 		state = ""
 	}

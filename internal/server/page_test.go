@@ -89,7 +89,7 @@ func TestEventsAreAnsweredByForm(t *testing.T) {
 		}
 	}
 	e, err := w.store.Event(t.Context(), f.ID, f.event)
-	if err != nil || e.State != client.Acknowledged || e.Note != "seen <b>" {
+	if err != nil || e.State != client.EventAcknowledged || e.Note != "seen <b>" {
 		t.Errorf("the event is %s, %q: %v", e.State, e.Note, err)
 	}
 	cross := asked{method: "POST", path: fmt.Sprintf("/p/open/events/%d", f.event), cookie: writer, body: []byte("state=new"), header: map[string]string{"Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "cross-site"}}

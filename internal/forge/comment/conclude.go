@@ -97,7 +97,7 @@ func (in Input) objections(whole string) []string {
 		}
 		delete(found, string(v))
 	}
-	if ratchet.Verdict(whole).Severity() != ratchet.Yes && found[whole] { // an unknown verdict is not a pass
+	if ratchet.Verdict(whole).Severity() != ratchet.SeverityPass && found[whole] { // an unknown verdict is not a pass
 		list = append(list, string(ratchet.Inconclusive))
 	}
 	return list

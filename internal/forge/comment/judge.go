@@ -43,7 +43,7 @@ func Judge(run *measure.Run, base *suite.Suite, p ratchet.Policy, accepted bool,
 		}
 	}
 	r := ratchet.Judge(p, list)
-	if !compared && r.Severity() == ratchet.Yes {
+	if !compared && r.Severity() == ratchet.SeverityPass {
 		r.Verdict, r.Sentence = ratchet.Inconclusive, "Nothing was compared: the record has no case with both sides."
 	}
 	j.Result = &r
@@ -75,7 +75,7 @@ func (j *Judgement) drift(run *measure.Run, p ratchet.Policy) {
 	}
 	drift := ratchet.Judge(p, list)
 	j.Drift = &drift
-	if p.Strict && drift.Verdict == ratchet.Regression && j.Result.Severity() != ratchet.No {
+	if p.Strict && drift.Verdict == ratchet.Regression && j.Result.Severity() != ratchet.SeverityFail {
 		j.Result.Verdict, j.Result.Sentence = drift.Verdict, "Drift: "+drift.Sentence
 	}
 }

@@ -198,7 +198,7 @@ func (s State) Verdict() ratchet.Verdict {
 		return ratchet.Broken
 	case s.Result == nil:
 		return ratchet.Inconclusive
-	case s.Result.Severity() != ratchet.No && s.Drifted() != nil:
+	case s.Result.Severity() != ratchet.SeverityFail && s.Drifted() != nil:
 		return ratchet.Regression
 	default:
 		return s.Result.Verdict

@@ -15,7 +15,7 @@ import (
 func group(id int64, change float64, series int, events ...client.Event) client.Group {
 	g := client.Group{ID: id, From: strings.Repeat("a1", 20), To: strings.Repeat("b2", 20), At: start, Worst: change, Series: series, Worse: series}
 	if len(events) == 0 {
-		events = []client.Event{{ID: id, Series: 100 + id, Name: fmt.Sprintf("attention/B32_H%d", id), Kind: "step", Worse: change > 0, Change: change, Testbed: 1, State: client.New}}
+		events = []client.Event{{ID: id, Series: 100 + id, Name: fmt.Sprintf("attention/B32_H%d", id), Kind: "step", Worse: change > 0, Change: change, Testbed: 1, State: client.EventNew}}
 	}
 	g.Events = events
 	return g

@@ -105,7 +105,7 @@ func forgetEmpty(histories []History, m *regroupPlan) []*Outcome {
 		}
 		o := &Outcome{Series: h.Series}
 		for i := range h.Events {
-			if h.Events[i].State != client.New { // as in match
+			if h.Events[i].State != client.EventNew { // as in match
 				continue
 			}
 			o.Gone = append(o.Gone, h.Events[i].ID)
@@ -176,7 +176,7 @@ func find(h History) (SeriesState, []Event, bool) {
 		events[i] = Event{
 			Series: h.Series, Testbed: h.Testbed, Kind: string(e.Kind), FirstReport: h.Points[e.First].Report,
 			FromReport: from.Report, ToReport: to.Report, Commits: commitsIn(h.Points[e.From : e.To+1]), Since: from.At, At: to.At,
-			Worse: e.Worse, Before: e.Before, After: e.After, P: e.P, State: client.New,
+			Worse: e.Worse, Before: e.Before, After: e.After, P: e.P, State: client.EventNew,
 		}
 	}
 	return known, events, fits

@@ -209,7 +209,7 @@ func TestWhatPeopleSaidStays(t *testing.T) {
 		t.Fatalf("%+v", e)
 	}
 	was := e
-	e.State = client.Acknowledged
+	e.State = client.EventAcknowledged
 	p.events[e.ID] = e
 	// The four points before the step turn out to have been slow, too: the step moves.
 	for id := int64(27); id <= 30; id++ {
@@ -225,13 +225,13 @@ func TestWhatPeopleSaidStays(t *testing.T) {
 		t.Errorf("points changed under it: %+v", l)
 	}
 	e = only(t, p)
-	if e.ID != was.ID || e.State != client.Acknowledged || e.FirstReport != 27 || e.Group != was.Group {
+	if e.ID != was.ID || e.State != client.EventAcknowledged || e.FirstReport != 27 || e.Group != was.Group {
 		t.Errorf("was %+v, is %+v", was, e)
 	}
 }
 
 func TestWhatIsNotThereAnyMoreGoes(t *testing.T) {
-	for state, stays := range map[client.EventState]bool{client.New: false, client.Acknowledged: true, client.FalseAlarm: true} {
+	for state, stays := range map[client.EventState]bool{client.EventNew: false, client.EventAcknowledged: true, client.EventFalseAlarm: true} {
 		r := rand.New(rand.NewPCG(3, 3))
 		p := newPaper()
 		for _, x := range steady(r, 40, 30, 0.1) {

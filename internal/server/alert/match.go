@@ -45,7 +45,7 @@ func match(h History, found []Event, m *regroupPlan) (changed []*Event, gone []i
 		}
 	}
 	for i := range old {
-		if !taken[i] && old[i].State == client.New {
+		if !taken[i] && old[i].State == client.EventNew {
 			gone = append(gone, old[i].ID)
 			m.event(&old[i], nil)
 		}

@@ -248,7 +248,7 @@ func TestWhatPeopleSaidStaysInTheStore(t *testing.T) {
 	if l := look(t, s, p); l.Events != 3 || l.Groups != 1 || l.Oldest.IsZero() {
 		t.Fatalf("%+v", l)
 	}
-	events, err := s.Events(t.Context(), p, eventstore.Query{State: client.New, Worse: true})
+	events, err := s.Events(t.Context(), p, eventstore.Query{State: client.EventNew, Worse: true})
 	if err != nil || len(events) != 3 {
 		t.Fatalf("%v, %+v", err, events)
 	}
@@ -256,7 +256,7 @@ func TestWhatPeopleSaidStaysInTheStore(t *testing.T) {
 	if was.From != sha(39) || was.To != sha(40) || !slices.Equal(was.Owners, []string{"@octo/kernels"}) || math.Abs(was.Change-0.1) > 0.02 {
 		t.Errorf("%+v", was)
 	}
-	if err := s.ChangeEvent(t.Context(), p, was, client.Acknowledged, "a known trade"); err != nil {
+	if err := s.ChangeEvent(t.Context(), p, was, client.EventAcknowledged, "a known trade"); err != nil {
 		t.Fatal(err)
 	}
 	for n := 50; n < 70; n++ {
@@ -264,10 +264,10 @@ func TestWhatPeopleSaidStaysInTheStore(t *testing.T) {
 	}
 	look(t, s, p)
 	is, err := s.Event(t.Context(), p, was.ID)
-	if err != nil || is.State != client.Acknowledged || is.Note != "a known trade" || is.Group != was.Group || is.After == was.After {
+	if err != nil || is.State != client.EventAcknowledged || is.Note != "a known trade" || is.Group != was.Group || is.After == was.After {
 		t.Errorf("%v: was %+v, is %+v", err, was, is)
 	}
-	if open, err := s.Events(t.Context(), p, eventstore.Query{State: client.New}); err != nil || len(open) != 2 {
+	if open, err := s.Events(t.Context(), p, eventstore.Query{State: client.EventNew}); err != nil || len(open) != 2 {
 		t.Errorf("%v: %d are new", err, len(open))
 	}
 	if g, err := s.Group(t.Context(), p, was.Group); err != nil || g.Series != 3 || g.Worse != 3 || len(g.Events) != 3 {

@@ -23,7 +23,7 @@ type Events struct {
 // Title returns the heading.
 func (v Events) Title() string {
 	switch {
-	case v.State != client.New:
+	case v.State != client.EventNew:
 		return "Events"
 	case v.Open == 0:
 		return "Nothing needs an answer"
@@ -48,9 +48,9 @@ func (v Events) StateChoices() []StateChoice {
 	if v.Worst {
 		order = "&order=worst"
 	}
-	list := []StateChoice{{"?state=new" + order, "To triage", v.State == client.New, v.Open}}
+	list := []StateChoice{{"?state=new" + order, "To triage", v.State == client.EventNew, v.Open}}
 	for _, s := range v.States {
-		if s != client.New {
+		if s != client.EventNew {
 			list = append(list, StateChoice{"?state=" + string(s) + order, firstUpper(strings.ReplaceAll(string(s), "-", " ")), v.State == s, 0})
 		}
 	}

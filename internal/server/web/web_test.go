@@ -29,7 +29,7 @@ var (
 	}
 	event = client.Event{
 		ID: 3, Series: 7, Name: "matmul/N512", Kind: "step", Worse: true, From: sha(1), To: sha(2), At: day.AddDate(0, 0, 2), Since: day.AddDate(0, 0, 1),
-		Before: 1000, After: 1100, Change: 0.1, Testbed: 2, Owners: []string{"@demo/blocks"}, State: client.New, Group: 1, Detected: day.AddDate(0, 0, 3),
+		Before: 1000, After: 1100, Change: 0.1, Testbed: 2, Owners: []string{"@demo/blocks"}, State: client.EventNew, Group: 1, Detected: day.AddDate(0, 0, 3),
 	}
 	bed = client.Testbed{ID: 2, Key: "4f2a", Facts: measure.Testbed{Kind: gpu.NVIDIA, Device: "NVIDIA L4", Driver: "570", Clocks: gpu.ClockPolicy{Mode: gpu.ClocksFree}}, Timer: measure.TimerDevice, First: day}
 	run = client.Run{
@@ -90,7 +90,7 @@ func views() map[string]web.View {
 		"live":        web.Live{LiveRun: live()},
 		"testbed":     web.Testbed{Bed: web.TestbedHealth{Testbed: bed, Readings: readings(40, nil)}, Runs: []client.Run{run}},
 		"heat":        heat,
-		"events":      web.Events{State: client.New, States: states, Open: 3, Causes: []web.Card{cause(event, beside(event)), cause(crept(event)), machine(event)}, CanWrite: true, Next: "?cursor=x"},
+		"events":      web.Events{State: client.EventNew, States: states, Open: 3, Causes: []web.Card{cause(event, beside(event)), cause(crept(event)), machine(event)}, CanWrite: true, Next: "?cursor=x"},
 		"cause":       web.Cause{Card: cause(event, beside(event)), Unit: "ns", Beds: beds, States: states, CanWrite: true},
 		"search":      web.Search{Text: "mat", Hits: []web.Hit{{Kind: "series", Project: "kernels", Text: "matmul/N512", Detail: "blocks", URL: "/p/kernels/series/7"}}},
 		"limits":      web.Limits{List: []web.Limit{{Name: "series", Limit: 200, Used: 50}, {Name: "hooks", Used: 3}}},
@@ -99,7 +99,7 @@ func views() map[string]web.View {
 	}
 }
 
-var states = []client.EventState{client.New, client.Acknowledged, client.Fixed, client.FalseAlarm}
+var states = []client.EventState{client.EventNew, client.EventAcknowledged, client.EventFixed, client.EventFalseAlarm}
 
 // cause is a group of events.
 func cause(events ...client.Event) web.Card {
