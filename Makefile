@@ -2,7 +2,7 @@
 GO ?= go
 BIN ?= $(CURDIR)/bin
 
-.PHONY: help build demo fleet-dev test race lint fuzz e2e lab lab-live release ci nightly clean
+.PHONY: help build demo site fleet-dev test race lint fuzz e2e lab lab-live release ci nightly clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -15,6 +15,9 @@ build: ## bin/pawl, bin/pawld, bin/pawl-agent and bin/pawl-lab
 
 demo: build ## the server with a year of made-up history
 	$(BIN)/pawld demo
+
+site: ## the documentation as a website, in dist/site
+	$(GO) run ./scripts/site dist/site
 
 fleet-dev: ## a fleet on this machine until Ctrl-C: PostgreSQL, Temporal, pawld, an agent and a first gate
 	./scripts/fleet-dev
