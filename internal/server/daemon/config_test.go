@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -148,16 +149,23 @@ func TestConfigOrder(t *testing.T) {
 	}
 }
 
-// The reference lists every setting.
+// The reference lists every setting, and no other.
 func TestConfigIsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/reference/server-config.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+	var rows []string
 	for _, s := range defaults(environment{"HOME": "~"}).settings() {
 		row := fmt.Sprintf("| `%s` | %s | %s |", s.key, strings.Trim(shown(s.value), `"`), s.about)
 		if !strings.Contains(string(page), row) {
 			t.Errorf("docs/reference/server-config.md lacks\n%s", row)
+		}
+		rows = append(rows, row)
+	}
+	for line := range strings.Lines(string(page)) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "| `") && !slices.Contains(rows, line) {
+			t.Errorf("docs/reference/server-config.md has a setting that does not exist, or not so:\n%s", line)
 		}
 	}
 }

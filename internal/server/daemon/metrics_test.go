@@ -108,16 +108,18 @@ func TestMetricsAreDocumented(t *testing.T) {
 	m.Refused("rate")
 	m.jobDone("look", time.Now(), nil)
 	var names []string
-	for _, found := range regexp.MustCompile(`(?m)^# TYPE (pawld_[a-z_]+) `).FindAllStringSubmatch(scrape(t, m), -1) {
+	kinds := map[string]string{}
+	for _, found := range regexp.MustCompile(`(?m)^# TYPE (pawld_[a-z_]+) ([a-z]+)$`).FindAllStringSubmatch(scrape(t, m), -1) {
 		names = append(names, found[1])
+		kinds[found[1]] = found[2]
 	}
 	page, err := os.ReadFile("../../../docs/reference/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range names {
-		if !strings.Contains(string(page), "| `"+n+"` |") {
-			t.Errorf("docs/reference/metrics.md does not name %s", n)
+		if !strings.Contains(string(page), "| `"+n+"` | "+kinds[n]+" |") {
+			t.Errorf("docs/reference/metrics.md does not name the %s %s", kinds[n], n)
 		}
 	}
 	for _, file := range []string{"../../../docs/reference/metrics.md", "../../../deploy/alerts.yaml", "../../../deploy/dashboard.json"} {
