@@ -74,7 +74,7 @@ func wingOf(pkg string) string {
 		return wing
 	case "cmd":
 		return "cmd"
-	case "stats", "gpu", "measure", "ratchet", "client", "sdk":
+	case "stats", "gpu", "measure", "ratchet", "client", "sdk", "examples":
 		return "public"
 	}
 	return ""

@@ -80,7 +80,7 @@ func (g *globals) commandGroups() []commandGroup {
 
 // plumbing returns the commands that workflows and operators need. pawl help more shows them.
 func plumbing(e *env.Env) []*cobra.Command {
-	return []*cobra.Command{ci.NewCI(e), more.NewWake(e), more.NewBuild(e), more.NewSDK(e), start.NewVersion(e)}
+	return []*cobra.Command{ci.NewCI(e), more.NewWake(e), more.NewBuild(e), more.NewSDK(e), newDemo(e), start.NewVersion(e)}
 }
 
 // newMore returns the help topic that lists the plumbing.
