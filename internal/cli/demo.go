@@ -43,8 +43,8 @@ func newDemo(g *env.Env) *cobra.Command {
 		Short: "Find, explain and fix a regression of an example, on this machine",
 		Long: `Creates a repository in a temporary folder with a matrix product in C. A commit makes it
 slower: pawl run finds that and says why. The demo then does what the reason suggests, and
-pawl run proves that it helped. It takes about half a minute, needs no GPU and no server, and
-removes the folder at the end.
+pawl run proves that it helped. It uses less than half a minute of CPU time, needs no GPU and
+no server, and removes the folder at the end.
 
 It needs git, make and a C compiler. The reason comes from valgrind, or from the counters of
 the CPU.

@@ -80,10 +80,10 @@ func empty(out string) error {
 	if err != nil {
 		return fmt.Errorf("read the folder of the site: %w", err)
 	}
-	if _, err := os.Stat(filepath.Join(out, "llms.txt")); err != nil {
+	if _, err := os.Stat(filepath.Join(out, "llms.txt")); err != nil { //nolint:gosec // the caller names the folder
 		return fmt.Errorf("%s holds something other than a site: choose another folder", out)
 	}
-	if err := os.RemoveAll(out); err != nil {
+	if err := os.RemoveAll(out); err != nil { //nolint:gosec // the caller names the folder, and it holds a site
 		return fmt.Errorf("remove the earlier site: %w", err)
 	}
 	return nil
@@ -91,7 +91,7 @@ func empty(out string) error {
 
 func write(out, name string, data []byte) error {
 	path := filepath.Join(out, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // the caller names the folder
 		return fmt.Errorf("cannot create the folder of %s: %w", name, err)
 	}
 	if err := os.WriteFile(path, data, 0o644); err != nil {
@@ -102,6 +102,7 @@ func write(out, name string, data []byte) error {
 
 // read reads all pages, and the names of the other files, of the documentation.
 func read(docs string) (pages []*page, files []string, err error) {
+	var sources []string
 	err = filepath.WalkDir(docs, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -111,20 +112,26 @@ func read(docs string) (pages []*page, files []string, err error) {
 			return err
 		}
 		rel = filepath.ToSlash(rel)
-		if !strings.HasSuffix(rel, ".md") {
+		if strings.HasSuffix(rel, ".md") {
+			sources = append(sources, rel)
+		} else {
 			files = append(files, rel)
-			return nil
 		}
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		p, err := parse(docs, rel, text)
-		pages = append(pages, p)
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the documentation: %w", err)
+	}
+	for _, name := range sources {
+		text, err := os.ReadFile(filepath.Join(docs, filepath.FromSlash(name)))
+		if err != nil {
+			return nil, nil, fmt.Errorf("read the documentation: %w", err)
+		}
+		p, err := parse(docs, name, text)
+		if err != nil {
+			return nil, nil, err
+		}
+		pages = append(pages, p)
 	}
 	return pages, files, nil
 }
