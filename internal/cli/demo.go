@@ -144,7 +144,7 @@ func (d demo) edit(was, now string) error {
 	if edited == string(text) {
 		return fmt.Errorf("the Makefile of the example has no line %q", was)
 	}
-	if err := os.WriteFile(path, []byte(edited), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(edited), 0o644); err != nil { //nolint:gosec // a file of the folder that the demo created
 		return fmt.Errorf("write the example: %w", err)
 	}
 	style := d.Style()

@@ -94,7 +94,7 @@ func write(out, name string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // the caller names the folder
 		return fmt.Errorf("cannot create the folder of %s: %w", name, err)
 	}
-	if err := os.WriteFile(path, data, 0o644); err != nil {
+	if err := os.WriteFile(path, data, 0o644); err != nil { //nolint:gosec // the caller names the folder
 		return fmt.Errorf("cannot write %s: %w", name, err)
 	}
 	return nil
