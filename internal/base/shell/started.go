@@ -191,18 +191,25 @@ func (p Process) Signal(s os.Signal) error {
 }
 
 // Stopped reports whether no thread of p can run: all are stopped or have ended.
-func (p Process) Stopped() bool {
+func (p Process) Stopped() bool { return len(bytes.Trim(p.threadStates(), "TtZX")) == 0 }
+
+// Running returns how many threads of p run or wait for a core.
+func (p Process) Running() int { return bytes.Count(p.threadStates(), []byte("R")) }
+
+// threadStates returns the state of every thread of p, as in /proc/PID/stat.
+func (p Process) threadStates() []byte {
+	var list []byte
 	for _, task := range Tasks(p.PID) {
 		text, err := os.ReadFile(task + "/stat")
 		if err != nil {
 			continue // it has ended
 		}
 		_, state, _ := strings.Cut(string(text[bytes.LastIndexByte(text, ')')+1:]), " ")
-		if state != "" && !strings.ContainsRune("TtZX", rune(state[0])) {
-			return false
+		if state != "" {
+			list = append(list, state[0])
 		}
 	}
-	return true
+	return list
 }
 
 // Reap removes an orphan that has ended from the process table, and reports whether it did. It

@@ -43,11 +43,16 @@ type Commands struct {
 	// Record puts the recorder in place for every Python that the command starts.
 	Record bool
 	Now    func() time.Time // never nil
+
+	cores coreUse
 }
 
-// Round runs the command once.
+// Round runs the command once. If it does something else on one core, it runs again on all.
 func (c *Commands) Round(ctx context.Context, r Request) ([]measure.Result, error) {
-	run, err := c.run(ctx)
+	run, err := c.run(ctx, r.place)
+	if err == nil && c.cores.changes(run.Cases) {
+		run, err = c.run(ctx, place{})
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -77,11 +82,11 @@ func (c *Commands) Round(ctx context.Context, r Request) ([]measure.Result, erro
 }
 
 // run runs the command once and reads its result.
-func (c *Commands) run(ctx context.Context) (*measure.Run, error) {
+func (c *Commands) run(ctx context.Context, at place) (*measure.Run, error) {
 	if err := c.removeStale(); err != nil {
 		return nil, err
 	}
-	done, err := c.start(ctx)
+	done, err := c.start(ctx, at)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +119,7 @@ type commandRun struct {
 const samplesFile = "samples.jsonl"
 
 // start runs the command. The caller must remove the result.
-func (c *Commands) start(ctx context.Context) (done *commandRun, err error) {
+func (c *Commands) start(ctx context.Context, at place) (done *commandRun, err error) {
 	done = &commandRun{Commands: c}
 	if done.folder, err = scratch.New("", "samples"); err != nil {
 		return nil, fmt.Errorf("cannot create a folder for samples: %w", err)
@@ -135,7 +140,10 @@ func (c *Commands) start(ctx context.Context) (done *commandRun, err error) {
 		done.took = c.Now().Sub(began)
 		return err
 	}
-	if done.stdout, err = harness.Output(ctx, command); err != nil {
+	command.Tree = new(harness.Freezer).Tree(c.Side)
+	stop := c.cores.follow(command.Tree, at)
+	done.stdout, err = harness.Output(ctx, command)
+	if stop(); err != nil {
 		done.remove()
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func (c *Commands) Detect(ctx context.Context) (Detected, error) {
 			return Detected{}, err
 		}
 	}
-	done, err := c.start(ctx)
+	done, err := c.start(ctx, place{})
 	if err != nil {
 		return Detected{}, err
 	}

@@ -90,7 +90,8 @@ type Request struct {
 	// Measured is called with each finished case; never nil.
 	Measured func(measure.Result)
 
-	heat *deviceActivity
+	heat  *deviceActivity
+	place place // of a plain command
 }
 
 // Watch starts reading the device. It returns the state at the start, and a function that

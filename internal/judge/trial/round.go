@@ -60,13 +60,14 @@ func (t *trial) assess(round measure.Round, attempt int) (dropped string) {
 func (t *trial) oneByOne(ctx context.Context, order []int, round *measure.Round) ([]measure.Result, error) {
 	var results []measure.Result
 	batch := map[string]int{}
+	at := t.commandPlace(round.Index)
 	for _, n := range order {
 		s := t.Sides[n]
 		out := measure.Side{Implementation: s.Name, Started: t.Now()}
 		var got []measure.Result
 		err := t.watched(ctx, s.Name, round.Index, &out, func() (err error) {
 			got, err = s.Runner.Round(ctx, Request{
-				Round: round.Index, Seed: round.Seed, Cases: inOrder(s.Cases, round.Cases), Batch: batch, heat: &t.heat,
+				Round: round.Index, Seed: round.Seed, Cases: inOrder(s.Cases, round.Cases), Batch: batch, heat: &t.heat, place: at,
 				Measured: func(r measure.Result) { t.Emit(CaseMeasured{Round: round.Index, Side: s.Name, Result: r}) },
 			})
 			return err
@@ -85,6 +86,7 @@ func (t *trial) oneByOne(ctx context.Context, order []int, round *measure.Round)
 			return results, err
 		}
 	}
+	t.noteCore(results, at)
 	return results, nil
 }
 

@@ -81,6 +81,25 @@ func (t *Tree) WorkTime() WorkTime {
 	return w
 }
 
+// Load is what the processes of a tree do at one moment.
+type Load struct {
+	Running int           // threads that run or wait for a core
+	CPU     time.Duration // CPU time that the processes have used
+}
+
+// Load reads what the processes of the tree do.
+func (t *Tree) Load() (l Load) {
+	t.freezer.mu.Lock()
+	defer t.freezer.mu.Unlock()
+	t.updateMembers(shell.Processes())
+	for _, m := range t.members {
+		used, _ := cpuTime(m.PID)
+		l.CPU += used
+		l.Running += m.Running()
+	}
+	return l
+}
+
 // oneThread is the share of the CPU time that a single thread must have used to have done the work alone.
 const oneThread = 0.95
 

@@ -39,7 +39,7 @@ func Output(ctx context.Context, c Command) ([]byte, error) {
 	alive := newAlarm(c.Silence, cancel)
 	defer alive.stop()
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(out, alive), io.MultiWriter(tail, alive)
-	err = c.confined(cmd, func() error { return c.around(func() error { return shell.Run(cmd) }) })
+	err = c.confined(cmd, func() error { return c.around(func() error { return c.runIn(cmd) }) })
 	if cmd.Process != nil {
 		_ = shell.Kill(cmd) // processes it left running would disturb the next round
 	}
@@ -74,6 +74,17 @@ func (c Command) around(run func() error) error {
 		return run()
 	}
 	return c.Around(run)
+}
+
+// runIn runs the command, as part of Command.Tree if it is set.
+func (c Command) runIn(cmd *exec.Cmd) error {
+	if err := shell.Start(cmd); err != nil {
+		return err
+	}
+	if c.Tree != nil {
+		c.Tree.addRoot(cmd.Process.Pid)
+	}
+	return shell.Wait(cmd)
 }
 
 // RemoveStaleResult removes the result file of a plain command, so that an old file is never
