@@ -101,8 +101,20 @@ static void count_run(void *state, pawl_launch *l) {
   for (i = 0; i < t->n; i++) sum[i]++;
 }
 
+static void *report_setup(const pawl_params *p, pawl_rng *rng) {
+  (void)rng;
+  pawl_report("bytes", 4096, "B", pawl_has(p, "better") ? pawl_string(p, "better") : "lower");
+  return NULL;
+}
+
+static void report_run(void *state, pawl_launch *l) {
+  (void)state;
+  (void)l;
+  pawl_report("rate", -812.25, "tok/s", "higher");
+}
+
 int main(int argc, char **argv) {
-  pawl_benchmark b[5];
+  pawl_benchmark b[6];
   memset(b, 0, sizeof b);
   b[0].name = "spin";
   b[0].setup = spin_setup;
@@ -122,5 +134,8 @@ int main(int argc, char **argv) {
   b[4].name = "count";
   b[4].setup = count_setup;
   b[4].run = count_run;
-  return pawl_main(argc, argv, b, 5);
+  b[5].name = "report";
+  b[5].setup = report_setup;
+  b[5].run = report_run;
+  return pawl_main(argc, argv, b, 6);
 }

@@ -1,4 +1,4 @@
-/* pawl.h 1.2.0: makes a C, C++, CUDA, HIP or OpenCL program a harness that pawl can measure.
+/* pawl.h 1.3.0: makes a C, C++, CUDA, HIP or OpenCL program a harness that pawl can measure.
 
    One header, nothing to link but libc (and the CUDA, HIP or OpenCL runtime where you use it). Include it in the
    one file that has main, before other headers if you compile with -std=c99 and not -std=gnu99.
@@ -44,7 +44,7 @@
 #ifndef PAWL_H
 #define PAWL_H
 
-#define PAWL_VERSION "1.2.0"
+#define PAWL_VERSION "1.3.0"
 
 #if defined(__STRICT_ANSI__) && !defined(__cplusplus) && !defined(_POSIX_C_SOURCE)
 #define _POSIX_C_SOURCE 200809L /* strict C hides clock_gettime and setenv */
@@ -162,6 +162,10 @@ PAWL_API void pawl_strides(const char *name, N... strides) {
 }
 #endif
 
+/* Another number of the case, beside its time: pawl_report("bytes", size, "B", "lower"), or "higher" where more is better.
+   Call it in setup, once, or in a run, where it is part of the time. What warm-ups report is ignored. */
+PAWL_API void pawl_report(const char *metric, double value, const char *unit, const char *better);
+
 /* What a run gets to launch with. */
 typedef struct pawl_launch pawl_launch;
 #if defined(PAWLI_GPU)
@@ -232,7 +236,10 @@ enum {
   PAWLI_PATH = 4096,     /* longest path from pawl */
   PAWLI_HEADER = 16 << 20, /* longest header of a safetensors file */
   PAWLI_ZONE = 4096,       /* bytes of a red zone */
-  PAWLI_PLACES = 64        /* where memory may begin, in steps of its alignment */
+  PAWLI_PLACES = 64,       /* where memory may begin, in steps of its alignment */
+  PAWLI_METRICS = 64,      /* reported of one case, at most */
+  PAWLI_REPORTS = 1 << 16, /* values after which a part is sent */
+  PAWLI_MOST_REPORTS = 1 << 21 /* values of one message, at most: they must fit its line */
 };
 #define PAWLI_WINDOW ((size_t)256) /* bytes of an output that are looked at after a sample */
 #define PAWLI_SHORT_NS 20e3  /* runs below this are batched ... */
@@ -320,6 +327,13 @@ typedef struct pawli_reading { /* nanoseconds a run */
   double clock_mhz; /* 0 when the device does not tell */
 } pawli_reading;
 
+typedef struct pawli_metric { /* what was reported since the last message */
+  char name[65], unit[33];
+  int higher; /* is better */
+  double *values;
+  size_t count, room;
+} pawli_metric;
+
 static struct {
   const pawl_benchmark *benchmarks;
   int count;
@@ -371,6 +385,10 @@ static struct {
     pawli_sum *sums; /* those not sent yet */
     size_t count, room;
   } verify;
+  int reporting; /* what is reported counts */
+  int metric_count;
+  size_t reports; /* values of all metrics */
+  pawli_metric metrics[PAWLI_METRICS];
   FILE *file; /* that is being read or written */
   char *scratch, *header;
   size_t scratch_room, header_room;
@@ -1111,6 +1129,74 @@ static void pawli_put_numbers(const char *name, const double *values, int count)
     pawli_put_number(values[i]);
   }
   pawli_put("]");
+}
+
+/* A number as it is, whatever the locale takes for a point. */
+static void pawli_put_double(double value) {
+  char text[40], *to = text;
+  const char *from = text;
+  snprintf(text, sizeof text, "%.17g", value);
+  for (; *from; from++) {
+    if (strchr("0123456789+-e", *from)) *to++ = *from;
+    else if (to == text || to[-1] != '.') *to++ = '.';
+  }
+  *to = 0;
+  pawli_put("%s", text);
+}
+
+static pawli_metric *pawli_find_metric(const char *name, const char *unit, int higher) {
+  pawli_metric *m = pawli.metrics;
+  for (; m < pawli.metrics + pawli.metric_count; m++)
+    if (strcmp(m->name, name) == 0) {
+      if (m->higher != higher || strcmp(m->unit, unit) != 0) pawl_fail("%s has two units or directions", name);
+      return m;
+    }
+  if (pawli.metric_count == PAWLI_METRICS) pawl_fail("more than %d metrics are reported", (int)PAWLI_METRICS);
+  pawli.metric_count++;
+  memcpy(m->name, name, strlen(name) + 1);
+  memcpy(m->unit, unit, strlen(unit) + 1);
+  m->higher = higher;
+  m->count = 0;
+  return m;
+}
+
+PAWL_API void pawl_report(const char *metric, double value, const char *unit, const char *better) {
+  const int higher = strcmp(better, "higher") == 0;
+  uint64_t bits;
+  pawli_metric *m;
+  memcpy(&bits, &value, sizeof bits); /* of a NaN or an infinity, all bits of the exponent are set: also with -ffast-math */
+  if ((bits >> 52 & 0x7ff) == 0x7ff) pawl_fail("the value of %s must be finite", metric);
+  if (!higher && strcmp(better, "lower") != 0) pawl_fail("better of %s must be lower or higher, not %s", metric, better);
+  if (!*metric || strlen(metric) >= sizeof m->name) pawl_fail("%s: the name of a metric has 1 to %d bytes", metric, (int)sizeof m->name - 1);
+  if (!*unit || strlen(unit) >= sizeof m->unit) pawl_fail("%s: a unit has 1 to %d bytes", metric, (int)sizeof m->unit - 1);
+  if (!pawli.reporting) return;
+  if (++pawli.reports > (size_t)PAWLI_MOST_REPORTS) pawl_fail("%s is reported too often: once a run, or once in setup", metric);
+  m = pawli_find_metric(metric, unit, higher);
+  m->values = (double *)(void *)pawli_grow((char *)m->values, &m->room, (m->count + 1) * sizeof value);
+  m->values[m->count++] = value;
+}
+
+static void pawli_forget_reports(void) {
+  pawli.metric_count = 0;
+  pawli.reports = 0;
+}
+
+static void pawli_put_reports(void) {
+  const pawli_metric *m = pawli.metrics;
+  size_t i;
+  for (; m < pawli.metrics + pawli.metric_count; m++) {
+    pawli_put("%s{\"metric\":", m == pawli.metrics ? ",\"values\":[" : ",");
+    pawli_put_string(m->name);
+    pawli_put_fact("unit", m->unit);
+    pawli_put_fact("better", m->higher ? "higher" : "lower");
+    for (i = 0; i < m->count; i++) {
+      pawli_put("%s", i ? "," : ",\"samples\":[");
+      pawli_put_double(m->values[i]);
+    }
+    pawli_put("]}");
+  }
+  if (pawli.metric_count) pawli_put("]");
+  pawli_forget_reports();
 }
 
 /* Begins a reply to the request that is being answered. */
@@ -2936,6 +3022,7 @@ static void pawli_prepare(const char *request) {
   pawli.batch = pawli.next_set = pawli.give_ups = 0;
   pawli.filled = 0;
   pawli.note[0] = 0;
+  pawli_forget_reports();
   free(pawli.request);
   pawli.request = (char *)malloc(strlen(request) + 1);
   if (!pawli.request) pawl_fail_as("no_memory", "no memory for the request");
@@ -2957,7 +3044,10 @@ static void pawli_prepare(const char *request) {
   if (i == PAWLI_TIMER_DEVICE) pawli.quantum_ns = pawli.device_quantum_ns;
   else pawli.quantum_ns = pawli_step_ns(i == PAWLI_TIMER_CPU ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC);
   pawli.prepared = pawli_find(pawli_member(request, "benchmark"), pawli_member(request, "implementation"));
-  if (pawli_add_set()) {
+  pawli.reporting = 1;
+  const int failed = pawli_add_set();
+  pawli.reporting = 0;
+  if (failed) {
     pawli.prepared = NULL;
     pawli_raise();
   }
@@ -3083,7 +3173,8 @@ static void pawli_begin_verifying(const char *verify, double batch) {
 
 static void pawli_answer_measure(const char *request) {
   const double samples = pawli_amount(request, "samples", 0), busy_ns = pawli_amount(request, "busy_ns", 0);
-  const char *warmup = pawli_member(request, "warmup");
+  const char *const warmup = pawli_member(request, "warmup");
+  const int timed = !(warmup && *warmup == 't');
   pawli_reading r = {{0, 0, 0}, 0};
   double count = 0, now, start, sent, looked;
   int i, kept = 0, clock = 0;
@@ -3097,9 +3188,10 @@ static void pawli_answer_measure(const char *request) {
   pawli_begin_keeping();
   now = start = sent = looked = pawli_clock(CLOCK_MONOTONIC);
   while (count < samples || now - start < busy_ns) {
-    if (kept == PAWLI_PART || now - sent > PAWLI_LIFE_NS) {
+    if (kept == PAWLI_PART || now - sent > PAWLI_LIFE_NS || pawli.reports > (size_t)PAWLI_REPORTS) {
       pawli_begin("samples");
       pawli_put_readings(kept, clock);
+      if (timed) pawli_put_reports();
       pawli_send();
       kept = 0;
       sent = now;
@@ -3107,8 +3199,10 @@ static void pawli_answer_measure(const char *request) {
     if (now - looked > PAWLI_LOOK_NS) pawli_look(), looked = now;
     if (pawli.keep.on) pawli_before_sample(count);
     /* A virtual machine that stalls can leave the CPU clock standing for a while. */
-    do pawli_take(!(warmup && *warmup == 't'), &r);
+    pawli.reporting = timed;
+    do pawli_take(timed, &r);
     while (!(r.by[pawli.timer] > 0) && pawli_clock(CLOCK_MONOTONIC) - now < PAWLI_STALL_NS);
+    pawli.reporting = 0;
     if (!(r.by[pawli.timer] > 0)) pawl_fail("the timer %s did not move for a second", pawli_timer_names[pawli.timer]);
     for (i = 0; i < PAWLI_TIMERS; i++) pawli.part[i][kept] = r.by[i];
     pawli.part[PAWLI_TIMERS][kept++] = r.clock_mhz;
@@ -3117,11 +3211,12 @@ static void pawli_answer_measure(const char *request) {
     if (count++ == 0) clock = r.clock_mhz > 0; /* all parts have it, or none */
     now = pawli_clock(CLOCK_MONOTONIC);
   }
-  for (i = 0; i < pawli.set_count && !(warmup && *warmup == 't'); i++) pawli_look_at_zones(&pawli.sets[i]);
+  for (i = 0; i < pawli.set_count && timed; i++) pawli_look_at_zones(&pawli.sets[i]);
   pawli_begin("measure");
   pawli_put(",\"count\":%.0f,\"batch\":%d", count, pawli.batch);
   pawli_put_readings(kept, clock);
   if (pawli.note[0]) pawli_put_fact("note", pawli.note);
+  if (timed) pawli_put_reports();
   pawli_put_kept();
   pawli_send();
 }
@@ -3275,6 +3370,7 @@ static void pawli_answer(void *unused) {
   const char *op = pawli_member(pawli.asked, "op");
   size_t i;
   (void)unused;
+  pawli.reporting = 0; /* a run that failed may have left it */
   for (i = 0; i < sizeof pawli_ops / sizeof *pawli_ops; i++) {
     if (!pawli_is(op, pawli_ops[i].op)) continue;
     pawli_ops[i].answer(pawli.asked);

@@ -72,5 +72,11 @@ def count(N: int):
     return run
 
 
+@pawl.benchmark("report")
+def report(better: str = "lower"):
+    pawl.report("bytes", 4096, unit="B", better=better)
+    return lambda: pawl.report("rate", -812.25, unit="tok/s", better="higher")
+
+
 if __name__ == "__main__":
     pawl.main()
