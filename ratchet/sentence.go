@@ -147,10 +147,13 @@ func amount(f Facts) string {
 	return within(1+f.Change, 1+f.Interval.Low, 1+f.Interval.High)
 }
 
-// change formats a difference that may be none: "+0.2 % (-0.4 to +0.8 %)".
+// change formats a difference that may be none: "+0.2 % (-0.4 to +0.8 %)". A large one is told as a factor.
 func change(f Facts) string {
-	if !f.HasRatio() {
+	switch {
+	case !f.HasRatio():
 		return "it changed " + amount(f)
+	case f.Change >= 1 || f.Change <= -0.5:
+		return "it is " + amount(f)
 	}
 	what := "the time changed by"
 	if f.Unit != "ns" {
@@ -197,12 +200,12 @@ func firstLine(s string) string {
 }
 
 func (j *SuiteJudgment) sentence() string {
-	text := fmt.Sprintf("All %d cases together: %+.1f %%", j.Cases, 100*j.Change)
+	text := words.Change(1 + j.Change)
 	if j.Interval != nil {
-		text += fmt.Sprintf(" (%+.1f to %+.1f %%)", 100*j.Interval.Low, 100*j.Interval.High)
+		text = words.ChangeWithin(1+j.Change, 1+j.Interval.Low, 1+j.Interval.High)
 	}
 	if j.Verdict == Regression && j.Change < 0.03 { // otherwise the single cases show it
-		text += ", slightly slower in nearly every case"
+		text += ", a little in nearly every case"
 	}
-	return text + "."
+	return fmt.Sprintf("All %d cases together: %s.", j.Cases, text)
 }

@@ -150,7 +150,6 @@ func joinCases(list []Finding, apart bool) (c Cases) {
 		apart = apart || len(x.Cases.Listed) == 0
 		c.Definition = append(c.Definition, x.Cases.Definition...)
 		c.Listed = append(c.Listed, x.Cases.Listed...)
-		c.Tunes = append(c.Tunes, x.Cases.Tunes...)
 	}
 	if apart {
 		c.Listed = nil

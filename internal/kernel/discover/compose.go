@@ -35,9 +35,8 @@ func Compose(name string, s Finding, a *Answer) ([]byte, error) {
 	}
 	header := "# yaml-language-server: $schema=" + SchemaFile + "\n" + measures + "\n# pawl suite check checks this file; pawl suite schema suite lists all keys.\n"
 	data, err := compose(header, name, s, a)
-	if err != nil && len(s.Cases.Tunes)+len(s.Cases.Listed) > 0 {
-		// A name in the sources may be reserved, or stand for two things.
-		s.Cases.Tunes, s.Cases.Listed = nil, nil
+	if err != nil && len(s.Cases.Listed) > 0 {
+		s.Cases.Listed = nil // a name in the sources may be reserved, or stand for two things
 		return compose(header, name, s, a)
 	}
 	return data, err
@@ -71,8 +70,8 @@ func compose(header, name string, s Finding, a *Answer) ([]byte, error) {
 		putBenchmarks(doc, a.Listed)
 	case s.Level == Kernel:
 		put(doc, "benchmarks", emptyBenchmark(suite.Placeholder))
-	default:
-		putCases(doc, s.Cases)
+	case len(s.Cases.Listed) > 0:
+		putBenchmarks(doc, s.Cases.Listed)
 	}
 	var b bytes.Buffer
 	b.WriteString(header)
@@ -82,31 +81,6 @@ func compose(header, name string, s Finding, a *Answer) ([]byte, error) {
 		return nil, fmt.Errorf("cannot write a suite for %s: %w", s.Source, err)
 	}
 	return b.Bytes(), check(b.Bytes(), a)
-}
-
-// putCases writes the benchmarks that the sources list, and what may be tuned. A tunable kernel that is no benchmark of
-// its own belongs to the only one there is.
-func putCases(doc *yaml.Node, c Cases) {
-	if len(c.Listed)+len(c.Tunes) == 0 {
-		return
-	}
-	putBenchmarks(doc, c.Listed)
-	benchmarks := doc.Content[len(doc.Content)-1]
-	for _, t := range c.Tunes {
-		into := &yaml.Node{Kind: yaml.MappingNode}
-		if len(c.Listed) == 1 && len(c.Tunes) == 1 {
-			into = benchmarks.Content[1]
-		} else {
-			put(benchmarks, t.Kernel, into)
-		}
-		parameters := &yaml.Node{Kind: yaml.MappingNode}
-		for _, a := range t.Parameters {
-			put(parameters, a.name, values(a))
-		}
-		tune := &yaml.Node{Kind: yaml.MappingNode}
-		put(tune, "parameters", parameters)
-		put(into, "tune", tune)
-	}
 }
 
 func emptyBenchmark(name string) *yaml.Node {

@@ -89,12 +89,6 @@ func (t *tree) script(f file, c pythonClock, at int) Finding {
 	for _, l := range s.Cases.Listed {
 		s.Evidence = append(s.Evidence, Evidence{f.path, line(f.text, pythonClocks[0].pattern), "lists the configs of " + l.Name})
 	}
-	for _, module := range t.imported(f) {
-		for _, tuned := range tunings(module) {
-			s.Cases.Tunes = append(s.Cases.Tunes, tuned.Tuning)
-			s.Evidence = append(s.Evidence, Evidence{module.path, tuned.line, "lists what may be tuned in " + tuned.Kernel})
-		}
-	}
 	if setup, ok := t.moduleSetup(f.dir()); ok {
 		s.Build.Command = buildsExtension(setup)
 		s.Evidence = append(s.Evidence, Evidence{setup.path, line(setup.text, buildsModule), "builds an extension module"})
@@ -109,20 +103,4 @@ func buildsExtension(setup file) string {
 		command = "cd " + dir + " && " + command
 	}
 	return command
-}
-
-var importedName = lazyregexp.New(`(?m)^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import\b|import[ \t]+([\w.]+))`)
-
-// imported returns a program and the modules of this repository that it imports by name.
-func (t *tree) imported(f file) []file {
-	list := []file{f}
-	for _, m := range importedName.FindAllStringSubmatch(f.text, maxFindings) {
-		module := strings.ReplaceAll(strings.Trim(m[1]+m[2], "."), ".", "/")
-		for _, other := range t.files {
-			if p, ok := strings.CutSuffix(other.path, ".py"); ok && other.path != f.path && module != "" && (p == module || strings.HasSuffix(p, "/"+module)) {
-				list = append(list, other)
-			}
-		}
-	}
-	return list
 }

@@ -62,13 +62,6 @@ type Finding struct {
 type Cases struct {
 	Definition []string       // files that define the measurement and contain no kernel
 	Listed     []suite.Listed // benchmarks with the ranges in their sources
-	Tunes      []Tuning       // what the sources let an autotuner vary
-}
-
-// Tuning is a kernel with the parameters that its autotuner varies.
-type Tuning struct {
-	Kernel     string
-	Parameters []axis
 }
 
 // File is a file to write into the repository.

@@ -68,41 +68,6 @@ func TestLinePattern(t *testing.T) {
 	}
 }
 
-func TestTunings(t *testing.T) {
-	list := tunings(file{"k.py", `
-BLOCKS = [32, 64]
-
-@triton.autotune(
-    configs=[triton.Config({'BLOCK': b, "GROUP": 8}, num_warps=w) for b in BLOCKS for w in range(2, 5, 2)] + [triton.Config({"BLOCK": 128}, num_warps=4)],
-    key=["N"],
-)
-@triton.jit
-def softmax(x): pass
-
-@helion.kernel(configs=[helion.Config(block_sizes=[64, 32], num_warps=4), helion.Config(block_sizes=[128, 32], num_warps=8)])
-def matmul(x): pass
-
-@triton.autotune(configs=get_configs(), key=[])
-@triton.jit
-def unknown(x): pass
-
-tune_params = {"block_size_x": [32 * i for i in range(1, 3)], 'use': [True, False]}
-tune_kernel("add", source, n, args, tune_params)
-`})
-	var got []Tuning
-	for _, x := range list {
-		got = append(got, x.Tuning)
-	}
-	want := []Tuning{
-		{"softmax", []axis{{"BLOCK", []any{32.0, 64.0, 128.0}}, {"num_warps", []any{2.0, 4.0}}}},
-		{"matmul", []axis{{"block_sizes_0", []any{64.0, 128.0}}, {"num_warps", []any{4.0, 8.0}}}},
-		{"add", []axis{{"block_size_x", []any{32.0, 64.0}}, {"use", []any{true, false}}}},
-	}
-	if diff := gocmp.Diff(want, got, gocmp.AllowUnexported(axis{})); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-}
-
 // What a suite lists is all that it measures: a report that is not understood, or a measurement beside it, lists nothing.
 func TestPerfReports_ListsAllOrNothing(t *testing.T) {
 	const report = "@triton.testing.perf_report(Benchmark(x_names=['M', 'N'], x_vals=%s, line_arg='p', line_vals=['a'], args={}))\ndef bench(M, N, p):\n    do_bench(f)\n"
