@@ -27,6 +27,7 @@ func TestChange_LargeOnesAreFactors(t *testing.T) {
 		{Facts{Unit: "ns", Change: 1.5, Interval: &Range{0.5, 2.5}}, "it is 2.50x slower (1.50x to 3.50x)"},
 		{Facts{Unit: "B", Change: -0.75}, "it is 4.00x less"},
 	} {
+		tt.facts.Base.Median, tt.facts.Now.Median = 1, 1
 		if got := change(tt.facts); got != tt.want {
 			t.Errorf("got  %s\nwant %s", got, tt.want)
 		}
