@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,6 +14,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/goatnote-inc/pawl/internal/base/testrun"
+	"github.com/goatnote-inc/pawl/ratchet"
+	"github.com/goatnote-inc/pawl/stats"
 )
 
 // python is the interpreter that Debian installs its modules for.
@@ -43,6 +46,10 @@ type labVerdict struct {
 	Try     int     `json:"try"`
 	Verdict string  `json:"verdict"`
 	Seconds float64 `json:"seconds"`
+	// Of the first case: rounds a side, the change, and the spread of the rounds.
+	Rounds  int     `json:"rounds"`
+	Percent float64 `json:"percent"`
+	Spread  float64 `json:"spread"`
 }
 
 // The two changes of the lab, as what replaces "100" and "same" in the kernel.
@@ -107,13 +114,14 @@ func (v *labVerdict) ask(t *testing.T, dir, build, format string, line []string)
 	if !strings.Contains(r.stderr, "format "+format+": ") {
 		t.Fatalf("%s is not read as %s: exit code %d\n%s%s", v.Command, format, r.code, r.stdout, r.stderr)
 	}
-	var got struct {
-		Verdict string `json:"verdict"`
-	}
+	var got ratchet.Result
 	text, err := os.ReadFile(filepath.Join(dir, "results", "verdict.json"))
 	must(t, err)
 	must(t, json.Unmarshal(text, &got))
-	v.Verdict, v.Seconds = got.Verdict, r.took.Seconds()
+	v.Verdict, v.Seconds = string(got.Verdict), r.took.Seconds()
+	if f := got.Cases[0].Facts; f != nil {
+		v.Rounds, v.Percent, v.Spread = f.Rounds, 100*f.Change, 100*f.Spread
+	}
 }
 
 // labRepository makes a repository with the files of a folder, and the stand-in of Triton beside Python's.
@@ -147,18 +155,21 @@ func count(done []labVerdict, command, change string) int {
 // labTable counts the answers.
 func labTable(done []labVerdict) string {
 	var b strings.Builder
-	b.WriteString("| command | change | regression | no answer | other | seconds each |\n| --- | --- | ---: | ---: | ---: | ---: |\n")
+	b.WriteString("| command | change | regression | no answer | other | measured change | spread of rounds | rounds | seconds each |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	for _, c := range labCommands {
 		for _, change := range labChanges {
-			answers, seconds := map[string]int{}, 0.0
+			answers := map[string]int{}
+			var seconds, rounds, percent, spread []float64
 			for _, v := range done {
 				if v.Command == c.name && v.Change == change.name {
 					answers[v.Verdict]++
-					seconds += v.Seconds
+					seconds, rounds = append(seconds, v.Seconds), append(rounds, float64(v.Rounds))
+					percent, spread = append(percent, v.Percent), append(spread, v.Spread)
 				}
 			}
-			if n := count(done, c.name, change.name); n > 0 {
-				fmt.Fprintf(&b, "| %s | %s | %d | %d | %d | %.0f |\n", c.name, change.name, answers["regression"], answers["inconclusive"], n-answers["regression"]-answers["inconclusive"], seconds/float64(n))
+			if n := len(seconds); n > 0 {
+				fmt.Fprintf(&b, "| %s | %s | %d | %d | %d | %+.1f to %+.1f %% | %.1f %% | %.0f | %.0f |\n", c.name, change.name, answers["regression"], answers["inconclusive"],
+					n-answers["regression"]-answers["inconclusive"], slices.Min(percent), slices.Max(percent), stats.Median(spread), stats.Mean(rounds), stats.Mean(seconds))
 			}
 		}
 	}

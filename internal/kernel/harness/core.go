@@ -84,7 +84,7 @@ func (t *Tree) WorkTime() WorkTime {
 // Load is what the processes of a tree do at one moment.
 type Load struct {
 	Running int           // threads that run or wait for a core
-	CPU     time.Duration // CPU time that the processes have used
+	CPU     time.Duration // CPU time that they have used, and their children that ended
 }
 
 // Load reads what the processes of the tree do.
@@ -94,7 +94,7 @@ func (t *Tree) Load() (l Load) {
 	t.updateMembers(shell.Processes())
 	for _, m := range t.members {
 		used, _ := cpuTime(m.PID)
-		l.CPU += used
+		l.CPU += used + readProcess(m.PID).spent
 		l.Running += m.Running()
 	}
 	return l

@@ -51,8 +51,12 @@ func (s *Session) CPU() (CPU, error) {
 // processStat holds fields of /proc/PID/stat. It is zero if the process is gone.
 type processStat struct {
 	group int
-	ended int // page faults of children it waited for: no process ends without any
+	ended int           // page faults of children it waited for: no process ends without any
+	spent time.Duration // CPU time of children it waited for, in steps of 10 ms
 }
+
+// tick is the unit of CPU time in /proc.
+const tick = 10 * time.Millisecond
 
 // readProcess reads /proc/PID/stat. The process name is in parentheses and may contain
 // anything.
@@ -62,9 +66,12 @@ func readProcess(pid int) (p processStat) {
 		return p
 	}
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	if len(fields) > 8 {
+	if len(fields) > 14 {
 		p.group, _ = strconv.Atoi(fields[2])
 		p.ended, _ = strconv.Atoi(fields[8])
+		user, _ := strconv.Atoi(fields[13])
+		system, _ := strconv.Atoi(fields[14])
+		p.spent = time.Duration(user+system) * tick
 	}
 	return p
 }
