@@ -72,6 +72,13 @@ func (s *Store) run(ctx context.Context, project int64, which string, value any)
 	return runs[0], nil
 }
 
+// MeasuredCommits returns the first commits with runs whose hash starts with a prefix; two if there are several.
+func (s *Store) MeasuredCommits(ctx context.Context, project int64, prefix string) ([]string, error) {
+	list, err := pg.List(ctx, s.db, project, pgx.RowTo[string], `select distinct sha from pawl.report
+		where project_id = $1 and sha >= $2 and sha < $2 || 'g' order by sha limit 2`, project, prefix)
+	return list, pg.Wrap(err, "cannot list the commits of project %d", project)
+}
+
 // RunSeries returns the points of one run with their series, sorted by name.
 func (s *Store) RunSeries(ctx context.Context, project, id int64) ([]client.RunPoint, error) {
 	run, err := s.Run(ctx, project, id)
@@ -94,7 +101,7 @@ func (s *Store) RunSeries(ctx context.Context, project, id int64) ([]client.RunP
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the points of run %d of project %d: %w", id, project, err)
 	}
-	series, err := s.seriesByIDs(ctx, project, slices.Collect(maps.Keys(found)))
+	series, err := s.SeriesByIDs(ctx, project, slices.Collect(maps.Keys(found)))
 	if err != nil {
 		return nil, err
 	}

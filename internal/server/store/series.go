@@ -17,6 +17,7 @@ type SeriesQuery struct {
 	Suite   string
 	Testbed int64
 	Lane    client.Lane
+	Name    string // the whole name
 	Text    string // words that must all occur in the name, suite or implementation, ignoring case
 	After   int64  // the last id of the previous page
 	Limit   int    // 0 means [pg.MaxListed]
@@ -33,17 +34,23 @@ const (
 // SeriesList lists series in id order.
 func (s *Store) SeriesList(ctx context.Context, project int64, q SeriesQuery) ([]client.Series, error) {
 	where := pg.Conditions{Args: []any{project, q.After}}
-	pg.Where(&where, "s.suite = $%d", q.Suite)
-	pg.Where(&where, "s.testbed_id = $%d", q.Testbed)
-	if err := whereLane(&where, "s.lane = $%d", q.Lane); err != nil {
+	if err := q.where(&where); err != nil {
 		return nil, err
-	}
-	if list := words(q.Text); len(list) > 0 {
-		where.Add(searched("s.")+" like all ($%d)", list)
 	}
 	sql := `select ` + seriesColumns + ` from ` + seriesTables + ` where s.project_id = $1 and s.id > $2` + where.String() + ` order by s.id limit ` + pg.Limit(q.Limit)
 	list, err := pg.List(ctx, s.db, project, scanSeries, sql, where.Args...)
 	return list, pg.Wrap(err, "cannot list the series of project %d", project)
+}
+
+// where adds the conditions of a query, except for its page.
+func (q SeriesQuery) where(c *pg.Conditions) error {
+	pg.Where(c, "s.suite = $%d", q.Suite)
+	pg.Where(c, "s.testbed_id = $%d", q.Testbed)
+	pg.Where(c, "s.name = $%d", q.Name)
+	if list := words(q.Text); len(list) > 0 {
+		c.Add(searched("s.")+" like all ($%d)", list)
+	}
+	return whereLane(c, "s.lane = $%d", q.Lane)
 }
 
 // EachPoint calls do with all points of a project and their commits, series by series in id order,
@@ -68,8 +75,8 @@ func (s *Store) SeriesByID(ctx context.Context, project, id int64) (client.Serie
 	return one, pg.Wrap(err, "series %d of project %d", id, project)
 }
 
-// seriesByIDs returns the series that exist, in id order.
-func (s *Store) seriesByIDs(ctx context.Context, project int64, ids []int64) ([]client.Series, error) {
+// SeriesByIDs returns the series that exist, in id order.
+func (s *Store) SeriesByIDs(ctx context.Context, project int64, ids []int64) ([]client.Series, error) {
 	list, err := pg.List(ctx, s.db, project, scanSeries,
 		`select `+seriesColumns+` from `+seriesTables+` where s.project_id = $1 and s.id = any($2) order by s.id`, project, ids)
 	return list, pg.Wrap(err, "cannot read %d series of project %d", len(ids), project)
@@ -88,13 +95,18 @@ func (s *Store) Suites(ctx context.Context, project int64) ([]string, error) {
 	return list, pg.Wrap(err, "cannot list the suites of project %d", project)
 }
 
-func scanSeries(row pgx.CollectableRow) (client.Series, error) {
+func scanSeries(row pgx.CollectableRow) (client.Series, error) { return scanSeriesAnd(row) }
+
+// scanSeriesAnd reads seriesColumns and the columns after them.
+func scanSeriesAnd(row pgx.CollectableRow, more ...any) (client.Series, error) {
 	var s client.Series
 	var lane int16
 	var last, noise float32
 	var at *time.Time
-	err := row.Scan(&s.ID, &s.Benchmark, &s.Config, &s.Cache, &s.Metric, &s.Implementation, &s.Name, &s.Suite, &s.Testbed, &lane, &s.Unit, &s.Better,
-		&s.Path, &s.Owners, &s.Created, &s.Points, &last, &at, &noise, &s.TwoSpeeds)
+	err := row.Scan(append([]any{
+		&s.ID, &s.Benchmark, &s.Config, &s.Cache, &s.Metric, &s.Implementation, &s.Name, &s.Suite, &s.Testbed, &lane, &s.Unit, &s.Better,
+		&s.Path, &s.Owners, &s.Created, &s.Points, &last, &at, &noise, &s.TwoSpeeds,
+	}, more...)...)
 	s.Lane, s.Last, s.Noise = laneName(lane), float64(last), float64(noise)
 	if s.Created = s.Created.UTC(); at != nil {
 		s.LastAt = at.UTC()

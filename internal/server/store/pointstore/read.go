@@ -68,23 +68,33 @@ func (s *Store) pointsIn(ctx context.Context, project, series int64, r Range) ([
 }
 
 // NewestPoints returns the newest points of many series in one round trip, without commits. series must
-// not contain duplicates.
+// not contain duplicates. It reads hot points first, like pointsIn.
 func (s *Store) NewestPoints(ctx context.Context, project int64, series []int64, last int) (map[int64][]client.StoredPoint, error) {
-	type ends struct{ cold, hot []pointcodec.Point }
-	found := make([]ends, len(series))
+	const hotSQL = `select ` + pointColumns + ` from unnest($2::bigint[]) as wanted (id) cross join lateral (
+		select ` + pointColumns + ` from pawl.point where project_id = $1 and series_id = wanted.id order by at desc, report_id desc limit $3) p
+		order by series_id, at, report_id`
+	const tileSQL = `select ` + tileColumns + ` from unnest($2::bigint[]) as wanted (id) cross join lateral (
+		select *, sum(n) over (order by first_at desc, first_report desc) - n as newer from pawl.tile
+		where project_id = $1 and series_id = wanted.id order by first_at desc, first_report desc limit $3) t
+		where newer < $3 order by series_id, first_at, first_report`
+	cold, hot := map[int64][]pointcodec.Point{}, map[int64][]pointcodec.Point{}
 	err := s.db.ReadBatch(ctx, project, func(b *pgx.Batch) {
-		for i, id := range series {
-			q := rangeQuery{project: project, series: id, to: Future, last: last}
-			q.queueHot(b, &found[i].hot)
-			q.queueTiles(b, &found[i].cold)
-		}
+		b.Queue(hotSQL, project, series, last).Query(func(rows pgx.Rows) error {
+			return eachPoint(rows, func(id int64, p pointcodec.Point) { hot[id] = append(hot[id], p) })
+		})
+		b.Queue(tileSQL, project, series, last).Query(func(rows pgx.Rows) error {
+			return eachTile(rows, func(r tileRecord, points []pointcodec.Point) error {
+				cold[r.Series] = append(cold[r.Series], points...)
+				return nil
+			})
+		})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the last points of %d series of project %d: %w", len(series), project, err)
 	}
 	tails := make(map[int64][]client.StoredPoint, len(series))
-	for i, id := range series {
-		points := pointcodec.Merge(found[i].cold, found[i].hot)
+	for _, id := range series {
+		points := pointcodec.Merge(cold[id], hot[id])
 		for _, p := range points[max(0, len(points)-last):] {
 			tails[id] = append(tails[id], Stored(p))
 		}
