@@ -60,6 +60,11 @@ func (w Why) Document() WhyDocument {
 	return d
 }
 
+// Why returns the explanation that was written as d.
+func (d WhyDocument) Why() Why {
+	return Why{Case: d.Case, Difference: d.Difference, Diagnosis: d.Diagnosis, Files: d.Files}
+}
+
 // VerdictJSON writes the verdict and all file locations as one document; without a verdict,
 // the numbers of the run.
 func VerdictJSON(w io.Writer, d *Document) error {

@@ -36,33 +36,38 @@ func (s *Server) postKey(w http.ResponseWriter, r *http.Request, p store.Project
 	if err := readDocument(w, r, &in); err != nil {
 		return err
 	}
+	made, err := s.createKey(r, p, in)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusCreated, made)
+}
+
+// createKey implements postKey and the form on the settings page.
+func (s *Server) createKey(r *http.Request, p store.Project, in newKey) (made createdKey, err error) {
 	switch {
 	case in.Name == "" || len(in.Name) > 100 || !isText(in.Name):
-		return badRequest("name: must be 1 to 100 bytes and say where the key is used")
+		return made, badRequest("name: must be 1 to 100 bytes and say where the key is used")
 	case len(in.Scopes) == 0 || len(in.Scopes) > len(ofScope):
-		return badRequest("scopes: must be one or more of read, report, report:main, admin")
+		return made, badRequest("scopes: must be one or more of read, report, report:main, admin")
 	case in.Expires != nil && !in.Expires.After(s.now()):
-		return badRequest("expires: must be in the future")
+		return made, badRequest("expires: must be in the future")
 	}
 	for _, scope := range in.Scopes {
 		if ofScope[scope] == nil {
-			return badRequest("scopes: must be one or more of read, report, report:main, admin")
+			return made, badRequest("scopes: must be one or more of read, report, report:main, admin")
 		}
 	}
 	slices.Sort(in.Scopes)
 	v, err := s.viewer(r)
 	if err != nil {
-		return err
+		return made, err
 	}
-	var made createdKey
 	err = s.changeAudited(r, p, "key.create", func(on *store.Store) (_ map[string]string, err error) {
 		made.Text, made.Key, err = on.NewKey(r.Context(), p.ID, store.Key{Name: in.Name, Scopes: slices.Compact(in.Scopes), Expires: in.Expires, CreatedBy: v.Name()})
 		return map[string]string{"key": strconv.FormatInt(made.ID, 10), "name": made.Name}, err
 	})
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusCreated, made)
+	return made, err
 }
 
 type memberAnswer struct {
@@ -77,37 +82,46 @@ func memberOf(m store.Member) memberAnswer {
 	return memberAnswer{m.ID, m.Name, m.Issuer, m.Subject, m.Role}
 }
 
-// postMember gives a person a role. The person is named by their subject at the login issuer, and need
-// not have logged in before. Only an admin of the server, who may list all accounts, can use a name
-// instead.
+type newMember struct {
+	Issuer  string     `json:"issuer"`
+	Subject string     `json:"subject"`
+	Name    string     `json:"name"`
+	Role    store.Role `json:"role"`
+}
+
 func (s *Server) postMember(w http.ResponseWriter, r *http.Request, p store.Project) error {
-	var in struct {
-		Issuer  string     `json:"issuer"`
-		Subject string     `json:"subject"`
-		Name    string     `json:"name"`
-		Role    store.Role `json:"role"`
-	}
+	var in newMember
 	if err := readDocument(w, r, &in); err != nil {
 		return err
 	}
-	v, err := s.viewer(r)
+	member, err := s.addMember(r, p, in)
 	if err != nil {
 		return err
+	}
+	return answer(w, http.StatusOK, member)
+}
+
+// addMember gives a person a role. The person is named by their subject at the login issuer, and need
+// not have logged in before. Only an admin of the server, who may list all accounts, can use a name
+// instead.
+func (s *Server) addMember(r *http.Request, p store.Project, in newMember) (member memberAnswer, err error) {
+	v, err := s.viewer(r)
+	if err != nil {
+		return member, err
 	}
 	if in.Issuer == "" && s.login != nil {
 		in.Issuer = s.login.Issuer
 	}
 	switch {
 	case ofRole[in.Role] == nil:
-		return badRequest("role: must be viewer, writer or admin")
+		return member, badRequest("role: must be viewer, writer or admin")
 	case (in.Subject == "") == (in.Name == ""):
-		return badRequest("give either a subject (the person's ID at the login issuer) or a name")
+		return member, badRequest("give either a subject (the person's ID at the login issuer) or a name")
 	case in.Name != "" && !v.Operator:
-		return problem(http.StatusForbidden, "forbidden", "name: only an admin of the server can look people up by name; give their subject")
+		return member, problem(http.StatusForbidden, "forbidden", "name: only an admin of the server can look people up by name; give their subject")
 	case in.Subject != "" && !isIssuer(in.Issuer):
-		return badRequest("issuer: must be https://HOST[/PATH], the issuer of the subject")
+		return member, badRequest("issuer: must be https://HOST[/PATH], the issuer of the subject")
 	}
-	var member memberAnswer
 	err = s.changeAudited(r, p, "member.set", func(on *store.Store) (map[string]string, error) {
 		account, err := s.meant(r.Context(), on, in.Issuer, in.Subject, in.Name)
 		if err != nil {
@@ -116,10 +130,7 @@ func (s *Server) postMember(w http.ResponseWriter, r *http.Request, p store.Proj
 		member = memberOf(store.Member{Account: account, Role: in.Role})
 		return toldRole(account.ID, in.Role), on.SetMember(r.Context(), p.ID, account.ID, in.Role)
 	})
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, member)
+	return member, err
 }
 
 // meant returns the account to invite.
@@ -148,8 +159,6 @@ func toldRole(account int64, role store.Role) map[string]string {
 	return map[string]string{"account": strconv.FormatInt(account, 10), "role": string(role)}
 }
 
-// putMember changes the role of an existing member. It cannot add a member by account number, because
-// numbers can be guessed.
 func (s *Server) putMember(w http.ResponseWriter, r *http.Request, p store.Project) error {
 	account, err := idOf(r, "account")
 	if err != nil {
@@ -161,22 +170,27 @@ func (s *Server) putMember(w http.ResponseWriter, r *http.Request, p store.Proje
 	if err := readDocument(w, r, &in); err != nil {
 		return err
 	}
-	if ofRole[in.Role] == nil {
-		return badRequest("role: must be viewer, writer or admin")
-	}
-	err = s.changeAudited(r, p, "member.set", func(on *store.Store) (map[string]string, error) {
-		if role, err := on.RoleOf(r.Context(), p.ID, account); err != nil {
-			return nil, err
-		} else if role == "" {
-			return nil, problem(http.StatusNotFound, "not-found", "there is no such member: invite them with a POST to members")
-		}
-		return toldRole(account, in.Role), on.SetMember(r.Context(), p.ID, account, in.Role)
-	})
-	if err != nil {
+	if err := s.changeRole(r, p, account, in.Role); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
+}
+
+// changeRole changes the role of an existing member. It cannot add a member by account number, because
+// numbers can be guessed.
+func (s *Server) changeRole(r *http.Request, p store.Project, account int64, role store.Role) error {
+	if ofRole[role] == nil {
+		return badRequest("role: must be viewer, writer or admin")
+	}
+	return s.changeAudited(r, p, "member.set", func(on *store.Store) (map[string]string, error) {
+		if had, err := on.RoleOf(r.Context(), p.ID, account); err != nil {
+			return nil, err
+		} else if had == "" {
+			return nil, problem(http.StatusNotFound, "not-found", "there is no such member: invite them with a POST to members")
+		}
+		return toldRole(account, role), on.SetMember(r.Context(), p.ID, account, role)
+	})
 }
 
 // listAudit lists audit lines, newest first.

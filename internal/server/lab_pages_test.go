@@ -31,7 +31,11 @@ func TestLabPages(t *testing.T) {
 		{"series, 10,000 hot points", "/p/lab/series/1", "100"},
 		{"its points thinned to 500 buckets, JSON", "/v1/projects/lab/series/1/points?buckets=500", ""},
 		{"overview, 100,000 series", "/p/lab", "300"},
-		{"list of series", "/p/lab/series", ""},
+		{"list of series", "/p/lab/series", "150"},
+		{"list of series, newest change first", "/p/lab/series?order=newest&days=365", "150"},
+		{"list of series, worst change first", "/p/lab/series?order=worst&days=365", "150"},
+		{"list of series, noisiest first", "/p/lab/series?order=noise", "150"},
+		{"8 series in one chart", "/p/lab/chart?days=0&series=1,2,3,4,5,6,7,8", ""},
 		{"list of series with a text", "/p/lab/series?text=suite77+S15", ""},
 		{"search", "/search?q=suite77+S15", ""},
 	} {
@@ -89,6 +93,11 @@ func (l *httpLab) furnish() {
 		`insert into pawl.revision (project_id, sha, at, author, title) select 1, sha, at, 'mona', 'attention: keep K in registers, part ' || id from pawl.report`,
 		`select pawl.make_partition(m::date) from generate_series(date_trunc('month', timestamptz '` + first + `'), now(), interval '1 month') m`,
 		`insert into pawl.point select 1, 1, at, id, v, v - 1, v + 1, 0.004, 1000, 8, 8 from (select at, id, (1000 + 20 * random())::real as v from pawl.report) r`,
+		// Series with a history, so that the lists have something to draw: the first by name, and those that changed.
+		`insert into pawl.point select 1, s, at, id, v, v - 1, v + 1, 0.004, 1000, 8, 8
+			from generate_series(2, 4000) s, lateral (select at, id, (1000 + 20 * random())::real as v from pawl.report where id % 150 = 0) r`,
+		`insert into pawl.trend_state (project_id, series_id, version, points, last_at, last, noise, two_speeds, state)
+			select 1, id, 1, 66, now(), 1000, 0.001 + 0.05 * random(), false, decode(repeat(md5(id::text), 25), 'hex') from pawl.series`,
 		`insert into pawl.event_group (project_id, from_sha, to_sha, at, worst, series, worse)
 			select 1, 'a', 'b', now() - n * interval '1 hour', random(), 40, 40 from generate_series(1, 500) n`,
 		`insert into pawl.event (project_id, series_id, kind, first_report, worse, from_sha, to_sha, since, at, before, after, p, group_id, state)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,16 +20,23 @@ import (
 	"github.com/goatnote-inc/pawl/ratchet"
 )
 
-// comparePage compares two points: ?a=SERIES.REPORT&b=SERIES.REPORT.
+// comparePage compares two points (?a=SERIES.REPORT&b=SERIES.REPORT), or two runs or commits (?a=run-12&b=4f2a91).
 func (s *Server) comparePage(r *http.Request, p store.Project) (web.View, error) {
-	q := choices(r, "a", "b")
-	ctx := r.Context()
+	q := choices(r, "a", "b", "commit-a", "commit-b")
+	a, b := cmp.Or(strings.TrimSpace(q.text("commit-a")), q.text("a")), cmp.Or(strings.TrimSpace(q.text("commit-b")), q.text("b"))
+	if strings.Contains(a+b, ".") {
+		return s.comparePoints(r.Context(), p, a, b)
+	}
+	return s.compareRuns(r.Context(), p, a, b)
+}
+
+func (s *Server) comparePoints(ctx context.Context, p store.Project, a, b string) (web.View, error) {
 	var v web.Compare
 	var err error
-	if v.A, err = s.side(ctx, p, q.text("a")); err != nil {
+	if v.A, err = s.side(ctx, p, a); err != nil {
 		return nil, err
 	}
-	if v.B, err = s.side(ctx, p, q.text("b")); err != nil {
+	if v.B, err = s.side(ctx, p, b); err != nil {
 		return nil, err
 	}
 	v.Unlike = whyNotComparable(v.A, v.B)

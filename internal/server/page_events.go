@@ -3,6 +3,7 @@ package server
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/store"
@@ -105,14 +106,25 @@ func (s *Server) may(r *http.Request, p store.Project, right Right) (bool, error
 	return slices.Contains(rights, right), err
 }
 
-// answerForm applies a change submitted by a form, and shows the list again.
-func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, p store.Project, change func(*Server, *http.Request, store.Project) error) error {
+// answerForm applies a change submitted by a form. It renders the view that the change returns, or shows again the
+// page that the form was on.
+func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, p store.Project, change formChange) error {
 	r.Body = http.MaxBytesReader(w, r.Body, maxDocument)
 	if err := r.ParseForm(); err != nil {
 		return unreadable(err)
 	}
-	if err := change(s, r, p); err != nil {
+	for _, values := range r.PostForm {
+		if !isText(strings.Join(values, "")) {
+			return badRequest("the form: a field is not valid text")
+		}
+	}
+	view, err := change(s, r, p)
+	if err != nil {
 		return err
+	}
+	if view != nil {
+		s.render(w, r, &p, view, nil)
+		return nil
 	}
 	back := ownPath(r.PostForm.Get("back"))
 	if back == "/" {

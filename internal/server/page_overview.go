@@ -62,9 +62,6 @@ func (s *Server) overviewPage(r *http.Request, p store.Project) (web.View, error
 	if v.CanWrite, err = s.may(r, p, Write); err != nil {
 		return nil, err
 	}
-	if v.IsAdmin, err = s.may(r, p, Admin); err != nil {
-		return nil, err
-	}
 	if v.Suites, err = s.store.Suites(ctx, p.ID); err != nil {
 		return nil, err
 	}

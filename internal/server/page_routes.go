@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 	"github.com/goatnote-inc/pawl/internal/server/web"
 )
@@ -22,6 +21,7 @@ var projectPages = map[string]pageOfProject{
 	"/p/{project}":                (*Server).overviewPage,
 	"/p/{project}/series":         (*Server).seriesListPage,
 	"/p/{project}/series/{id}":    (*Server).seriesPage,
+	"/p/{project}/chart":          (*Server).chartPage,
 	"/p/{project}/compare":        (*Server).comparePage,
 	"/p/{project}/runs":           (*Server).runsPage,
 	"/p/{project}/runs/{id}":      (*Server).runPage,
@@ -31,13 +31,33 @@ var projectPages = map[string]pageOfProject{
 	"/p/{project}/suites/{suite}": (*Server).heatPage,
 	"/p/{project}/events":         (*Server).eventsPage,
 	"/p/{project}/groups/{id}":    (*Server).causePage,
+	"/p/{project}/settings":       (*Server).settingsPage,
 	"/p/{project}/limits":         (*Server).limitsPage,
 }
 
-// forms lists the forms of a project.
-var forms = map[string]func(s *Server, r *http.Request, p store.Project) error{
-	"/p/{project}/events/{id}": (*Server).changeEventByForm,
-	"/p/{project}/groups/{id}": (*Server).changeGroupByForm,
+// formChange applies what a form submitted. It returns a view to show, or nil to return to the page of the form.
+type formChange func(s *Server, r *http.Request, p store.Project) (web.View, error)
+
+// forms lists the forms of a project, each with the right it needs.
+var forms = map[string]struct {
+	need   Right
+	change formChange
+}{
+	"/p/{project}/events/{id}":                {Write, returning((*Server).changeEventByForm)},
+	"/p/{project}/groups/{id}":                {Write, returning((*Server).changeGroupByForm)},
+	"/p/{project}/settings/project":           {Admin, returning((*Server).changeProjectByForm)},
+	"/p/{project}/settings/retention":         {Admin, returning((*Server).changeRetentionByForm)},
+	"/p/{project}/settings/keys":              {Admin, (*Server).createKeyByForm},
+	"/p/{project}/settings/keys/{id}":         {Admin, removeByForm("key", (*store.Store).RevokeKey)},
+	"/p/{project}/settings/members":           {Admin, returning((*Server).addMemberByForm)},
+	"/p/{project}/settings/members/{account}": {Admin, returning((*Server).changeMemberByForm)},
+	"/p/{project}/settings/hooks":             {Admin, returning((*Server).addHookByForm)},
+	"/p/{project}/settings/hooks/{id}":        {Admin, removeByForm("hook", (*store.Store).RemoveHook)},
+}
+
+// returning is a change after which the page of the form is shown again.
+func returning(change func(s *Server, r *http.Request, p store.Project) error) formChange {
+	return func(s *Server, r *http.Request, p store.Project) (web.View, error) { return nil, change(s, r, p) }
 }
 
 // pages registers the pages. Their errors go through s.refuse, like the API's; refusePage renders them.
@@ -55,7 +75,7 @@ func (s *Server) pages(mux *http.ServeMux) {
 				defer requestInfoOf(r).endTurn()
 				v, err = view(s, r, p)
 			}
-			s.render(w, r, &p.Project, v, err)
+			s.render(w, r, &p, v, err)
 		})
 	}
 	for path, view := range map[string]func(r *http.Request) (web.View, error){"/{$}": s.projectsPage, "/search": s.searchPage, "/login": s.loginPage} {
@@ -65,12 +85,12 @@ func (s *Server) pages(mux *http.ServeMux) {
 			s.render(w, r, nil, v, err)
 		})
 	}
-	for path, change := range forms {
+	for path, form := range forms {
 		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
 			requestInfoOf(r).route = path
-			p, err := s.admit(r, Write)
+			p, err := s.admit(r, form.need)
 			if err == nil {
-				err = s.answerForm(w, r, p, change)
+				err = s.answerForm(w, r, p, form.change)
 			}
 			if err != nil {
 				s.refuse(w, r, err)
@@ -83,8 +103,12 @@ func (s *Server) pages(mux *http.ServeMux) {
 }
 
 // frame returns the data of the layout around every page.
-func (s *Server) frame(r *http.Request, p *client.Project) web.Layout {
-	f := web.Layout{CanLogin: s.login != nil, Project: p, Path: r.URL.RequestURI()}
+func (s *Server) frame(r *http.Request, p *store.Project) web.Layout {
+	f := web.Layout{CanLogin: s.login != nil, Path: r.URL.RequestURI()}
+	if p != nil {
+		f.Project = &p.Project
+		f.IsAdmin, _ = s.may(r, *p, Admin) // without an answer the link is missing; the page itself checks the right
+	}
 	if c, err := r.Cookie("pawl_theme"); err == nil {
 		f.Theme = c.Value
 	}
@@ -98,7 +122,7 @@ func (s *Server) frame(r *http.Request, p *client.Project) web.Layout {
 }
 
 // render writes a page, or the error.
-func (s *Server) render(w http.ResponseWriter, r *http.Request, p *client.Project, v web.View, err error) {
+func (s *Server) render(w http.ResponseWriter, r *http.Request, p *store.Project, v web.View, err error) {
 	if err != nil {
 		s.refuse(w, r, err)
 		return

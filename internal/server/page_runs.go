@@ -54,7 +54,7 @@ func (s *Server) runPage(r *http.Request, p store.Project) (web.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := web.Run{Run: run}
+	v := web.Run{Project: p.Project, Run: run}
 	bed, err := s.store.Testbed(ctx, p.ID, run.Testbed)
 	if err != nil {
 		return nil, err
@@ -119,6 +119,9 @@ func (s *Server) wholeReport(ctx context.Context, p store.Project, run client.Ru
 	if err != nil {
 		return "", err
 	}
+	if in.Whys, err = s.whysOf(ctx, p, run); err != nil {
+		return "", err
+	}
 	text, err := report.Part(report.NewDocument(in))
 	if err == nil && len(text) <= judgedLargest {
 		s.judged.getOr(key, len(text), func() template.HTML { return text })
@@ -148,4 +151,26 @@ func (s *Server) verdictOf(ctx context.Context, p store.Project, run client.Run,
 	same := []*measure.Run{record}
 	result := ratchet.Judge(ratchet.Default().ForPlan(record.Plan), ratchet.Gather(same, same, measure.Base, measure.Candidate))
 	return &result, nil
+}
+
+// whysShown is the number of cases whose reasons a report shows.
+const whysShown = 100
+
+// whysOf returns what profiles show about the cases of a run. If the file is missing or damaged, the report
+// shows the rest.
+func (s *Server) whysOf(ctx context.Context, p store.Project, run client.Run) ([]report.Why, error) {
+	which, ok := blobOf(run, client.BlobWhy)
+	if !ok {
+		return nil, nil
+	}
+	var said []report.WhyDocument
+	err := s.unpack(ctx, p.ID, which, func(document io.Reader) error { return json.NewDecoder(document).Decode(&said) })
+	if _, refused := errors.AsType[*Problem](err); refused {
+		return nil, nil
+	}
+	var whys []report.Why
+	for _, one := range said[:min(len(said), whysShown)] {
+		whys = append(whys, one.Why())
+	}
+	return whys, err
 }

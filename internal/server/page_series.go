@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 
@@ -49,29 +50,53 @@ func (s *Server) seriesPage(r *http.Request, p store.Project) (web.View, error) 
 		shas = append(shas, e.To)
 	}
 	slices.Sort(shas)
-	v.Titles, err = s.titles(ctx, p, slices.Compact(shas))
+	if v.Titles, err = s.titles(ctx, p, slices.Compact(shas)); err != nil {
+		return nil, err
+	}
+	v.States = eventStates()
+	v.CanWrite, err = s.may(r, p, Write)
 	return v, err
 }
 
+// Limits of a list of series.
+const (
+	seriesShown = 50
+	sparkPoints = 60 // newest points of each
+)
+
+// seriesListPage lists series with their last points and their newest change.
 func (s *Server) seriesListPage(r *http.Request, p store.Project) (web.View, error) {
-	q := choices(r, "suite", "lane", "text", "testbed", "cursor")
-	v := web.SeriesList{Suite: q.text("suite"), Lane: client.Lane(q.oneOf("lane", lanes...)), Text: q.text("text")}
-	if v.Lane == "" {
-		v.Lane = client.Main
+	q := choices(r, "suite", "lane", "text", "testbed", "order", "days", "cursor")
+	v := web.SeriesList{
+		Suite: q.text("suite"), Lane: client.Lane(q.oneOf("lane", lanes...)), Text: q.text("text"), Testbed: q.id("testbed"),
+		Order: q.oneOf("order", web.SeriesOrders...), Days: q.number("days", 1, 366, 30),
 	}
-	want := store.SeriesQuery{Suite: v.Suite, Lane: v.Lane, Text: v.Text, Testbed: q.id("testbed"), After: q.cursor("series"), Limit: listDefault + 1}
+	v.Lane, v.Order = cmp.Or(v.Lane, client.Main), cmp.Or(v.Order, string(store.ByName))
+	want := store.SeriesQuery{Suite: v.Suite, Lane: v.Lane, Text: v.Text, Testbed: v.Testbed, After: q.cursor("series-" + v.Order), Limit: seriesShown + 1}
 	if q.err != nil {
 		return nil, q.err
 	}
-	list, err := s.store.SeriesList(r.Context(), p.ID, want)
+	ctx := r.Context()
+	list, changed, err := s.store.SeriesChanges(ctx, p.ID, want, store.SeriesOrder(v.Order), s.now().AddDate(0, 0, -v.Days))
 	if err != nil {
 		return nil, err
 	}
-	part := pageOf("series", list, listDefault, func(e client.Series) int64 { return e.ID })
-	v.List, v.Next = part.Items, next(r, part.Next)
-	if v.Beds, err = s.beds(r.Context(), p); err != nil {
+	part := pageOf("series-"+v.Order, list, seriesShown, func(e store.SeriesChange) int64 { return e.ID })
+	v.Next, v.Changed = next(r, part.Next), changed
+	ids := make([]int64, len(part.Items))
+	for i, one := range part.Items {
+		ids[i] = one.ID
+	}
+	tails, err := s.store.NewestPoints(ctx, p.ID, ids, sparkPoints)
+	if err != nil {
 		return nil, err
 	}
-	v.Suites, err = s.store.Suites(r.Context(), p.ID)
+	for _, one := range part.Items {
+		v.List = append(v.List, web.SeriesRow{Series: one.Series, Change: one.Change, Points: tails[one.ID]})
+	}
+	if v.Beds, err = s.beds(ctx, p); err != nil {
+		return nil, err
+	}
+	v.Suites, err = s.store.Suites(ctx, p.ID)
 	return v, err
 }

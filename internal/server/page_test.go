@@ -11,11 +11,11 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
-// paths are every page of a furnished project that a viewer may see. TestLimitsAreShown has the one for admins.
+// paths are every page of a furnished project that a viewer may see. TestLimitsAreShown and TestSettings have those for admins.
 func (f furnished) paths() []string {
 	at := "/p/" + f.Slug
 	return []string{
-		at, at + "/series", at + "/series/1", fmt.Sprintf("%s/compare?a=1.%d&b=1.%d", at, f.run.Report, f.run.Report), at + "/runs", fmt.Sprintf("%s/runs/%d", at, f.run.Report),
+		at, at + "/series", at + "/series/1", at + "/chart?series=1,2", fmt.Sprintf("%s/compare?a=1.%d&b=1.%d", at, f.run.Report, f.run.Report), at + "/runs", fmt.Sprintf("%s/runs/%d", at, f.run.Report),
 		at + "/live/" + f.live, at + "/testbeds/1", at + "/suites", at + "/suites/" + secretText, at + "/events?state=all", at + "/groups/1",
 	}
 }
@@ -26,7 +26,7 @@ func TestPagesNeedTheRightToRead(t *testing.T) {
 	w.project("elsewhere", true)
 	stranger, _ := w.person("stranger", nil)
 	member, _ := w.person("member", map[int64]store.Role{f.ID: store.Viewer})
-	if got, want := len(f.paths()), len(projectPages)-1; got != want {
+	if got, want := len(f.paths()), len(projectPages)-2; got != want {
 		t.Fatalf("%d of %d pages are tried", got, want)
 	}
 	for _, path := range f.paths() {
@@ -101,7 +101,8 @@ func TestPagesThatAreNone(t *testing.T) {
 	f := w.furnish("open", true)
 	for path, status := range map[string]int{
 		"/nothing": 404, "/p/open/nothing": 404, "/p/open/series/0": 404, "/p/open/series/999": 404, "/p/open/runs/x": 404, "/p/open/runs/999": 404, "/p/open/testbeds/999": 404, "/p/open/groups/999": 404,
-		"/p/open/suites/unknown": 404, "/p/open/compare": 400, "/p/open/compare?a=1.1&b=x": 400, fmt.Sprintf("/p/open/compare?a=999.%d&b=1.1", f.run.Report): 404,
+		"/p/open/suites/unknown": 404, "/p/open/compare": 200, "/p/open/compare?a=1.1&b=x": 400, "/p/open/settings": 403, "/p/open/limits": 403,
+		"/p/open/series?order=size": 400, "/p/open/series?days=0": 400, "/p/open/chart": 200, "/p/open/chart?series=x": 400, "/p/open/chart?series=1,2,3,4,5,6,7,8,9": 400, "/p/open/chart?by=size": 400, fmt.Sprintf("/p/open/compare?a=999.%d&b=1.1", f.run.Report): 404,
 		"/p/open?days=0": 400, "/p/open/series/1?from=yesterday": 400, "/p/open/series/1?buckets=1": 400, "/p/open/events?state=lost": 400, "/p/open/runs?cursor=x": 400,
 		"/p/open?utm_source=elsewhere": 200, "/search?q=" + strings.Repeat("x", 201): 400, "/p/%00": 400, "/search?q=%00": 400, "/p/open/runs?commit=%ff": 400,
 	} {

@@ -82,16 +82,24 @@ type projectChange struct {
 	Settings   *store.Settings `json:"settings"`
 }
 
-// patchProject changes a project under a lock. A concurrent change is not overwritten, and If-Match detects
-// it.
 func (s *Server) patchProject(w http.ResponseWriter, r *http.Request, p store.Project) error {
 	var change projectChange
 	if err := readDocument(w, r, &change); err != nil {
 		return err
 	}
-	v, err := s.viewer(r)
+	p, err := s.changeProject(r, p, change)
 	if err != nil {
 		return err
+	}
+	return show(w, r, projectAnswer{p.Project, p.Settings})
+}
+
+// changeProject changes a project under a lock. A concurrent change is not overwritten, and If-Match detects
+// it.
+func (s *Server) changeProject(r *http.Request, p store.Project, change projectChange) (store.Project, error) {
+	v, err := s.viewer(r)
+	if err != nil {
+		return p, err
 	}
 	err = s.changeAudited(r, p, "project.update", func(in *store.Store) (map[string]string, error) {
 		if p, err = in.LockProject(r.Context(), p.ID); err != nil {
@@ -109,10 +117,7 @@ func (s *Server) patchProject(w http.ResponseWriter, r *http.Request, p store.Pr
 		}
 		return change.auditDetail(), in.UpdateProject(r.Context(), p)
 	})
-	if err != nil {
-		return err
-	}
-	return show(w, r, projectAnswer{p.Project, p.Settings})
+	return p, err
 }
 
 func (c projectChange) apply(p *store.Project, operator bool) error {

@@ -190,20 +190,24 @@ func same[T any](object T) T { return object }
 // remove deletes the object whose number is in the path.
 func remove(part, what string, do func(in *store.Store, ctx context.Context, project, id int64) error) handler {
 	return func(s *Server, w http.ResponseWriter, r *http.Request, p store.Project) error {
-		id, err := idOf(r, part)
-		if err != nil {
-			return err
-		}
-		err = s.changeAudited(r, p, what+".remove", func(in *store.Store) (map[string]string, error) {
-			return map[string]string{what: strconv.FormatInt(id, 10)}, do(in, r.Context(), p.ID, id)
-		})
-		if errors.Is(err, store.ErrNotFound) {
-			return problem(http.StatusNotFound, "not-found", "there is no such %s", what)
-		}
-		if err != nil {
+		if err := s.remove(r, p, part, what, do); err != nil {
 			return err
 		}
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
+}
+
+func (s *Server) remove(r *http.Request, p store.Project, part, what string, do func(in *store.Store, ctx context.Context, project, id int64) error) error {
+	id, err := idOf(r, part)
+	if err != nil {
+		return err
+	}
+	err = s.changeAudited(r, p, what+".remove", func(in *store.Store) (map[string]string, error) {
+		return map[string]string{what: strconv.FormatInt(id, 10)}, do(in, r.Context(), p.ID, id)
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return problem(http.StatusNotFound, "not-found", "there is no such %s", what)
+	}
+	return err
 }

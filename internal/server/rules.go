@@ -75,25 +75,29 @@ func shownHook(h alert.Hook) alert.Hook {
 	return h
 }
 
-// postHook adds a hook. Its address is checked again at every call, because a name can change its address.
 func (s *Server) postHook(w http.ResponseWriter, r *http.Request, p store.Project) error {
 	var in hookText
 	if err := readDocument(w, r, &in); err != nil {
 		return err
 	}
-	host, err := s.hookHost(in)
-	if err != nil {
-		return err
-	}
-	var hook alert.Hook
-	err = s.changeAudited(r, p, "hook.add", func(on *store.Store) (_ map[string]string, err error) {
-		hook, err = on.AddHook(r.Context(), p.ID, alert.Hook{Kind: in.Kind, URL: in.URL, Secret: in.Secret})
-		return map[string]string{"hook": fmt.Sprint(hook.ID), "host": host}, err
-	})
+	hook, err := s.addHook(r, p, in)
 	if err != nil {
 		return err
 	}
 	return answer(w, http.StatusCreated, shownHook(hook))
+}
+
+// addHook adds a hook. Its address is checked again at every call, because a name can change its address.
+func (s *Server) addHook(r *http.Request, p store.Project, in hookText) (hook alert.Hook, err error) {
+	host, err := s.hookHost(in)
+	if err != nil {
+		return hook, err
+	}
+	err = s.changeAudited(r, p, "hook.add", func(on *store.Store) (_ map[string]string, err error) {
+		hook, err = on.AddHook(r.Context(), p.ID, alert.Hook{Kind: in.Kind, URL: in.URL, Secret: in.Secret})
+		return map[string]string{"hook": fmt.Sprint(hook.ID), "host": host}, err
+	})
+	return hook, err
 }
 
 // hookHost returns the host of a hook, or an error if it is not allowed.

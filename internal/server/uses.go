@@ -54,12 +54,8 @@ func (s *Server) uses(r *http.Request, p store.Project) ([]store.Use, error) {
 
 // limitsPage is getLimits as a page, for admins of the project.
 func (s *Server) limitsPage(r *http.Request, p store.Project) (web.View, error) {
-	admin, err := s.may(r, p, Admin)
-	if err != nil {
+	if err := s.wantAdmin(r, p); err != nil {
 		return nil, err
-	}
-	if !admin {
-		return nil, problem(http.StatusForbidden, "forbidden", "only admins of the project see its limits")
 	}
 	list, err := s.uses(r, p)
 	var view web.Limits

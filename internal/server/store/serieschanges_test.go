@@ -87,7 +87,7 @@ func TestSeriesChanges_OrdersAndPages(t *testing.T) {
 		t.Fatal(len(part), err)
 	}
 	e := part[0].Change
-	if !e.Worse || e.Change < 0.0999 || e.Change > 0.1001 || !e.At.Equal(noon.Add(-48*time.Hour)) || e.Series != list[1].ID || e.State != client.New || part[0].Noise < 0.0019 {
+	if !e.Worse || e.Change < 0.0999 || e.Change > 0.1001 || !e.At.Equal(noon.Add(-48*time.Hour)) || e.Series != list[1].ID || e.State != client.EventNew || part[0].Noise < 0.0019 {
 		t.Errorf("%+v", part[0])
 	}
 	if _, _, err := s.SeriesChanges(t.Context(), project, store.SeriesQuery{}, "size", since); err == nil {

@@ -109,8 +109,11 @@ func (p *plot) event(e client.Event, number int) {
 	if e.Kind != "drift" {
 		p.Path("event "+class, chart.Move(x, p.top-4)+"V"+chart.Coord(p.Height-p.bottom))
 	}
+	// The list below the chart has the same links, for users of a keyboard.
+	p.Addf(`<a href="#event-%d" tabindex="-1">`, e.ID)
 	p.Dot("flag "+class, x, 11, 8)
 	p.Text(x, 15, "c flagged", strconv.Itoa(number))
+	p.Addf("</a>")
 }
 
 // describeHistory describes the chart for users who cannot see it.

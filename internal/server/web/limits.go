@@ -19,4 +19,4 @@ type Limits struct{ List []Limit }
 
 // Title returns the heading.
 func (Limits) Title() string { return "Limits" }
-func (Limits) tab() string   { return "overview" }
+func (Limits) tab() string   { return "settings" }

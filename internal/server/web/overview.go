@@ -30,7 +30,6 @@ type Overview struct {
 	Better   int
 	Open     int // causes without an answer
 	CanWrite bool
-	IsAdmin  bool
 	Series   int
 	Suites   []string
 	Testbeds []TestbedHealth

@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/base/chart"
 )
 
@@ -26,8 +27,15 @@ var sizes = []struct {
 	{"chart narrow", 360, 230, 90},
 }
 
-// newPlot returns a plot for values between low and high in a unit.
+// newPlot returns a plot over time for values between low and high in a unit.
 func newPlot(class string, width, height float64, from, to time.Time, low, high float64, unit string) *plot {
+	p := newFrame(class, width, height, from, to, low, high, unit)
+	p.dates()
+	return p
+}
+
+// newFrame is newPlot without marks at the horizontal axis.
+func newFrame(class string, width, height float64, from, to time.Time, low, high float64, unit string) *plot {
 	if !(high > low) {
 		half := max(math.Abs(low)*0.005, 1e-9) // draws a constant line in the middle
 		low, high = low-half, low+half
@@ -39,13 +47,29 @@ func newPlot(class string, width, height float64, from, to time.Time, low, high 
 		p.from, p.to = p.from.Add(-12*time.Hour), p.from.Add(12*time.Hour)
 	}
 	p.Rows(p.y, p.left, width-p.right, 4, unit)
-	for _, at := range days(p.from, p.to, int(width/110)) {
-		x := p.x(at.time)
-		p.Path("axis", chart.Move(x, height-p.bottom)+"v4")
-		p.Text(min(x, width-30), height-7, "c", at.text)
-	}
 	p.Path("axis", chart.Move(p.left, height-p.bottom)+"H"+chart.Coord(width-p.right))
 	return p
+}
+
+// dates marks round dates at the horizontal axis.
+func (p *plot) dates() {
+	for _, at := range days(p.from, p.to, int(p.Width/110)) {
+		p.mark(at)
+	}
+}
+
+// commits marks some commits at the horizontal axis, whose positions are seconds from 0.
+func (p *plot) commits(list []client.StoredPoint) {
+	every := max(1, len(list)*110/int(p.Width))
+	for i := every / 2; i < len(list); i += every {
+		p.mark(dayMark{time.Unix(int64(i), 0), short(list[i].Commit)})
+	}
+}
+
+func (p *plot) mark(at dayMark) {
+	x := p.x(at.time)
+	p.Path("axis", chart.Move(x, p.Height-p.bottom)+"v4")
+	p.Text(min(x, p.Width-30), p.Height-7, "c", at.text)
 }
 
 func (p *plot) x(t time.Time) float64 {

@@ -20,6 +20,9 @@ type Series struct {
 	From    time.Time         // start of the requested range; zero means all
 	To      time.Time
 	Buckets int
+
+	States   []client.EventState
+	CanWrite bool
 }
 
 // Title returns the heading.
@@ -92,6 +95,23 @@ type chartEvent struct {
 	Worse bool  `json:"worse"`
 }
 
+func newChartEvent(e client.Event) chartEvent {
+	one := chartEvent{ID: e.ID, At: e.At.Unix(), Worse: e.Worse}
+	if e.Kind == "drift" {
+		one.Since = e.Since.Unix()
+	}
+	return one
+}
+
+// Changes returns the events of the series, oldest first.
+func (s Series) Changes(p *client.Project, back string) []ChangeRow {
+	list := make([]ChangeRow, len(s.Events))
+	for i, e := range s.Events {
+		list[i] = ChangeRow{Event: e, Number: i + 1, Unit: s.Series.Unit, Title: s.Titles[e.To], Project: p, States: s.States, CanWrite: s.CanWrite, Back: back}
+	}
+	return list
+}
+
 // Data returns the series for the script. The template writes it as JSON.
 func (s Series) Data() any {
 	d := chartData{
@@ -105,11 +125,7 @@ func (s Series) Data() any {
 		d.To = s.To.Unix()
 	}
 	for _, e := range s.Events {
-		one := chartEvent{ID: e.ID, At: e.At.Unix(), Worse: e.Worse}
-		if e.Kind == "drift" {
-			one.Since = e.Since.Unix()
-		}
-		d.Events = append(d.Events, one)
+		d.Events = append(d.Events, newChartEvent(e))
 	}
 	c := &d.Columns
 	for i, p := range s.Points {
@@ -124,17 +140,3 @@ func (s Series) Data() any {
 	}
 	return d
 }
-
-// SeriesList is the page of the series of a project.
-type SeriesList struct {
-	Suite, Text string
-	Lane        client.Lane
-	Suites      []string
-	List        []client.Series
-	Beds        map[int64]string
-	Next        string // query of the next page; empty at the end
-}
-
-// Title returns the heading.
-func (SeriesList) Title() string { return "Series" }
-func (SeriesList) tab() string   { return "series" }

@@ -35,7 +35,7 @@ type Compare struct {
 
 // Title returns the heading.
 func (c Compare) Title() string { return "Two points of " + words.Sanitize(c.A.Series.Name) }
-func (Compare) tab() string     { return "series" }
+func (Compare) tab() string     { return "compare" }
 
 // Change returns the relative difference of B from A.
 func (c Compare) Change() float64 { return float64(c.B.Point.Value)/float64(c.A.Point.Value) - 1 }
@@ -55,18 +55,45 @@ func (c Compare) Drawing() template.HTML { return drawSides(c.A, c.B) }
 
 // Run is the page of one run.
 type Run struct {
-	Run    client.Run
-	Bed    string
-	Commit string // its title
-	Author string
-	Points []client.RunPoint
-	Report template.HTML // the whole report; empty if its files are not kept
-	Why    string        // why Report is empty
+	Project client.Project
+	Run     client.Run
+	Bed     string
+	Commit  string // its title
+	Author  string
+	Points  []client.RunPoint
+	Report  template.HTML // the whole report; empty if its files are not kept
+	Why     string        // why Report is empty
 }
 
-// Title returns the heading.
+// Title summarizes the results.
 func (r Run) Title() string {
-	return "Run of " + words.Sanitize(r.Run.Suite) + ", " + minute(r.Run.Measured)
+	judged, count := 0, map[string]int{}
+	for _, p := range r.Points {
+		if p.Point.Verdict != "" {
+			judged++
+			count[p.Point.Verdict]++
+		}
+	}
+	cases := words.Plural(judged, "case")
+	for _, c := range []struct {
+		verdict ratchet.Verdict
+		text    string
+	}{
+		{ratchet.Broken, "%d of %s broken"}, {ratchet.Regression, "%d of %s got worse"}, {ratchet.Missing, "%d of %s missing"},
+		{ratchet.Inconclusive, "No answer for %d of %s"}, {ratchet.Improvement, "%d of %s got better"},
+	} {
+		if n := count[string(c.verdict)]; n > 0 {
+			return fmt.Sprintf(c.text, n, cases)
+		}
+	}
+	switch {
+	case judged == 0:
+		return words.Plural(len(r.Points), "case") + " measured"
+	case judged == 1:
+		return "The case held"
+	default:
+		return "All " + cases + " held"
+	}
 }
 func (Run) tab() string { return "runs" }
 

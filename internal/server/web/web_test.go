@@ -78,24 +78,52 @@ func views() map[string]web.View {
 	return map[string]web.View{
 		"projects": web.Projects{List: []client.Project{project}},
 		"overview": web.Overview{
-			Project: project, Days: 7, Worse: 1, Open: 1, IsAdmin: true, Series: 1, Suites: []string{"blocks"}, Runs: []client.Run{run}, Beds: beds, Testbeds: []web.TestbedHealth{{Testbed: bed, Readings: readings(40, nil)}},
+			Project: project, Days: 7, Worse: 1, Open: 1, Series: 1, Suites: []string{"blocks"}, Runs: []client.Run{run}, Beds: beds, Testbeds: []web.TestbedHealth{{Testbed: bed, Readings: readings(40, nil)}},
 			Moved: []web.Card{cause(event)},
 		},
-		"first-run":   web.Overview{Project: project, Days: 7},
-		"series":      web.Series{Project: project, Series: series, Bed: "NVIDIA L4", Points: points(), Events: []client.Event{event}, Titles: map[string]string{sha(2): "matmul: widen the tile"}, Buckets: 500},
-		"series-list": web.SeriesList{Lane: client.Main, Suites: []string{"blocks"}, List: []client.Series{series}, Beds: beds, Next: "?cursor=x"},
-		"compare":     web.Compare{A: side(0), B: side(2), Alike: true, Sentence: "A took 1.000 us, B 1.102 us.", Missing: "The samples were not sent."},
-		"run":         web.Run{Run: run, Bed: "NVIDIA L4", Commit: "matmul: widen the tile", Author: "lin", Points: []client.RunPoint{{Series: series, Point: points()[2]}}, Why: "The record was not sent."},
-		"runs":        web.Runs{List: []client.Run{run}, Beds: beds, Lane: "main", Live: []client.LiveRun{live()}},
-		"live":        web.Live{LiveRun: live()},
-		"testbed":     web.Testbed{Bed: web.TestbedHealth{Testbed: bed, Readings: readings(40, nil)}, Runs: []client.Run{run}},
-		"heat":        heat,
-		"events":      web.Events{State: client.EventNew, States: states, Open: 3, Causes: []web.Card{cause(event, beside(event)), cause(crept(event)), machine(event)}, CanWrite: true, Next: "?cursor=x"},
-		"cause":       web.Cause{Card: cause(event, beside(event)), Unit: "ns", Beds: beds, States: states, CanWrite: true},
-		"search":      web.Search{Text: "mat", Hits: []web.Hit{{Kind: "series", Project: "kernels", Text: "matmul/N512", Detail: "blocks", URL: "/p/kernels/series/7"}}},
-		"limits":      web.Limits{List: []web.Limit{{Name: "series", Limit: 200, Used: 50}, {Name: "hooks", Used: 3}}},
-		"login":       web.Login{Start: "/login/start?next=%2F", Name: "id.example"},
-		"problem":     web.Problem{Status: 404, Detail: "there is no such page", Request: "ABC"},
+		"first-run": web.Overview{Project: project, Days: 7},
+		"series":    web.Series{Project: project, Series: series, Bed: "NVIDIA L4", Points: points(), Events: []client.Event{event}, Titles: map[string]string{sha(2): "matmul: widen the tile"}, Buckets: 500},
+		"series-list": web.SeriesList{
+			Lane: client.Main, Order: "worst", Days: 30, Changed: 1, Suites: []string{"blocks"}, Beds: beds, Next: "?cursor=x",
+			List: []web.SeriesRow{{Series: series, Change: event, Points: points()}, {Series: otherSeries(), Points: points()}},
+		},
+		"chart":        web.Chart{Project: project, Lines: []web.ChartLine{{Series: series, Bed: "NVIDIA L4", Points: points()}, {Series: otherSeries(), Bed: "NVIDIA H100", Points: points()[1:]}}, Days: 90, Events: []client.Event{event}, States: states, CanWrite: true},
+		"compare-runs": compared(),
+		"settings": web.Settings{
+			Project: project, SampleDays: 30, CanLogin: true, Keys: []web.Key{{ID: 1, Name: "ci", Prefix: "pawl_ab", Scopes: []string{"report"}, CreatedBy: "account 1", Created: day}, {ID: 2, Name: "old", Revoked: true}},
+			Members: []web.Member{{Account: 4, Name: "ada", Subject: "ada", Role: "writer"}}, Hooks: []web.Hook{{ID: 5, Kind: "slack", URL: "https://forge.example/...", Created: day}},
+		},
+		"new-key": web.NewKey{Name: "ci", Text: "pawl_abcdef"},
+		"compare": web.Compare{A: side(0), B: side(2), Alike: true, Sentence: "A took 1.000 us, B 1.102 us.", Missing: "The samples were not sent."},
+		"run":     web.Run{Project: project, Run: run, Bed: "NVIDIA L4", Commit: "matmul: widen the tile", Author: "lin", Points: []client.RunPoint{{Series: series, Point: points()[2]}}, Why: "The record was not sent."},
+		"runs":    web.Runs{List: []client.Run{run}, Beds: beds, Lane: "main", Live: []client.LiveRun{live()}},
+		"live":    web.Live{LiveRun: live()},
+		"testbed": web.Testbed{Bed: web.TestbedHealth{Testbed: bed, Readings: readings(40, nil)}, Runs: []client.Run{run}},
+		"heat":    heat,
+		"events":  web.Events{State: client.EventNew, States: states, Open: 3, Causes: []web.Card{cause(event, beside(event)), cause(crept(event)), machine(event)}, CanWrite: true, Next: "?cursor=x"},
+		"cause":   web.Cause{Card: cause(event, beside(event)), Unit: "ns", Beds: beds, States: states, CanWrite: true},
+		"search":  web.Search{Text: "mat", Hits: []web.Hit{{Kind: "series", Project: "kernels", Text: "matmul/N512", Detail: "blocks", URL: "/p/kernels/series/7"}}},
+		"limits":  web.Limits{List: []web.Limit{{Name: "series", Limit: 200, Used: 50}, {Name: "hooks", Used: 3}}},
+		"login":   web.Login{Start: "/login/start?next=%2F", Name: "id.example"},
+		"problem": web.Problem{Status: 404, Detail: "there is no such page", Request: "ABC"},
+	}
+}
+
+// otherSeries is the same case on another testbed.
+func otherSeries() client.Series {
+	s := series
+	s.ID, s.Testbed = 8, 3
+	return s
+}
+
+// compared is a comparison of two runs.
+func compared() web.CompareRuns {
+	b := run
+	b.ID, b.Commit = 12, sha(3)
+	other := web.Side{Series: series, Point: points()[2]}
+	return web.CompareRuns{
+		A: web.RunSide{Text: "run-11", Commit: run.Commit, Title: "matmul: widen the tile"}, B: web.RunSide{Text: "abc", Commit: b.Commit, Problem: "Type more."}, Recent: []client.Run{b, run}, Beds: map[int64]string{2: "NVIDIA L4"},
+		Pairs: []web.RunPair{{A: run, B: b, OnlyA: 2, Cases: []web.Compare{{A: web.Side{Series: series, Point: points()[0]}, B: other}}}, {A: run, B: b, Unlike: "They differ."}},
 	}
 }
 
@@ -150,6 +178,9 @@ func TestADriftIsNoCommit(t *testing.T) {
 			for i := range page.Moved {
 				page.Moved[i].Group.Events[0] = crept(page.Moved[i].Group.Events[0])
 			}
+			v = page
+		case web.Chart:
+			page.Events = []client.Event{crept(event)}
 			v = page
 		case web.Series:
 			for i := range page.Events {
@@ -366,5 +397,50 @@ func TestReportIsPartOfARun(t *testing.T) {
 	}
 	if !strings.Contains(b.String(), string(part)) || !strings.Contains(b.String(), "report.js") || part == template.HTML("") {
 		t.Error("the report is not in the page")
+	}
+}
+
+func TestChart_BySeriesAndCommit(t *testing.T) {
+	other := otherSeries()
+	lines := []web.ChartLine{{Series: series, Bed: "NVIDIA L4", Points: points()}, {Series: other, Bed: "NVIDIA H100", Points: points()[1:]}}
+	for name, c := range map[string]struct {
+		chart web.Chart
+		want  []string
+	}{
+		"by time":        {web.Chart{Project: project, Lines: lines, Days: 90}, []string{"matmul/N512, 2 ways", "5 May", "change from the median", "10.0 %"}},
+		"by commit":      {web.Chart{Project: project, Lines: lines, ByCommit: true, Days: 90, Events: []client.Event{event}}, []string{sha(1)[:10], `href="#event-3"`, "?by=commit&amp;series=7", "?series=7,8"}},
+		"values":         {web.Chart{Project: project, Lines: lines, Values: true}, []string{"The value of each run", "?days=0&amp;series=7,8&amp;show=values"}},
+		"no points":      {web.Chart{Project: project, Lines: []web.ChartLine{{Series: series}}}, []string{"no points in this period"}},
+		"nothing picked": {web.Chart{Project: project}, []string{"No series are picked"}},
+		"one of several": {web.Chart{Project: project, Lines: []web.ChartLine{lines[0], {Series: other}}}, []string{"2 ways"}},
+	} {
+		var b bytes.Buffer
+		if err := web.Render(&b, web.Layout{Project: &project}, c.chart); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("%s does not have %q:\n%s", name, want, b.String())
+			}
+		}
+	}
+	units := web.Chart{Lines: []web.ChartLine{{Series: series}, {Series: client.Series{Unit: "GB/s", Better: measure.Higher}}}}
+	if units.OneUnit() || !strings.HasPrefix(units.Direction(), "For some") {
+		t.Error("series of different units share an axis")
+	}
+}
+
+func TestRun_TitleIsTheResult(t *testing.T) {
+	for want, verdicts := range map[string][]string{
+		"1 of 3 cases got worse": {"regression", "maintained", "improvement"}, "All 2 cases held": {"maintained", "maintained"}, "The case held": {"maintained"},
+		"No answer for 1 of 2 cases": {"inconclusive", "improvement"}, "2 cases measured": {"", ""}, "0 cases measured": nil, "2 of 2 cases got better": {"improvement", "improvement"},
+	} {
+		var r web.Run
+		for _, v := range verdicts {
+			r.Points = append(r.Points, client.RunPoint{Point: client.StoredPoint{Verdict: v}})
+		}
+		if got := r.Title(); got != want {
+			t.Errorf("%v: %q, want %q", verdicts, got, want)
+		}
 	}
 }

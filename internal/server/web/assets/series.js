@@ -2,6 +2,7 @@
 // points. All of it works by keyboard too. If this fails, the server's drawing stays.
 import uPlot from "./uplot/uPlot.esm.js";
 import { show, showPins } from "./evidence.js";
+import { drawFlags, readTones } from "./flags.js";
 import { scaleOf } from "./quantity.js";
 
 const byId = (id) => document.getElementById(id);
@@ -28,11 +29,7 @@ const columns = () => [
 
 // Colors come from the page, in light and dark mode.
 const tones = {};
-const readTones = () => {
-  const style = getComputedStyle(document.documentElement);
-  for (const name of ["now", "base", "soft", "faint", "line", "card", "bad", "good", "ink"]) tones[name] = style.getPropertyValue(`--${name}`).trim();
-};
-readTones();
+readTones(tones);
 
 const [unitName, unitSize] = scaleOf(Math.max(...whole.map((p) => p.value), 0), data.unit);
 const font = "12px system-ui, sans-serif";
@@ -62,40 +59,14 @@ const options = () => ({
 });
 
 function drawMarks(u) {
+  drawFlags(u, data.events, tones);
   const ctx = u.ctx;
   const ratio = devicePixelRatio || 1;
-  const { top, height: tall, left, width } = u.bbox;
+  const { left, width } = u.bbox;
   ctx.save();
   ctx.textAlign = "center";
   ctx.textBaseline = "middle";
   ctx.font = `bold ${10 * ratio}px system-ui, sans-serif`;
-  (data.events || []).forEach((e, i) => {
-    const end = u.valToPos(e.at, "x", true);
-    const begin = e.since ? u.valToPos(e.since, "x", true) : end;
-    ctx.strokeStyle = ctx.fillStyle = e.worse ? tones.bad : tones.good;
-    if (e.since) { // a drift has no single place: shade its range, with the number in the middle
-      const from = Math.max(begin, left);
-      ctx.globalAlpha = 0.1;
-      ctx.fillRect(from, top, Math.max(0, Math.min(end, left + width) - from), tall);
-      ctx.globalAlpha = 1;
-    }
-    const x = (begin + end) / 2;
-    if (x < left || x > left + width) return;
-    if (!e.since) {
-      ctx.lineWidth = 1.5 * ratio;
-      ctx.setLineDash([3 * ratio, 2 * ratio]);
-      ctx.beginPath();
-      ctx.moveTo(x, top);
-      ctx.lineTo(x, top + tall);
-      ctx.stroke();
-      ctx.setLineDash([]);
-    }
-    ctx.beginPath();
-    ctx.arc(x, top - 9 * ratio, 8 * ratio, 0, 2 * Math.PI);
-    ctx.fill();
-    ctx.fillStyle = tones.card;
-    ctx.fillText(String(i + 1), x, top - 8.5 * ratio);
-  });
   pins.forEach((p, i) => {
     const x = u.valToPos(p.x, "x", true);
     const y = u.valToPos(p.value, "y", true);
@@ -232,7 +203,7 @@ if (whole.length > 1) {
     zoom(e.deltaY < 0 ? 0.8 : 1.25, chart.posToVal(e.offsetX, "x"));
   }, { passive: false });
   new ResizeObserver(() => chart.setSize({ width: box.clientWidth, height: height() })).observe(box);
-  addEventListener("pawl-theme", () => { readTones(); chart.redraw(); });
+  addEventListener("pawl-theme", () => { readTones(tones); chart.redraw(); });
   show(byId("point"), data, whole[whole.length - 1], titles);
   told();
   performance.mark("pawl-chart");

@@ -29,6 +29,15 @@ const search = () => {
   find.focus();
 };
 
+// j and k go from row to row: each row has a link, which Enter opens.
+const step = (by) => {
+  const rows = [...document.querySelectorAll("main :is(ol.moved, ul.hits, ul.cards) > li, main table.rows tbody tr")].map((row) => row.querySelector("a")).filter((a) => a?.checkVisibility());
+  const now = rows.findIndex((a) => a.closest("li, tr").contains(document.activeElement));
+  const to = rows[now < 0 ? (by > 0 ? 0 : rows.length - 1) : now + by];
+  to?.focus();
+  to?.scrollIntoView({ block: "nearest" });
+};
+
 let going = 0;
 addEventListener("keydown", (e) => {
   if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey) return;
@@ -36,6 +45,7 @@ addEventListener("keydown", (e) => {
   if (e.key === "?") { keys.showModal(); e.preventDefault(); return; }
   if (e.key === "/") { search(); e.preventDefault(); return; }
   if (e.key === "t") { turn(); return; }
+  if (e.key === "j" || e.key === "k") { step(e.key === "j" ? 1 : -1); return; }
   if (e.key === "g") { going = e.timeStamp; return; }
   if (going && e.timeStamp - going < 1500 && /^[a-z]$/.test(e.key)) {
     const to = document.querySelector(`.nav[data-key=${e.key}]`);
