@@ -67,6 +67,12 @@ func TestHostileNames(t *testing.T) {
 	for i := 0; i < len(all); i += 25 {
 		pages = append(pages, "/search?q="+url.QueryEscape(all[i]))
 	}
+	pages = append(pages, "/p/kernels/series?order=worst&days=90", fmt.Sprintf("/p/kernels/compare?a=run-%d&b=run-%d", runs[0], runs[1]))
+	var ids []string
+	for _, one := range list[:8] {
+		ids = append(ids, fmt.Sprint(one.ID))
+	}
+	pages = append(pages, "/p/kernels/chart?days=0&by=commit&series="+strings.Join(ids, ","))
 	s.everyPayloadIsShown(t, all, pages)
 	tell(t, browse(t, "hostile.mjs", map[string]any{"url": s.url, "pages": pages}))
 }

@@ -33,6 +33,39 @@ export const keys = async (browser) => {
       await page.waitForURL(/\/events$/, { timeout: 3000 }).catch(() => {});
     }
     want(/\/events$/.test(page.url()), "g e does not lead to the events");
+    await page.goto(`${ask.url}/p/kernels/series`);
+    const focused = () => page.evaluate(() => document.activeElement.getAttribute("href"));
+    const row = (n) => page.locator("table.rows tbody tr").nth(n).locator("th a").getAttribute("href");
+    await page.keyboard.press("j");
+    want((await focused()) === (await row(0)), "j does not lead to the first row");
+    await page.keyboard.press("j");
+    want((await focused()) === (await row(1)), "j does not lead to the next row");
+    await page.keyboard.press("k");
+    want((await focused()) === (await row(0)), "k does not lead back");
+    await Promise.all([page.waitForURL(/\/series\/[0-9]+$/), page.keyboard.press("Enter")]);
+  });
+
+  await step("series picked in the list, in one chart", async (want) => {
+    await page.goto(`${ask.url}/p/kernels/series?text=matmul`);
+    for (const n of [0, 1, 2]) await page.locator("input[name=series]").nth(n).check();
+    await Promise.all([page.waitForURL(/\/chart\?series=/), page.click("text=Chart together")]);
+    await page.waitForSelector("#chart canvas");
+    want((await page.locator(".swatch").count()) === 3, "the chart does not have the three series");
+    await page.focus("#chart");
+    await page.keyboard.press("End");
+    want((await page.locator("td.cursor").allInnerTexts()).every((v) => v !== ""), "End does not show the last values");
+    await Promise.all([page.waitForURL(/by=commit/), page.click("text=by commit")]);
+    await page.waitForSelector("#chart canvas");
+    await Promise.all([page.waitForURL((u) => u.searchParams.get("series").split(",").length === 2), page.locator("text=Remove").first().click()]);
+    want((await page.locator(".swatch").count()) === 2, "a line cannot be removed");
+  });
+
+  await step("from a flag to its answer", async (want) => {
+    await page.goto(`${ask.url}${ask.series}`);
+    await page.waitForSelector("#chart canvas");
+    await page.locator(".flag-link").first().click();
+    want(/#event-[0-9]+$/.test(page.url()), "a flag does not lead to its change");
+    want((await page.locator("tr:target").count()) === 1, "the change is not in the list");
   });
 
   await step("skip link and focus", async (want) => {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 const desktop = { width: 1280, height: 900 };
 
 // Pages that have, between them, everything that others have.
-const shared = ["overview", "series", "run", "heat-numbers", "events", "cause"];
+const shared = ["overview", "series", "series-worst", "chart", "compare-runs", "settings", "run", "heat-numbers", "events", "cause"];
 
 // What can be wrong in one mode and right in another.
 const inTheDark = ["color-contrast"];
@@ -21,15 +21,17 @@ const picture = async (page, { name, picture }, mode) => {
 };
 
 // open goes to a page and tells what is wrong with any page.
-const open = async (page, problems, { name, path, status }, script) => {
+const open = async (page, problems, { name, path, status, admin }, script) => {
   page.expected = status ? [status] : [];
+  await page.context().clearCookies({ name: "pawl_session" });
+  if (admin) await page.context().addCookies([{ name: "pawl_session", value: ask.admin, url: ask.url }]);
   const answer = await page.goto(ask.url + path, { waitUntil: "load" });
   if (answer.status() !== (status || 200)) problems.push(`status ${answer.status()}`);
   if (status) problems.splice(0, problems.length, ...problems.filter((p) => !p.startsWith("console: Failed to load resource")));
   const heading = await page.locator("h1").allInnerTexts();
   if (heading.length !== 1 || !heading[0].trim()) problems.push(`headings: ${JSON.stringify(heading)}`);
   if (!script) return;
-  if (name === "series") await page.waitForSelector("#chart canvas");
+  if (["series", "chart", "chart-commits"].includes(name)) await page.waitForSelector("#chart canvas");
   const [wide, room] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
   if (wide > room) problems.push(`the page is ${wide} wide in ${room}`);
 };
@@ -71,7 +73,7 @@ const withoutScript = async (browser) => {
   for (const one of ask.pages) {
     const began = Date.now();
     await open(page, problems, one, false);
-    if (one.name === "series" && !(await page.locator("svg.wide").isVisible())) problems.push("no chart without script");
+    if (["series", "chart"].includes(one.name) && !(await page.locator("svg.wide").isVisible())) problems.push("no chart without script");
     note(one.name, "noscript", problems, began);
   }
   await context.close();

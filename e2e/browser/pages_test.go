@@ -2,12 +2,16 @@ package browser_test
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/server/alert"
 	"github.com/goatnote-inc/pawl/internal/server/demo"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 	"github.com/goatnote-inc/pawl/internal/server/store/eventstore"
@@ -33,8 +37,18 @@ func TestPages(t *testing.T) {
 		{"name": "projects", "path": "/"},
 		{"name": "overview", "path": "/p/kernels?days=30", "picture": "light phone"},
 		{"name": "series", "path": fmt.Sprintf("/p/kernels/series/%d", series), "picture": "light phone"},
-		{"name": "series-list", "path": "/p/kernels/series?text=flash"},
+		{"name": "series-list", "path": "/p/kernels/series?text=flash", "picture": "light phone"},
+		{"name": "series-worst", "path": "/p/kernels/series?order=worst&days=90"},
+		{"name": "series-admin", "path": fmt.Sprintf("/p/kernels/series/%d", series), "admin": true},
+		{"name": "chart", "path": "/p/kernels/chart?days=0&series=" + s.sameCase(t, series), "picture": "light dark phone", "admin": true},
+		{"name": "chart-commits", "path": "/p/kernels/chart?days=0&by=commit&show=values&series=" + s.sameCase(t, series)},
+		{"name": "chart-empty", "path": "/p/kernels/chart"},
 		{"name": "compare", "path": fmt.Sprintf("/p/kernels/compare?a=%d.%d&b=%d.%d", series, before, series, report), "picture": "light"},
+		{"name": "compare-runs", "path": fmt.Sprintf("/p/kernels/compare?a=run-%d&b=run-%d", before, report), "picture": "light"},
+		{"name": "compare-pick", "path": "/p/kernels/compare?a=zz"},
+		{"name": "settings", "path": "/p/kernels/settings", "picture": "light phone", "admin": true},
+		{"name": "limits", "path": "/p/kernels/limits", "admin": true},
+		{"name": "forbidden", "path": "/p/kernels/settings", "status": 403},
 		{"name": "run", "path": fmt.Sprintf("/p/kernels/runs/%d", report), "picture": "light"},
 		{"name": "old-run", "path": "/p/kernels/runs/1"},
 		{"name": "runs", "path": "/p/kernels/runs?lane=branch"},
@@ -49,7 +63,41 @@ func TestPages(t *testing.T) {
 		{"name": "wrong", "path": "/p/kernels?days=never", "status": 400},
 		{"name": "private", "path": "/p/other", "status": 401},
 	}
-	tell(t, browse(t, "pages.mjs", map[string]any{"url": s.url, "pages": pages, "pictures": pictures, "series": fmt.Sprintf("/p/kernels/series/%d", series)}))
+	tell(t, browse(t, "pages.mjs", map[string]any{"url": s.url, "pages": pages, "pictures": pictures, "series": fmt.Sprintf("/p/kernels/series/%d", series), "admin": s.admin(t)}))
+}
+
+// admin is the cookie of an admin of the project, which has a key and a hook to show.
+func (s *site) admin(t *testing.T) string {
+	t.Helper()
+	account, err := s.store.SignIn(t.Context(), "https://login.example", "ada", "ada", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, keyErr := s.store.NewKey(t.Context(), s.project.ID, store.Key{Name: "ci", Scopes: []store.Scope{store.ScopeReportMain}, CreatedBy: "account 1"})
+	_, hookErr := s.store.AddHook(t.Context(), s.project.ID, alert.Hook{Kind: "slack", URL: "https://hooks.example/services/x"})
+	const cookie = "the-cookie-of-an-admin-of-the-project"
+	if err := errors.Join(keyErr, hookErr, s.store.SetMember(t.Context(), s.project.ID, account.ID, store.Admin), s.store.AddLogin(t.Context(), cookie, account.ID, now.Add(time.Hour))); err != nil {
+		t.Fatal(err)
+	}
+	return cookie
+}
+
+// sameCase are the numbers of the series of a case on all testbeds.
+func (s *site) sameCase(t *testing.T, series int64) string {
+	t.Helper()
+	one, err := s.store.SeriesByID(t.Context(), s.project.ID, series)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := s.store.SeriesList(t.Context(), s.project.ID, store.SeriesQuery{Suite: one.Suite, Name: one.Name, Lane: client.Main, Limit: 8})
+	if err != nil || len(list) < 2 {
+		t.Fatal(len(list), err)
+	}
+	var ids []string
+	for _, other := range list {
+		ids = append(ids, fmt.Sprint(other.ID))
+	}
+	return strings.Join(ids, ",")
 }
 
 // someGroup is a group with many events.
