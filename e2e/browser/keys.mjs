@@ -60,14 +60,6 @@ export const keys = async (browser) => {
     want((await page.locator(".swatch").count()) === 2, "a line cannot be removed");
   });
 
-  await step("from a flag to its answer", async (want) => {
-    await page.goto(`${ask.url}${ask.series}`);
-    await page.waitForSelector("#chart canvas");
-    await page.locator(".flag-link").first().click();
-    want(/#event-[0-9]+$/.test(page.url()), "a flag does not lead to its change");
-    want((await page.locator("tr:target").count()) === 1, "the change is not in the list");
-  });
-
   await step("skip link and focus", async (want) => {
     await page.goto(`${ask.url}/p/kernels`);
     await page.keyboard.press("Tab");
