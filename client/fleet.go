@@ -28,9 +28,9 @@ type GateRequest struct {
 	Bundle   string        `json:"bundle"` // SHA-256 of a git bundle with both commits, sent as a blob before
 	Base     string        `json:"base"`
 	Head     string        `json:"head"`
-	Suite    string        `json:"suite"`            // path in the repository
-	Change   string        `json:"change,omitempty"` // such as a branch or pull request: a new gate of it cancels the older ones
-	Trust    measure.Trust `json:"trust,omitempty"`
+	Suite    string        `json:"suite"`              // path in the repository
+	Change   string        `json:"change,omitempty"`   // such as a branch or pull request: a new gate of it cancels the older ones
+	Trust    measure.Trust `json:"trust,omitempty"`    // can only make the gate stricter than its project
 	Seconds  int           `json:"seconds"`            // longest time of the measurement
 	Priority int           `json:"priority,omitempty"` // 1 is the most urgent, 5 the least; 0 means 3
 }
@@ -143,6 +143,7 @@ type Fleet struct {
 type FleetDevice struct {
 	ID     string     `json:"id"`
 	Model  string     `json:"model"`
+	Tier   string     `json:"tier,omitempty"` // of code that its host serves: own, checked or unknown
 	Host   string     `json:"host,omitempty"`
 	Power  string     `json:"power"` // ready, asleep or closed
 	Reason string     `json:"reason,omitempty"`
@@ -161,6 +162,7 @@ type FleetQueued struct {
 	Gate     string     `json:"gate"`
 	Lease    string     `json:"lease"` // what pawl-agent once takes
 	Model    string     `json:"model"`
+	Tier     string     `json:"tier,omitempty"` // of its code
 	Position int        `json:"position"`
 	Start    *time.Time `json:"start,omitempty"`
 	Reason   string     `json:"reason"`

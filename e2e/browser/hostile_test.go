@@ -43,8 +43,9 @@ func TestHostileNames(t *testing.T) {
 	}
 	s.look(t)
 	s.note(t, all)
+	s.hostileFleet(t, all)
 
-	pages := []string{"/", "/p/kernels?days=90", "/p/kernels/events?state=all", fmt.Sprintf("/p/kernels/groups/%d", s.someGroup(t)), "/p/kernels/runs", "/p/kernels/series?lane=branch", "/p/kernels/testbeds/1", "/p/kernels/nothing?x=" + url.QueryEscape(all[1])}
+	pages := []string{"/", "/p/kernels?days=90", "/p/kernels/events?state=all", fmt.Sprintf("/p/kernels/groups/%d", s.someGroup(t)), "/p/kernels/runs", "/p/kernels/series?lane=branch", "/p/kernels/testbeds/1", "/p/kernels/fleet", "/p/kernels/nothing?x=" + url.QueryEscape(all[1])}
 	for _, id := range runs {
 		pages = append(pages, fmt.Sprintf("/p/kernels/runs/%d", id))
 	}

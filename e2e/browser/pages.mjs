@@ -7,7 +7,7 @@ import { join } from "node:path";
 const desktop = { width: 1280, height: 900 };
 
 // Pages that have, between them, everything that others have.
-const shared = ["overview", "series", "series-worst", "chart", "compare-runs", "settings", "run", "heat-numbers", "events", "cause"];
+const shared = ["overview", "series", "series-worst", "chart", "compare-runs", "settings", "run", "heat-numbers", "events", "cause", "fleet"];
 
 // What can be wrong in one mode and right in another.
 const inTheDark = ["color-contrast"];
@@ -21,7 +21,8 @@ const picture = async (page, { name, picture }, mode) => {
 };
 
 // open goes to a page and tells what is wrong with any page.
-const open = async (page, problems, { name, path, status, admin }, script) => {
+const open = async (page, problems, { name, path, status, admin, key }, script) => {
+  await page.setExtraHTTPHeaders(key ? { authorization: `Bearer ${key}` } : {});
   page.expected = status ? [status] : [];
   await page.context().clearCookies({ name: "pawl_session" });
   if (admin) await page.context().addCookies([{ name: "pawl_session", value: ask.admin, url: ask.url }]);

@@ -33,6 +33,7 @@ func TestPages(t *testing.T) {
 	}
 	s.fill(t, size)
 	series, report, before := s.someSeries(t)
+	key := s.fillFleet(t)
 	pages := []map[string]any{
 		{"name": "projects", "path": "/"},
 		{"name": "overview", "path": "/p/kernels?days=30", "picture": "light phone"},
@@ -57,6 +58,8 @@ func TestPages(t *testing.T) {
 		{"name": "heat-numbers", "path": "/p/kernels/suites/blocks?numbers=1&commits=20"},
 		{"name": "events", "path": "/p/kernels/events?state=all", "picture": "light"},
 		{"name": "cause", "path": fmt.Sprintf("/p/kernels/groups/%d", s.someGroup(t)), "picture": "light"},
+		{"name": "fleet", "path": "/p/kernels/fleet", "picture": "light phone", "key": key},
+		{"name": "fleet-public", "path": "/p/kernels/fleet"},
 		{"name": "search", "path": "/search?q=matmul"},
 		{"name": "login", "path": "/login"},
 		{"name": "missing", "path": "/p/kernels/nothing", "status": 404},

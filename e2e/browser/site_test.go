@@ -48,6 +48,7 @@ type site struct {
 	store   *store.Store
 	blobs   *blob.Bucket
 	project store.Project
+	queues  fleetQueues
 }
 
 func newSite(t *testing.T) *site {
@@ -62,7 +63,7 @@ func newSite(t *testing.T) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{store: st, blobs: blobs}
+	s := &site{store: st, blobs: blobs, queues: fleetQueues{}}
 	s.project, err = st.CreateProject(ctx, store.Project{Project: client.Project{
 		Slug: "kernels", Name: "Kernels", Public: true, Repository: "https://forge.example/demo/kernels", Branch: "main",
 	}})
@@ -75,7 +76,7 @@ func newSite(t *testing.T) *site {
 	}
 	s.url = "http://" + listener.Addr().String()
 	web, err := server.New(server.Config{
-		Store: st, Blobs: blobs, URL: s.url, Now: func() time.Time { return now },
+		Store: st, Blobs: blobs, Fleet: s.queues, URL: s.url, Now: func() time.Time { return now },
 		Limits: server.Limits{PerAddress: server.Rate{PerSecond: 1e6, Burst: 1e6}, PerProject: server.Rate{PerSecond: 1e6, Burst: 1e6}},
 	})
 	if err != nil {

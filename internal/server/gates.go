@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
 	"github.com/goatnote-inc/pawl/internal/fleet/placer"
+	"github.com/goatnote-inc/pawl/internal/fleet/tier"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 	"github.com/goatnote-inc/pawl/internal/server/store/fleetstore"
 )
@@ -79,8 +81,16 @@ func (s *Server) putGate(w http.ResponseWriter, r *http.Request, p store.Project
 	if !there {
 		return badRequest("bundle: there is no such blob: send it first")
 	}
+	of, err := gates.Tier(r.Context(), p.ID)
+	if err != nil {
+		return err
+	}
+	of, level, err := tier.Decide(of, in.Trust)
+	if err != nil {
+		return problem(http.StatusForbidden, "forbidden", "trust: %v", err)
+	}
 	work := gate.Work{
-		Gate: id, Project: p.Slug, Bundle: in.Bundle, Base: in.Base, Head: in.Head, Suite: in.Suite, Trust: string(in.Trust), Seconds: in.Seconds, Priority: in.Priority,
+		Gate: id, Project: p.Slug, Bundle: in.Bundle, Base: in.Base, Head: in.Head, Suite: in.Suite, Tier: of, Trust: string(level), Seconds: in.Seconds, Priority: in.Priority,
 	}
 	models := slices.Sorted(slices.Values(in.Models))
 	if err := gates.AddGate(r.Context(), p.ID, work, models, in.Change); err != nil {
@@ -214,13 +224,24 @@ func (s *Server) getFleet(w http.ResponseWriter, r *http.Request, p store.Projec
 			}
 			out.Queue = append(out.Queue, ownQueue(views[d.Model].Queue, p.Slug, d.Model)...)
 		}
-		out.Devices = append(out.Devices, client.FleetDevice{
-			ID: d.ID, Model: d.Model, Host: d.Host, Power: string(d.Power), Reason: d.Reason, Price: d.Price, Seen: timeOrNone(d.Seen),
-			Busy:       slices.ContainsFunc(views[d.Model].Leases, func(l placement.Lease) bool { return l.Device == d.ID }),
-			Quarantine: d.Quarantine, Calibration: shownCalibration(d.Calibration), Calibrations: d.Calibrations, FalseAlarms: d.FalseAlarms,
-		})
+		out.Devices = append(out.Devices, shownDevice(d, leaseOf(views[d.Model], d.ID) != nil))
 	}
 	return show(w, r, out)
+}
+
+// leaseOf returns the lease of a device; nil if it is idle.
+func leaseOf(v placer.View, device string) *placement.Lease {
+	if i := slices.IndexFunc(v.Leases, func(l placement.Lease) bool { return l.Device == device }); i >= 0 {
+		return &v.Leases[i]
+	}
+	return nil
+}
+
+func shownDevice(d fleetstore.Device, busy bool) client.FleetDevice {
+	return client.FleetDevice{
+		ID: d.ID, Model: d.Model, Tier: string(d.Tier), Host: d.Host, Power: string(d.Power), Reason: d.Reason, Price: d.Price, Seen: timeOrNone(d.Seen), Busy: busy,
+		Quarantine: d.Quarantine, Calibration: shownCalibration(d.Calibration), Calibrations: d.Calibrations, FalseAlarms: d.FalseAlarms,
+	}
 }
 
 // ownQueue returns the waiting gates of a project.
@@ -230,7 +251,7 @@ func ownQueue(queue []placement.Waiting, project, model string) (list []client.F
 			continue
 		}
 		id := strings.TrimSuffix(strings.TrimPrefix(q.Gate, gate.SeveralID(project, "")), "/"+model)
-		list = append(list, client.FleetQueued{Gate: id, Lease: q.Lease, Model: model, Position: q.Position, Start: timeOrNone(q.Start), Reason: q.Reason})
+		list = append(list, client.FleetQueued{Gate: id, Lease: q.Lease, Model: model, Tier: string(cmp.Or(q.Tier, tier.Own)), Position: q.Position, Start: timeOrNone(q.Start), Reason: q.Reason})
 	}
 	return list
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,8 +17,10 @@ import (
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
 	"github.com/goatnote-inc/pawl/internal/fleet/placer"
+	"github.com/goatnote-inc/pawl/internal/fleet/tier"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 	"github.com/goatnote-inc/pawl/internal/server/store/fleetstore"
+	"github.com/goatnote-inc/pawl/measure"
 )
 
 // fakeFleet records what the server asks of it.
@@ -46,7 +49,12 @@ func (f *fakeFleet) Cancel(_ context.Context, _, id string) error {
 	return nil
 }
 
-func (f *fakeFleet) Queue(context.Context, string) (placer.View, error) { return f.view, nil }
+func (f *fakeFleet) Queue(context.Context, string) (placer.View, error) {
+	if f.away {
+		return placer.View{}, errors.New("no answer")
+	}
+	return f.view, nil
+}
 
 func (f *fakeFleet) Beat(context.Context, string, string, string) (job.Beat, error) {
 	return job.Beat{Phase: "rounds", Rounds: 5}, nil
@@ -152,6 +160,44 @@ func TestGate_Refused(t *testing.T) {
 	without.want(404, asked{path: "/v1/projects/kernels/fleet", key: without.key(p, store.ScopeRead)})
 }
 
+func TestGate_TierComesFromTheProject(t *testing.T) {
+	w, f, key, in := gateWorld(t)
+	p, err := w.store.Project(t.Context(), "kernels")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fleet := fleetstore.New(w.store.DB())
+	for i, c := range []struct {
+		project tier.Tier
+		wish    measure.Trust
+		status  int
+		tier    tier.Tier
+		trust   string
+	}{
+		{tier.Own, "", 201, tier.Own, ""},
+		{tier.Own, measure.Checked, 201, tier.Checked, "checked"},
+		{tier.Checked, "", 201, tier.Checked, "checked"},
+		{tier.Checked, measure.Trusted, 403, "", ""},
+		{tier.Unknown, measure.SelfTimed, 403, "", ""},
+		{tier.Unknown, measure.Checked, 201, tier.Unknown, "checked"},
+	} {
+		if err := fleet.SetTier(t.Context(), p.ID, c.project); err != nil {
+			t.Fatal(err)
+		}
+		in.Trust, in.Change, f.started = c.wish, "", nil
+		w.want(c.status, asked{method: "PUT", path: gatePath(20 + i), key: key, json: in})
+		if c.status != 201 {
+			if len(f.started) != 0 {
+				t.Errorf("%+v has started", c)
+			}
+			continue
+		}
+		if got := f.started[0]; got.Tier != c.tier || got.Trust != c.trust {
+			t.Errorf("project of tier %s, wish %q: tier %s, level %q", c.project, c.wish, got.Tier, got.Trust)
+		}
+	}
+}
+
 func TestFleet_ShowsOnlyOwnGates(t *testing.T) {
 	w, f, key, _ := gateWorld(t)
 	fleet := fleetstore.New(w.store.DB())
@@ -174,5 +220,81 @@ func TestFleet_ShowsOnlyOwnGates(t *testing.T) {
 	}
 	if len(out.Queue) != 1 || out.Queue[0].Gate != runName(6) || out.Queue[0].Position != 2 {
 		t.Errorf("queue %+v", out.Queue)
+	}
+}
+
+func TestFleetPage_HostsAndSpendAreForPeopleWhoWorkHere(t *testing.T) {
+	w, f, key, in := gateWorld(t)
+	p, err := w.store.Project(t.Context(), "kernels")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Public = true
+	if err := w.store.UpdateProject(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	writer, _ := w.person("writer", map[int64]store.Role{p.ID: store.Writer})
+	viewer, _ := w.person("viewer", map[int64]store.Role{p.ID: store.Viewer})
+	shown := func(cookie string) string {
+		return string(w.want(200, asked{path: "/p/kernels/fleet", cookie: cookie}).body)
+	}
+	if page := shown(writer); !strings.Contains(page, "pawld agent enroll") {
+		t.Errorf("an empty fleet does not say what to do:\n%s", page)
+	}
+	fleet := fleetstore.New(w.store.DB())
+	for id, model := range map[string]string{"GPU-1": "l4", "GPU-<b>2": "h100"} {
+		if err := fleet.SetDevice(t.Context(), fleetstore.Device{Device: placement.Device{ID: id, Host: "secret-host", Power: placement.Ready, Price: 7.25}, Model: model}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := fleet.SetBudget(t.Context(), p.ID, placement.Cost{Seconds: 3.5 * 3600}); err != nil {
+		t.Fatal(err)
+	}
+	in.Change = "pull/7 <script>"
+	w.want(201, asked{method: "PUT", path: gatePath(1), key: key, json: in})
+	f.view = placer.View{
+		Leases: []placement.Lease{{Device: "GPU-1", Request: placement.Request{Gate: gate.ID("others", runName(5), "l4"), Project: "others"}}},
+		Queue: []placement.Waiting{
+			{Gate: gate.ID("others", runName(5), "l4"), Project: "others", Position: 1, Reason: placement.Busy},
+			{Gate: gate.ID("kernels", runName(1), "l4"), Project: "kernels", Position: 2, Reason: placement.NoHost, Tier: tier.Checked},
+		},
+	}
+	for name, cookie := range map[string]string{"writer": writer, "viewer": viewer, "anonymous": ""} {
+		page := shown(cookie)
+		for text, want := range map[string]bool{
+			"secret-host": name == "writer", "7.25": name == "writer", "3.50": name == "writer", "Spend today": name == "writer",
+			placement.NoHost: true, runName(1): true, "forks and agents": true, "GPU-&lt;b&gt;2": true, "in use": true, "pull/7 &lt;script&gt;": true,
+			runName(5): false, "GPU-<b>2": false,
+		} {
+			if strings.Contains(page, text) != want {
+				t.Errorf("%s: the page has %q: %v, want %v", name, text, !want, want)
+			}
+		}
+	}
+	if page := string(w.want(200, asked{path: "/p/kernels", cookie: writer}).body); !strings.Contains(page, `href="/p/kernels/fleet"`) {
+		t.Error("no link in the sidebar")
+	}
+	without := newWorld(t, func(c *Config) { c.Fleet = nil })
+	without.project("kernels", true)
+	if page := string(without.want(200, asked{path: "/p/kernels"}).body); strings.Contains(page, "/fleet") {
+		t.Error("a link to a fleet that is not there")
+	}
+	without.want(404, asked{path: "/p/kernels/fleet"})
+}
+
+func TestFleetPage_WithoutAnAnswerOfTheQueues(t *testing.T) {
+	w, f, _, _ := gateWorld(t)
+	f.away = true
+	p, err := w.store.Project(t.Context(), "kernels")
+	if err != nil {
+		t.Fatal(err)
+	}
+	member, _ := w.person("member", map[int64]store.Role{p.ID: store.Viewer})
+	err = fleetstore.New(w.store.DB()).SetDevice(t.Context(), fleetstore.Device{Device: placement.Device{ID: "GPU-1", Power: placement.Ready}, Model: "l4"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page := string(w.want(200, asked{path: "/p/kernels/fleet", cookie: member}).body); !strings.Contains(page, "GPU-1") || !strings.Contains(page, "do not answer now") {
+		t.Errorf("%s", page)
 	}
 }

@@ -33,6 +33,7 @@ var projectPages = map[string]pageOfProject{
 	"/p/{project}/groups/{id}":    (*Server).causePage,
 	"/p/{project}/settings":       (*Server).settingsPage,
 	"/p/{project}/limits":         (*Server).limitsPage,
+	"/p/{project}/fleet":          (*Server).fleetPage,
 }
 
 // formChange applies what a form submitted. It returns a view to show, or nil to return to the page of the form.
@@ -104,7 +105,7 @@ func (s *Server) pages(mux *http.ServeMux) {
 
 // frame returns the data of the layout around every page.
 func (s *Server) frame(r *http.Request, p *store.Project) web.Layout {
-	f := web.Layout{CanLogin: s.login != nil, Path: r.URL.RequestURI()}
+	f := web.Layout{CanLogin: s.login != nil, Fleet: s.fleet != nil, Path: r.URL.RequestURI()}
 	if p != nil {
 		f.Project = &p.Project
 		f.IsAdmin, _ = s.may(r, *p, Admin) // without an answer the link is missing; the page itself checks the right

@@ -16,7 +16,7 @@ func (f furnished) paths() []string {
 	at := "/p/" + f.Slug
 	return []string{
 		at, at + "/series", at + "/series/1", at + "/chart?series=1,2", fmt.Sprintf("%s/compare?a=1.%d&b=1.%d", at, f.run.Report, f.run.Report), at + "/runs", fmt.Sprintf("%s/runs/%d", at, f.run.Report),
-		at + "/live/" + f.live, at + "/testbeds/1", at + "/suites", at + "/suites/" + secretText, at + "/events?state=all", at + "/groups/1",
+		at + "/live/" + f.live, at + "/testbeds/1", at + "/suites", at + "/suites/" + secretText, at + "/events?state=all", at + "/groups/1", at + "/fleet",
 	}
 }
 

@@ -98,6 +98,9 @@ func (f *fleetFlags) devices(ctx context.Context, c *client.Client) error {
 	}
 	for _, d := range fleet.Devices {
 		state, about := d.Power, []string{}
+		if d.Tier != "" && d.Tier != "own" {
+			about = append(about, "serves "+d.Tier+" code")
+		}
 		if d.Reason != "" {
 			about = append(about, d.Reason)
 		}

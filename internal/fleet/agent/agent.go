@@ -84,6 +84,9 @@ func serve(ctx context.Context, o Options, only *once) error {
 	if a.id, err = a.enrolled(ctx, o); err != nil {
 		return err
 	}
+	if err := a.fresh(only); err != nil {
+		return err
+	}
 	c, err := connect(a.id, o.Log)
 	if err != nil {
 		return err
@@ -192,8 +195,14 @@ func (a *Agent) take(ctx context.Context, l job.Lease) (job.Result, error) {
 	if err := check(l); err != nil {
 		return job.Result{}, temporal.NewNonRetryableApplicationError("cannot carry out the lease: "+err.Error(), "InvalidLease", nil)
 	}
+	if err := a.admit(l); err != nil {
+		return job.Result{}, temporal.NewNonRetryableApplicationError("cannot carry out the lease: "+err.Error(), "WrongTier", nil)
+	}
 	if !a.once.admits(l.ID) {
 		return job.Result{}, temporal.NewNonRetryableApplicationError("the agent was started for another lease", "OtherLease", nil)
+	}
+	if err := a.use(l.ID); err != nil {
+		return job.Result{}, temporal.NewNonRetryableApplicationError(err.Error(), "UsedHost", nil)
 	}
 	d, err := a.keep(l, activity.GetInfo(ctx).TaskToken)
 	if err != nil {

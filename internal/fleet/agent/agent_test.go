@@ -14,6 +14,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
+	"github.com/goatnote-inc/pawl/internal/fleet/tier"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -161,7 +162,7 @@ func TestEnroll_KeepsTheKeyBeforeItIsSent(t *testing.T) {
 			http.Error(w, "gone", http.StatusForbidden)
 			return
 		}
-		_ = json.NewEncoder(w).Encode(job.Enrolled{Agent: "7", Namespace: "ns"})
+		_ = json.NewEncoder(w).Encode(job.Enrolled{Agent: "7", Namespace: "ns", Tier: tier.Checked})
 	}))
 	defer server.Close()
 	a := &Agent{state: state, http: newHTTP(), log: slog.New(slog.DiscardHandler), pace: quick}
@@ -171,7 +172,7 @@ func TestEnroll_KeepsTheKeyBeforeItIsSent(t *testing.T) {
 	}
 	fail = false
 	id, err := a.enrolled(t.Context(), o)
-	if err != nil || id.Agent != "7" || id.Namespace != "ns" || len(asked) != 2 || asked[0].Key != asked[1].Key || asked[1].Code != "code" {
+	if err != nil || id.Agent != "7" || id.Namespace != "ns" || id.Tier != tier.Checked || len(asked) != 2 || asked[0].Key != asked[1].Key || asked[1].Code != "code" {
 		t.Fatalf("%+v, %v after %+v", id, err, asked)
 	}
 	if digestOf([]byte(id.Key)) != asked[1].Key {
@@ -182,7 +183,7 @@ func TestEnroll_KeepsTheKeyBeforeItIsSent(t *testing.T) {
 		t.Errorf("the key's file: %v, %v", info.Mode(), err)
 	}
 	o.Code = ""
-	if again, err := a.enrolled(t.Context(), o); err != nil || again.Key != id.Key || len(asked) != 2 {
+	if again, err := a.enrolled(t.Context(), o); err != nil || again.Key != id.Key || again.Tier != tier.Checked || len(asked) != 2 {
 		t.Errorf("the next start: %+v, %v", again, err)
 	}
 	o.Devices = []string{"cpu:1"}

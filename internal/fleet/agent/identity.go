@@ -24,16 +24,18 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/disk"
 	"github.com/goatnote-inc/pawl/internal/base/loopback"
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
+	"github.com/goatnote-inc/pawl/internal/fleet/tier"
 )
 
 // identity is what the gateway knows the agent by. Its key is the only secret of the agent.
 type identity struct {
-	Server    string   `json:"server"`
-	Agent     string   `json:"agent,omitzero"` // empty until enrolled
-	Namespace string   `json:"namespace,omitzero"`
-	Model     string   `json:"model"`
-	Devices   []string `json:"devices"`
-	Key       string   `json:"key"`
+	Server    string    `json:"server"`
+	Agent     string    `json:"agent,omitzero"` // empty until enrolled
+	Namespace string    `json:"namespace,omitzero"`
+	Tier      tier.Tier `json:"tier,omitzero"` // of code that it serves, as the server said; empty for own
+	Model     string    `json:"model"`
+	Devices   []string  `json:"devices"`
+	Key       string    `json:"key"`
 }
 
 const maxIdentity = 64 << 10
@@ -67,7 +69,7 @@ func (a *Agent) enrolled(ctx context.Context, o Options) (identity, error) {
 	if err := a.enroll(ctx, o.Code, &id); err != nil {
 		return id, err
 	}
-	a.log.InfoContext(ctx, "enrolled", "agent", id.Agent, "devices", id.Devices)
+	a.log.InfoContext(ctx, "enrolled", "agent", id.Agent, "devices", id.Devices, "tier", id.Tier)
 	return id, a.writeIdentity(id)
 }
 
@@ -184,7 +186,7 @@ func (a *Agent) enroll(ctx context.Context, code string, id *identity) error {
 		if answer.Agent == "" || answer.Namespace == "" {
 			return permanent(errors.New("the answer names no agent: is this the address of pawld's gateway?"))
 		}
-		id.Agent, id.Namespace = answer.Agent, answer.Namespace
+		id.Agent, id.Namespace, id.Tier = answer.Agent, answer.Namespace, answer.Tier
 		return nil
 	})
 }

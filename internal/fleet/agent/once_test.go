@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/goatnote-inc/pawl/internal/base/await"
+	"github.com/goatnote-inc/pawl/internal/fleet/tier"
 )
 
 func TestOnce_OneLeaseAndNoOther(t *testing.T) {
@@ -25,6 +26,27 @@ func TestOnce_OneLeaseAndNoOther(t *testing.T) {
 	f.up.mu.Lock()
 	defer f.up.mu.Unlock()
 	if !slices.Equal(f.up.failed, []string{"OtherLease"}) || len(f.up.ended["second"]) != 1 || f.up.ended["second"][0].Exit != 1 || len(f.lines("runs")) != 1 {
+		t.Errorf("failed %q, ended %+v", f.up.failed, f.up.ended)
+	}
+}
+
+func TestTake_RefusesAnotherTier(t *testing.T) {
+	t.Setenv("PAWL_TEST_ONCE", "mine 1h")
+	f := newFleet(t)
+	cmd := f.start(t)
+	defer func() { _ = cmd.Process.Kill() }()
+	l := f.lease
+	l.ID, l.Tier, l.Trust = "mine", tier.Checked, "checked" // its host serves own code
+	f.up.offer(t, l, "first")
+	await.Receive(t, "the refusal of a lease of another tier", f.up.more)
+	l.Tier, l.Trust = "", ""
+	f.up.offer(t, l, "second")
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the agent ended with %v", err)
+	}
+	f.up.mu.Lock()
+	defer f.up.mu.Unlock()
+	if !slices.Equal(f.up.failed, []string{"WrongTier"}) || len(f.up.ended["second"]) != 1 {
 		t.Errorf("failed %q, ended %+v", f.up.failed, f.up.ended)
 	}
 }

@@ -84,7 +84,8 @@ func (g *gate) run(ctx workflow.Context) (Outcome, error) {
 // lease asks the placer for a device and waits for the answer.
 func (g *gate) lease(ctx workflow.Context, id string) (placement.Lease, error) {
 	request := placer.Message{Ask: &placement.Ask{Request: placement.Request{
-		Lease: id, Gate: workflow.GetInfo(ctx).WorkflowExecution.ID, Project: g.work.Project, Priority: g.work.Priority, Seconds: g.work.Seconds,
+		Lease: id, Gate: workflow.GetInfo(ctx).WorkflowExecution.ID, Project: g.work.Project, Tier: g.work.Tier,
+		Priority: g.work.Priority, Seconds: g.work.Seconds,
 	}}}
 	if err := g.note(ctx, Waiting, "", ""); err != nil {
 		return placement.Lease{}, err

@@ -51,7 +51,7 @@ func (g *gate) offer(ctx workflow.Context, l placement.Lease, within time.Durati
 	}
 	lease := job.Lease{
 		ID: l.Lease, Gate: g.work.Gate, Project: g.work.Project, Device: l.Device, Attempt: g.attempt, Bundle: g.work.Bundle,
-		Base: g.work.Base, Head: g.work.Head, Suite: g.work.Suite, Trust: g.work.Trust, Seconds: seconds,
+		Base: g.work.Base, Head: g.work.Head, Suite: g.work.Suite, Tier: g.work.Tier, Trust: g.work.Trust, Seconds: seconds,
 	}
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:              job.Queue(l.Device),

@@ -2,7 +2,10 @@
 // and publishing once. It must not know where anything is kept.
 package gate
 
-import "github.com/goatnote-inc/pawl/internal/fleet/job"
+import (
+	"github.com/goatnote-inc/pawl/internal/fleet/job"
+	"github.com/goatnote-inc/pawl/internal/fleet/tier"
+)
 
 // Names of workflows.
 const (
@@ -40,15 +43,16 @@ const (
 
 // Work is what a gate measures.
 type Work struct {
-	Gate     string `json:"gate"`
-	Project  string `json:"project"`
-	Bundle   string `json:"bundle"` // SHA-256 of a git bundle with both commits
-	Base     string `json:"base"`
-	Head     string `json:"head"`
-	Suite    string `json:"suite"`
-	Trust    string `json:"trust,omitzero"`
-	Seconds  int    `json:"seconds"`  // longest time of the measurement
-	Priority int    `json:"priority"` // see placement.Request
+	Gate     string    `json:"gate"`
+	Project  string    `json:"project"`
+	Bundle   string    `json:"bundle"` // SHA-256 of a git bundle with both commits
+	Base     string    `json:"base"`
+	Head     string    `json:"head"`
+	Suite    string    `json:"suite"`
+	Tier     tier.Tier `json:"tier,omitzero"`
+	Trust    string    `json:"trust,omitzero"` // level that pawl runs at; empty for the suite's
+	Seconds  int       `json:"seconds"`        // longest time of the measurement
+	Priority int       `json:"priority"`       // see placement.Request
 }
 
 // Progress is how far the gate is on one model.

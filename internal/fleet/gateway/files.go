@@ -40,7 +40,7 @@ func (g *Gateway) enroll(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	text, err := json.Marshal(job.Enrolled{Agent: agent.ID, Namespace: g.o.Namespace})
+	text, err := json.Marshal(job.Enrolled{Agent: agent.ID, Namespace: g.o.Namespace, Tier: agent.Tier})
 	if err != nil {
 		g.fail(w, r, "cannot enroll an agent", err)
 		return

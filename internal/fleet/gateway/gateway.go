@@ -25,12 +25,14 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
+	"github.com/goatnote-inc/pawl/internal/fleet/tier"
 )
 
 // Agent is the holder of a key.
 type Agent struct {
 	ID     string
-	Queues []string // the queues that it may poll
+	Queues []string  // the queues that it may poll
+	Tier   tier.Tier // of code that its host serves
 }
 
 // Answers of [Keys] and [Blobs].

@@ -201,7 +201,7 @@ func TestGateway_Enrolls(t *testing.T) {
 	w := newWorld(t)
 	hash := digestOf([]byte("key-new"))
 	res := w.http(t, http.MethodPost, job.EnrollPath, "", nil, []byte(`{"code":"code","key":"`+hash+`","model":"cpu","devices":["cpu:9"]}`))
-	if res.code != http.StatusOK || !strings.Contains(res.body, `"namespace":"`+namespace+`"`) {
+	if res.code != http.StatusOK || !strings.Contains(res.body, `"namespace":"`+namespace+`"`) || !strings.Contains(res.body, `"tier":"checked"`) {
 		t.Fatalf("%v", res)
 	}
 	w.up.tasks <- &workflowservice.PollActivityTaskQueueResponse{}

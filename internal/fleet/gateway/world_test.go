@@ -27,6 +27,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/fleet/fleettest"
 	"github.com/goatnote-inc/pawl/internal/fleet/gateway"
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
+	"github.com/goatnote-inc/pawl/internal/fleet/tier"
 )
 
 const namespace = "pawl-devices"
@@ -125,7 +126,7 @@ func (k *keys) Enroll(_ context.Context, in job.Enrollment, key [sha256.Size]byt
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	a := gateway.Agent{ID: "new"}
+	a := gateway.Agent{ID: "new", Tier: tier.Checked}
 	for _, d := range in.Devices {
 		a.Queues = append(a.Queues, job.Queue(d))
 	}

@@ -1,5 +1,7 @@
 package job
 
+import "github.com/goatnote-inc/pawl/internal/fleet/tier"
+
 // Paths of the gateway beside gRPC. The names of files are their SHA-256.
 const (
 	EnrollPath   = "/v1/fleet/enroll"
@@ -25,6 +27,7 @@ type Enrollment struct {
 
 // Enrolled is the answer to an [Enrollment].
 type Enrolled struct {
-	Agent     string `json:"agent"`
-	Namespace string `json:"namespace"`
+	Agent     string    `json:"agent"`
+	Namespace string    `json:"namespace"`
+	Tier      tier.Tier `json:"tier"` // of code that the host serves, as its code says
 }

@@ -1,7 +1,10 @@
 // Package job contains what pawld and an agent say to each other: the work of a lease and its result. It must not know how either of them carries it out.
 package job
 
-import "github.com/goatnote-inc/pawl/internal/fleet/calibration"
+import (
+	"github.com/goatnote-inc/pawl/internal/fleet/calibration"
+	"github.com/goatnote-inc/pawl/internal/fleet/tier"
+)
 
 // Measure is the name of the activity that carries out a lease.
 const Measure = "measure"
@@ -11,17 +14,18 @@ func Queue(device string) string { return "gpu:" + device }
 
 // A Lease is the right to use one device for one measurement, and what to measure.
 type Lease struct {
-	ID      string `json:"id"` // names the measurement: after a crash the agent finds its journal by it
-	Gate    string `json:"gate"`
-	Project string `json:"project"`
-	Device  string `json:"device"`
-	Attempt int    `json:"attempt"` // fencing number: a result with a lower one is refused
-	Bundle  string `json:"bundle"`  // SHA-256 of a git bundle with both commits
-	Base    string `json:"base"`
-	Head    string `json:"head"`
-	Suite   string `json:"suite"` // path of the suite in the repository
-	Trust   string `json:"trust,omitzero"`
-	Seconds int    `json:"seconds"` // longest time the measurement may take
+	ID      string    `json:"id"` // names the measurement: after a crash the agent finds its journal by it
+	Gate    string    `json:"gate"`
+	Project string    `json:"project"`
+	Device  string    `json:"device"`
+	Attempt int       `json:"attempt"` // fencing number: a result with a lower one is refused
+	Bundle  string    `json:"bundle"`  // SHA-256 of a git bundle with both commits
+	Base    string    `json:"base"`
+	Head    string    `json:"head"`
+	Suite   string    `json:"suite"`          // path of the suite in the repository
+	Tier    tier.Tier `json:"tier,omitzero"`  // of the code
+	Trust   string    `json:"trust,omitzero"` // level that pawl runs at; empty for the suite's
+	Seconds int       `json:"seconds"`        // longest time the measurement may take
 
 	Calibrate uint64 `json:"calibrate,omitzero"` // seed of a calibration of the device, which measures the agent's own kernel; 0 for a gate
 }

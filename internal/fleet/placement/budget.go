@@ -38,6 +38,14 @@ func (b *Budget) Settle(reserved Cost, seconds float64, start time.Time) {
 	b.Used.Money = max(0, b.Used.Money-unused*reserved.Money)
 }
 
+// UsedOn returns what was used and reserved on the day of a time.
+func (b *Budget) UsedOn(now time.Time) Cost {
+	if day(now).After(b.Day) {
+		return Cost{}
+	}
+	return b.Used
+}
+
 // Until returns when a budget that was refused at a time is full again.
 func Until(now time.Time) time.Time { return day(now).AddDate(0, 0, 1) }
 

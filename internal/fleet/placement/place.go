@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/goatnote-inc/pawl/internal/fleet/tier"
 )
 
 // place grants leases while a request can run and a device is free.
@@ -32,14 +34,17 @@ func (s *State) grant(r Request, d Device, now time.Time) Lease {
 // match returns the request that is next among those for which a device is free, and the device; -1 if there is none.
 func (s *State) match(now time.Time) (request, device int) {
 	request, device = -1, -1
-	free := s.device("", now)
+	free := map[tier.Tier]int{}
 	for i, r := range s.Requests {
 		if now.Before(r.Held) || request >= 0 && !s.before(r, s.Requests[request], now) {
 			continue
 		}
-		d := free
-		if r.Only != "" {
-			d = s.device(r.Only, now)
+		d, known := free[r.Tier]
+		if r.Only != "" || !known {
+			d = s.device(r, now)
+		}
+		if r.Only == "" {
+			free[r.Tier] = d
 		}
 		if d >= 0 {
 			request, device = i, d
@@ -91,13 +96,13 @@ func (s *State) urgency(r Request, now time.Time) int {
 }
 
 // device returns the index of the device to use next; -1 if none is free. A host measures on one card at a time,
-// because neighbors could disturb each other. Cards that failed longest ago are first, and those in quarantine are left
-// out. If only is set, it is that device or none.
-func (s *State) device(only string, now time.Time) int {
+// because neighbors could disturb each other. Cards that failed longest ago are first. Those in quarantine and those
+// whose host serves another tier are left out. A calibration gets its own device or none.
+func (s *State) device(r Request, now time.Time) int {
 	best := -1
 	var bestFailed time.Time
 	for i, d := range s.Devices {
-		if only == "" && d.Quarantine != "" || only != "" && d.ID != only {
+		if r.Only == "" && !d.usable(r.Tier) || r.Only != "" && d.ID != r.Only {
 			continue
 		}
 		if d.Power != Ready || slices.ContainsFunc(s.Leases, func(l Lease) bool { return l.Device == d.ID || d.Host != "" && l.Host == d.Host }) {
@@ -113,6 +118,9 @@ func (s *State) device(only string, now time.Time) int {
 	}
 	return best
 }
+
+// usable reports whether gates of a tier may use a device.
+func (d Device) usable(t tier.Tier) bool { return d.Quarantine == "" && tier.Serves(d.Tier, t) }
 
 // isLost reports whether a device has lost its agent. It is tried again when the agent is heard, or after some time.
 func (s *State) isLost(d Device, now time.Time) bool {

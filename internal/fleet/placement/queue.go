@@ -3,6 +3,8 @@ package placement
 import (
 	"slices"
 	"time"
+
+	"github.com/goatnote-inc/pawl/internal/fleet/tier"
 )
 
 // A Waiting is a request's place in the queue.
@@ -10,6 +12,7 @@ type Waiting struct {
 	Lease    string    `json:"lease"`
 	Gate     string    `json:"gate"`
 	Project  string    `json:"project"`
+	Tier     tier.Tier `json:"tier,omitzero"`
 	Position int       `json:"position"`
 	Since    time.Time `json:"since"`
 	Start    time.Time `json:"start,omitzero"` // latest start if every measurement takes its longest time; zero if no device is ready
@@ -22,6 +25,7 @@ const (
 	NoBudget = "the budget of the project is used up for today"
 	Wake     = "the hosts of the model are off: wake one"
 	None     = "no device of the model is ready"
+	NoHost   = "no host with a device of the model serves this tier"
 
 	AllQuarantined = "the devices of the model are in quarantine, because their calibrations failed"
 )
@@ -29,31 +33,23 @@ const (
 // Queue returns the waiting requests in the order in which they would start.
 func (s *State) Queue(now time.Time) []Waiting {
 	sim := State{Shares: slices.Clone(s.Shares), Requests: slices.Clone(s.Requests), Floor: s.Floor}
-	free := s.freeTimes(now)
-	reason := Busy
-	if len(free) == 0 {
-		reason = None
-		if slices.ContainsFunc(s.Devices, func(d Device) bool { return d.Power == Ready && d.Quarantine != "" }) {
-			reason = AllQuarantined
-		}
-		if slices.ContainsFunc(s.Devices, func(d Device) bool { return d.Power == Asleep }) {
-			reason = Wake
-		}
-	}
+	supplies := map[tier.Tier]*supply{}
 	var list []Waiting
 	for len(sim.Requests) > 0 {
 		i := sim.next(now)
-		w := Waiting{Position: len(list) + 1, Reason: reason}
-		if i < 0 { // only requests without budget are left
-			i, w.Reason = 0, NoBudget
-			w.Start = sim.Requests[0].Held
-		} else if len(free) > 0 {
-			slices.SortFunc(free, time.Time.Compare)
-			w.Start = free[0]
-			free[0] = free[0].Add(time.Duration(sim.Requests[i].Seconds) * time.Second)
-		}
+		w := Waiting{Position: len(list) + 1, Reason: NoBudget}
+		noBudget := i < 0 // nothing else is left
+		i = max(i, 0)
 		r := sim.Requests[i]
-		w.Lease, w.Gate, w.Project, w.Since = r.Lease, r.Gate, r.Project, r.At
+		if noBudget {
+			w.Start = r.Held
+		} else {
+			if supplies[r.Tier] == nil {
+				supplies[r.Tier] = s.supply(r.Tier, now)
+			}
+			w.Start, w.Reason = supplies[r.Tier].take(r.Seconds)
+		}
+		w.Lease, w.Gate, w.Project, w.Tier, w.Since = r.Lease, r.Gate, r.Project, r.Tier, r.At
 		sim.share(r.Project).Used += int64(r.Seconds)
 		sim.Requests = slices.Delete(sim.Requests, i, i+1)
 		list = append(list, w)
@@ -61,23 +57,59 @@ func (s *State) Queue(now time.Time) []Waiting {
 	return list
 }
 
-// freeTimes returns for each host with a device that gates can use when it is free at the latest.
-func (s *State) freeTimes(now time.Time) []time.Time {
+// supply is what the devices of one tier can do for a queue.
+type supply struct {
+	free   []time.Time // of each host, at the latest
+	reason string      // why requests wait
+}
+
+func (s *State) supply(t tier.Tier, now time.Time) *supply {
+	free := s.freeTimes(t, now)
+	if len(free) > 0 {
+		return &supply{free, Busy}
+	}
+	has := func(is func(Device) bool) bool {
+		return slices.ContainsFunc(s.Devices, func(d Device) bool { return tier.Serves(d.Tier, t) && is(d) })
+	}
+	switch {
+	case len(s.Devices) > 0 && !has(func(Device) bool { return true }):
+		return &supply{reason: NoHost}
+	case has(func(d Device) bool { return d.Power == Asleep }):
+		return &supply{reason: Wake}
+	case has(func(d Device) bool { return d.Power == Ready && d.Quarantine != "" }):
+		return &supply{reason: AllQuarantined}
+	}
+	return &supply{reason: None}
+}
+
+// take uses the host that is free first, and returns when that is; zero if there is none.
+func (s *supply) take(seconds int) (start time.Time, reason string) {
+	if len(s.free) == 0 {
+		return time.Time{}, s.reason
+	}
+	slices.SortFunc(s.free, time.Time.Compare)
+	start = s.free[0]
+	s.free[0] = start.Add(time.Duration(seconds) * time.Second)
+	return start, s.reason
+}
+
+// freeTimes returns for each host with a device that gates of a tier can use when it is free at the latest.
+func (s *State) freeTimes(t tier.Tier, now time.Time) []time.Time {
 	var hosts []string
 	var free []time.Time
 	for _, d := range s.Devices {
-		if d.Power != Ready || d.Quarantine != "" || s.isLost(d, now) || d.Host != "" && slices.Contains(hosts, d.Host) {
+		if d.Power != Ready || !d.usable(t) || s.isLost(d, now) || d.Host != "" && slices.Contains(hosts, d.Host) {
 			continue
 		}
 		hosts = append(hosts, d.Host)
-		t := now
+		end := now
 		for _, l := range s.Leases {
-			end := l.Start.Add(time.Duration(l.Seconds) * time.Second)
-			if end.After(t) && (l.Device == d.ID || d.Host != "" && l.Host == d.Host) {
-				t = end
+			until := l.Start.Add(time.Duration(l.Seconds) * time.Second)
+			if until.After(end) && (l.Device == d.ID || d.Host != "" && l.Host == d.Host) {
+				end = until
 			}
 		}
-		free = append(free, t)
+		free = append(free, end)
 	}
 	return free
 }

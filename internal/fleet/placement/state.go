@@ -2,7 +2,11 @@
 // budgets. Its rules are pure. It must not know how a device is reached or where a budget is kept.
 package placement
 
-import "time"
+import (
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/fleet/tier"
+)
 
 // Power says whether a device can be used.
 type Power string
@@ -22,7 +26,8 @@ type Device struct {
 	Price float64   `json:"price,omitzero"` // money per hour
 	Seen  time.Time `json:"seen,omitzero"`  // when its agent was last heard
 
-	Quarantine string `json:"quarantine,omitzero"` // why only calibrations may use it; empty if all may
+	Quarantine string    `json:"quarantine,omitzero"` // why only calibrations may use it; empty if all may
+	Tier       tier.Tier `json:"tier,omitzero"`       // of code that its host serves
 }
 
 // A Request asks for one device.
@@ -30,6 +35,7 @@ type Request struct {
 	Lease    string    `json:"lease"` // name of the lease, unique
 	Gate     string    `json:"gate"`  // workflow that waits for it
 	Project  string    `json:"project"`
+	Tier     tier.Tier `json:"tier,omitzero"` // of the code
 	Only     string    `json:"only,omitzero"` // the device that a calibration is for, in quarantine or not; empty for any
 	Priority int       `json:"priority"`      // 1 is the most urgent, 5 the least; 0 means 3
 	Seconds  int       `json:"seconds"`       // longest time of the measurement

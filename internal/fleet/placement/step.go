@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/goatnote-inc/pawl/internal/fleet/tier"
 )
 
 // An Event is an input of Step: Ask, Withdraw, Release, Refuse, Table or Tick.
@@ -106,7 +108,7 @@ func (s *State) ask(r Request, now time.Time) {
 	if slices.ContainsFunc(s.Requests, func(old Request) bool { return old.Lease == r.Lease }) {
 		return
 	}
-	r.At, r.Held = now, time.Time{}
+	r.At, r.Held, r.Tier = now, time.Time{}, cmp.Or(r.Tier, tier.Own)
 	if r.Priority < 1 || r.Priority > 5 {
 		r.Priority = 3
 	}

@@ -36,7 +36,7 @@ func agentOf(a store.Agent, err error) (gateway.Agent, error) {
 	if err != nil {
 		return gateway.Agent{}, known(err)
 	}
-	g := gateway.Agent{ID: strconv.FormatInt(a.ID, 10)}
+	g := gateway.Agent{ID: strconv.FormatInt(a.ID, 10), Tier: a.Tier}
 	for _, device := range a.Devices {
 		g.Queues = append(g.Queues, job.Queue(device))
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/fleet/gateway"
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
+	"github.com/goatnote-inc/pawl/internal/fleet/tier"
 	"github.com/goatnote-inc/pawl/internal/server/agents"
 	"github.com/goatnote-inc/pawl/internal/server/blob"
 	"github.com/goatnote-inc/pawl/internal/server/store"
@@ -39,7 +40,7 @@ func opened(t *testing.T) *store.Store {
 func TestKeys_EnrolledAgentHasItsQueues(t *testing.T) {
 	s := opened(t)
 	k := agents.Keys{Store: s}
-	code, made, err := s.NewAgent(t.Context(), "host", "operator", time.Hour)
+	code, made, err := s.NewAgent(t.Context(), "host", "operator", tier.Own, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}

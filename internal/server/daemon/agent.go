@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/fleet/tier"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
@@ -25,17 +26,25 @@ func newAgent(g *globals) *cobra.Command {
 }
 
 func agentEnroll(g *globals) *cobra.Command {
-	lasts := time.Hour
+	lasts, serves := time.Hour, string(tier.Own)
 	c := &cobra.Command{
 		Use:   "enroll NAME",
 		Short: "Print a one-time code for a host",
 		Long: `Prints a code with which one pawl-agent can enroll, once. The host chooses its own key; the
-server stores only a hash of it. NAME is for people.`,
-		Example: `  pawld agent enroll gpu-host-1 > code`,
-		Args:    cobra.ExactArgs(1),
+server stores only a hash of it. NAME is for people.
+
+A host serves code of one tier: own, checked (forks and AI agents) or unknown (anyone; the host takes
+one lease and is thrown away). To change it, revoke the agent and enroll the host again.`,
+		Example: `  pawld agent enroll gpu-host-1 > code
+  pawld agent enroll gpu-host-2 --tier checked > code`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := tier.Parse(serves)
+			if err != nil {
+				return usageError{fmt.Errorf("--tier: %w", err)}
+			}
 			return g.withStore(cmd.Context(), func(_ *config, s *store.Store) error {
-				code, a, err := s.NewAgent(cmd.Context(), args[0], operator(), lasts)
+				code, a, err := s.NewAgent(cmd.Context(), args[0], operator(), t, lasts)
 				if err != nil {
 					return err
 				}
@@ -46,13 +55,14 @@ server stores only a hash of it. NAME is for people.`,
 		},
 	}
 	c.Flags().DurationVar(&lasts, "for", lasts, "how long the code is valid")
+	c.Flags().StringVar(&serves, "tier", serves, "whose code the host serves: own, checked or unknown")
 	return c
 }
 
 func agentList(g *globals) *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List the agents", Example: `  pawld agent list`}
 	return lists(g, c, func(ctx context.Context, s *store.Store, _ []string) ([]store.Agent, error) { return s.Agents(ctx) }, func(a store.Agent) string {
-		return fmt.Sprintf("%-6d %-24s %-24s %s", a.ID, a.Name, agentState(a, g.now()), strings.Join(a.Devices, " "))
+		return fmt.Sprintf("%-6d %-24s %-24s %-7s %s", a.ID, a.Name, agentState(a, g.now()), a.Tier, strings.Join(a.Devices, " "))
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/fleet/calibrate"
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
+	"github.com/goatnote-inc/pawl/internal/fleet/tier"
 	"github.com/goatnote-inc/pawl/internal/server/engine"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 	"github.com/goatnote-inc/pawl/internal/server/store/fleetstore"
@@ -25,8 +26,9 @@ func newFleet(g *globals) *cobra.Command {
   pawld fleet check
   pawld fleet device set GPU-5c0e --model l4 --host gpu1 --price 0.80
   pawld fleet calibrate GPU-5c0e
-  pawld fleet budget kernels --hours 8`,
-	}, fleetSetup(g), fleetCheck(g), fleetDevice(g), fleetCalibrate(g), fleetBudget(g))
+  pawld fleet budget kernels --hours 8
+  pawld fleet tier kernels-forks checked`,
+	}, fleetSetup(g), fleetCheck(g), fleetDevice(g), fleetCalibrate(g), fleetBudget(g), fleetTier(g))
 }
 
 // withEngine runs a command that only needs Temporal.
@@ -114,7 +116,7 @@ func deviceLine(d fleetstore.Device) string {
 	if !d.Seen.IsZero() {
 		seen = "seen " + d.Seen.Format(time.RFC3339)
 	}
-	line := fmt.Sprintf("%-10s %-7s %s on %s, %s", d.Model, d.Power, d.ID, d.Host, seen)
+	line := fmt.Sprintf("%-10s %-7s %-7s %s on %s, %s", d.Model, d.Power, d.Tier, d.ID, d.Host, seen)
 	if d.Reason != "" {
 		line += ": " + d.Reason
 	}
@@ -236,4 +238,28 @@ the longest time of its measurement and returns what it did not use, so the budg
 	c.Flags().Float64Var(&hours, "hours", 0, "device `hours` a day")
 	c.Flags().Float64Var(&money, "money", 0, "`money` a day, in the unit of the devices' prices")
 	return c
+}
+
+func fleetTier(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "tier PROJECT TIER",
+		Short: "Set whose code the keys of a project send",
+		Long: `Sets the tier of all gates of a project: own (people who may push), checked (forks and AI agents) or
+unknown (anyone). A gate runs only on hosts that were enrolled for its tier. A request can ask for
+checked in a project of tier own; it can never ask for more than its project has.`,
+		Example: `  pawld fleet tier kernels-forks checked`,
+		Args:    cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := tier.Parse(args[1])
+			if err != nil {
+				return usageError{err}
+			}
+			return g.withStore(cmd.Context(), func(_ *config, s *store.Store) error {
+				return g.changeAudited(cmd.Context(), s, args[0], "tier.set", func(in *store.Store, p store.Project) (changeResult, error) {
+					err := fleetstore.New(in.DB()).SetTier(cmd.Context(), p.ID, t)
+					return changeResult{fmt.Sprintf("gates of %s are of tier %s", p.Slug, t), map[string]string{"tier": string(t)}}, err
+				})
+			})
+		},
+	}
 }

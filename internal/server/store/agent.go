@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/goatnote-inc/pawl/internal/fleet/tier"
 	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
 
@@ -21,6 +22,7 @@ type Agent struct {
 	ID        int64      `json:"id"`
 	Name      string     `json:"name"`
 	Devices   []string   `json:"devices"`
+	Tier      tier.Tier  `json:"tier"` // of code that its host serves
 	Created   time.Time  `json:"created"`
 	CreatedBy string     `json:"created_by"`
 	CodeUntil time.Time  `json:"code_until"` // end of the one-time code
@@ -30,16 +32,17 @@ type Agent struct {
 }
 
 const agentColumns = `a.id, a.name, array(select d.device from pawl.agent_device d where d.agent_id = a.id order by d.device),
-	a.created, a.created_by, a.code_until, a.enrolled, a.last_seen, a.revoked`
+	a.created, a.created_by, a.code_until, a.enrolled, a.last_seen, a.revoked, a.tier`
 
 func scanAgent(row pgx.CollectableRow) (a Agent, err error) {
-	err = row.Scan(&a.ID, &a.Name, &a.Devices, &a.Created, &a.CreatedBy, &a.CodeUntil, &a.Enrolled, &a.LastSeen, &a.Revoked)
+	err = row.Scan(&a.ID, &a.Name, &a.Devices, &a.Created, &a.CreatedBy, &a.CodeUntil, &a.Enrolled, &a.LastSeen, &a.Revoked, &a.Tier)
 	a.Created, a.CodeUntil = a.Created.UTC(), a.CodeUntil.UTC()
 	return a, err
 }
 
-// NewAgent adds an agent that is not enrolled yet. It returns the one-time code to enroll with, which cannot be retrieved again.
-func (s *Store) NewAgent(ctx context.Context, name, by string, lasts time.Duration) (code string, a Agent, err error) {
+// NewAgent adds an agent that is not enrolled yet, for a host that serves a tier. It returns the one-time code to enroll with, which cannot be
+// retrieved again.
+func (s *Store) NewAgent(ctx context.Context, name, by string, serves tier.Tier, lasts time.Duration) (code string, a Agent, err error) {
 	if name == "" || len(name) > 100 || lasts <= 0 {
 		return "", Agent{}, &pg.InvalidError{What: "an agent needs a name of at most 100 bytes, and its code a time"}
 	}
@@ -48,8 +51,8 @@ func (s *Store) NewAgent(ctx context.Context, name, by string, lasts time.Durati
 	code = "pawl-enroll-" + strings.ToLower(base32.StdEncoding.EncodeToString(secret[:]))
 	hash := sha256.Sum256([]byte(code))
 	list, err := pg.Collect(ctx, s.db.Rows(), scanAgent, `
-		insert into pawl.agent as a (name, code, code_until, created, created_by) values ($1, $2, $3, $4, $5) returning `+agentColumns,
-		name, hash[:], s.db.Now().Add(lasts), s.db.Now(), by)
+		insert into pawl.agent as a (name, code, code_until, created, created_by, tier) values ($1, $2, $3, $4, $5, $6) returning `+agentColumns,
+		name, hash[:], s.db.Now().Add(lasts), s.db.Now(), by, serves)
 	if err != nil {
 		return "", Agent{}, fmt.Errorf("cannot add agent %q: %w", name, pg.Input(err))
 	}

@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/fleet/tier"
 	"github.com/goatnote-inc/pawl/internal/server/store"
+	"github.com/goatnote-inc/pawl/internal/server/store/fleetstore"
 )
 
 func hashOf(text string) []byte { h := sha256.Sum256([]byte(text)); return h[:] }
@@ -15,7 +17,7 @@ func hashOf(text string) []byte { h := sha256.Sum256([]byte(text)); return h[:] 
 func TestAgent_EnrollsOnceAndCanBeRevoked(t *testing.T) {
 	now := noon
 	s, url := openedAt(t, func() time.Time { return now })
-	code, made, err := s.NewAgent(t.Context(), "host-a", "operator", time.Hour)
+	code, made, err := s.NewAgent(t.Context(), "host-a", "operator", tier.Own, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +79,7 @@ func TestAgent_DeviceHasOneAgent(t *testing.T) {
 	codes := make([]string, 3)
 	for i := range codes {
 		var err error
-		if codes[i], _, err = s.NewAgent(t.Context(), "host", "operator", time.Hour); err != nil {
+		if codes[i], _, err = s.NewAgent(t.Context(), "host", "operator", tier.Own, time.Hour); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -124,5 +126,24 @@ func TestAgent_RefusalsAreKeptFor90Days(t *testing.T) {
 	list, err := s.AgentRefusals(t.Context())
 	if err != nil || len(list) != 1 || list[0].Missed != 3 || list[0].Agent != "1" {
 		t.Errorf("refusals %+v, %v", list, err)
+	}
+}
+
+func TestAgent_ItsTierIsThatOfItsDevices(t *testing.T) {
+	s, _ := openedAt(t, func() time.Time { return noon })
+	code, _, err := s.NewAgent(t.Context(), "host", "operator", tier.Checked, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := s.EnrollAgent(t.Context(), code, hashOf("k"), "l4", []string{"GPU-1"})
+	if err != nil || a.Tier != tier.Checked {
+		t.Fatalf("enrolled %+v, %v", a, err)
+	}
+	fleet := fleetstore.New(s.DB())
+	if list, err := fleet.Devices(t.Context(), "l4"); err != nil || len(list) != 1 || list[0].Tier != tier.Checked {
+		t.Errorf("devices %+v, %v", list, err)
+	}
+	if _, _, err := s.NewAgent(t.Context(), "host", "operator", "trusted", time.Hour); err == nil {
+		t.Error("an agent of a tier that does not exist")
 	}
 }

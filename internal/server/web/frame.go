@@ -22,6 +22,7 @@ type Layout struct {
 	Theme    string          // light, dark, or empty for the browser's choice
 	Project  *client.Project // nil outside a project
 	IsAdmin  bool            // whether the user may change the project
+	Fleet    bool            // whether the server has a fleet
 	Query    string          // the search text
 	Path     string          // of this page with its query, to return to
 }
@@ -47,7 +48,7 @@ var templates = parsed()
 func parsed() map[string]*template.Template {
 	base := template.Must(template.New("frame.html").Funcs(functions).ParseFS(texts, "templates/frame.html", "templates/part_*.html"))
 	views := map[string]*template.Template{}
-	for _, v := range []View{Projects{}, Overview{}, Series{}, SeriesList{}, Chart{}, Compare{}, CompareRuns{}, Run{}, Runs{}, Live{}, Testbed{}, Heat{}, Events{}, Cause{}, Search{}, Settings{}, NewKey{}, Limits{}, Login{}, Problem{}} {
+	for _, v := range []View{Projects{}, Overview{}, Series{}, SeriesList{}, Chart{}, Compare{}, CompareRuns{}, Run{}, Runs{}, Live{}, Testbed{}, Heat{}, Events{}, Cause{}, Search{}, Settings{}, NewKey{}, Limits{}, Fleet{}, Login{}, Problem{}} {
 		name := reflect.TypeOf(v).Name()
 		views[name] = template.Must(template.Must(base.Clone()).ParseFS(texts, "templates/"+strings.ToLower(name)+".html"))
 	}

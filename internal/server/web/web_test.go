@@ -104,6 +104,21 @@ func views() map[string]web.View {
 		"cause":   web.Cause{Card: cause(event, beside(event)), Unit: "ns", Beds: beds, States: states, CanWrite: true},
 		"search":  web.Search{Text: "mat", Hits: []web.Hit{{Kind: "series", Project: "kernels", Text: "matmul/N512", Detail: "blocks", URL: "/p/kernels/series/7"}}},
 		"limits":  web.Limits{List: []web.Limit{{Name: "series", Limit: 200, Used: 50}, {Name: "hooks", Used: 3}}},
+		"fleet": web.Fleet{
+			Tier: "checked", Others: 2, Spend: &web.FleetSpend{Hours: 1.25, MaxHours: 8, Money: 1},
+			Cards: []web.FleetCard{
+				{FleetDevice: client.FleetDevice{ID: "GPU-5c0e", Model: "l4", Tier: "checked", Host: "gpu1", Power: "ready", Price: 0.8, Seen: &day, Calibration: &client.Calibration{At: day, Rounds: 20, Noise: 0.0042, Smallest: 0.011, Planted: 0.03, Found: true}, Calibrations: 40, FalseAlarms: 1}, Doing: "in use"},
+				{FleetDevice: client.FleetDevice{ID: "GPU-<script>", Model: "l4", Tier: "own", Host: "<b>", Power: "ready", Quarantine: "2 of its last 3 calibrations missed a planted <i>slowdown", Calibration: &client.Calibration{At: day, Noise: 0.09, Smallest: 0.2}, Calibrations: 3}},
+				{FleetDevice: client.FleetDevice{ID: "GPU-77aa", Model: "h100", Power: "closed", Reason: "fan replaced"}},
+			},
+			Gates: []web.FleetGate{
+				{ID: run.Run, Change: "pull/7 <script>", Model: "l4", Tier: "checked", State: "measuring", Device: "GPU-5c0e", Since: day},
+				{ID: "01J00000000000000000000002", Model: "h100", Tier: "unknown", State: "waiting", Position: 1, Reason: "no host with a device of the model serves this tier", Since: day},
+				{ID: "01J00000000000000000000003", Model: "l4", State: "waiting", Position: 2, Start: &day, Reason: "all devices of the model are in use", Since: day},
+			},
+		},
+		"fleet-public": web.Fleet{Cards: []web.FleetCard{{FleetDevice: client.FleetDevice{ID: "GPU-5c0e", Model: "l4", Power: "asleep"}}}, Away: true},
+		"fleet-empty":  web.Fleet{Tier: "own", Spend: &web.FleetSpend{}},
 		"login":   web.Login{Start: "/login/start?next=%2F", Name: "id.example"},
 		"problem": web.Problem{Status: 404, Detail: "there is no such page", Request: "ABC"},
 	}
@@ -212,7 +227,7 @@ var folder = regexp.MustCompile(web.AssetPath + `[0-9a-f]{16}/`)
 func TestPagesAreAsTheyWere(t *testing.T) {
 	for name, v := range views() {
 		t.Run(name, func(t *testing.T) {
-			f := web.Layout{Visitor: "ada", CanLogin: true, Path: "/here?x=1"}
+			f := web.Layout{Visitor: "ada", CanLogin: true, Path: "/here?x=1", Fleet: strings.HasPrefix(name, "fleet")}
 			if name != "projects" && name != "search" && name != "login" && name != "problem" {
 				f.Project = &project
 			}

@@ -18,7 +18,7 @@ var functions = template.FuncMap{
 	"asset": assetURL, "plain": words.Sanitize, "quantity": words.Quantity, "percent": words.Percent, "plural": words.Plural,
 	"day": day, "minute": minute, "stamp": stamp, "short": short, "change": Change, "commit": commitURL, "pull": pullURL, "q": url.QueryEscape, "path": url.PathEscape,
 	"bed": TestbedName, "lane": laneName, "dollars": words.Dollars, "span": span, "tone": changeClass, "add": func(a, b int) int { return a + b },
-	"place": newPlace, "pick": newPick, "f64": func(v float32) float64 { return float64(v) },
+	"place": newPlace, "pick": newPick, "tier": tierName, "f64": func(v float32) float64 { return float64(v) },
 }
 
 func day(t time.Time) string {

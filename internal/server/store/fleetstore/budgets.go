@@ -7,6 +7,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
 	"github.com/goatnote-inc/pawl/internal/fleet/placer"
+	"github.com/goatnote-inc/pawl/internal/fleet/tier"
 	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
 
@@ -20,10 +21,31 @@ func (s *Store) SetBudget(ctx context.Context, project int64, limit placement.Co
 // Budget returns the budget of a project.
 func (s *Store) Budget(ctx context.Context, project int64) (b placement.Budget, err error) {
 	err = s.db.InProject(ctx, project, func(tx pgx.Tx) error {
-		b, err = lockBudget(ctx, tx, project)
+		b, err = readBudget(ctx, tx, project, "")
 		return err
 	})
-	return b, err
+	if pg.None(err) {
+		return b, nil
+	}
+	return b, pg.Wrap(err, "cannot read the budget of project %d", project)
+}
+
+// SetTier sets whose code the keys of a project send.
+func (s *Store) SetTier(ctx context.Context, project int64, t tier.Tier) error {
+	_, err := s.db.Of(project).Exec(ctx, `insert into pawl.budget (project_id, tier) values ($1, $2)
+		on conflict (project_id) do update set tier = $2`, project, t)
+	return pg.Wrap(pg.Input(err), "cannot set the tier of project %d", project)
+}
+
+// Tier returns whose code the keys of a project send.
+func (s *Store) Tier(ctx context.Context, project int64) (t tier.Tier, err error) {
+	err = s.db.InProject(ctx, project, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `select tier from pawl.budget where project_id = $1`, project).Scan(&t)
+	})
+	if pg.None(err) {
+		return tier.Own, nil
+	}
+	return t, pg.Wrap(err, "cannot read the tier of project %d", project)
 }
 
 // Reserve takes the worst-case cost of a lease from the budget of a project. Reserving it again changes nothing.
@@ -81,7 +103,11 @@ func lockBudget(ctx context.Context, tx pgx.Tx, project int64) (b placement.Budg
 	if _, err := tx.Exec(ctx, `insert into pawl.budget (project_id) values ($1) on conflict do nothing`, project); err != nil {
 		return b, err
 	}
-	err = tx.QueryRow(ctx, `select limit_seconds, limit_money, day, used_seconds, used_money from pawl.budget where project_id = $1 for update`, project).
+	return readBudget(ctx, tx, project, " for update")
+}
+
+func readBudget(ctx context.Context, tx pgx.Tx, project int64, lock string) (b placement.Budget, err error) {
+	err = tx.QueryRow(ctx, `select limit_seconds, limit_money, day, used_seconds, used_money from pawl.budget where project_id = $1`+lock, project).
 		Scan(&b.Limit.Seconds, &b.Limit.Money, &b.Day, &b.Used.Seconds, &b.Used.Money)
 	b.Day = b.Day.UTC()
 	return b, err

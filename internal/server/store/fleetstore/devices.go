@@ -33,19 +33,20 @@ func (d *Device) Last() calibration.Record {
 	return d.Calibration
 }
 
-// Devices returns the devices of a model, or all if it is empty.
+// Devices returns the devices of a model, or all if it is empty. The tier of a device is that of its agent.
 func (s *Store) Devices(ctx context.Context, model string) ([]Device, error) {
 	list, err := pg.Collect(ctx, s.db.Pool, func(row pgx.CollectableRow) (d Device, err error) {
 		var seen, since, at, tried *time.Time
 		err = row.Scan(append([]any{
-			&d.ID, &d.Model, &d.Host, &d.Power, &d.Reason, &d.Price, &seen, &d.Driver, &d.Quarantine, &since, &d.Calibrations, &d.FalseAlarms, &tried, &d.Tried.Error,
+			&d.ID, &d.Model, &d.Host, &d.Power, &d.Reason, &d.Price, &seen, &d.Driver, &d.Quarantine, &since, &d.Calibrations, &d.FalseAlarms, &tried, &d.Tried.Error, &d.Tier,
 		}, calibrationFields(&d.Calibration, &at)...)...)
 		d.Seen, d.Since, d.Calibration.At = timeOf(seen), timeOf(since), timeOf(at)
 		if d.Tried.Error != "" {
 			d.Tried.At, d.Tried.Driver = timeOf(tried), d.Calibration.Driver
 		}
 		return d, err
-	}, `select d.id, d.model, d.host, d.power, d.reason, d.price, d.seen, d.driver, d.quarantine, d.quarantined, n.measured, n.alarms, t.at, coalesce(t.error, ''), `+calibrationColumns+`
+	}, `select d.id, d.model, d.host, d.power, d.reason, d.price, d.seen, d.driver, d.quarantine, d.quarantined, n.measured, n.alarms, t.at, coalesce(t.error, ''),
+			coalesce((select a.tier from pawl.agent_device ad join pawl.agent a on a.id = ad.agent_id where ad.device = d.id), 'own'), `+calibrationColumns+`
 		from pawl.device d
 		left join lateral (select * from pawl.calibration x where x.device = d.id and x.error = '' order by x.id desc limit 1) c on true
 		left join lateral (select x.at, x.error from pawl.calibration x where x.device = d.id order by x.id desc limit 1) t on true

@@ -1,6 +1,7 @@
 package fleetstore_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
 	"github.com/goatnote-inc/pawl/internal/fleet/placer"
+	"github.com/goatnote-inc/pawl/internal/fleet/tier"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 	"github.com/goatnote-inc/pawl/internal/server/store/fleetstore"
 	"github.com/goatnote-inc/pawl/internal/server/store/pg"
@@ -135,7 +137,7 @@ func TestOlder_OfTheSameChange(t *testing.T) {
 
 func TestDevices(t *testing.T) {
 	s, _, _ := opened(t)
-	d := fleetstore.Device{Device: placement.Device{ID: "GPU-1", Host: "h", Power: placement.Ready, Price: 0.8}, Model: "l4"}
+	d := fleetstore.Device{Device: placement.Device{ID: "GPU-1", Host: "h", Power: placement.Ready, Price: 0.8, Tier: tier.Own}, Model: "l4"}
 	for _, power := range []placement.Power{placement.Ready, placement.Closed} {
 		d.Power = power
 		if err := s.SetDevice(t.Context(), d); err != nil {
@@ -192,6 +194,35 @@ func TestBudget_ReservedAndSettledOnce(t *testing.T) {
 	}
 	if !reserve(project, "c") {
 		t.Error("what a did not use is not there for c")
+	}
+}
+
+func TestTier_OfAProject(t *testing.T) {
+	s, project, other := opened(t)
+	if err := s.SetBudget(t.Context(), project, placement.Cost{Seconds: 1000}); err != nil {
+		t.Fatal(err)
+	}
+	for _, set := range []tier.Tier{"", tier.Checked, tier.Unknown, tier.Own} {
+		if set != "" {
+			if err := s.SetTier(t.Context(), project, set); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := s.Tier(t.Context(), project); err != nil || got != cmp.Or(set, tier.Own) {
+			t.Errorf("tier %q, %v: want %q", got, err, set)
+		}
+		if got, err := s.Tier(t.Context(), other); err != nil || got != tier.Own {
+			t.Errorf("tier of the other project %q, %v", got, err)
+		}
+	}
+	if err := s.SetTier(t.Context(), project, "trusted"); err == nil {
+		t.Error("a tier that does not exist")
+	}
+	if b, err := s.Budget(t.Context(), project); err != nil || b.Limit.Seconds != 1000 {
+		t.Errorf("budget %+v, %v: want it unchanged", b, err)
+	}
+	if b, err := s.Budget(t.Context(), other); err != nil || b.Limit != (placement.Cost{}) || b.UsedOn(noon) != (placement.Cost{}) {
+		t.Errorf("budget of a project without one: %+v, %v", b, err)
 	}
 }
 

@@ -74,10 +74,10 @@ func (s *Store) Gate(ctx context.Context, project int64, id string) ([]Part, err
 	return list, pg.Wrap(err, "gate %s", id)
 }
 
-// Gates returns the newest parts of all gates of a project.
-func (s *Store) Gates(ctx context.Context, project int64, limit int) ([]Part, error) {
-	list, err := pg.List(ctx, s.db, project, scanPart, selectParts+`order by g.id desc, g.model limit `+pg.Limit(limit), project)
-	return list, pg.Wrap(err, "cannot list gates")
+// Open returns the parts of a project's gates that have not ended, oldest first.
+func (s *Store) Open(ctx context.Context, project int64, limit int) ([]Part, error) {
+	list, err := pg.List(ctx, s.db, project, scanPart, selectParts+`and g.state in ('waiting', 'measuring') order by g.created, g.id, g.model limit `+pg.Limit(limit), project)
+	return list, pg.Wrap(err, "cannot list gates that have not ended")
 }
 
 func scanPart(row pgx.CollectableRow) (p Part, err error) {
