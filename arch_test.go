@@ -201,7 +201,7 @@ func TestGitHub_NamedOnlyWhereListed(t *testing.T) {
 // inputs: no logger, no context, no network, no clock of their own.
 func TestPureCore(t *testing.T) {
 	banned := []string{"log", "log/slog", "context", "net", "net/http", "os/exec", "math/rand"}
-	for _, pkg := range []string{"stats", "gpu", "measure", "internal/kernel/suite", "internal/kernel/suite/expr", "internal/base/chart", "internal/report", "internal/report/roofline", "internal/report/summary", "internal/report/sweep", "internal/explain/profile", "internal/explain/diagnose", "internal/tune/space", "internal/tune/search", "internal/tune/replay", "internal/fleet/placement", "internal/fleet/calibration"} {
+	for _, pkg := range []string{"stats", "gpu", "measure", "internal/kernel/suite", "internal/kernel/suite/expr", "internal/base/chart", "internal/report", "internal/report/roofline", "internal/report/summary", "internal/report/sweep", "internal/explain/profile", "internal/explain/diagnose", "internal/tune/space", "internal/tune/search", "internal/tune/replay", "internal/fleet/placement", "internal/fleet/calibration", "internal/fleet/tier", "internal/fleet/capacity"} {
 		for _, imported := range importsOf(t, pkg) {
 			if slices.Contains(banned, imported) {
 				t.Errorf("%s must not import %s: it is part of the pure core", pkg, imported)

@@ -32,6 +32,7 @@ func TestFleet(t *testing.T) {
 		t.Run("a killed "+name+" loses no round", func(t *testing.T) { w.testKill(t, name, times) })
 	}
 	t.Run("an interrupt cancels the gate", w.testCancel)
+	t.Run("code of a fork does not reach a host for own code", w.testTier)
 	t.Run("a lost host is replaced", w.testLost)
 	t.Run("a job of Slurm carries out a lease", w.testSlurm)
 	t.Run("a calibration is shown with the verdict", w.testCalibrate)
@@ -145,6 +146,12 @@ func (w *world) testKill(t *testing.T, name string, times int) {
 	}
 }
 
+// away returns how long a killed process stays away: not at all, or as long as PAWL_LAB_AWAY says.
+func away() time.Duration {
+	d, _ := time.ParseDuration(os.Getenv("PAWL_LAB_AWAY")) // 0 if it is not set
+	return d
+}
+
 func (w *world) killAfter(t *testing.T, name string, calls int) {
 	t.Helper()
 	r := newRepository(t)
@@ -156,6 +163,7 @@ func (w *world) killAfter(t *testing.T, name string, calls int) {
 		t.Errorf("%d rounds are in the journal after %d calls", len(kept.Rounds), calls)
 	}
 	must(t, os.Remove(r.hold))
+	time.Sleep(away())
 	w.again(name)
 	if code := exitCode(t, g.wait()); code != 1 {
 		t.Fatalf("exit code %d, want 1\n%s", code, g.said())
@@ -195,6 +203,29 @@ func (w *world) testCancel(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(w.state(), "leases", "*")); len(left) > 0 {
 		t.Errorf("the agent kept %v of a canceled gate", left)
 	}
+}
+
+// The only host serves own code.
+func (w *world) testTier(t *testing.T) {
+	r := newRepository(t)
+	r.commit(t, "120")
+	cmd := w.command(t, r.dir, "pawl", "run", "--base", "HEAD~1", "--on", "cpu", "--trust", "checked")
+	must(t, cmd.Start())
+	await.TrueWithin(t, patience, "the gate to wait for a host of its tier", func() bool {
+		return strings.Contains(w.must(t, "pawl", "fleet", "queue"), "serves this tier")
+	})
+	must(t, cmd.Process.Signal(os.Interrupt))
+	if code := exitCode(t, cmd.Wait()); code != 5 {
+		t.Errorf("exit code %d, want 5", code)
+	}
+	if r.made() != 0 {
+		t.Errorf("the code of the fork ran %d times", r.made())
+	}
+	w.must(t, "pawld", "fleet", "tier", "kernels", "checked")
+	if out, errs, err := w.run(t, r.dir, "pawl", "run", "--base", "HEAD~1", "--on", "cpu", "--trust", "trusted"); exitCode(t, err) == 0 || !strings.Contains(errs, "tier checked") {
+		t.Errorf("more trust than the project has: %v\n%s%s", err, out, errs)
+	}
+	w.must(t, "pawld", "fleet", "tier", "kernels", "own")
 }
 
 func (w *world) testCalibrate(t *testing.T) {

@@ -105,7 +105,13 @@ func (w *world) startTemporal(t *testing.T, pg *pgtemp.Server) string {
 			}
 		}
 	}
-	words := []string{"@FOLDER@", w.dir, "@DATABASE@", at.Host, "@PASSWORD@", "x"}
+	return w.startNode(t, "temporal-server", w.dir, at.Host)
+}
+
+// startNode starts a node of Temporal with ports of its own. Nodes find each other in their database.
+func (w *world) startNode(t *testing.T, label, dir, database string) string {
+	t.Helper()
+	words := []string{"@FOLDER@", dir, "@DATABASE@", database, "@PASSWORD@", "x"}
 	ports := freePorts(t, 8)
 	for i, p := range ports {
 		words = append(words, fmt.Sprintf("@P%d@", i), p)
@@ -113,9 +119,10 @@ func (w *world) startTemporal(t *testing.T, pg *pgtemp.Server) string {
 	for _, name := range []string{"postgres.yaml", "dynamic.yaml"} {
 		text, err := os.ReadFile(filepath.Join("../../deploy/temporal", name))
 		must(t, err)
-		must(t, os.WriteFile(filepath.Join(w.dir, name), []byte(strings.NewReplacer(words...).Replace(string(text))), 0o600))
+		must(t, os.MkdirAll(dir, 0o700))
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(strings.NewReplacer(words...).Replace(string(text))), 0o600))
 	}
-	w.start("temporal-server", "--root", w.dir, "--config", ".", "--env", "postgres", "--allow-no-auth", "start")
+	w.started[label] = w.startAs(label, nil, "temporal-server", "--root", dir, "--config", ".", "--env", "postgres", "--allow-no-auth", "start")
 	return "127.0.0.1:" + ports[0]
 }
 

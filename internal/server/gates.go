@@ -93,6 +93,9 @@ func (s *Server) putGate(w http.ResponseWriter, r *http.Request, p store.Project
 		Gate: id, Project: p.Slug, Bundle: in.Bundle, Base: in.Base, Head: in.Head, Suite: in.Suite, Tier: of, Trust: string(level), Seconds: in.Seconds, Priority: in.Priority,
 	}
 	models := slices.Sorted(slices.Values(in.Models))
+	if err := s.checkQueues(r.Context(), models); err != nil {
+		return err
+	}
 	if err := gates.AddGate(r.Context(), p.ID, work, models, in.Change); err != nil {
 		return err
 	}
@@ -103,6 +106,16 @@ func (s *Server) putGate(w http.ResponseWriter, r *http.Request, p store.Project
 		return s.fleetAway(r, err)
 	}
 	return s.answerGate(w, r, gates, p, id, http.StatusCreated)
+}
+
+// checkQueues refuses a gate for a model whose queue is full.
+func (s *Server) checkQueues(ctx context.Context, models []string) error {
+	for _, model := range models {
+		if v, err := s.fleet.Queue(ctx, model); err == nil && len(v.Queue) >= placement.MaxWaiting {
+			return problem(http.StatusServiceUnavailable, "busy", "%d gates wait for model %s, which is the limit: send the request again later", len(v.Queue), model).after(time.Minute)
+		}
+	}
+	return nil
 }
 
 // fleetAway reports that Temporal does not answer.

@@ -155,6 +155,11 @@ func TestGate_Refused(t *testing.T) {
 	if got := w.want(503, asked{method: "PUT", path: gatePath(1), key: key, json: in}); got.Header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
+	f.away, f.view.Queue = false, make([]placement.Waiting, placement.MaxWaiting)
+	in.Models = []string{"b200"} // the answers for the others are known
+	if got := w.want(503, asked{method: "PUT", path: gatePath(1), key: key, json: in}); got.Header.Get("Retry-After") == "" || len(f.started) != 0 {
+		t.Error("a full queue: no Retry-After, or a gate has started")
+	}
 	without := newWorld(t, func(c *Config) { c.Fleet = nil })
 	p := without.project("kernels", true)
 	without.want(404, asked{path: "/v1/projects/kernels/fleet", key: without.key(p, store.ScopeRead)})
@@ -247,11 +252,9 @@ func TestFleetPage_HostsAndSpendAreForPeopleWhoWorkHere(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := fleet.SetBudget(t.Context(), p.ID, placement.Cost{Seconds: 3.5 * 3600}); err != nil {
+	if err := fleet.SetBudget(t.Context(), p.ID, placement.Cost{Seconds: 3.75 * 3600}); err != nil {
 		t.Fatal(err)
 	}
-	in.Change = "pull/7 <script>"
-	w.want(201, asked{method: "PUT", path: gatePath(1), key: key, json: in})
 	f.view = placer.View{
 		Leases: []placement.Lease{{Device: "GPU-1", Request: placement.Request{Gate: gate.ID("others", runName(5), "l4"), Project: "others"}}},
 		Queue: []placement.Waiting{
@@ -259,10 +262,12 @@ func TestFleetPage_HostsAndSpendAreForPeopleWhoWorkHere(t *testing.T) {
 			{Gate: gate.ID("kernels", runName(1), "l4"), Project: "kernels", Position: 2, Reason: placement.NoHost, Tier: tier.Checked},
 		},
 	}
+	in.Change = "pull/7 <script>"
+	w.want(201, asked{method: "PUT", path: gatePath(1), key: key, json: in})
 	for name, cookie := range map[string]string{"writer": writer, "viewer": viewer, "anonymous": ""} {
 		page := shown(cookie)
 		for text, want := range map[string]bool{
-			"secret-host": name == "writer", "7.25": name == "writer", "3.50": name == "writer", "Spend today": name == "writer",
+			"secret-host": name == "writer", "7.25": name == "writer", "3.75": name == "writer", "Spend today": name == "writer",
 			placement.NoHost: true, runName(1): true, "forks and agents": true, "GPU-&lt;b&gt;2": true, "in use": true, "pull/7 &lt;script&gt;": true,
 			runName(5): false, "GPU-<b>2": false,
 		} {

@@ -58,9 +58,10 @@ func (s *Server) fleetPage(r *http.Request, p store.Project) (web.View, error) {
 			}
 		}
 	}
-	if inside {
-		v.Spend, err = s.spendToday(ctx, fleet, p)
+	if !inside {
+		return v, nil
 	}
+	v.Spend, err = s.spendToday(ctx, fleet, p)
 	return v, err
 }
 

@@ -114,13 +114,16 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		store: c.Store, blobs: c.Blobs, verifier: c.Verifier, url: where, log: c.Log, now: c.Now,
-		limits: c.Limits.orDefault(), metrics: c.Metrics, proxies: c.Proxies, secret: c.Secret, mail: c.Mail, private: c.PrivateHooks, fleet: c.Fleet,
+		limits: c.Limits.orDefault(), metrics: c.Metrics, proxies: c.Proxies, secret: c.Secret, mail: c.Mail, private: c.PrivateHooks,
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	if s.now == nil {
 		s.now = time.Now
+	}
+	if c.Fleet != nil {
+		s.fleet = &queueViews{Fleet: c.Fleet, now: s.now}
 	}
 	if s.metrics == nil {
 		s.metrics = noMetrics{}

@@ -32,6 +32,7 @@ import (
 const (
 	gateSeconds = 3600             // longest time of a measurement on the fleet
 	gatePoll    = time.Second      // between two questions about a gate
+	queuePoll   = 5 * time.Second  // the same, if it has only waited for the last ten: a queue can have thousands
 	gateAway    = 30 * time.Minute // how long the server may be away meanwhile
 )
 
@@ -136,7 +137,7 @@ func bundle(ctx context.Context, repo *build.Repository, dir, base, head string)
 // watch prints how far a gate is until it has ended. An interrupt cancels the gate; a lost connection does not.
 func (f *runFlags) watch(ctx context.Context, c *client.Client, g client.Gate) (client.Gate, error) {
 	said := map[string]string{}
-	for {
+	for asked := 0; ; asked++ {
 		for _, p := range g.Parts {
 			if line := gateLine(p); said[p.Model] != line {
 				said[p.Model] = line
@@ -146,7 +147,13 @@ func (f *runFlags) watch(ctx context.Context, c *client.Client, g client.Gate) (
 		if g.Ended() {
 			return g, nil
 		}
-		wait := time.NewTimer(gatePoll)
+		pause := gatePoll
+		if slices.ContainsFunc(g.Parts, func(p client.GatePart) bool { return p.State != "waiting" }) {
+			asked = 0
+		} else if asked >= 10 {
+			pause = queuePoll
+		}
+		wait := time.NewTimer(pause)
 		select {
 		case <-wait.C:
 		case <-ctx.Done():

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"slices"
 	"sync"
 	"testing"
@@ -204,6 +205,7 @@ func (a *audit) last() gateway.Refusal {
 // world is a gateway between two agents, "a" and "b", and an upstream.
 type world struct {
 	address string
+	handler http.Handler
 	up      *upstream
 	keys    *keys
 	files   *files
@@ -237,6 +239,7 @@ func newWorld(t testing.TB) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.handler = g
 	front, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

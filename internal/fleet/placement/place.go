@@ -1,7 +1,6 @@
 package placement
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -34,9 +33,9 @@ func (s *State) grant(r Request, d Device, now time.Time) Lease {
 // match returns the request that is next among those for which a device is free, and the device; -1 if there is none.
 func (s *State) match(now time.Time) (request, device int) {
 	request, device = -1, -1
-	free := map[tier.Tier]int{}
+	free, shares := map[tier.Tier]int{}, s.byProject()
 	for i, r := range s.Requests {
-		if now.Before(r.Held) || request >= 0 && !s.before(r, s.Requests[request], now) {
+		if now.Before(r.Held) || request >= 0 && !s.before(r, s.Requests[request], shares, now) {
 			continue
 		}
 		d, known := free[r.Tier]
@@ -53,62 +52,21 @@ func (s *State) match(now time.Time) (request, device int) {
 	return request, device
 }
 
-// next returns the index of the request that is next; -1 if none can run now. Urgent ones are first, then those of the
-// project with the lowest share, then the oldest.
-func (s *State) next(now time.Time) int {
-	best := -1
-	for i, r := range s.Requests {
-		if now.Before(r.Held) {
-			continue
-		}
-		if best < 0 || s.before(r, s.Requests[best], now) {
-			best = i
-		}
-	}
-	return best
-}
-
-func (s *State) before(a, b Request, now time.Time) bool {
-	return cmp.Or(
-		cmp.Compare(s.urgency(a, now), s.urgency(b, now)),
-		cmp.Compare(s.find(a.Project).Used, s.find(b.Project).Used),
-		a.At.Compare(b.At),
-	) < 0
-}
-
-// find returns a copy of the share of a project.
-func (s *State) find(project string) Share {
-	for _, p := range s.Shares {
-		if p.Project == project {
-			return p
-		}
-	}
-	return Share{Project: project, Used: s.Floor}
-}
-
-// urgency is the priority of a request, more urgent the longer its project has waited for any lease.
-func (s *State) urgency(r Request, now time.Time) int {
-	since := r.At
-	if served := s.find(r.Project).Served; served.After(since) {
-		since = served
-	}
-	return r.Priority - int(now.Sub(since)/aging)
-}
-
 // device returns the index of the device to use next; -1 if none is free. A host measures on one card at a time,
 // because neighbors could disturb each other. Cards that failed longest ago are first. Those in quarantine and those
 // whose host serves another tier are left out. A calibration gets its own device or none.
 func (s *State) device(r Request, now time.Time) int {
+	devices, hosts := map[string]bool{}, map[string]bool{} // in use
+	for _, l := range s.Leases {
+		devices[l.Device], hosts[l.Host] = true, l.Host != ""
+	}
 	best := -1
 	var bestFailed time.Time
 	for i, d := range s.Devices {
 		if r.Only == "" && !d.usable(r.Tier) || r.Only != "" && d.ID != r.Only {
 			continue
 		}
-		if d.Power != Ready || slices.ContainsFunc(s.Leases, func(l Lease) bool { return l.Device == d.ID || d.Host != "" && l.Host == d.Host }) {
-			continue
-		}
-		if s.isLost(d, now) {
+		if d.Power != Ready || devices[d.ID] || hosts[d.Host] || s.isLost(d, now) {
 			continue
 		}
 		failed, _ := s.failure(d.ID)

@@ -30,28 +30,23 @@ const (
 	AllQuarantined = "the devices of the model are in quarantine, because their calibrations failed"
 )
 
+// MaxWaiting is how many gates may wait for a model. A placer keeps its queue in one payload of Temporal, which refuses
+// more than 2 MiB.
+const MaxWaiting = 3000
+
 // Queue returns the waiting requests in the order in which they would start.
 func (s *State) Queue(now time.Time) []Waiting {
-	sim := State{Shares: slices.Clone(s.Shares), Requests: slices.Clone(s.Requests), Floor: s.Floor}
 	supplies := map[tier.Tier]*supply{}
 	var list []Waiting
-	for len(sim.Requests) > 0 {
-		i := sim.next(now)
-		w := Waiting{Position: len(list) + 1, Reason: NoBudget}
-		noBudget := i < 0 // nothing else is left
-		i = max(i, 0)
-		r := sim.Requests[i]
-		if noBudget {
-			w.Start = r.Held
-		} else {
+	requests, funded := s.order(now)
+	for i, r := range requests {
+		w := Waiting{Lease: r.Lease, Gate: r.Gate, Project: r.Project, Tier: r.Tier, Position: i + 1, Since: r.At, Start: r.Held, Reason: NoBudget}
+		if i < funded {
 			if supplies[r.Tier] == nil {
 				supplies[r.Tier] = s.supply(r.Tier, now)
 			}
 			w.Start, w.Reason = supplies[r.Tier].take(r.Seconds)
 		}
-		w.Lease, w.Gate, w.Project, w.Tier, w.Since = r.Lease, r.Gate, r.Project, r.Tier, r.At
-		sim.share(r.Project).Used += int64(r.Seconds)
-		sim.Requests = slices.Delete(sim.Requests, i, i+1)
 		list = append(list, w)
 	}
 	return list
