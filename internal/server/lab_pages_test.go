@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
 // TestLabPages measures what a visitor waits for: pages over HTTP of a project with
@@ -108,5 +110,13 @@ func (l *httpLab) furnish() {
 		if _, err := conn.Exec(ctx, sql); err != nil {
 			l.t.Fatal(fmt.Errorf("%s: %w", sql, err))
 		}
+	}
+	s, err := store.Open(ctx, store.Config{URL: l.pg.URL("postgres")}, nil)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.IndexWords(ctx); err != nil {
+		l.t.Fatal(err)
 	}
 }

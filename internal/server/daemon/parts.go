@@ -160,6 +160,9 @@ func (p *components) work(c *config, m *metrics) queue.Workers {
 		}),
 		Partitions: m.job("partitions", func(ctx context.Context) error {
 			_, err := p.store.Partitions(ctx)
+			if err == nil {
+				_, err = p.store.IndexWords(ctx)
+			}
 			return err
 		}),
 		Retain: m.job("retain", func(ctx context.Context) error {

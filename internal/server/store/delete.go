@@ -30,7 +30,7 @@ const deleteBatch = 10_000
 // is deleted.
 var projectTables = []string{
 	"dirty", "event", "event_group", "trend_state", "point", "tile", "receipt", "report_blob", "report",
-	"series", "testbed", "revision", "hook", "oidc_rule", "api_key", "member", "publication", "gate", "reservation", "budget", "excluded",
+	"series_word", "series", "testbed", "revision", "hook", "oidc_rule", "api_key", "member", "publication", "gate", "reservation", "budget", "excluded", "share",
 }
 
 // DeleteProject removes a project and all its data except the audit log, and returns counts. It

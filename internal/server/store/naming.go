@@ -165,7 +165,7 @@ func (s *Store) addSeries(ctx context.Context, r *row, key func(int) seriesKey, 
 		return err
 	}
 	points := r.report.Points
-	var names, benchmarks, configs, caches, metrics, implementations, units, betters, paths, owners []string
+	var names, benchmarks, configs, caches, metrics, implementations, units, betters, paths, owners, words []string
 	var testbeds []int64
 	type place struct {
 		name, implementation string
@@ -185,19 +185,22 @@ func (s *Store) addSeries(ctx context.Context, r *row, key func(int) seriesKey, 
 		caches, metrics = append(caches, string(p.Cache)), append(metrics, p.Metric)
 		implementations, units, betters = append(implementations, p.Implementation), append(units, p.Unit), append(betters, string(p.Better))
 		paths, owners, testbeds = append(paths, p.Path), append(owners, strings.Join(p.Owners, "\n")), append(testbeds, testbed)
+		words = append(words, r.words(&p))
 	}
 	got := map[int]seriesRow{}
 	err := s.db.ReadBatch(ctx, r.project, func(b *pgx.Batch) {
 		// Sorted, so that two servers that add the same series cannot deadlock.
-		b.Queue(`
-			insert into pawl.series (project_id, suite, lane, created, name, benchmark, config, cache, metric, implementation, unit, better, path, owners, testbed_id)
+		b.Queue(`with added as (
+			insert into pawl.series (project_id, suite, lane, created, name, benchmark, config, cache, metric, implementation, unit, better, path, owners, testbed_id, words)
 			select $1, $2, $3, $4, name, benchmark, config, cache, metric, implementation, unit, better, path,
-			  case owners when '' then '{}' else string_to_array(owners, E'\n') end, testbed
-			from unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::bigint[])
-			  as t(name, benchmark, config, cache, metric, implementation, unit, better, path, owners, testbed)
+			  case owners when '' then '{}' else string_to_array(owners, E'\n') end, testbed, words
+			from unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::bigint[], $16::text[])
+			  as t(name, benchmark, config, cache, metric, implementation, unit, better, path, owners, testbed, words)
 			order by name, implementation, testbed
-			on conflict do nothing`,
-			r.project, r.report.Suite, r.lane, r.received, names, benchmarks, configs, caches, metrics, implementations, units, betters, paths, owners, testbeds)
+			on conflict do nothing returning id, lane, words)
+			insert into pawl.series_word (project_id, word, lane, series_id)
+			select $1, word, lane, id from added, unnest(string_to_array(ltrim(words), ' ')) word where word <> ''`,
+			r.project, r.report.Suite, r.lane, r.received, names, benchmarks, configs, caches, metrics, implementations, units, betters, paths, owners, testbeds, words)
 		b.Queue(`
 			select s.id, s.name, s.implementation, s.testbed_id, s.unit, s.better, s.path, array_to_string(s.owners, E'\n')
 			from unnest($4::text[], $5::text[], $6::bigint[]) as t(name, implementation, testbed)
@@ -266,16 +269,18 @@ func (s *Store) describe(ctx context.Context, r *row, key func(int) seriesKey) e
 		return err
 	}
 	var ids []int64
-	var betters, paths, owners []string
+	var betters, paths, owners, words []string
 	for _, n := range r.moved {
 		p := &r.report.Points[n]
 		ids, betters, paths = append(ids, r.ids[n]), append(betters, string(p.Better)), append(paths, p.Path)
-		owners = append(owners, strings.Join(p.Owners, "\n"))
+		owners, words = append(owners, strings.Join(p.Owners, "\n")), append(words, r.words(p))
 	}
-	_, err := s.db.Of(r.project).Exec(ctx, `
-		update pawl.series s set better = t.better, path = t.path, owners = case t.owners when '' then '{}' else string_to_array(t.owners, E'\n') end
+	err := s.db.ReadBatch(ctx, r.project, func(b *pgx.Batch) {
+		b.Queue(`update pawl.series s set better = t.better, path = t.path, owners = case t.owners when '' then '{}' else string_to_array(t.owners, E'\n') end
 		from unnest($2::bigint[], $3::text[], $4::text[], $5::text[]) as t(id, better, path, owners)
 		where s.project_id = $1 and s.id = t.id`, r.project, ids, betters, paths, owners)
+		queueWords(b, r.project, ids, words, false)
+	})
 	if err != nil {
 		return fmt.Errorf("cannot update the description of %d series: %w", len(ids), err)
 	}
@@ -284,4 +289,9 @@ func (s *Store) describe(ctx context.Context, r *row, key func(int) seriesKey) e
 		s.known.series.Add(key(at), seriesRow{ids[n], p.Unit, betters[n], paths[n], owners[n]})
 	}
 	return nil
+}
+
+// words returns what the series of a point is found by.
+func (r *row) words(p *client.Point) string {
+	return wordText(wordsOf(seriesTexts(p.Name(), r.report.Suite, p.Implementation, p.Path, strings.Join(p.Owners, " "))...))
 }

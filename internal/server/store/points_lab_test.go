@@ -203,6 +203,10 @@ func TestLabPoints(t *testing.T) {
 	b.load(t)
 	b.events(t, 500, 40)
 	loaded := time.Since(began)
+	if _, err := s.IndexWords(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.exec(t, `vacuum analyze`)
 
 	count := b.suites * b.series
 	out := labTable(t, "server-points-"+strconv.Itoa(each))

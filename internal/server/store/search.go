@@ -1,17 +1,23 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
 
 // Limits of a search.
 const (
 	searchProjects = 100
-	searchEach     = 20 // per kind and project
+	searchEach     = 20    // per kind and project
+	searchNewest   = 2_000 // runs whose commits are searched by title
 )
 
 // Hit is one result of a search.
@@ -24,55 +30,108 @@ type Hit struct {
 }
 
 // Search finds text in the projects that an account may see, or in every project if all is set. It
-// matches names of projects, series by the words of the text, runs and commits by prefix, and commits
-// also by title.
+// matches names of projects, series by words that start with those of the text, runs and commits by prefix, and
+// the commits of the newest runs also by title.
 func (s *Store) Search(ctx context.Context, account int64, all bool, text string) ([]Hit, error) {
-	terms := words(text)
-	if len(terms) == 0 {
+	asked := terms(text)
+	if len(asked) == 0 {
 		return nil, nil
 	}
 	projects, err := s.Projects(ctx, account, all)
 	if err != nil {
 		return nil, err
 	}
+	text = strings.TrimSpace(text)
 	var hits []Hit
 	for _, p := range projects[:min(len(projects), searchProjects)] {
-		if strings.Contains(p.Slug, strings.ToLower(strings.TrimSpace(text))) {
+		if strings.Contains(p.Slug, strings.ToLower(text)) {
 			hits = append(hits, Hit{Project: p.Slug, Kind: "project", ID: p.ID, Name: p.Name})
 		}
-		found, err := s.searchIn(ctx, p, terms, strings.TrimSpace(text))
+		series, err := s.searchSeries(ctx, p, asked)
 		if err != nil {
-			return nil, fmt.Errorf("cannot search project %q: %w", p.Slug, err)
+			return nil, fmt.Errorf("cannot search the series of project %q: %w", p.Slug, err)
 		}
-		hits = append(hits, found...)
+		others, err := s.searchRuns(ctx, p, asked, text)
+		if err != nil {
+			return nil, fmt.Errorf("cannot search the runs of project %q: %w", p.Slug, err)
+		}
+		hits = append(append(hits, series...), others...)
 	}
 	return hits, nil
 }
 
-func (s *Store) searchIn(ctx context.Context, p Project, terms []string, text string) ([]Hit, error) {
+// searchSeries finds series by their words. If all words are common, it looks at some series first, and at all of them only if
+// those do not have all words.
+func (s *Store) searchSeries(ctx context.Context, p Project, asked []string) ([]Hit, error) {
+	const found = `select s.id, s.lane, s.name || case s.implementation when 'candidate' then '' else '/' || s.implementation end,
+		s.suite || ', ' || coalesce(t.facts->>'device', '') || case s.lane when 0 then '' when 1 then ', branches' else ', forks' end
+		from pawl.series s left join pawl.testbed t on t.project_id = s.project_id and t.id = s.testbed_id
+		where s.project_id = $1 and s.excluded is null and s.words like all ($2)`
+	type match struct {
+		ID           int64
+		Lane         int16
+		Name, Detail string
+	}
+	ids, whole, err := s.matches(ctx, p.ID, asked)
+	if err != nil {
+		return nil, err
+	}
+	var rows []match
+	err = eachMatch(ids, func(part []int64) (bool, error) {
+		some, err := pg.List(ctx, s.db, p.ID, pgx.RowToStructByPos[match], found+` and s.id = any($3) order by s.lane, s.name collate "C", s.id limit $4`, p.ID, likeTerms(asked), part, searchEach)
+		rows = append(rows, some...)
+		return len(rows) >= searchEach, err
+	})
+	if err == nil && !whole && len(rows) < searchEach {
+		rows, err = pg.List(ctx, s.db, p.ID, pgx.RowToStructByPos[match], found+` limit $3`, p.ID, likeTerms(asked), searchEach)
+	}
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(rows, func(a, b match) int {
+		return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
+	var hits []Hit
+	for _, r := range rows[:min(len(rows), searchEach)] {
+		hits = append(hits, Hit{Project: p.Slug, Kind: "series", ID: r.ID, Name: r.Name, Detail: r.Detail})
+	}
+	return hits, nil
+}
+
+// searchRuns finds runs and commits. A prefix search is a range, from the text up to the text plus a character after all others.
+func (s *Store) searchRuns(ctx context.Context, p Project, asked []string, text string) ([]Hit, error) {
 	var hits []Hit
 	err := s.db.ReadBatch(ctx, p.ID, func(b *pgx.Batch) {
 		add := func(kind, sql string, args ...any) {
 			b.Queue(sql, append(args, p.ID, searchEach)...).Query(func(rows pgx.Rows) error {
 				h := Hit{Project: p.Slug, Kind: kind}
 				_, err := pgx.ForEachRow(rows, []any{&h.ID, &h.Name, &h.Detail}, func() error {
-					hits = append(hits, h)
+					if !slices.Contains(hits, h) { // a commit can match by hash and by title
+						hits = append(hits, h)
+					}
 					return nil
 				})
 				return err
 			})
 		}
-		add("series", `select s.id, s.name || case s.implementation when 'candidate' then '' else '/' || s.implementation end,
-			s.suite || ', ' || coalesce(t.facts->>'device', '') || case s.lane when 0 then '' when 1 then ', branches' else ', forks' end
-			from pawl.series s left join pawl.testbed t on t.project_id = s.project_id and t.id = s.testbed_id
-			where s.project_id = $2 and s.excluded is null and `+searched("s.")+` like all ($1) order by s.lane, s.name collate "C", s.id limit $3`, terms)
-		// A prefix search as a range: from the text up to the text plus a character after all others.
 		add("run", `select id, run, suite || ' ' || verdict from pawl.report
 			where project_id = $2 and run >= $1 and run < $1 || chr(126) order by id desc limit $3`, strings.ToUpper(text))
 		if len(text) >= 4 {
 			add("commit", `select 0, sha, title from pawl.revision where project_id = $2 and sha >= $1 and sha < $1 || 'g' order by sha limit $3`, strings.ToLower(text))
 		}
-		add("commit", `select 0, sha, title from pawl.revision where project_id = $2 and lower(title collate "C") like all ($1) order by at desc nulls last, sha limit $3`, terms)
+		add("commit", `select 0, r.sha, r.title from (select sha, max(id) as newest from
+			    (select sha, id from pawl.report where project_id = $2 order by id desc limit `+strconv.Itoa(searchNewest)+`) few group by sha) n
+			join pawl.revision r on r.project_id = $2 and r.sha = n.sha
+			where lower(r.title collate "C") like all ($1) order by n.newest desc limit $3`, inTitle(asked))
 	})
 	return hits, err
+}
+
+// inTitle returns the patterns of titles that contain every term.
+func inTitle(asked []string) []string {
+	list := make([]string, len(asked))
+	for i, t := range asked {
+		list[i] = "%" + t + "%"
+	}
+	return list
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -18,7 +17,7 @@ type SeriesQuery struct {
 	Testbed int64
 	Lane    client.Lane
 	Name    string // the whole name
-	Text    string // words that must all occur in the name, suite or implementation, ignoring case
+	Text    string // each of its words must start a word of the name, suite, implementation, path or owners, ignoring case
 	After   int64  // the last id of the previous page
 	Limit   int    // 0 means [pg.MaxListed]
 }
@@ -37,20 +36,47 @@ func (s *Store) SeriesList(ctx context.Context, project int64, q SeriesQuery) ([
 	if err := q.where(&where); err != nil {
 		return nil, err
 	}
-	sql := `select ` + seriesColumns + ` from ` + seriesTables + ` where s.project_id = $1 and s.id > $2` + where.String() + ` order by s.id limit ` + pg.Limit(q.Limit)
-	list, err := pg.List(ctx, s.db, project, scanSeries, sql, where.Args...)
+	list, err := s.listSeries(ctx, project, q, &where)
 	return list, pg.Wrap(err, "cannot list the series of project %d", project)
 }
 
-// where adds the conditions of a query, except for its page.
+// where adds the conditions of a query, except for its page and its text.
 func (q SeriesQuery) where(c *pg.Conditions) error {
 	pg.Where(c, "s.suite = $%d", q.Suite)
 	pg.Where(c, "s.testbed_id = $%d", q.Testbed)
 	pg.Where(c, "s.name = $%d", q.Name)
-	if list := words(q.Text); len(list) > 0 {
-		c.Add(searched("s.")+" like all ($%d)", list)
-	}
 	return whereLane(c, "s.lane = $%d", q.Lane)
+}
+
+func (s *Store) listSeries(ctx context.Context, project int64, q SeriesQuery, where *pg.Conditions) (list []client.Series, err error) {
+	read := func() ([]client.Series, error) {
+		sql := `select ` + seriesColumns + ` from ` + seriesTables + ` where s.project_id = $1 and s.id > $2` + where.String() + ` order by s.id limit ` + pg.Limit(q.Limit)
+		return pg.List(ctx, s.db, project, scanSeries, sql, where.Args...)
+	}
+	asked := terms(q.Text)
+	if len(asked) == 0 {
+		return read()
+	}
+	where.Add("s.words like all ($%d)", likeTerms(asked))
+	ids, whole, err := s.matches(ctx, project, asked)
+	if err != nil {
+		return nil, err
+	}
+	if !whole {
+		return read() // common words: a page is full after few rows
+	}
+	where.Add("s.id = any($%d)", nil)
+	most := pg.MaxListed
+	if q.Limit > 0 {
+		most = min(q.Limit, most)
+	}
+	err = eachMatch(after(ids, q.After), func(part []int64) (bool, error) {
+		where.Args[len(where.Args)-1] = part
+		some, err := read()
+		list = append(list, some...)
+		return len(list) >= most, err
+	})
+	return list[:min(len(list), most)], err
 }
 
 // EachPoint calls do with all points of a project and their commits, series by series in id order,
@@ -112,28 +138,4 @@ func scanSeriesAnd(row pgx.CollectableRow, more ...any) (client.Series, error) {
 		s.LastAt = at.UTC()
 	}
 	return s, err
-}
-
-// searched returns the searchable text of a series. It lowers only ASCII letters: handling others takes
-// ten times as long, and kernel names have none.
-func searched(table string) string {
-	return `lower((` + table + `name || ' ' || ` + table + `suite || ' ' || ` + table + `implementation) collate "C")`
-}
-
-// words splits a search text into lower-case patterns. It keeps only the first few.
-func words(text string) []string {
-	var list []string
-	for w := range strings.FieldsSeq(text) {
-		if len(list) < 8 && len(w) <= 200 {
-			list = append(list, "%"+strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.Map(small, w))+"%")
-		}
-	}
-	return list
-}
-
-func small(r rune) rune {
-	if 'A' <= r && r <= 'Z' {
-		return r + 'a' - 'A'
-	}
-	return r
 }

@@ -58,3 +58,30 @@ addEventListener("keydown", (e) => {
 for (const form of document.querySelectorAll("form.choices[method=get]")) {
   for (const field of form.querySelectorAll("select, input[type=checkbox]")) field.addEventListener("change", () => form.requestSubmit());
 }
+
+// Results as one types: those of the search page, below the field, or in place if this is the search page.
+const find = byId("find");
+const found = document.createElement("div");
+found.className = "found";
+found.hidden = true;
+found.setAttribute("aria-live", "polite");
+find.form.after(found);
+const suggest = async (text) => {
+  const answer = await fetch(`/search?q=${encodeURIComponent(text)}`);
+  if (!answer.ok || find.value.trim() !== text) return;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("content");
+  if (location.pathname === "/search") {
+    byId("content").replaceChildren(...page.childNodes);
+    return;
+  }
+  found.replaceChildren(page.querySelector("ul.hits") ?? page.querySelector("h1"));
+  found.hidden = false;
+};
+let pause = 0;
+find.addEventListener("input", () => {
+  clearTimeout(pause);
+  const text = find.value.trim();
+  if (text.length < 2) { found.hidden = true; return; }
+  pause = setTimeout(() => suggest(text).catch(() => {}), 150);
+});
+find.addEventListener("keydown", (e) => { if (e.key === "Escape") found.hidden = true; });
