@@ -25,16 +25,11 @@ func exclude(do func(s *store.Store, ctx context.Context, project, id int64, act
 	}
 }
 
-// restore puts an excluded run or series back.
-func restore(do func(s *store.Store, ctx context.Context, project, id int64, actor string) error) handler {
+// change restores an excluded run or series, or deletes its data for good.
+func change(do func(s *store.Store, ctx context.Context, project, id int64, actor string) error) handler {
 	return func(s *Server, w http.ResponseWriter, r *http.Request, p store.Project) error {
 		return s.changeHistory(w, r, func(id int64, actor string) error { return do(s.store, r.Context(), p.ID, id, actor) })
 	}
-}
-
-// deleteRun deletes the data of an excluded run for good.
-func (s *Server) deleteRun(w http.ResponseWriter, r *http.Request, p store.Project) error {
-	return s.changeHistory(w, r, func(id int64, actor string) error { return s.store.DeleteRun(r.Context(), p.ID, id, actor) })
 }
 
 // changeHistory applies a change to the run or series in the path and answers 204.
@@ -49,9 +44,9 @@ func (s *Server) changeHistory(w http.ResponseWriter, r *http.Request, change fu
 	}
 	switch err := change(id, v.Name()); {
 	case errors.Is(err, store.ErrDeleted):
-		return problem(http.StatusGone, "deleted", "the run was deleted and cannot be restored")
+		return problem(http.StatusGone, "deleted", "it was deleted and cannot be restored")
 	case errors.Is(err, store.ErrNotFound) && r.Method == http.MethodDelete:
-		return problem(http.StatusNotFound, "not-found", "there is no such excluded run: exclude it first")
+		return problem(http.StatusNotFound, "not-found", "nothing with this number is excluded: exclude it first")
 	case err != nil:
 		return err
 	}

@@ -72,3 +72,23 @@ func TestLimitsAreShown(t *testing.T) {
 		t.Errorf("%d series were taken: %d %s", len(many.Points), a.StatusCode, a.body)
 	}
 }
+
+// A series is deleted like a run: excluded first, and then for good.
+func TestDeleteSeriesByAPI(t *testing.T) {
+	w := newWorld(t)
+	p := w.project("kernels", true)
+	admin := w.key(p, store.ScopeAdmin)
+	w.sent("kernels", admin, example(1, 2))
+	path := fmt.Sprintf("/v1/projects/kernels/series/%d", w.firstSeries(p.ID))
+	w.want(http.StatusForbidden, asked{method: "DELETE", path: path, key: w.key(p, store.ScopeRead)})
+	w.want(http.StatusNotFound, asked{method: "DELETE", path: path, key: admin})
+	w.want(http.StatusNoContent, asked{method: "POST", path: path + "/exclude", key: admin, json: map[string]any{"reason": "wrong kernel"}})
+	w.want(http.StatusNoContent, asked{method: "DELETE", path: path, key: admin})
+	w.want(http.StatusNotFound, asked{method: "DELETE", path: path, key: admin})
+	w.want(http.StatusGone, asked{method: "POST", path: path + "/restore", key: admin})
+	var list page[store.ExcludedSeries]
+	w.want(http.StatusOK, asked{path: "/v1/projects/kernels/excluded/series", key: admin}).into(t, &list)
+	if len(list.Items) != 1 || list.Items[0].Deleted == nil {
+		t.Errorf("%+v", list)
+	}
+}

@@ -98,6 +98,7 @@ func (s *Server) pages(mux *http.ServeMux) {
 			}
 		})
 	}
+	s.shared(mux)
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, problem(http.StatusNotFound, "not-found", "there is no such page"))
 	})

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -22,6 +23,7 @@ type furnished struct {
 	blob           []byte
 	run            client.Receipt
 	key, rule      int64
+	link           int64
 	hook, account  int64
 	event, testbed int64
 	live           string
@@ -48,6 +50,7 @@ func (w *world) furnish(slug string, public bool) furnished {
 	}
 	f.key = made("/keys", map[string]any{"name": secretText, "scopes": []string{"read"}})
 	f.rule = made("/rules", map[string]any{"repository_id": 5, "owner_id": 6, "default_branch": secretText, "events": []string{"push"}, "workflow": ".github/workflows/a.yml"})
+	f.link = made("/links", map[string]any{"series": w.firstSeries(f.ID), "name": secretText, "expires": time.Now().Add(time.Hour)})
 	f.hook = made("/hooks", map[string]any{"kind": "json", "url": "https://hooks.example/" + secretText, "secret": secretText + "-0123456789"})
 	_, f.account = w.person("member-of-"+slug, map[int64]store.Role{f.ID: store.Viewer})
 	f.testbed = 1
@@ -58,6 +61,15 @@ func (w *world) furnish(slug string, public bool) furnished {
 		w.t.Fatal(err)
 	}
 	return f
+}
+
+// firstSeries is the number of a project's first series.
+func (w *world) firstSeries(project int64) (id int64) {
+	w.t.Helper()
+	w.sql(func(ctx context.Context, conn *pgx.Conn) error {
+		return conn.QueryRow(ctx, `select min(id) from pawl.series where project_id = $1`, project).Scan(&id)
+	})
+	return id
 }
 
 // event writes one, as the finder would.
@@ -92,7 +104,7 @@ func (f furnished) fill(path string) string {
 	at := f.Slug
 	id := map[string]int64{
 		"series": 1, "runs": f.run.Report, "testbeds": f.testbed, "events": f.event, "groups": 1,
-		"keys": f.key, "rules": f.rule, "hooks": f.hook,
+		"keys": f.key, "rules": f.rule, "hooks": f.hook, "links": f.link,
 	}
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
@@ -142,6 +154,8 @@ func (f furnished) bodyFor(t testing.TB, r Route) (body []byte, document any) {
 		return nil, map[string]any{"repository_id": 7, "owner_id": 8, "default_branch": "main", "events": []string{"push"}, "workflow": ".github/workflows/b.yml"}
 	case "POST /runs/{id}/exclude", "POST /series/{id}/exclude":
 		return nil, map[string]any{"reason": "taken"}
+	case "POST /links":
+		return nil, map[string]any{"series": 1, "name": "mine", "expires": time.Now().Add(time.Hour)}
 	case "POST /hooks":
 		return nil, map[string]any{"kind": "slack", "url": "https://evil.example/"}
 	}
@@ -269,7 +283,7 @@ func TestEveryRouteWorks(t *testing.T) {
 			}
 			q := f.question(t, route)
 			q.key = key
-			if q.method == http.MethodDelete && strings.HasSuffix(route.Path, "/runs/{id}") {
+			if q.method == http.MethodDelete && (strings.HasSuffix(route.Path, "/runs/{id}") || strings.HasSuffix(route.Path, "/series/{id}")) {
 				w.want(http.StatusNoContent, asked{method: "POST", path: q.path + "/exclude", key: key, json: map[string]any{"reason": "to delete it"}})
 			}
 			if strings.HasSuffix(q.path, "/record") {

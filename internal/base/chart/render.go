@@ -31,10 +31,13 @@ func (d *Drawing) HTML() template.HTML {
 
 // SVG renders the figure as a standalone file for light and dark mode, with a description
 // in words.
-func (d *Drawing) SVG(title, about string) string {
+func (d *Drawing) SVG(title, about string) string { return d.File(2, title, about) }
+
+// File is SVG at another scale: 1 is its own size.
+func (d *Drawing) File(scale float64, title, about string) string {
 	colors, marks, _ := strings.Cut(Style, "/* drawings */\n")
 	const text = "svg text { font: 11px system-ui, -apple-system, \"Segoe UI\", Roboto, \"Helvetica Neue\", sans-serif; }\n.page { fill: var(--card); }\n"
-	s := NewFile(d.Width, d.Height, 2, title, about, "\n"+colors+text+marks)
+	s := NewFile(d.Width, d.Height, scale, title, about, "\n"+colors+text+marks)
 	d.render(s)
 	return s.File()
 }

@@ -108,7 +108,9 @@ func (f *commentFlags) main(ctx context.Context) error {
 
 // publish publishes by the suite of the base, if there is one, for the CI job of this process.
 func (f *commentFlags) publish(ctx context.Context) (publish.Result, error) {
-	p := publish.Publisher{Help: command.DocsFolder + env.CommentPage, Now: time.Now(), Log: f.log}
+	p := publish.Publisher{
+		Help: command.DocsFolder + env.CommentPage, Server: f.Getenv("PAWL_SERVER"), Project: f.Getenv("PAWL_PROJECT"), Now: time.Now(), Log: f.log,
+	}
 	if f.Now != nil {
 		p.Now = f.Now()
 	}

@@ -52,6 +52,7 @@ type Links struct {
 	Run      string // the workflow run
 	Artifact string // all measured data
 	Report   string // report.html, if it is served
+	History  string // runs of the commit on a pawl server
 	Help     string // how to read a report
 }
 

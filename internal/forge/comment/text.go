@@ -158,7 +158,7 @@ func (in Input) foot(o outcome) string {
 	}
 	var links []string
 	for _, l := range []struct{ text, url string }{
-		{"run", in.Links.Run}, {"all measurements", in.Links.Artifact}, {"report", in.Links.Report}, {"how to read this", in.Links.Help},
+		{"run", in.Links.Run}, {"all measurements", in.Links.Artifact}, {"report", in.Links.Report}, {"history", in.Links.History}, {"how to read this", in.Links.Help},
 	} {
 		if link := words.MarkdownLink(l.text, l.url); strings.HasPrefix(link, "[") {
 			links = append(links, link)

@@ -8,7 +8,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/forge"
@@ -24,6 +26,8 @@ type Publisher struct {
 	Suite     *suite.Suite // suite of the checkout; nil if the base has none yet
 	SuiteFile string       // path of its file
 	Help      string       // address of the page on how to read a report
+	Server    string       // address of the pawl server that gets the runs, and the project there; for a link
+	Project   string
 	Now       time.Time
 	Log       func(format string, args ...any) // for what is wrong but does not stop publishing
 }
@@ -99,7 +103,7 @@ func (p *publication) publish(ctx context.Context) (Result, error) {
 	}
 	in := comment.Input{
 		SHA: t.sha, Suite: p.want.Name, Fork: t.fork, Now: p.Now,
-		Links: comment.Links{Run: t.runURL, Help: p.Help},
+		Links: comment.Links{Run: t.runURL, Help: p.Help, History: p.historyURL(t.sha)},
 	}
 	if err := p.readResults(ctx, &t, &in); err != nil {
 		return Result{}, err
@@ -151,4 +155,12 @@ func (p *publication) summarize(text string) error {
 		return fmt.Errorf("cannot write the job summary: %w", err)
 	}
 	return f.Close()
+}
+
+// historyURL returns the page of a commit's runs on the server; empty without one.
+func (p *publication) historyURL(sha string) string {
+	if p.Server == "" || p.Project == "" {
+		return ""
+	}
+	return strings.TrimRight(p.Server, "/") + "/p/" + url.PathEscape(p.Project) + "/runs?commit=" + url.QueryEscape(sha)
 }

@@ -176,6 +176,25 @@ func checkPod(t *testing.T, p podSpec, settings string) {
 	}
 }
 
+// A ServiceMonitor finds the metrics through a service of their own, which is not the one that people reach.
+func TestChartHasServiceMonitor(t *testing.T) {
+	out, err := helm(t, "template", "pawl", chart, "-f", filepath.Join(chart, "ci/bucket.yaml"), "--set", "monitor.kind=ServiceMonitor", "--show-only", "templates/monitor.yaml")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, want := range []string{"kind: ServiceMonitor", "kind: Service\n", "clusterIP: None", "  endpoints:\n", "component: metrics", "pawld-metrics"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "PodMonitor") {
+		t.Error("it has both monitors: everything would be counted twice")
+	}
+	if out, err := helm(t, "template", "pawl", chart, "-f", filepath.Join(chart, "ci/bucket.yaml"), "--set", "monitor.kind=Monitor"); err == nil {
+		t.Errorf("an unknown kind was taken:\n%s", out)
+	}
+}
+
 // The owner migrates, and only he: the servers do not, and are not given his password.
 func TestChartMigrates(t *testing.T) {
 	all := rendered(t, "bucket.yaml")

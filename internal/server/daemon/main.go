@@ -138,7 +138,7 @@ var commandGroups = []struct {
 	commands  []func(*globals) *cobra.Command
 }{
 	{"run", "Run:", []func(*globals) *cobra.Command{newServe, newDemo, newMigrate, newConfig}},
-	{"who", "Projects and access:", []func(*globals) *cobra.Command{newApply, newProject, newMember, newKey, newRule, newHook, newRun, newSeries, newAgent, newFleet}},
+	{"who", "Projects and access:", []func(*globals) *cobra.Command{newApply, newProject, newMember, newKey, newLink, newRule, newHook, newRun, newSeries, newAgent, newFleet}},
 	{"keep", "Maintenance:", []func(*globals) *cobra.Command{newFsck, newCompact, newExport}},
 	{"other", "Other:", []func(*globals) *cobra.Command{newVersion, newGuard, newFill}},
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -52,12 +53,15 @@ func runDelete(g *globals) *cobra.Command {
 func runExcluded(g *globals) *cobra.Command {
 	c := &cobra.Command{Use: "excluded PROJECT", Short: "List the excluded runs of a project", Example: `  pawld run excluded kernels --json`, Args: cobra.ExactArgs(1)}
 	return lists(g, c, ofProject((*store.Store).ExcludedRuns), func(x store.Excluded) string {
-		state := ""
-		if x.Deleted != nil {
-			state = ", deleted"
-		}
-		return fmt.Sprintf("%-8d %s %s %.12s: %s (%s, %s%s)", x.ID, x.Run, x.Suite, x.Commit, x.Reason, x.Actor, formatDay(x.Excluded), state)
+		return fmt.Sprintf("%-8d %s %s %.12s: %s (%s, %s%s)", x.ID, x.Run, x.Suite, x.Commit, x.Reason, x.Actor, formatDay(x.Excluded), deletedMark(x.Deleted))
 	})
+}
+
+func deletedMark(at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return ", deleted"
 }
 
 func newSeries(g *globals) *cobra.Command {
@@ -71,20 +75,25 @@ func newSeries(g *globals) *cobra.Command {
 	g.changesHistory(back, "series", "part of the history again", func(ctx context.Context, s *store.Store, project, id int64) error {
 		return s.RestoreSeries(ctx, project, id, operator())
 	})
+	gone := &cobra.Command{Use: "delete PROJECT SERIES", Short: "Delete the points and events of an excluded series for good", Example: `  pawld series delete kernels 12`}
+	g.changesHistory(gone, "series", "deleted", func(ctx context.Context, s *store.Store, project, id int64) error {
+		return s.DeleteSeries(ctx, project, id, operator())
+	})
 	list := &cobra.Command{Use: "excluded PROJECT", Short: "List the excluded series of a project", Example: `  pawld series excluded kernels --json`, Args: cobra.ExactArgs(1)}
 	lists(g, list, ofProject((*store.Store).ExcludedSeries), func(x store.ExcludedSeries) string {
-		return fmt.Sprintf("%-8d %s %s %s: %s (%s, %s)", x.ID, x.Suite, x.Name, x.Implementation, x.Reason, x.Actor, formatDay(x.Excluded))
+		return fmt.Sprintf("%-8d %s %s %s: %s (%s, %s%s)", x.ID, x.Suite, x.Name, x.Implementation, x.Reason, x.Actor, formatDay(x.Excluded), deletedMark(x.Deleted))
 	})
 	return group(&cobra.Command{
 		Use:   "series",
 		Short: "Take series out of a history, and put them back",
 		Long: `An excluded series is in no list and no export, and has no events. Its points are kept, and
-reports keep adding to them, so it can be restored at any time.
+reports keep adding to them, so it can be restored until it is deleted. A deleted series does not
+come back: what reports still send for it is deleted, too.
 
 SERIES is the number in the address of the series' page.`,
 		Example: `  pawld series exclude kernels 12 --reason "measures the wrong kernel"
   pawld series restore kernels 12`,
-	}, out, back, list)
+	}, out, back, gone, list)
 }
 
 // changesHistory makes c a command that changes the run or series that its arguments name.

@@ -51,6 +51,7 @@ var (
 	countedHooks   = counted{"hooks", "hook", ""}
 	countedRules   = counted{"rules", "oidc_rule", ""}
 	countedMembers = counted{"members", "member", ""}
+	countedLinks   = counted{"links", "link", ` and expires > $2 and (revoked is null or revoked > $2 - interval '1 day')`}
 	countedKeys    = counted{"keys", "api_key", ` and (expires is null or expires > $2) and (revoked is null or revoked > $2 - interval '1 day')`}
 )
 
@@ -125,10 +126,11 @@ func (s *Store) Uses(ctx context.Context, p Project) ([]Use, error) {
 		counted
 		limit int64
 	}{
-		{counted{"series", "series", ""}, b.Series},
+		{counted{"series", "series", ` and (deleted is null or deleted > $2)`}, b.Series},
 		{counted{"testbeds", "testbed", ""}, mostTestbeds},
 		{countedHooks, b.Hooks},
 		{countedKeys, b.Keys},
+		{countedLinks, mostLinks},
 		{countedMembers, b.Members},
 		{countedRules, b.Rules},
 	} {

@@ -30,7 +30,7 @@ const deleteBatch = 10_000
 // is deleted.
 var projectTables = []string{
 	"dirty", "event", "event_group", "trend_state", "point", "tile", "receipt", "report_blob", "report",
-	"series_word", "series", "testbed", "revision", "hook", "oidc_rule", "api_key", "member", "publication", "gate", "reservation", "budget", "excluded", "share",
+	"series_word", "series", "testbed", "revision", "hook", "oidc_rule", "api_key", "member", "publication", "gate", "reservation", "budget", "excluded", "link",
 }
 
 // DeleteProject removes a project and all its data except the audit log, and returns counts. It

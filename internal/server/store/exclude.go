@@ -27,8 +27,8 @@ type Excluded struct {
 	Deleted  *time.Time `json:"deleted,omitempty"` // it cannot be restored
 }
 
-// ErrDeleted means that an excluded run was deleted.
-var ErrDeleted = errors.New("the run was deleted and cannot be restored")
+// ErrDeleted means that an excluded run or series was deleted.
+var ErrDeleted = errors.New("it was deleted and cannot be restored")
 
 // maxReason is the maximum length of a reason, in bytes.
 const maxReason = 500

@@ -60,7 +60,7 @@ func (s *Store) NewKey(ctx context.Context, project int64, k Key) (text string, 
 	}
 	var secret [keyBytes]byte
 	rand.Read(secret[:])
-	text = writeKey(project, secret)
+	text = writeKey(keyStart, project, secret)
 	hash := sha256.Sum256([]byte(text))
 	row, err := db.New(s.db.Of(project)).AddKey(ctx, db.AddKeyParams{
 		ProjectID: project, Hash: hash[:], Prefix: prefixOf(text), Name: k.Name, Scopes: scopes,
@@ -76,7 +76,7 @@ func (s *Store) NewKey(ctx context.Context, project int64, k Key) (text string, 
 // KeyByText returns the key with this text if it is valid now, or [ErrNotFound]. It records the use of
 // the key, at most once a minute. A text that cannot be a key causes no query.
 func (s *Store) KeyByText(ctx context.Context, text string) (Key, error) {
-	project, ok := readKey(text)
+	project, ok := readKey(keyStart, text)
 	if !ok {
 		return Key{}, fmt.Errorf("API key: %w", ErrNotFound)
 	}

@@ -9,8 +9,11 @@ import (
 
 // A key is pawl_PROJECT_SECRET: the project's number in base 36, then 32 random bytes in base 62
 // with a checksum. The prefix lets secret scanners find it. The checksum lets them and the server
-// recognize a key without a lookup.
+// recognize a key without a lookup. The text of a public link has the same form and another prefix.
 const (
+	keyStart  = "pawl_"
+	linkStart = "link_"
+
 	keyBytes     = 32
 	secretLength = 43 // 62^43 > 2^256
 	sumLength    = 6  // 62^6 > 2^32
@@ -19,14 +22,14 @@ const (
 
 const digits62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-func writeKey(project int64, secret [keyBytes]byte) string {
-	text := "pawl_" + strconv.FormatInt(project, 36) + "_" + base62(new(big.Int).SetBytes(secret[:]), secretLength)
+func writeKey(start string, project int64, secret [keyBytes]byte) string {
+	text := start + strconv.FormatInt(project, 36) + "_" + base62(new(big.Int).SetBytes(secret[:]), secretLength)
 	return text + sumOf(text)
 }
 
-// readKey returns the project of a text that has the form of a key.
-func readKey(text string) (project int64, ok bool) {
-	rest, ok := strings.CutPrefix(text, "pawl_")
+// readKey returns the project of a text that has the form of a key with this start.
+func readKey(start, text string) (project int64, ok bool) {
+	rest, ok := strings.CutPrefix(text, start)
 	if !ok {
 		return 0, false
 	}

@@ -251,7 +251,7 @@ func (s *Store) roomForSeries(ctx context.Context, r *row) error {
 			more++
 		}
 	}
-	if err := s.db.Of(r.project).QueryRow(ctx, `select count(*) from pawl.series where project_id = $1 and lane >= $2`, r.project, lanes).Scan(&have); err != nil {
+	if err := s.db.Of(r.project).QueryRow(ctx, `select count(*) from pawl.series where project_id = $1 and lane >= $2 and deleted is null`, r.project, lanes).Scan(&have); err != nil {
 		return fmt.Errorf("cannot count the series of project %d: %w", r.project, err)
 	}
 	if have+more > most {

@@ -85,6 +85,9 @@ func (s *Store) retain(ctx context.Context, project int64, o RetainOptions) (don
 			return done, err
 		}
 	}
+	if err := s.dropDeletedSeries(ctx, project); err != nil {
+		return done, err
+	}
 	if before, some := days(p.Settings.SampleDays, o.SampleDays); some {
 		if done.Samples, err = s.dropSamples(ctx, project, before); err != nil {
 			return done, err

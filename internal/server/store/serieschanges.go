@@ -63,6 +63,9 @@ func (s *Store) SeriesChanges(ctx context.Context, project int64, q SeriesQuery,
 	if err := q.where(&where); err != nil {
 		return nil, 0, err
 	}
+	if asked := terms(q.Text); len(asked) > 0 {
+		where.Add("s.words like all ($%d)", likeTerms(asked))
+	}
 	sql := `with moved as materialized (` + newestChanges + `)
 		select ` + seriesColumns + `, coalesce(m.id, 0), coalesce(m.kind, ''), coalesce(m.worse, false), coalesce(m.from_sha, ''), coalesce(m.to_sha, ''),
 			coalesce(m.since, 'epoch'), coalesce(m.at, 'epoch'), coalesce(m."before", 0), coalesce(m."after", 0), coalesce(m.state, ''), coalesce(m.group_id, 0), coalesce(g.machine, 0) <> 0

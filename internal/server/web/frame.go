@@ -48,7 +48,7 @@ var templates = parsed()
 func parsed() map[string]*template.Template {
 	base := template.Must(template.New("frame.html").Funcs(functions).ParseFS(texts, "templates/frame.html", "templates/part_*.html"))
 	views := map[string]*template.Template{}
-	for _, v := range []View{Projects{}, Overview{}, Series{}, SeriesList{}, Chart{}, Compare{}, CompareRuns{}, Run{}, Runs{}, Live{}, Testbed{}, Heat{}, Events{}, Cause{}, Search{}, Settings{}, NewKey{}, Limits{}, Fleet{}, Login{}, Problem{}} {
+	for _, v := range []View{Projects{}, Overview{}, Series{}, SeriesList{}, Chart{}, Compare{}, CompareRuns{}, Run{}, Runs{}, Live{}, Testbed{}, Heat{}, Events{}, Cause{}, Search{}, Shared{}, Settings{}, NewKey{}, Limits{}, Fleet{}, Login{}, Problem{}} {
 		name := reflect.TypeOf(v).Name()
 		views[name] = template.Must(template.Must(base.Clone()).ParseFS(texts, "templates/"+strings.ToLower(name)+".html"))
 	}

@@ -82,6 +82,7 @@ type fsck struct {
 	o        Options
 	problems []Problem
 	told     map[string]int
+	deleted  []int64 // ids of deleted series, ascending
 }
 
 func (f *fsck) tell(kind, do, format string, args ...any) {

@@ -15,7 +15,7 @@ alter table pawl.series add column words text,
   add column deleted timestamptz;
 
 -- Public links to the history of one series. Each expires; only the hash of its text is stored.
-create table pawl.share (
+create table pawl.link (
   project_id bigint not null references pawl.project on delete cascade,
   id         bigint generated always as identity,
   hash       bytea not null,
@@ -33,10 +33,10 @@ create table pawl.share (
 do $$
 declare t text;
 begin
-  foreach t in array array['series_word', 'share'] loop
+  foreach t in array array['series_word', 'link'] loop
     execute format('alter table pawl.%I enable row level security', t);
     execute format('alter table pawl.%I force row level security', t);
     execute format('create policy own on pawl.%I using (project_id = (select pawl.here())) with check (project_id = (select pawl.here()))', t);
   end loop;
 end $$;
-grant select, insert, update, delete on pawl.series_word, pawl.share to pawl_app;
+grant select, insert, update, delete on pawl.series_word, pawl.link to pawl_app;
