@@ -2,13 +2,16 @@ package forge
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// ParseRepo parses OWNER/NAME.
+// ParseRepo parses OWNER/NAME. An owner may have several parts, as the groups of GitLab do.
 func ParseRepo(text string) (Repo, error) {
-	owner, name, ok := strings.Cut(text, "/")
-	if !ok || !plainName(owner) || !plainName(name) {
+	at := strings.LastIndexByte(text, '/')
+	owner, name := text[:max(at, 0)], text[at+1:]
+	parts := strings.Split(owner, "/")
+	if !plainName(name) || len(parts) > 20 || slices.ContainsFunc(parts, func(p string) bool { return !plainName(p) }) {
 		return Repo{}, fmt.Errorf("%.100q is not a repository: expected OWNER/NAME", text)
 	}
 	return Repo{Owner: owner, Name: name}, nil

@@ -37,7 +37,7 @@ func newComment(g *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "comment",
 		Short: "Publish the results of a run on its pull request: one report, one check",
-		Long: `Publishes the results of pawl run on GitHub: a section of the report on the pull request,
+		Long: `Publishes the results of pawl run on GitHub or GitLab: a section of the report on the pull request,
 and the check "pawl" on its head commit. It runs where no code of the change runs: in a
 checkout of the base, with a token that may write.
 

@@ -8,10 +8,11 @@ import (
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/github"
+	"github.com/goatnote-inc/pawl/internal/forge/gitlab"
 )
 
 // Forges lists the forges that pawl knows. The first is the default outside CI.
-var Forges = []forge.Forge{github.Forge{}}
+var Forges = []forge.Forge{github.Forge{}, gitlab.Forge{}}
 
 // CurrentJob returns the forge and the CI job of this process. Outside CI the job is empty.
 func (g *Env) CurrentJob() (forge.Forge, *forge.Job, error) {

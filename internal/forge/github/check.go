@@ -13,6 +13,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/forge"
+	"github.com/goatnote-inc/pawl/internal/forge/sections"
 )
 
 // GitHub's limits for a check.
@@ -85,7 +86,7 @@ func newCheck(k forge.Check, now time.Time) *check {
 	if k.Title == "" {
 		k.Title = k.Name
 	}
-	k.Summary = shorten(normalize(k.Summary), checkSummaryMost)
+	k.Summary = sections.Shorten(sections.Normalize(k.Summary), checkSummaryMost)
 	if len(k.Annotations) > maxAnnotations {
 		k.Annotations = k.Annotations[:maxAnnotations]
 	}
@@ -178,7 +179,7 @@ func (k *check) update(some []*gh.CheckRunAnnotation) gh.UpdateCheckRunOptions {
 
 func (k *check) same(r *gh.CheckRun) bool {
 	state := r.GetStatus() == string(k.Status) && r.GetConclusion() == string(k.Conclusion)
-	text := strings.TrimSpace(normalize(r.GetOutput().GetSummary())) == strings.TrimSpace(k.Summary) &&
+	text := strings.TrimSpace(sections.Normalize(r.GetOutput().GetSummary())) == strings.TrimSpace(k.Summary) &&
 		r.GetOutput().GetTitle() == k.Title && (k.URL == "" || r.GetDetailsURL() == k.URL)
 	return state && (text || k.written[r.GetID()])
 }
@@ -221,10 +222,10 @@ func annotationsOf(some []forge.Annotation) []*gh.CheckRunAnnotation {
 		line := max(a.Line, 1)
 		one := &gh.CheckRunAnnotation{
 			Path: &a.Path, StartLine: new(line), EndLine: new(max(a.EndLine, line)),
-			AnnotationLevel: new(string(a.Level)), Message: new(prefix(normalize(a.Message), annotationText)),
+			AnnotationLevel: new(string(a.Level)), Message: new(sections.Prefix(sections.Normalize(a.Message), annotationText)),
 		}
 		if a.Title != "" {
-			one.Title = new(prefix(oneLine(a.Title), annotationTitle))
+			one.Title = new(sections.Prefix(oneLine(a.Title), annotationTitle))
 		}
 		out = append(out, one)
 	}

@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"math"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -87,7 +88,18 @@ func betweenURL(p *client.Project, from, to string) string {
 }
 
 func pullURL(p *client.Project, number int) string {
-	return forgeURL(p, fmt.Sprintf("/pull/%d", number), number > 0)
+	kind := "/pull/"
+	if p != nil && onGitLab(p.Repository) {
+		kind = "/-/merge_requests/"
+	}
+	return forgeURL(p, kind+strconv.Itoa(number), number > 0)
+}
+
+// onGitLab reports whether the name of a repository's host says that it is a GitLab. Its addresses of commits and comparisons work
+// as those of GitHub do.
+func onGitLab(repository string) bool {
+	u, err := url.Parse(repository)
+	return err == nil && strings.Contains(strings.ToLower(u.Host), "gitlab")
 }
 
 func forgeURL(p *client.Project, rest string, there bool) string {

@@ -1,4 +1,4 @@
-package github
+package sections
 
 import (
 	"fmt"
@@ -121,26 +121,26 @@ func TestWriterDecides(t *testing.T) {
 	old := newSection(forge.Section{Key: "m", Body: "before"})
 	newer := newSection(forge.Section{Key: "m", Body: "of a later run"})
 	other := newSection(forge.Section{Key: "o", Body: "other"})
-	comment := func(id int64, s ...section) found { return found{id: id, body: render(s), url: "u"} }
+	comment := func(id int64, s ...section) Note { return Note{ID: id, Body: render(s), URL: "u"} }
 	for _, tc := range []struct {
 		name  string
 		quiet bool
-		looks [][]found // the writer writes after the first
-		want  action
+		looks [][]Note // the writer writes after the first
+		want  Action
 	}{
-		{"nothing there", false, [][]found{nil}, action{kind: create, body: render([]section{mine})}},
-		{"nothing there, quiet", true, [][]found{nil}, action{}},
-		{"there", false, [][]found{{comment(1, mine)}}, action{url: "u"}},
-		{"old one there", false, [][]found{{comment(1, old, other)}}, action{kind: edit, id: 1, body: render([]section{mine, other})}},
-		{"undone by a slow writer", false, [][]found{{comment(1, old)}, {comment(1, old, other)}}, action{kind: edit, id: 1, body: render([]section{mine, other})}},
-		{"gone", false, [][]found{{comment(1, old)}, {comment(1, other)}}, action{kind: edit, id: 1, body: render([]section{mine, other})}},
-		{"overtaken", false, [][]found{{comment(1, old)}, {comment(1, newer)}}, action{url: "u"}},
-		{"two, not merged", false, [][]found{{comment(1, other), comment(2, mine)}}, action{kind: edit, id: 1, body: render([]section{mine, other})}},
-		{"two, merged", false, [][]found{{comment(1, mine, other), comment(2, mine)}}, action{kind: remove, id: 2}},
+		{"nothing there", false, [][]Note{nil}, Action{Kind: Create, Body: render([]section{mine})}},
+		{"nothing there, quiet", true, [][]Note{nil}, Action{}},
+		{"there", false, [][]Note{{comment(1, mine)}}, Action{url: "u"}},
+		{"old one there", false, [][]Note{{comment(1, old, other)}}, Action{Kind: Edit, ID: 1, Body: render([]section{mine, other})}},
+		{"undone by a slow writer", false, [][]Note{{comment(1, old)}, {comment(1, old, other)}}, Action{Kind: Edit, ID: 1, Body: render([]section{mine, other})}},
+		{"gone", false, [][]Note{{comment(1, old)}, {comment(1, other)}}, Action{Kind: Edit, ID: 1, Body: render([]section{mine, other})}},
+		{"overtaken", false, [][]Note{{comment(1, old)}, {comment(1, newer)}}, Action{url: "u"}},
+		{"two, not merged", false, [][]Note{{comment(1, other), comment(2, mine)}}, Action{Kind: Edit, ID: 1, Body: render([]section{mine, other})}},
+		{"two, merged", false, [][]Note{{comment(1, mine, other), comment(2, mine)}}, Action{Kind: Remove, ID: 2}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := &writer{mine: mine, quiet: tc.quiet}
-			var got action
+			var got Action
 			for _, look := range tc.looks {
 				got = w.next(look)
 				w.wrote = true
@@ -158,7 +158,7 @@ func TestTooManySections(t *testing.T) {
 		all = put(all, newSection(forge.Section{Key: fmt.Sprint("k", i), Body: "x"}))
 	}
 	w := &writer{mine: newSection(forge.Section{Key: "one-more", Body: "x"})}
-	if got := w.next([]found{{id: 1, body: render(all)}}); got.kind != full {
+	if got := w.next([]Note{{ID: 1, Body: render(all)}}); got.Kind != full {
 		t.Errorf("%+v", got)
 	}
 }

@@ -1,4 +1,6 @@
-package github
+// Package sections writes the one report on a pull request as a note with sections, which several jobs share without a lock. It
+// must not know any forge's API, nor what the texts mean.
+package sections
 
 import (
 	"crypto/sha256"
@@ -15,7 +17,7 @@ import (
 // invisible marks. Text between sections is discarded.
 const (
 	reportMark   = "<!-- pawl:report -->"
-	commentLimit = 65_536 // characters, set by GitHub
+	commentLimit = 65_536 // characters: the limit of GitHub, the lowest
 	keyLimit     = 200
 	maxSections  = 64 // their marks still fit into a comment
 	cutNote      = "*Shortened: a comment is limited to 65,536 characters. The check has the full text.*"
@@ -34,7 +36,7 @@ type section struct {
 }
 
 func newSection(s forge.Section) section {
-	text := strings.Trim(escapeMarks(normalize(s.Body)), "\n")
+	text := strings.Trim(escapeMarks(Normalize(s.Body)), "\n")
 	sum := sha256.Sum256([]byte(text))
 	return section{key: s.Key, digest: hex.EncodeToString(sum[:]), text: text}
 }
@@ -45,8 +47,8 @@ func escapeMarks(s string) string {
 	return strings.ReplaceAll(s, "<!-- /pawl:", "&lt;!-- /pawl:")
 }
 
-// normalize removes what GitHub may change in a text.
-func normalize(s string) string {
+// Normalize removes what a forge may change in a text.
+func Normalize(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(strings.ReplaceAll(s, "\r\n", "\n"), "\uFFFD"), "\x00", "")
 }
 
@@ -58,7 +60,7 @@ func validKey(key string) bool {
 // parse returns the sections of a comment, sorted by key. It accepts any text: of two
 // sections with the same key the first counts, and one without an end extends to the next.
 func parse(body string) (sections []section, ok bool) {
-	body = normalize(body)
+	body = Normalize(body)
 	rest, ok := strings.CutPrefix(strings.TrimLeft(body, " \t\n"), reportMark)
 	if !ok {
 		return nil, false
@@ -95,12 +97,12 @@ func put(sections []section, s section) []section {
 	return out
 }
 
-// render writes the report. If it exceeds GitHub's limit, the longest sections are
+// render writes the report. If it exceeds the limit, the longest sections are
 // shortened and marked as such.
 func render(sections []section) string {
 	sections = slices.Clone(sections)
 	for i := range sections {
-		sections[i].text = shorten(sections[i].text, commentLimit)
+		sections[i].text = Shorten(sections[i].text, commentLimit)
 	}
 	for allowed := commentLimit; ; {
 		text := write(sections)
@@ -115,7 +117,7 @@ func render(sections []section) string {
 		}
 		allowed = min(allowed, longest) - max(over/max(len(sections), 1), 1)
 		for i := range sections {
-			sections[i].text = shorten(sections[i].text, allowed)
+			sections[i].text = Shorten(sections[i].text, allowed)
 		}
 	}
 }
@@ -130,7 +132,7 @@ func write(sections []section) string {
 	return b.String()
 }
 
-// length counts as GitHub may: a character outside the BMP counts as two.
+// length counts as a forge may: a character outside the BMP counts as two.
 func length(s string) int {
 	n := 0
 	for _, r := range s {
@@ -142,15 +144,15 @@ func length(s string) int {
 	return n
 }
 
-// shorten cuts at the end of a line and closes what is open there.
-func shorten(text string, allowed int) string {
+// Shorten cuts at the end of a line and closes what is open there.
+func Shorten(text string, allowed int) string {
 	if length(text) <= allowed {
 		return text
 	}
 	var ends string
 	room := allowed - length(cutNote) - 4
 	for range 3 { // the closing marks need space too
-		cut := prefix(text, room-length(ends))
+		cut := Prefix(text, room-length(ends))
 		if i := strings.LastIndexByte(cut, '\n'); i >= 0 {
 			cut = cut[:i]
 		}
@@ -163,7 +165,8 @@ func shorten(text string, allowed int) string {
 	return cutNote
 }
 
-func prefix(s string, n int) string {
+// Prefix returns the first n characters of a text.
+func Prefix(s string, n int) string {
 	if n <= 0 {
 		return ""
 	}
