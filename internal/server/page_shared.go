@@ -21,15 +21,15 @@ type picture struct {
 }
 
 var (
-	badge = picture{false, (*Server).drawBadge}
-	chart = picture{true, (*Server).drawChart}
+	badgePicture = picture{false, (*Server).drawBadge}
+	chartPicture = picture{true, (*Server).drawChart}
 )
 
 // shared registers the pictures for other sites, and the pages of public links. A picture of a project needs the right to read,
 // like its pages.
 func (s *Server) shared(mux *http.ServeMux) {
 	for path, pic := range map[string]picture{
-		"/p/{project}/badge.svg": badge, "/p/{project}/series/{id}/badge.svg": badge, "/p/{project}/series/{id}/chart.svg": chart,
+		"/p/{project}/badge.svg": badgePicture, "/p/{project}/series/{id}/badge.svg": badgePicture, "/p/{project}/series/{id}/chart.svg": chartPicture,
 	} {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 			requestInfoOf(r).route = path
@@ -41,7 +41,7 @@ func (s *Server) shared(mux *http.ServeMux) {
 			s.servePicture(w, r, p, series, pic, err)
 		})
 	}
-	for path, pic := range map[string]picture{"/s/{link}/badge.svg": badge, "/s/{link}/chart.svg": chart} {
+	for path, pic := range map[string]picture{"/s/{link}/badge.svg": badgePicture, "/s/{link}/chart.svg": chartPicture} {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 			requestInfoOf(r).route = path
 			p, link, err := s.admitLink(r)

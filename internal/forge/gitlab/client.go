@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -266,9 +267,7 @@ func list[T any](ctx context.Context, c *Client, limit int, path string, query u
 	page := "1"
 	for range limit {
 		asked := url.Values{"per_page": {"100"}, "page": {page}}
-		for name, values := range query {
-			asked[name] = values
-		}
+		maps.Copy(asked, query)
 		var some []T
 		header, err := c.call(ctx, http.MethodGet, path, asked, nil, &some)
 		if err != nil {
