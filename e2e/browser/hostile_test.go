@@ -65,6 +65,11 @@ func TestHostileNames(t *testing.T) {
 			pages = append(pages, fmt.Sprintf("/p/kernels/series/%d", one.ID))
 		}
 	}
+	link, _, err := s.store.NewLink(t.Context(), s.project.ID, store.Link{Series: list[0].ID, Name: "hostile", Expires: now.Add(time.Hour)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages = append(pages, "/s/"+link)
 	for i := 0; i < len(all); i += 25 {
 		pages = append(pages, "/search?q="+url.QueryEscape(all[i]))
 	}

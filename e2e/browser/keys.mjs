@@ -23,6 +23,8 @@ export const keys = async (browser) => {
     await page.keyboard.press("/");
     want(await page.evaluate(() => document.activeElement.id === "find"), "/ does not lead to the search");
     await page.keyboard.type("flash_fwd");
+    await page.waitForSelector(".found a");
+    want((await page.locator(".found a").count()) > 0, "no results appear while one types");
     await Promise.all([page.waitForURL(/search\?q=flash_fwd/), page.keyboard.press("Enter")]);
     want((await page.locator(".hits a").count()) > 0, "the search finds nothing");
     await page.goto(`${ask.url}/p/kernels`);

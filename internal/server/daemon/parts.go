@@ -155,14 +155,14 @@ func (p *components) work(c *config, m *metrics) queue.Workers {
 		},
 		Waiting: p.store.PendingProjects,
 		Compact: m.job("compact", func(ctx context.Context) error {
+			if _, err := p.store.IndexWords(ctx); err != nil {
+				return err
+			}
 			_, err := p.store.Compact(ctx, pointstore.CompactOptions{})
 			return err
 		}),
 		Partitions: m.job("partitions", func(ctx context.Context) error {
 			_, err := p.store.Partitions(ctx)
-			if err == nil {
-				_, err = p.store.IndexWords(ctx)
-			}
 			return err
 		}),
 		Retain: m.job("retain", func(ctx context.Context) error {

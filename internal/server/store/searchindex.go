@@ -34,6 +34,9 @@ func (s *Store) matches(ctx context.Context, project int64, terms []string) (ids
 	if err != nil {
 		return nil, false, err
 	}
+	if slices.Contains(counts, 0) {
+		return nil, true, nil
+	}
 	args, longest := []any{project}, terms[0]
 	var sets []string
 	for i, t := range terms {
