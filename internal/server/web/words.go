@@ -95,8 +95,8 @@ func pullURL(p *client.Project, number int) string {
 	return forgeURL(p, kind+strconv.Itoa(number), number > 0)
 }
 
-// onGitLab reports whether the name of a repository's host says that it is a GitLab. Its addresses of commits and comparisons work
-// as those of GitHub do.
+// onGitLab reports whether the host of a repository has a name that says that it is a GitLab. Its addresses of commits and
+// comparisons need no difference.
 func onGitLab(repository string) bool {
 	u, err := url.Parse(repository)
 	return err == nil && strings.Contains(strings.ToLower(u.Host), "gitlab")
