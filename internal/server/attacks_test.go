@@ -14,8 +14,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/store"
 )
 
-// attempt is one request that must not work.
-type attempt struct {
+// attack is one request that must not work.
+type attack struct {
 	kind, name string
 	asked
 	want []int // statuses; empty means 401, 403 or 404
@@ -25,9 +25,9 @@ type attempt struct {
 var refusals = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}
 
 // attempts returns requests against the private project a, by the owner of project b and by others. link is a public link of b.
-func attempts(a, b furnished, key, cookie, link string) []attempt {
-	var all []attempt
-	add := func(kind, name string, q asked, want ...int) { all = append(all, attempt{kind, name, q, want}) }
+func attempts(a, b furnished, key, cookie, link string) []attack {
+	var all []attack
+	add := func(kind, name string, q asked, want ...int) { all = append(all, attack{kind, name, q, want}) }
 	for path := range projectPages {
 		add("foreign pages", path+" with a key of another project", asked{path: a.fill(path), key: key})
 	}

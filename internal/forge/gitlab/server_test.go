@@ -208,7 +208,7 @@ func (s *server) answerNotes(r *http.Request, parts []string, in object) (int, a
 		return http.StatusCreated, n
 	}
 	if r.Method == http.MethodGet {
-		return http.StatusOK, slices.Clone(s.notes)
+		return http.StatusOK, append([]object{}, s.notes...)
 	}
 	i := slices.IndexFunc(s.notes, func(n object) bool { return fmt.Sprint(n["id"]) == parts[3] })
 	if i < 0 {

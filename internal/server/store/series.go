@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -55,6 +56,9 @@ func (s *Store) listSeries(ctx context.Context, project int64, q SeriesQuery, wh
 	}
 	asked := terms(q.Text)
 	if len(asked) == 0 {
+		if strings.TrimSpace(q.Text) != "" {
+			return nil, nil // no series has a word without letters and digits
+		}
 		return read()
 	}
 	where.Add("s.words like all ($%d)", likeTerms(asked))

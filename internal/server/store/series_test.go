@@ -59,9 +59,9 @@ func TestSeriesList(t *testing.T) {
 		"by suite":           {store.SeriesQuery{Suite: "blas_tests"}, "axpy%x/F16 main"},
 		"a word":             {store.SeriesQuery{Text: "AXPY"}, "axpy%x/F16 main"},
 		"two words":          {store.SeriesQuery{Text: "blas f16"}, "axpy%x/F16 main"},
-		"words that differ":  {store.SeriesQuery{Text: "matmul f16"}, ""},
-		"a percent is one":   {store.SeriesQuery{Text: "y%x"}, "axpy%x/F16 main"},
-		"an underline is":    {store.SeriesQuery{Text: "blas_t"}, "axpy%x/F16 main"},
+		"words that differ":  {store.SeriesQuery{Text: "softmax f16"}, ""},
+		"a percent divides":  {store.SeriesQuery{Text: "axpy%x"}, "axpy%x/F16 main"},
+		"an underline, too":  {store.SeriesQuery{Text: "blas_t"}, "axpy%x/F16 main"},
 		"of a lane":          {store.SeriesQuery{Text: "N11", Lane: client.Fork}, "matmul/N11 fork"},
 		"of another testbed": {store.SeriesQuery{Testbed: 999}, ""},
 	} {
