@@ -117,28 +117,31 @@ func (s *Store) IndexWords(ctx context.Context) (done int, err error) {
 		return 0, err
 	}
 	for _, project := range projects {
-		for n := indexBatch; n == indexBatch; done += n {
-			if n, err = s.indexSome(ctx, project); err != nil {
+		for after := int64(0); after >= 0; {
+			n, last, err := s.indexSome(ctx, project, after)
+			if err != nil {
 				return done, fmt.Errorf("cannot index the words of series in project %d: %w", project, err)
 			}
+			done, after = done+n, last
 		}
 	}
 	return done, nil
 }
 
-func (s *Store) indexSome(ctx context.Context, project int64) (int, error) {
+// indexSome indexes the next series above an id. It returns their number and the last id; -1 at the end.
+func (s *Store) indexSome(ctx context.Context, project, after int64) (n int, last int64, err error) {
 	type unindexed struct {
 		ID                                        int64
 		Name, Suite, Implementation, Path, Owners string
 	}
 	list, err := pg.List(ctx, s.db, project, pgx.RowToStructByPos[unindexed], `select id, name, suite, implementation, path, array_to_string(owners, ' ')
-		from pawl.series where project_id = $1 and words is null limit $2`, project, indexBatch)
+		from pawl.series where project_id = $1 and id > $2 and words is null order by id limit $3`, project, after, indexBatch)
 	if err != nil || len(list) == 0 {
-		return 0, err
+		return 0, -1, err
 	}
 	ids, words := make([]int64, len(list)), make([]string, len(list))
 	for i, r := range list {
 		ids[i], words[i] = r.ID, wordText(wordsOf(seriesTexts(r.Name, r.Suite, r.Implementation, r.Path, r.Owners)...))
 	}
-	return len(list), s.db.ReadBatch(ctx, project, func(b *pgx.Batch) { queueWords(b, project, ids, words, true) })
+	return len(list), ids[len(ids)-1], s.db.ReadBatch(ctx, project, func(b *pgx.Batch) { queueWords(b, project, ids, words, true) })
 }

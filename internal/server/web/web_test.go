@@ -82,7 +82,6 @@ func views() map[string]web.View {
 			Project: project, Days: 7, Worse: 1, Open: 1, Series: 1, Suites: []string{"blocks"}, Runs: []client.Run{run}, Beds: beds, Testbeds: []web.TestbedHealth{{Testbed: bed, Readings: readings(40, nil)}},
 			Moved: []web.Card{cause(event)},
 		},
-<<<<<<< HEAD
 		"first-run": web.Overview{Project: project, Days: 7},
 		"series":    web.Series{Project: project, Series: series, Bed: "NVIDIA L4", Points: points(), Events: []client.Event{event}, Titles: map[string]string{sha(2): "matmul: widen the tile"}, Buckets: 500},
 		"series-list": web.SeriesList{
@@ -121,26 +120,9 @@ func views() map[string]web.View {
 		},
 		"fleet-public": web.Fleet{Cards: []web.FleetCard{{FleetDevice: client.FleetDevice{ID: "GPU-5c0e", Model: "l4", Power: "asleep"}}}, Away: true},
 		"fleet-empty":  web.Fleet{Tier: "own", Spend: &web.FleetSpend{}},
+		"shared":      web.Shared{Series: series, Bed: "NVIDIA L4", Points: points(), Events: []client.Event{event}, Expires: day.AddDate(0, 1, 0)},
 		"login":   web.Login{Start: "/login/start?next=%2F", Name: "id.example"},
 		"problem": web.Problem{Status: 404, Detail: "there is no such page", Request: "ABC"},
-=======
-		"first-run":   web.Overview{Project: project, Days: 7},
-		"series":      web.Series{Project: project, Series: series, Bed: "NVIDIA L4", Points: points(), Events: []client.Event{event}, Titles: map[string]string{sha(2): "matmul: widen the tile"}, Buckets: 500},
-		"series-list": web.SeriesList{Lane: client.Main, Suites: []string{"blocks"}, List: []client.Series{series}, Beds: beds, Next: "?cursor=x"},
-		"compare":     web.Compare{A: side(0), B: side(2), Alike: true, Sentence: "A took 1.000 us, B 1.102 us.", Missing: "The samples were not sent."},
-		"run":         web.Run{Run: run, Bed: "NVIDIA L4", Commit: "matmul: widen the tile", Author: "lin", Points: []client.RunPoint{{Series: series, Point: points()[2]}}, Why: "The record was not sent."},
-		"runs":        web.Runs{List: []client.Run{run}, Beds: beds, Lane: "main", Live: []client.LiveRun{live()}},
-		"live":        web.Live{LiveRun: live()},
-		"testbed":     web.Testbed{Bed: web.TestbedHealth{Testbed: bed, Readings: readings(40, nil)}, Runs: []client.Run{run}},
-		"heat":        heat,
-		"events":      web.Events{State: client.New, States: states, Open: 3, Causes: []web.Card{cause(event, beside(event)), cause(crept(event)), machine(event)}, CanWrite: true, Next: "?cursor=x"},
-		"cause":       web.Cause{Card: cause(event, beside(event)), Unit: "ns", Beds: beds, States: states, CanWrite: true},
-		"search":      web.Search{Text: "mat", Hits: []web.Hit{{Kind: "series", Project: "kernels", Text: "matmul/N512", Detail: "blocks", URL: "/p/kernels/series/7"}}},
-		"shared":      web.Shared{Series: series, Bed: "NVIDIA L4", Points: points(), Events: []client.Event{event}, Expires: day.AddDate(0, 1, 0)},
-		"limits":      web.Limits{List: []web.Limit{{Name: "series", Limit: 200, Used: 50}, {Name: "hooks", Used: 3}}},
-		"login":       web.Login{Start: "/login/start?next=%2F", Name: "id.example"},
-		"problem":     web.Problem{Status: 404, Detail: "there is no such page", Request: "ABC"},
->>>>>>> 12bdd3ef (web: test the shared page and pictures)
 	}
 }
 
@@ -247,13 +229,8 @@ var folder = regexp.MustCompile(web.AssetPath + `[0-9a-f]{16}/`)
 func TestPagesAreAsTheyWere(t *testing.T) {
 	for name, v := range views() {
 		t.Run(name, func(t *testing.T) {
-<<<<<<< HEAD
 			f := web.Layout{Visitor: "ada", CanLogin: true, Path: "/here?x=1", Fleet: strings.HasPrefix(name, "fleet")}
-			if name != "projects" && name != "search" && name != "login" && name != "problem" {
-=======
-			f := web.Layout{Visitor: "ada", CanLogin: true, Path: "/here?x=1"}
 			if name != "projects" && name != "search" && name != "shared" && name != "login" && name != "problem" {
->>>>>>> 12bdd3ef (web: test the shared page and pictures)
 				f.Project = &project
 			}
 			var b bytes.Buffer
@@ -457,7 +434,6 @@ func TestReportIsPartOfARun(t *testing.T) {
 	}
 }
 
-<<<<<<< HEAD
 func TestChart_BySeriesAndCommit(t *testing.T) {
 	other := otherSeries()
 	lines := []web.ChartLine{{Series: series, Bed: "NVIDIA L4", Points: points()}, {Series: other, Bed: "NVIDIA H100", Points: points()[1:]}}
@@ -499,20 +475,6 @@ func TestRun_TitleIsTheResult(t *testing.T) {
 		}
 		if got := r.Title(); got != want {
 			t.Errorf("%v: %q, want %q", verdicts, got, want)
-=======
-// Badges and charts for other sites are small, whatever a name is, and say it escaped.
-func TestPictures_OfHostileNames(t *testing.T) {
-	s := series
-	s.Name = strings.Repeat(`<script>"&'`, 200)
-	for name, svg := range map[string]string{
-		"a badge": web.SeriesBadge(s, 2), "a chart": web.EmbeddedChart(s, points(), []client.Event{event}), "an empty chart": web.EmbeddedChart(s, nil, nil), "a project's badge": web.ProjectBadge(0),
-	} {
-		if strings.Contains(svg, "<script") || strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
-			t.Errorf("%s: %s", name, svg)
-		}
-		if err := xml.Unmarshal([]byte(svg), new(struct{})); err != nil {
-			t.Errorf("%s is not XML: %v", name, err)
->>>>>>> 12bdd3ef (web: test the shared page and pictures)
 		}
 	}
 }
