@@ -19,6 +19,9 @@ import (
 // empty if there is no report and the section is quiet. It writes nothing if the section is
 // already there.
 func (c *Client) Report(ctx context.Context, pull int, s forge.Section) (string, error) {
+	if err := sections.CheckKey(s.Key); err != nil {
+		return "", err
+	}
 	ctx = c.withBudget(ctx)
 	address, err := c.writeReport(ctx, pull, s)
 	return address, c.wrapError(err, "cannot write the report on pull request %d", pull)

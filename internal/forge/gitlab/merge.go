@@ -139,6 +139,9 @@ func (c *Client) noteURL(pull int, id int64) string {
 // Report writes a section of the report on a merge request and returns the report's URL; empty if there is no report and the
 // section is quiet.
 func (c *Client) Report(ctx context.Context, pull int, s forge.Section) (string, error) {
+	if err := sections.CheckKey(s.Key); err != nil {
+		return "", err
+	}
 	me, err := c.account(ctx)
 	if err != nil {
 		return "", c.wrapError(err, "cannot look up the token's account for the notes")

@@ -84,11 +84,19 @@ type Clock struct {
 	Settle time.Duration  // how long a report must stay unchanged to count as settled
 }
 
+// CheckKey returns an error for a key that no section can have. A forge's package calls it before it sends anything.
+func CheckKey(key string) error {
+	if !validKey(key) {
+		return fmt.Errorf("%w: %.100q", ErrKey, key)
+	}
+	return nil
+}
+
 // Write writes a section of the report and returns the report's URL; empty if there is no report and the section is quiet. It
 // writes nothing if the section is already there.
 func Write(ctx context.Context, t Thread, c Clock, s forge.Section) (string, error) {
-	if !validKey(s.Key) {
-		return "", fmt.Errorf("%w: %.100q", ErrKey, s.Key)
+	if err := CheckKey(s.Key); err != nil {
+		return "", err
 	}
 	w := &writer{mine: newSection(s), quiet: s.Quiet}
 	var still []Note // the state before the last pause, if it was as required
