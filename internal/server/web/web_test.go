@@ -478,3 +478,19 @@ func TestRun_TitleIsTheResult(t *testing.T) {
 		}
 	}
 }
+
+// Badges and charts for other sites are small, whatever a name is, and say it escaped.
+func TestPictures_OfHostileNames(t *testing.T) {
+	s := series
+	s.Name = strings.Repeat(`<script>"&'`, 200)
+	for name, svg := range map[string]string{
+		"a badge": web.SeriesBadge(s, 2), "a chart": web.EmbeddedChart(s, points(), []client.Event{event}), "an empty chart": web.EmbeddedChart(s, nil, nil), "a project's badge": web.ProjectBadge(0),
+	} {
+		if strings.Contains(svg, "<script") || strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
+			t.Errorf("%s: %s", name, svg)
+		}
+		if err := xml.Unmarshal([]byte(svg), new(struct{})); err != nil {
+			t.Errorf("%s is not XML: %v", name, err)
+		}
+	}
+}
