@@ -15,13 +15,15 @@ type State struct {
 	TemperatureC   float64 `json:"temperature_c,omitempty"`
 	PowerW         float64 `json:"power_w,omitempty"`
 	PowerCapW      float64 `json:"power_cap_w,omitempty"`
-	Reasons        Reasons `json:"reasons,omitempty"` // why the clock is below its maximum
+	EnergyJ        float64 `json:"energy_j,omitempty"` // of the card since its driver was loaded, by its own counter
+	Reasons        Reasons `json:"reasons,omitempty"`  // why the clock is below its maximum
 
 	ECC         string `json:"ecc,omitempty"` // "on", "off", or empty where there is none
 	MIG         string `json:"mig,omitempty"`
 	Persistence string `json:"persistence,omitempty"`
 
 	Processes []Process `json:"processes,omitempty"` // other processes on the device, without pawl's own harness
+	Own       []Process `json:"-"`                   // pawl's own processes on the device
 
 	// The fields below are set for hosts only.
 	Governor string  `json:"governor,omitempty"`

@@ -75,7 +75,7 @@ func (b *caseBuilder) judged(j ratchet.Judgment) Case {
 		c.Notes = append(c.Notes, "cause: "+words.SanitizeTo(j.Cause, words.NameLength))
 	}
 	if j.Reported {
-		c.Notes = append(c.Notes, "reported by the harness: no clock of pawl checks it")
+		c.Notes = append(c.Notes, "reported by the harness or the driver: no clock of pawl checks it")
 	}
 	switch c.Excused = words.SanitizeTo(j.Quarantine, words.SentenceLength); {
 	case c.Excused != "":

@@ -12,7 +12,7 @@
 typedef uint64_t address;
 typedef void (*host_kernel)(void **parameters, const unsigned *grid, const unsigned *block);
 
-enum { MOST_PARAMETERS = 64, SHARED_BYTES = 1024 };
+enum { MOST_PARAMETERS = 64, SHARED_BYTES = 1024, REGISTERS = 32 };
 
 typedef struct function {
   char name[64];
@@ -32,6 +32,8 @@ typedef struct launched {
     const int error_ = vgpu_call(#name);  \
     if (error_) return error_;            \
   } while (0)
+
+int cuDeviceGetAttribute(int *v, int what, int d);
 
 /* ---- the launcher's own kernels ---- */
 
@@ -75,6 +77,7 @@ static void own_hold(void **p, const unsigned *grid, const unsigned *block) {
   volatile int *go = *(volatile int **)p[0];
   const double cycles = (double)*(long long *)p[1];
   (void)grid, (void)block;
+  if (vgpu_breaks("hold")) return;
   if (!go[0]) vgpu_cycles(cycles);
   if (!go[0] || vgpu_wait_for_host(cycles)) go[1] = 1;
 }
@@ -90,12 +93,71 @@ static void own_chain(void **p, const unsigned *grid, const unsigned *block) {
   }
 }
 
+/* ---- the kernels of pawl doctor --gpu (check.cu) ---- */
+
+static void check_empty(void **p, const unsigned *grid, const unsigned *block) { (void)p, (void)grid, (void)block; }
+
+static void copy_first(void **p, unsigned threads) {
+  const float *const x = *(const float **)p[0];
+  float *const out = *(float **)p[1];
+  vgpu_write(out, threads * sizeof *out);
+  for (unsigned i = 0; i < threads; i++) out[i] = x[i];
+}
+
+static void check_spin(void **p, const unsigned *grid, const unsigned *block) {
+  vgpu_ns(*(int *)p[2]);
+  copy_first(p, grid[0] * block[0]);
+}
+
+static void check_read(void **p, const unsigned *grid, const unsigned *block) {
+  vgpu_read(*(void **)p[0], (size_t)*(int *)p[2] * sizeof(float));
+  copy_first(p, grid[0] * block[0]);
+}
+
+static void check_fault(void **p, const unsigned *grid, const unsigned *block) {
+  (void)p, (void)grid, (void)block;
+  vgpu_crash();
+}
+
+static void check_timer(void **p, const unsigned *grid, const unsigned *block) {
+  uint64_t *const out = *(uint64_t **)p[0], at = vgpu_timer();
+  (void)grid, (void)block;
+  for (int i = 0; i < *(int *)p[1]; i++) {
+    while ((out[i] = vgpu_timer()) == at) {}
+    at = out[i];
+  }
+}
+
+static void check_clock(void **p, const unsigned *grid, const unsigned *block) {
+  uint64_t *const out = *(uint64_t **)p[0];
+  const double cycles = 4.0 * *(int *)p[1];
+  (void)block;
+  for (unsigned i = 0; i < grid[0]; i++) {
+    out[4 * i] = out[4 * i + 2] = 0;
+    out[4 * i + 1] = (uint64_t)cycles;
+    out[4 * i + 3] = (uint64_t)(cycles * 1e3 / vgpu_mhz());
+  }
+  vgpu_cycles(cycles);
+}
+
+static void check_fma(void **p, const unsigned *grid, const unsigned *block) {
+  int lanes = 128, major = 0, minor = 0;
+  float *const out = *(float **)p[0];
+  cuDeviceGetAttribute(&major, 75, 0), cuDeviceGetAttribute(&minor, 76, 0);
+  if (major == 8 && minor == 0) lanes = 64;
+  vgpu_cycles(8.0 * *(int *)p[1] * grid[0] * block[0] / lanes / vgpu_units() / (vgpu_breaks("fast") ? 2 : 1));
+  out[0] = 1;
+}
+
 static const struct {
   const char *name;
   host_kernel call;
   int sizes[8];
 } own[] = {{"pawl_poison", own_poison, {8, 8, 8}}, {"pawl_print", own_print, {8, 8, 8, 8, 8}},
-           {"pawl_hold", own_hold, {8, 8}}, {"pawl_chain", own_chain, {8}}};
+           {"pawl_hold", own_hold, {8, 8}}, {"pawl_chain", own_chain, {8}}, {"check_empty", check_empty, {0}},
+           {"check_spin", check_spin, {8, 8, 4}}, {"check_read", check_read, {8, 8, 4}}, {"check_fault", check_fault, {8, 8, 4}},
+           {"check_timer", check_timer, {8, 4}}, {"check_clock", check_clock, {8, 4}}, {"check_fma", check_fma, {8, 4}},
+           {"check_scratch", check_read, {8, 8, 4, 8, 8}}, {"check_map", check_read, {128, 8, 4}}};
 
 /* ---- devices and contexts ---- */
 
@@ -153,15 +215,30 @@ int cuDeviceGetAttribute(int *v, int what, int d) {
   vgpu_facts f;
   CALL(cuDeviceGetAttribute);
   const int error = vgpu_about(d, &f);
-  *v = what == 16 ? f.units : what == 38 ? f.cache_bytes : what == 97 ? f.shared_bytes : what == 108 ? f.persisting_bytes : 0;
+  *v = what == 16 ? f.units : what == 38 ? f.cache_bytes : what == 97 ? f.shared_bytes : what == 108 ? f.persisting_bytes : what == 75 ? f.major : what == 76 ? f.minor : 0;
   return error;
+}
+
+int cuDeviceTotalMem_v2(size_t *bytes, int d) {
+  vgpu_facts f;
+  CALL(cuDeviceTotalMem_v2);
+  const int error = vgpu_about(d, &f);
+  return *bytes = (size_t)f.memory_bytes, error;
 }
 
 int cuCtxCreate_v2(void **c, unsigned f, int d) {
   (void)f;
   CALL(cuCtxCreate_v2);
   *c = malloc(1);
-  return vgpu_use(d);
+  const int error = vgpu_use(d);
+  return vgpu_enter(), error;
+}
+
+int cuCtxSetCurrent(void *c) {
+  static void *current;
+  CALL(cuCtxSetCurrent);
+  if (c != current) vgpu_wait(), vgpu_switch();
+  return current = c, 0;
 }
 
 int cuCtxDestroy_v2(void *c) {
@@ -203,6 +280,19 @@ int cuStreamCreate(void **s, unsigned f) {
   return *s = NULL, 0;
 }
 
+typedef struct window {
+  void *from;
+  size_t bytes;
+  float share;
+  int hit, miss;
+} window;
+
+int cuStreamSetAttribute(void *s, int what, const window *w) {
+  (void)s;
+  CALL(cuStreamSetAttribute);
+  return what == 1 ? vgpu_window(w->from, w->hit == 2 ? w->bytes : 0), 0 : VGPU_INVALID;
+}
+
 int cuStreamSynchronize(void *s) {
   (void)s;
   CALL(cuStreamSynchronize);
@@ -233,7 +323,8 @@ int cuModuleLoadData(void **to, const void *image) {
   static int own_module;
   CALL(cuModuleLoadData);
   *to = &own_module;
-  if (strncmp(image, "// Made from device.cu", 22) == 0) return 0;
+  if (strncmp(image, "// Made from device.cu", 22) == 0 || strncmp(image, "// Made from check.cu", 21) == 0) return 0;
+  if (vgpu_breaks("crash")) abort();
   if (strncmp(image, mine, sizeof mine - 1) != 0) return 200;
   *to = dlopen((const char *)image + sizeof mine - 1, RTLD_NOW);
   return *to ? 0 : 200;
@@ -265,7 +356,7 @@ int cuModuleGetFunction(void **to, void *from, const char *name) {
 
 int cuFuncGetAttribute(int *v, int what, void *f) {
   CALL(cuFuncGetAttribute);
-  return *v = what == 1 ? SHARED_BYTES : what == 10 ? ((function *)f)->needs_cluster : 0, 0;
+  return *v = what == 1 ? SHARED_BYTES : what == 4 ? REGISTERS : what == 10 ? ((function *)f)->needs_cluster : 0, 0;
 }
 
 int cuFuncSetAttribute(void *f, int what, int v) {
@@ -280,6 +371,20 @@ int cuFuncGetParamInfo(void *f, size_t index, size_t *offset, size_t *size) {
   CALL(cuFuncGetParamInfo);
   for (i = 0, *offset = 0; i < index && sizes[i]; i++) *offset += (size_t)sizes[i];
   return *size = i == index ? (size_t)sizes[i] : 0, *size ? 0 : VGPU_INVALID;
+}
+
+/* Blocks of a kernel of 32 registers on a multiprocessor, as cuda_occupancy.h computes it from compute capability 8.0 on. */
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *f, int threads, size_t dynamic) {
+  int major = 0, minor = 0;
+  (void)f;
+  CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor);
+  cuDeviceGetAttribute(&major, 75, 0), cuDeviceGetAttribute(&minor, 76, 0);
+  const int large = minor == 0, warps = (threads + 31) / 32, shared = ((int)dynamic + SHARED_BYTES + 1024 + 127) / 128 * 128;
+  const int limits[] = {large ? 32 : 24, (large ? 64 : 48) / warps, 64 / warps, (major > 8 ? 228 : large ? 164 : 100) * 1024 / shared};
+  *blocks = limits[0];
+  for (int i = 1; i < 4; i++) *blocks = limits[i] < *blocks ? limits[i] : *blocks;
+  if (vgpu_breaks("occupancy") && *blocks > 1) --*blocks;
+  return 0;
 }
 
 static void run_launched(void *with) {

@@ -3,14 +3,16 @@
 
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { LINE = 4096, QUEUE = 1024, MOST_DEVICES = 8, MOST_FAULTS = 8, STALL = 1000000 };
+enum { LINE = 4096, QUEUE = 1024, MOST_DEVICES = 8, MOST_FAULTS = 8, MOST_USERS = 8, STALL = 1000000 };
 
 /* What the host pays, in nanoseconds. */
 #define CALL_NS 500
@@ -26,6 +28,9 @@ enum { LINE = 4096, QUEUE = 1024, MOST_DEVICES = 8, MOST_FAULTS = 8, STALL = 100
 #define LINK_GBPS 12  /* pageable copies over PCIe */
 #define CYCLES_A_READ 16
 #define TIMER_NS 1024 /* step of %globaltimer */
+#define GAP_NS 10000  /* "gaps" */
+#define MODE_NS 5e5   /* "modes": how long one lasts */
+#define SLOW_AFTER_SWITCH 5 /* "switch": kernels */
 
 typedef struct card {
   const char *name;
@@ -36,15 +41,16 @@ typedef struct card {
   double degrees_per_w, heat_s, hot_c;
   double wander; /* of the clock, as a share */
   double step_ns;
+  int major, minor; /* compute capability; 0 on cards that are not NVIDIA's */
 } card;
 
 static const card cards[] = {
-    {"L4", 58, 48, 24, 300, 2040, 16, 72, 157, 300, 0.6, 40, 85, 0, 1024},
-    {"A100", 108, 40, 80, 2039, 1410, 50, 400, 550, 50, 0.1, 30, 85, 0, 500},
-    {"H100", 132, 50, 80, 3350, 1980, 70, 700, 1264, 30, 0.06, 30, 87, 0, 500},
-    {"B200", 148, 126.5, 180, 7672, 1965, 140, 1000, 1790, 5, 0.045, 30, 90, 0, 500},
-    {"MI300X", 304, 256, 192, 5325, 2100, 140, 750, 1520, 20, 0.06, 30, 95, 0, 10},
-    {"laptop", 58, 48, 12, 432, 2280, 10, 90, 190, 100, 0.6, 20, 80, 0.06, 1024},
+    {"L4", 58, 48, 24, 300, 2040, 16, 72, 157, 300, 0.6, 40, 85, 0, 1024, 8, 9},
+    {"A100", 108, 40, 80, 2039, 1410, 50, 400, 550, 50, 0.1, 30, 85, 0, 500, 8, 0},
+    {"H100", 132, 50, 80, 3350, 1980, 70, 700, 1264, 30, 0.06, 30, 87, 0, 500, 9, 0},
+    {"B200", 148, 126.5, 180, 7672, 1965, 140, 1000, 1790, 5, 0.045, 30, 90, 0, 500, 10, 0},
+    {"MI300X", 304, 256, 192, 5325, 2100, 140, 750, 1520, 20, 0.06, 30, 95, 0, 10, 0, 0},
+    {"laptop", 58, 48, 12, 432, 2280, 10, 90, 190, 100, 0.6, 20, 80, 0.06, 1024, 8, 9},
 };
 
 /* ---- state ---- */
@@ -69,6 +75,19 @@ typedef struct graph {
   int count;
 } graph;
 
+/* What a card is at the moment. With VGPU_STATE all processes share it, as they share a card. */
+typedef struct live {
+  double free_at; /* when the device has done what ran so far */
+  double host_ns; /* the latest time that a process has seen */
+  double mhz, activity, celsius, cycles, watts, joules;
+  double locked_mhz; /* by NVML; 0 if free */
+  int persistence, starts; /* starts: processes that have used it */
+  struct {
+    int pid;
+    double bytes;
+  } users[MOST_USERS];
+} live;
+
 typedef struct device {
   int number, opened;
   double units, cache_bytes, memory_bytes, gbps; /* scaled */
@@ -79,14 +98,17 @@ typedef struct device {
   size_t set_aside, persisting, allocated;
   op queue[QUEUE];
   int first, queued;
-  double free_at; /* when the device has done what ran so far */
-  double mhz, activity, celsius, cycles;
+  live *live;
+  int after_switch; /* kernels since another context took its turn */
+  int after_kernel; /* the last that ran was a kernel */
 } device;
 
 static struct {
-  int opened, trace, count, visible[MOST_DEVICES], visible_count, slice;
+  int opened, entered, trace, count, visible[MOST_DEVICES], visible_count, slice;
   const card *card;
-  double scale, lock_mhz, step_ns, host_ns;
+  double scale, lock_mhz, step_ns, timer_ns, host_ns;
+  int queue, jitter, modes, gaps, slow_switch, no_cache, keeps_lines; /* VGPU_QUEUE and VGPU_BREAK */
+  double event_rate, drift;
   uint64_t seed;
   int broken; /* the error that all calls return from now on */
   struct {
@@ -103,14 +125,27 @@ static struct {
   int block_count, block_room;
 } vgpu = {.trace = -1, .host_ns = 1e12};
 
+static live private_live[MOST_DEVICES], *lives = private_live;
+
 static struct { /* the kernel that runs */
-  double start, ns, cycles, missed, through, spun, spun_most;
+  double start, ns, cycles, missed, through, spun, spun_most, idle_share;
   int described, reads, waits;
 } kernel;
 
 static double number(const char *name, double otherwise) {
   const char *text = getenv(name);
   return text && *text ? atof(text) : otherwise;
+}
+
+int vgpu_breaks(const char *name) {
+  const char *at = getenv("VGPU_BREAK");
+  const size_t n = strlen(name);
+  while (at && *at) {
+    if (strncmp(at, name, n) == 0 && (at[n] == 0 || at[n] == ',')) return 1;
+    at = strchr(at, ',');
+    at = at ? at + 1 : NULL;
+  }
+  return 0;
 }
 
 /* ---- opening ---- */
@@ -148,6 +183,29 @@ static void read_visible(void) {
   free(copy);
 }
 
+static void share_lives(void) {
+  const char *const path = getenv("VGPU_STATE");
+  const int file = path && *path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+  void *at = MAP_FAILED;
+  if (file >= 0 && ftruncate(file, sizeof private_live) == 0)
+    at = mmap(NULL, sizeof private_live, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (file >= 0) close(file);
+  if (at != MAP_FAILED) lives = at;
+}
+
+static void read_breaks(void) {
+  vgpu.queue = (int)fmin(fmax(number("VGPU_QUEUE", QUEUE), 1), QUEUE);
+  vgpu.timer_ns = fmax(number("VGPU_TIMER", TIMER_NS), 1);
+  vgpu.jitter = vgpu_breaks("jitter");
+  vgpu.modes = vgpu_breaks("modes");
+  vgpu.gaps = vgpu_breaks("gaps");
+  vgpu.slow_switch = vgpu_breaks("switch");
+  vgpu.no_cache = vgpu_breaks("cache");
+  vgpu.keeps_lines = vgpu_breaks("persist");
+  vgpu.event_rate = vgpu_breaks("events") ? 1.03 : 1;
+  vgpu.drift = 1;
+}
+
 static void open_model(void) {
   const char *const wanted = getenv("VGPU_CARD"), *const trace = getenv("VGPU_TRACE");
   size_t i;
@@ -165,6 +223,8 @@ static void open_model(void) {
   if (trace) vgpu.trace = open(trace, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   read_faults();
   read_visible();
+  read_breaks();
+  share_lives();
 }
 
 static void open_device(device *d, int number) {
@@ -176,23 +236,46 @@ static void open_device(device *d, int number) {
   d->units = vgpu.slice ? floor(vgpu.card->units / 7.0) : vgpu.card->units;
   d->cache_bytes = vgpu.card->cache_mb * (1 << 20) / vgpu.scale / slice;
   d->memory_bytes = vgpu.card->memory_gb * 1e9 / vgpu.scale / slice;
-  d->gbps = vgpu.card->gbps / vgpu.scale / slice;
+  d->gbps = vgpu.card->gbps / vgpu.scale / slice / (vgpu_breaks("bandwidth") ? 2 : 1);
   d->line_count = (int)(d->cache_bytes / LINE);
   for (d->bucket_count = 1; d->bucket_count < d->line_count;) d->bucket_count *= 2;
   d->lines = calloc((size_t)d->line_count, sizeof *d->lines);
   d->buckets = malloc((size_t)d->bucket_count * sizeof *d->buckets);
   for (i = 0; i < d->bucket_count; i++) d->buckets[i] = -1;
   for (i = 0; i < 2; i++) d->newest[i] = d->oldest[i] = -1;
-  d->mhz = vgpu.lock_mhz > 0 ? vgpu.lock_mhz : vgpu.card->boost_mhz;
-  d->celsius = AMBIENT_C + (double)(vgpu.seed * 2654435761u >> 8 & 15); /* what ran before differs */
-  d->free_at = vgpu.host_ns;
+  d->live = &lives[number];
+  d->after_switch = SLOW_AFTER_SWITCH;
+  if (d->live->free_at > 0) return; /* another process has used it */
+  d->live->mhz = vgpu.lock_mhz > 0 ? vgpu.lock_mhz : vgpu.card->boost_mhz;
+  d->live->celsius = AMBIENT_C + (double)(vgpu.seed * 2654435761u >> 8 & 15); /* what ran before differs */
+  d->live->watts = vgpu.card->idle_w;
+  d->live->free_at = vgpu.host_ns;
+}
+
+/* The process shows up on the card from its first context on. */
+static void enter(device *d, double bytes) {
+  vgpu.entered = 1;
+  const int pid = (int)getpid();
+  int i, free = -1;
+  for (i = 0; i < MOST_USERS; i++) {
+    if (d->live->users[i].pid == pid) break;
+    if (free < 0 && (!d->live->users[i].pid || kill(d->live->users[i].pid, 0) != 0)) free = i;
+  }
+  if (i == MOST_USERS) {
+    if ((i = free) < 0) return;
+    d->live->users[i].pid = pid;
+    d->live->users[i].bytes = 0;
+    d->live->starts++;
+    if (vgpu_breaks("drift")) vgpu.drift = 1 + 0.3 * (double)((unsigned)d->live->starts * 2654435761u >> 16 & 255) / 255;
+  }
+  d->live->users[i].bytes += bytes;
 }
 
 /* ---- clocks and power ---- */
 
 /* A number in [-1, 1) that is fixed for every 50 ms of a seed. */
 static double wander(void) {
-  uint64_t z = vgpu.seed + (uint64_t)(vgpu.now->free_at / 50e6) * UINT64_C(0x9e3779b97f4a7c15);
+  uint64_t z = vgpu.seed + (uint64_t)(vgpu.now->live->free_at / 50e6) * UINT64_C(0x9e3779b97f4a7c15);
   z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
   z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
   return (double)(int64_t)(z ^ (z >> 31)) / 9223372036854775808.0;
@@ -201,10 +284,11 @@ static double wander(void) {
 /* The clock that the device would settle at: the lock or boost, as far as power and temperature allow. */
 static double wanted_mhz(const device *d) {
   const card *const c = vgpu.card;
-  double most = vgpu.lock_mhz > 0 ? vgpu.lock_mhz : c->boost_mhz * (1 + c->wander * wander());
-  const double room = (c->cap_w - c->idle_w) / ((c->full_w - c->idle_w) * fmax(d->activity, 1e-3));
+  const double lock = vgpu.lock_mhz > 0 ? vgpu.lock_mhz : d->live->locked_mhz;
+  double most = lock > 0 ? lock : c->boost_mhz * (1 + c->wander * wander());
+  const double room = (c->cap_w - c->idle_w) / ((c->full_w - c->idle_w) * fmax(d->live->activity, 1e-3));
   if (room < 1) most = fmin(most, c->boost_mhz * cbrt(room));
-  if (d->celsius > c->hot_c) most *= fmax(0.5, 1 - 0.05 * (d->celsius - c->hot_c));
+  if (d->live->celsius > c->hot_c) most *= fmax(0.5, 1 - 0.05 * (d->live->celsius - c->hot_c));
   return most;
 }
 
@@ -215,127 +299,28 @@ static void advance(double ns, double activity) {
   const double follow_ns = c->follow_ms * 1e6;
   while (ns > 0) {
     const double slice = fmin(ns, follow_ns / 8), share = 1 - exp(-slice / follow_ns);
-    d->activity += (activity - d->activity) * share;
-    const double watts = c->idle_w + (c->full_w - c->idle_w) * d->activity * pow(d->mhz / c->boost_mhz, 3);
-    d->celsius += (AMBIENT_C + c->degrees_per_w * watts - d->celsius) * (1 - exp(-slice / (c->heat_s * 1e9)));
-    d->cycles += d->mhz * slice / 1e3;
-    d->mhz += (wanted_mhz(d) - d->mhz) * share;
-    d->free_at += slice;
+    d->live->activity += (activity - d->live->activity) * share;
+    d->live->watts = c->idle_w + (c->full_w - c->idle_w) * d->live->activity * pow(d->live->mhz / c->boost_mhz, 3);
+    d->live->joules += d->live->watts * slice / 1e9;
+    d->live->celsius += (AMBIENT_C + c->degrees_per_w * d->live->watts - d->live->celsius) * (1 - exp(-slice / (c->heat_s * 1e9)));
+    d->live->cycles += d->live->mhz * slice / 1e3;
+    d->live->mhz += (wanted_mhz(d) - d->live->mhz) * share;
+    d->live->free_at += slice;
     ns -= slice;
   }
 }
 
-/* ---- the cache: lines of 4 KiB, the least recently used goes first ---- */
-
-static int *bucket_of(device *d, uint64_t at) {
-  return &d->buckets[(at * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (uint64_t)(d->bucket_count - 1)];
-}
-
-static void unlink_line(device *d, int n) {
-  line *const l = &d->lines[n];
-  if (l->newer >= 0) d->lines[l->newer].older = l->older;
-  else d->newest[l->persists] = l->older;
-  if (l->older >= 0) d->lines[l->older].newer = l->newer;
-  else d->oldest[l->persists] = l->newer;
-}
-
-static void push_newest(device *d, int n, int persists) {
-  line *const l = &d->lines[n];
-  l->persists = persists;
-  l->newer = -1;
-  l->older = d->newest[persists];
-  if (l->older >= 0) d->lines[l->older].newer = n;
-  else d->oldest[persists] = n;
-  d->newest[persists] = n;
-}
-
-static int evict(device *d) {
-  const int n = d->oldest[0] >= 0 ? d->oldest[0] : d->oldest[1];
-  int *at = bucket_of(d, d->lines[n].at);
-  while (*at != n) at = &d->lines[*at].next;
-  *at = d->lines[n].next;
-  unlink_line(d, n);
-  d->persisting -= d->lines[n].persists ? LINE : 0;
-  kernel.missed += d->lines[n].dirty;
-  return n;
-}
-
-/* Touches some bytes of one line. */
-static void touch_line(device *d, uint64_t at, unsigned bytes, int writes, int persists) {
-  int *const bucket = bucket_of(d, at), n = *bucket;
-  while (n >= 0 && d->lines[n].at != at) n = d->lines[n].next;
-  if (n >= 0) {
-    unlink_line(d, n);
-    persists |= d->lines[n].persists;
-    d->persisting -= d->lines[n].persists ? LINE : 0;
-  } else {
-    if (!writes) kernel.missed += bytes;
-    n = d->used < d->line_count ? d->used++ : evict(d);
-    d->lines[n] = (line){.at = at, .next = *bucket};
-    *bucket = n;
-  }
-  d->persisting += persists ? LINE : 0;
-  push_newest(d, n, persists);
-  if (writes) d->lines[n].dirty = d->lines[n].dirty + bytes < LINE ? d->lines[n].dirty + bytes : LINE;
-}
-
-static void touch(const void *memory, size_t bytes, int writes, int persists) {
-  device *const d = vgpu.now;
-  uint64_t at = (uint64_t)(uintptr_t)memory;
-  const uint64_t end = at + bytes;
-  kernel.through += (double)bytes;
-  kernel.described = 1;
-  while (at < end) {
-    const uint64_t line_at = at / LINE * LINE, line_end = line_at + LINE < end ? line_at + LINE : end;
-    const int kept = persists || (line_at >= d->window_from && line_at < d->window_to && d->persisting < d->set_aside);
-    touch_line(d, line_at, (unsigned)(line_end - at), writes, kept);
-    at = line_end;
-  }
-}
-
-void vgpu_read(const void *from, size_t bytes) { touch(from, bytes, 0, 0); }
-void vgpu_write(const void *to, size_t bytes) { touch(to, bytes, 1, 0); }
-void vgpu_persist(const void *from, size_t bytes) { touch(from, bytes, 0, 1); }
-void vgpu_bypass(const void *to, size_t bytes) {
-  (void)to;
-  kernel.missed += (double)bytes;
-  kernel.described = 1;
-}
-
-void vgpu_window(const void *from, size_t bytes) {
-  vgpu_wait();
-  vgpu.now->window_from = (uint64_t)(uintptr_t)from / LINE * LINE;
-  vgpu.now->window_to = bytes ? (uint64_t)(uintptr_t)from + bytes : 0;
-}
-
-void vgpu_set_aside(size_t bytes) {
-  vgpu_wait();
-  vgpu.now->set_aside = bytes;
-}
-
-/* Lines that persisted become the oldest ordinary ones. */
-void vgpu_forget_persisting(void) {
-  device *const d = vgpu.now;
-  int n;
-  vgpu_wait();
-  for (n = d->newest[1]; n >= 0; n = d->lines[n].older) d->lines[n].persists = 0;
-  if (d->newest[1] < 0) return;
-  d->lines[d->newest[1]].newer = d->oldest[0];
-  if (d->oldest[0] >= 0) d->lines[d->oldest[0]].older = d->newest[1];
-  else d->newest[0] = d->newest[1];
-  d->oldest[0] = d->oldest[1];
-  d->newest[1] = d->oldest[1] = -1;
-  d->persisting = 0;
-}
+#include "cache.h"
 
 /* ---- what else a kernel costs and sees ---- */
 
 void vgpu_ns(double ns) { kernel.ns += ns, kernel.described = 1; }
+void vgpu_activity(double share) { kernel.idle_share = 1 - share; }
 void vgpu_cycles(double cycles) { kernel.cycles += cycles, kernel.described = 1; }
 void vgpu_crash(void) { vgpu.broken = VGPU_ILLEGAL_ADDRESS; }
 
 int vgpu_wait_for_host(double cycles) {
-  if (cycles > 0 && (vgpu.host_ns - kernel.start) * vgpu.now->mhz / 1e3 > cycles) return vgpu_cycles(cycles), 1;
+  if (cycles > 0 && (vgpu.host_ns - kernel.start) * vgpu.now->live->mhz / 1e3 > cycles) return vgpu_cycles(cycles), 1;
   return kernel.waits = 1, 0;
 }
 
@@ -355,30 +340,44 @@ void vgpu_thread(void) {
   kernel.spun = 0;
 }
 
-long long vgpu_clock(void) { return (long long)(vgpu.now->cycles + spin()); }
+long long vgpu_clock(void) { return (long long)(vgpu.now->live->cycles + spin()); }
 
 unsigned long long vgpu_timer(void) {
-  return (unsigned long long)((kernel.start + spin() * 1e3 / vgpu.now->mhz) / TIMER_NS) * TIMER_NS;
+  return (unsigned long long)((kernel.start + spin() * 1e3 / vgpu.now->live->mhz) / vgpu.timer_ns) * (unsigned long long)vgpu.timer_ns;
 }
 
 static void compute(double cycles, double activity) {
   while (cycles > 1e-6) {
-    const double slice = fmin(cycles * 1e3 / vgpu.now->mhz, vgpu.card->follow_ms * 1e6 / 8);
-    cycles -= vgpu.now->mhz * slice / 1e3;
+    const double slice = fmin(cycles * 1e3 / vgpu.now->live->mhz, vgpu.card->follow_ms * 1e6 / 8);
+    cycles -= vgpu.now->live->mhz * slice / 1e3;
     advance(slice, activity);
   }
+}
+
+/* What VGPU_BREAK does to the time of a kernel. */
+static void disturb(void) {
+  const double start = kernel.start + (vgpu.jitter ? 5e3 * (double)((uint64_t)kernel.start * 2654435761u >> 16 & 1) : 0);
+  const int slow = vgpu.slow_switch && vgpu.now->after_switch < SLOW_AFTER_SWITCH;
+  const double factor = vgpu.drift * (slow ? 2 : 1) * (vgpu.modes && (uint64_t)(kernel.start / MODE_NS) * 2654435761u >> 16 & 1 ? 1.3 : 1);
+  vgpu.now->after_switch++;
+  kernel.cycles *= factor;
+  kernel.ns *= factor;
+  kernel.missed *= factor;
+  kernel.through *= factor;
+  kernel.start = start;
 }
 
 /* Lets the time of the kernel pass: computing and memory overlap. */
 static void spend(void) {
   device *const d = vgpu.now;
-  const double memory_ns = fmax(kernel.missed, kernel.through / CACHE_SPEED) / d->gbps;
+  disturb();
+  const double memory_ns = fmax(kernel.missed, kernel.through / (vgpu.no_cache ? 1 : CACHE_SPEED)) / d->gbps;
   const double until = kernel.start + fmax(memory_ns, fmax(kernel.ns, EMPTY_NS));
   vgpu_thread();
-  compute(kernel.cycles, 1);
+  compute(kernel.cycles, 1 - kernel.idle_share);
   compute(kernel.spun_most, 0.05);
-  if (d->free_at < until) advance(until - d->free_at, 0.6);
-  if (kernel.waits && d->free_at < vgpu.host_ns) advance(vgpu.host_ns - d->free_at, 0.01);
+  if (d->live->free_at < until) advance(until - d->live->free_at, 0.6);
+  if (kernel.waits && d->live->free_at < vgpu.host_ns) advance(vgpu.host_ns - d->live->free_at, 0.01);
 }
 
 /* ---- the queue ---- */
@@ -386,14 +385,16 @@ static void spend(void) {
 static void run_oldest(void) {
   device *const d = vgpu.now;
   const op o = d->queue[d->first];
-  const double start = fmax(d->free_at, o.at + LATENCY_NS);
+  const double start = fmax(d->live->free_at, o.at + LATENCY_NS);
   d->first = (d->first + 1) % QUEUE;
   d->queued--;
-  if (start > d->free_at) advance(start - d->free_at, 0);
-  if (o.event) *o.event = floor(d->free_at / vgpu.step_ns) * vgpu.step_ns;
+  if (start > d->live->free_at) advance(start - d->live->free_at, 0);
+  if (o.body && vgpu.gaps && d->after_kernel) advance(GAP_NS, 0);
+  d->after_kernel = o.body != NULL;
+  if (o.event) *o.event = floor(d->live->free_at * vgpu.event_rate / vgpu.step_ns) * vgpu.step_ns;
   if (o.body && !vgpu.broken) {
     memset(&kernel, 0, sizeof kernel);
-    kernel.start = d->free_at;
+    kernel.start = d->live->free_at;
     vgpu_trace("kernel", o.name, 1);
     o.body(o.with);
     spend();
@@ -408,9 +409,9 @@ static void enqueue(op o) {
     if (vgpu.capturing->count < QUEUE) vgpu.capturing->ops[vgpu.capturing->count++] = o;
     return;
   }
-  if (d->queued == QUEUE) {
+  if (d->queued >= vgpu.queue) {
     run_oldest();
-    vgpu.host_ns = fmax(vgpu.host_ns, d->free_at);
+    vgpu.host_ns = fmax(vgpu.host_ns, d->live->free_at);
   }
   o.at = vgpu.host_ns;
   d->queue[(d->first + d->queued++) % QUEUE] = o;
@@ -426,7 +427,7 @@ void vgpu_record(double *event) { enqueue((op){.event = event}); }
 int vgpu_wait(void) {
   vgpu.host_ns += WAIT_NS;
   while (vgpu.now->queued) run_oldest();
-  vgpu.host_ns = fmax(vgpu.host_ns, vgpu.now->free_at);
+  vgpu.host_ns = fmax(vgpu.host_ns, vgpu.now->live->free_at);
   return vgpu.broken;
 }
 
@@ -458,63 +459,7 @@ void vgpu_drop_graph(void *from) {
   free(g);
 }
 
-/* ---- memory ---- */
-
-void *vgpu_alloc(size_t bytes) {
-  const size_t size = (bytes + LINE - 1) / LINE * LINE;
-  char *at = NULL;
-  if (!bytes || size < bytes || (double)(vgpu.now->allocated + size) > vgpu.now->memory_bytes) return NULL;
-  if (vgpu.block_count == vgpu.block_room) {
-    vgpu.block_room = vgpu.block_room ? 2 * vgpu.block_room : 64;
-    vgpu.blocks = realloc(vgpu.blocks, (size_t)vgpu.block_room * sizeof *vgpu.blocks);
-  }
-  if (!vgpu.blocks || !(at = aligned_alloc(LINE, size))) return NULL;
-  vgpu.blocks[vgpu.block_count].at = at;
-  vgpu.blocks[vgpu.block_count++].bytes = bytes;
-  vgpu.now->allocated += size;
-  return at;
-}
-
-static int find_block(const void *memory) {
-  int i;
-  for (i = 0; i < vgpu.block_count; i++)
-    if ((const char *)memory >= vgpu.blocks[i].at && (const char *)memory < vgpu.blocks[i].at + vgpu.blocks[i].bytes) return i;
-  return -1;
-}
-
-int vgpu_free(void *memory) {
-  int i;
-  vgpu_wait();
-  if (!memory) return 0;
-  i = find_block(memory);
-  if (i < 0 || vgpu.blocks[i].at != memory) return VGPU_INVALID;
-  vgpu.now->allocated -= (vgpu.blocks[i].bytes + LINE - 1) / LINE * LINE;
-  free(memory);
-  vgpu.blocks[i] = vgpu.blocks[--vgpu.block_count];
-  return 0;
-}
-
-void vgpu_free_all(void) {
-  vgpu_wait();
-  while (vgpu.block_count) free(vgpu.blocks[--vgpu.block_count].at);
-  vgpu.now->allocated = 0;
-}
-
-size_t vgpu_rest(const void *memory) {
-  const int i = find_block(memory);
-  return i < 0 ? 0 : (size_t)(vgpu.blocks[i].at + vgpu.blocks[i].bytes - (const char *)memory);
-}
-
-void vgpu_copy(void *to, const void *from, size_t bytes) {
-  const int in = vgpu_rest(to) > 0, out = vgpu_rest(from) > 0;
-  vgpu_wait();
-  vgpu_trace(!in ? "out" : out ? "within" : "in", "copy", (double)bytes);
-  memset(&kernel, 0, sizeof kernel);
-  if (out) vgpu_read(from, bytes);
-  if (in) vgpu_write(to, bytes);
-  memmove(to, from, bytes);
-  vgpu.host_ns += COPY_NS + (in && out ? 0 : (double)bytes * vgpu.scale / LINK_GBPS);
-}
+#include "blocks.h"
 
 /* ---- calls ---- */
 
@@ -529,7 +474,8 @@ int vgpu_call(const char *name) {
   int i;
   open_model();
   if (!vgpu.now) vgpu_use(0);
-  vgpu.host_ns += CALL_NS;
+  vgpu.host_ns = fmax(vgpu.host_ns, vgpu.now->live->host_ns) + CALL_NS; /* the time of other processes passes here too */
+  if (vgpu.entered) vgpu.now->live->host_ns = vgpu.host_ns;
   vgpu_trace("call", name, 1);
   for (i = 0; i < vgpu.fault_count; i++) {
     if (strcmp(vgpu.faults[i].name, "*") != 0 && strcmp(vgpu.faults[i].name, name) != 0) continue;
@@ -549,14 +495,58 @@ int vgpu_about(int index, vgpu_facts *to) {
   if (index < 0 || index >= vgpu.visible_count) return VGPU_INVALID;
   device *const d = &vgpu.all[vgpu.visible[index]];
   open_device(d, vgpu.visible[index]);
-  snprintf(to->name, sizeof to->name, "Virtual %s %d%s", vgpu.card->name, d->number, vgpu.slice ? " MIG 1g" : "");
+  if (getenv("VGPU_NAME")) snprintf(to->name, sizeof to->name, "%s", getenv("VGPU_NAME"));
+  else snprintf(to->name, sizeof to->name, "Virtual %s %d%s", vgpu.card->name, d->number, vgpu.slice ? " MIG 1g" : "");
   to->uuid[15] = (unsigned char)d->number;
   to->units = (int)d->units;
   to->cache_bytes = (int)d->cache_bytes;
   to->persisting_bytes = (int)(d->cache_bytes * 0.75);
   to->shared_bytes = 101376;
+  to->memory_bytes = d->memory_bytes;
+  to->major = vgpu.card->major;
+  to->minor = vgpu.card->minor;
   return 0;
 }
+
+void vgpu_enter(void) { enter(vgpu.now, 0); }
+void vgpu_switch(void) { vgpu.now->after_switch = 0; }
+double vgpu_mhz(void) { return vgpu.now->live->mhz; }
+double vgpu_units(void) { return vgpu.now->units; }
+
+/* ---- for NVML: all cards of the machine ---- */
+
+int vgpu_cards(void) { return open_model(), vgpu.count; }
+
+int vgpu_state(int number, vgpu_reading *to) {
+  const card *const c = (open_model(), vgpu.card);
+  device *const before = vgpu.now, *const d = &vgpu.all[number < 0 || number >= vgpu.count ? 0 : number];
+  int i;
+  memset(to, 0, sizeof *to);
+  if (number < 0 || number >= vgpu.count) return VGPU_INVALID;
+  open_device(d, number);
+  vgpu.now = d;
+  /* Time passes on a card as long as processes with a context say so; one that only looks changes nothing. */
+  while (d->queued && fmax(d->live->free_at, d->queue[d->first].at + LATENCY_NS) <= vgpu.host_ns) run_oldest();
+  if (vgpu.entered && !d->queued && d->live->free_at < vgpu.host_ns) advance(vgpu.host_ns - d->live->free_at, 0);
+  *to = (vgpu_reading){
+      .card = c->name, .units = c->units, .major = c->major, .minor = c->minor, .memory_bytes = c->memory_gb * 1e9, .gbps = c->gbps,
+      .boost_mhz = c->boost_mhz, .sustained_mhz = c->boost_mhz * cbrt(fmin(1, (c->cap_w - c->idle_w) / (c->full_w - c->idle_w))),
+      .cap_w = c->cap_w, .mhz = d->live->mhz, .watts = d->live->watts, .celsius = d->live->celsius, .joules = d->live->joules,
+      .locked_mhz = d->live->locked_mhz, .persistence = d->live->persistence,
+      .idle = d->live->activity < 0.001, .hot = d->live->celsius > c->hot_c,
+      .capped = (c->full_w - c->idle_w) * d->live->activity > c->cap_w - c->idle_w,
+  };
+  for (i = 0; i < MOST_USERS; i++) {
+    if (!d->live->users[i].pid || kill(d->live->users[i].pid, 0) != 0) continue;
+    to->pids[to->users] = d->live->users[i].pid;
+    to->bytes[to->users++] = d->live->users[i].bytes * vgpu.scale;
+  }
+  vgpu.now = before ? before : d;
+  return 0;
+}
+
+void vgpu_lock(int number, double mhz) { open_device(&vgpu.all[number], number), lives[number].locked_mhz = mhz; }
+void vgpu_persist_driver(int number, int on) { open_device(&vgpu.all[number], number), lives[number].persistence = on; }
 
 int vgpu_use(int index) {
   open_model();

@@ -14,7 +14,14 @@
      VGPU_SEED     of the temperature at the start and of a laptop's clocks
      VGPU_FAULT    name:n=code,...: call n of that function fails; * is any function, -n is call n and all later ones, and
                    a code of a million or more is a stall of the host for so many nanoseconds
-     VGPU_TRACE    a file that gets a line for every call, kernel and copy */
+     VGPU_TRACE    a file that gets a line for every call, kernel and copy
+     VGPU_STATE    a file in which processes share clocks, heat, energy and time, as they share a card
+     VGPU_NAME     what the driver calls the card
+     VGPU_MIG      if set, NVML reports a slice
+     VGPU_QUEUE    launches that fit the queue (1024)
+     VGPU_TIMER    step of %globaltimer in nanoseconds (1024)
+     VGPU_BREAK    assumptions of pawl that do not hold, for the checks of pawl doctor --gpu: units, occupancy, jitter, events,
+                   hold, bandwidth, cache, persist, modes, gaps, fast, clock, lock, slowdown, processes, crash, drift, switch */
 #ifndef PAWL_VIRTUAL_GPU_H
 #define PAWL_VIRTUAL_GPU_H
 
@@ -29,6 +36,7 @@ extern "C" {
 
 void vgpu_ns(double ns);                            /* time that no clock changes */
 void vgpu_cycles(double cycles);                    /* time that the clock changes */
+void vgpu_activity(double share);                   /* of the units that switch while it computes (1): what it draws */
 void vgpu_read(const void *from, size_t bytes);
 void vgpu_write(const void *to, size_t bytes);
 void vgpu_bypass(const void *to, size_t bytes);     /* writes around the cache: streaming stores */
@@ -45,8 +53,16 @@ enum { VGPU_NO_MEMORY = 2, VGPU_NO_DEVICE = 100, VGPU_INVALID = 1, VGPU_ILLEGAL_
 typedef struct vgpu_facts {
   char name[64];
   unsigned char uuid[16];
-  int units, cache_bytes, persisting_bytes, shared_bytes;
+  int units, cache_bytes, persisting_bytes, shared_bytes, major, minor;
+  double memory_bytes;
 } vgpu_facts;
+
+/* What a card is at the moment, for NVML; sizes and rates are the card's, not the model's. */
+typedef struct vgpu_reading {
+  const char *card;
+  int units, major, minor, persistence, idle, hot, capped, users, pids[8];
+  double memory_bytes, gbps, boost_mhz, sustained_mhz, cap_w, mhz, watts, celsius, joules, locked_mhz, bytes[8];
+} vgpu_reading;
 
 typedef void (*vgpu_body)(void *with);
 
@@ -73,6 +89,15 @@ void vgpu_capture(void);                    /* launches from here on go into a g
 void *vgpu_capture_ends(void);
 void vgpu_replay(const void *graph);        /* ... and are launched together */
 void vgpu_drop_graph(void *graph);
+int vgpu_breaks(const char *name);          /* whether VGPU_BREAK has it */
+void vgpu_enter(void);                      /* this process uses the device */
+void vgpu_switch(void);                     /* another context takes its turn */
+double vgpu_mhz(void);                      /* of the device in use */
+double vgpu_units(void);
+int vgpu_cards(void);                       /* of the machine, whatever this process may see */
+int vgpu_state(int number, vgpu_reading *to);
+void vgpu_lock(int number, double mhz);     /* 0 is free */
+void vgpu_persist_driver(int number, int on);
 
 #ifdef __cplusplus
 }

@@ -33,6 +33,7 @@ type doctorFlags struct {
 	bench.Flags
 	noise, gate, github bool
 	fix, yes            bool
+	gpu, holdClocks     bool
 }
 
 // noiseRounds is enough to estimate the spread to about a sixth of its value.
@@ -61,17 +62,24 @@ that is missing. On a terminal it asks before it runs them; elsewhere it only pr
 With --yes it runs them one by one, shows each, and stops at the first that fails. Commands
 that weaken the protection of the machine are only shown.
 
+With --gpu it checks pawl's own assumptions on the NVIDIA GPU of this machine, in two to
+three minutes: timers, caches, clocks, launches, the judge. It writes results/gpu-check.json
+and results/gpu-check.txt, which name neither the card nor the machine. It locks the clocks
+for some seconds if it may, and restores them.
+
 With --github it checks only whether the workflows that use pawl are safe and, in a job,
 whether its runner may run untrusted code.
 
 Exit code: 0 pawl bench can run here; 3 something is missing. With --gate also 1 if
-identical code is called a regression, and 2 if the slowdown is not found.`,
+identical code is called a regression, and 2 if the slowdown is not found. With --gpu 1 if
+an assumption does not hold, and 3 if there is no NVIDIA GPU.`,
 		Example: `  pawl doctor                        # what works, what is missing
   pawl doctor --fix                  # show how to install what is missing, and ask
   pawl doctor --fix --yes            # install it
   pawl doctor --noise                # how small a change can be found here
   pawl doctor --noise --rounds 32    # the same, more precisely
   pawl doctor --gate                 # can the gate pass and fail on this machine?
+  pawl doctor --gpu                  # does this GPU behave as pawl assumes?
   pawl doctor --github               # are the workflows and this runner safe?
   pawl doctor --json | jq '.findings[] | select(.state != "ok")'`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
@@ -84,6 +92,9 @@ identical code is called a regression, and 2 if the slowdown is not found.`,
 	fl.BoolVar(&f.yes, "yes", false, "with --fix: run the commands without asking; each is shown first")
 	fl.BoolVar(&f.noise, "noise", false, "measure the suite against itself")
 	fl.BoolVar(&f.gate, "gate", false, "test that the gate passes identical code and finds a slowdown")
+	fl.BoolVar(&f.gpu, "gpu", false, "check pawl's assumptions about GPUs on this one")
+	fl.BoolVar(&f.holdClocks, "hold-clocks", false, "with --gpu: lock the clocks until killed; check 22 starts this")
+	_ = fl.MarkHidden("hold-clocks") // it exists
 	fl.BoolVar(&f.github, "github", false, "check only the workflows of this repository and the runner of this job")
 	fl.IntVar(&f.Rounds, "rounds", noiseRounds, "with --noise: `rounds` to measure, 2 or more")
 	fl.IntVar(&f.Samples, "samples", 0, "with --noise or --gate: `samples` per round (default: the suite's, 100)")
@@ -100,6 +111,9 @@ func (f *doctorFlags) run(ctx context.Context) error {
 	}
 	if f.github {
 		return f.examineGitHub(ctx)
+	}
+	if f.gpu {
+		return f.checkGPU(ctx)
 	}
 	if f.fix {
 		return (&setupFlags{Env: f.Env, suite: f.Suite, yes: f.yes, json: f.JSON}).run(ctx)
@@ -148,6 +162,10 @@ func (f *doctorFlags) check() error {
 		err = errors.New("--github checks workflows only: run it without --noise, --gate and --fix")
 	case f.fix && (f.noise || f.gate):
 		err = errors.New("--fix measures nothing: run it without --noise and --gate")
+	case f.gpu && (f.noise || f.gate || f.fix || f.github):
+		err = errors.New("--gpu checks the GPU only: run it without --noise, --gate, --fix and --github")
+	case f.holdClocks && !f.gpu:
+		err = errors.New("--hold-clocks requires --gpu")
 	case f.yes && !f.fix:
 		err = errors.New("--yes requires --fix")
 	}

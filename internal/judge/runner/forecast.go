@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/internal/kernel/device"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/measure"
@@ -167,5 +168,9 @@ func lastRun(o Options) pace {
 		p.warm = max(total/measured-taken, 0.01)
 		return p
 	}
-	return pace{warm: guessWarm, sample: guessSample, basis: "a guess: nothing was measured here yet"}
+	warm := guessWarm
+	if len(usageMetrics(o.Suite)) > 0 {
+		warm += trial.Sustained.Seconds()
+	}
+	return pace{warm: warm, sample: guessSample, basis: "a guess: nothing was measured here yet"}
 }

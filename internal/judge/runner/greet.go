@@ -154,6 +154,29 @@ func (r *Setup) calibrationTimer(known []measure.Timer) measure.Timer {
 	return known[0]
 }
 
+// usageMetrics returns the metrics of a suite that pawl reads from the driver.
+func usageMetrics(s *suite.Suite) []string {
+	var names []string
+	for _, m := range s.Metrics {
+		if m.Reported() && slices.Contains(trial.UsageMetrics, m.Name) {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// meter returns how to read what a case uses of the device, and which metrics of it the suite lists: none for a host.
+func (r *Setup) meter() (trial.Meter, []string) {
+	names := usageMetrics(r.Suite)
+	if len(names) == 0 || r.Device().Kind == gpu.CPU {
+		return nil, nil
+	}
+	dev := r.lease.Device()
+	return func(ctx context.Context, pid int, f func() error) (device.Use, error) {
+		return device.Meter(ctx, dev, pid, f)
+	}, names
+}
+
 // runner returns the runner that measures the cases of a side.
 func (r *Setup) runner(s side) (trial.Runner, error) {
 	log := r.logs[s.name]
@@ -171,7 +194,9 @@ func (r *Setup) runner(s side) (trial.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
+	meter, metrics := r.meter()
 	return trial.Sessions{
+		Meter: meter, Metrics: metrics,
 		Hello: r.hello(),
 		Command: func(c trial.Case) harness.Command {
 			return r.start(s, r.harnessFor(byCase[c.Key.Name()], c), log)

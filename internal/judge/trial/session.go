@@ -28,6 +28,8 @@ type Sessions struct {
 	Hello   harness.Hello
 	Doubt   *Verification // nil trusts the process
 	Work    Work
+	Meter   Meter    // nil if the suite lists none of UsageMetrics
+	Metrics []string // those of UsageMetrics that the suite lists
 }
 
 // Round measures the cases of one side in fresh processes.
@@ -41,6 +43,9 @@ func (s Sessions) Round(ctx context.Context, r Request) ([]measure.Result, error
 		if err == nil && cr.Error == "" {
 			p.setRuns(r.Batch[c.Key.Name()], cr.Batch)
 			err = p.take(ctx, c, &cr, p.samples)
+		}
+		if err == nil {
+			err = p.use(ctx, &cr)
 		}
 		if err == nil {
 			err = p.checkCase(ctx, c, &cr)

@@ -155,6 +155,11 @@ func (t *trial) measureCase(ctx context.Context, table []*participant, name stri
 	if err := t.takeTurns(ctx, slices.Clone(playing), states, name, longest); err != nil {
 		return nil, err
 	}
+	for _, s := range playing {
+		if err := s.timed(t.Now, func() error { return s.process.use(ctx, states[s]) }); err != nil {
+			return nil, err
+		}
+	}
 	for _, s := range playing { // after all have measured, because checking uses the machine
 		if err := s.timed(t.Now, func() error { return s.process.checkCase(ctx, s.cases[name], states[s]) }); err != nil {
 			return nil, err

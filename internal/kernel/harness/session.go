@@ -86,6 +86,9 @@ func (s *Session) explainNoHello(err error) error {
 	return err
 }
 
+// PID returns the process of the harness, or of the shell that started it.
+func (s *Session) PID() int { return s.process.cmd.Process.Pid }
+
 // Cases returns the benchmarks of the harness.
 func (s *Session) Cases(ctx context.Context) ([]suite.Listed, error) {
 	var reply struct {

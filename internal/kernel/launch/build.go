@@ -25,6 +25,15 @@ import (
 //go:embed source
 var sources embed.FS
 
+// CheckKernels returns the kernels of pawl doctor --gpu as PTX.
+func CheckKernels() []byte {
+	text, err := sources.ReadFile("source/check.ptx")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return text
+}
+
 // ErrNoCompiler is the error that Build returns on a machine without a C compiler.
 var ErrNoCompiler = errors.New("no C compiler found (cc, gcc or clang): install one, for example with apt-get install gcc")
 
@@ -114,6 +123,7 @@ func sourceFiles(kind string, arguments [][]tensor.Argument) (map[string][]byte,
 		files["stubs.h"], err = stubs(arguments)
 	case CUDA:
 		files["device_ptx.h"] = []byte("static const char own_ptx[] =\n" + cString(files["device.ptx"]) + ";\n")
+		files["check_ptx.h"] = []byte("static const char check_ptx[] =\n" + cString(files["check.ptx"]) + ";\n")
 	}
 	return files, err
 }

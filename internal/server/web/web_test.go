@@ -120,9 +120,9 @@ func views() map[string]web.View {
 		},
 		"fleet-public": web.Fleet{Cards: []web.FleetCard{{FleetDevice: client.FleetDevice{ID: "GPU-5c0e", Model: "l4", Power: "asleep"}}}, Away: true},
 		"fleet-empty":  web.Fleet{Tier: "own", Spend: &web.FleetSpend{}},
-		"shared":      web.Shared{Series: series, Bed: "NVIDIA L4", Points: points(), Events: []client.Event{event}, Expires: day.AddDate(0, 1, 0)},
-		"login":   web.Login{Start: "/login/start?next=%2F", Name: "id.example"},
-		"problem": web.Problem{Status: 404, Detail: "there is no such page", Request: "ABC"},
+		"shared":       web.Shared{Series: series, Bed: "NVIDIA L4", Points: points(), Events: []client.Event{event}, Expires: day.AddDate(0, 1, 0)},
+		"login":        web.Login{Start: "/login/start?next=%2F", Name: "id.example"},
+		"problem":      web.Problem{Status: 404, Detail: "there is no such page", Request: "ABC"},
 	}
 }
 

@@ -17,6 +17,14 @@ package nvml
 
 import "time"
 
+// Getter is one call of a getter of the library.
+type Getter struct {
+	Symbol     string
+	Code       int // as NVML numbers its return codes; 0 is success
+	Took       time.Duration
+	Unexpected bool // the code is not success, and does not say that the device or the driver lacks the value
+}
+
 // Options describe how to open the library.
 type Options struct {
 	// Library is the file to load; empty means the driver's libnvidia-ml.so.1.

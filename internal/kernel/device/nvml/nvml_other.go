@@ -32,6 +32,9 @@ func (d *Device) Identity() gpu.Identity { return gpu.Identity{} }
 // State always fails.
 func (d *Device) State(context.Context) (gpu.State, error) { return gpu.State{}, errNoLoader }
 
+// Getters returns nothing.
+func (d *Device) Getters() []Getter { return nil }
+
 // LockClocks always fails.
 func (d *Device) LockClocks(context.Context, gpu.ClockPolicy) (string, error) { return "", errNoLoader }
 

@@ -162,6 +162,7 @@ func TestState(t *testing.T) {
 		At: noon, SMClockMHz: 210, MemoryClockMHz: 405, TemperatureC: 41, PowerW: 16.5, PowerCapW: 72,
 		Reasons: gpu.SWPowerCap | gpu.HWThermal, ECC: "on", Persistence: "off",
 		Processes: []gpu.Process{{PID: 1001, Name: "trainer", MemoryBytes: 2 << 30}, {PID: 1002}},
+		Own:       []gpu.Process{{PID: ownPID, MemoryBytes: 1 << 30}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("state (-want +got):\n%s", diff)

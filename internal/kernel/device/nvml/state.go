@@ -40,19 +40,21 @@ func (d *Device) State(ctx context.Context) (gpu.State, error) {
 	s.TemperatureC = float64(value(&r, "nvmlDeviceGetTemperature", d.numberOf(sensorGPU)))
 	s.PowerW = float64(value(&soft, "nvmlDeviceGetPowerUsage", d.number)) / 1000
 	s.PowerCapW = float64(value(&soft, "nvmlDeviceGetEnforcedPowerLimit", d.number)) / 1000
+	s.EnergyJ = float64(value(&soft, "nvmlDeviceGetTotalEnergyConsumption", d.long)) / 1000
 	// the function was renamed
-	s.Reasons = gpu.Reasons(value(&r, d.lib.first("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"), d.reasons))
+	s.Reasons = gpu.Reasons(value(&r, d.lib.first("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"), d.long))
 	s.ECC = value(&soft, "nvmlDeviceGetEccMode", onOff(d.current))
 	s.MIG = value(&soft, "nvmlDeviceGetMigMode", onOff(d.current))
 	s.Persistence = value(&soft, "nvmlDeviceGetPersistenceMode", onOff(d.number))
-	s.Processes = d.processes(&soft)
+	s.Processes, s.Own = d.processes(&soft)
 	if len(r.failed) > 0 {
 		return s, fmt.Errorf("cannot read the state of %s (%s): %w", d.id.Name, d.id.UUID, joined(r.failed))
 	}
 	return s, nil
 }
 
-func (d *Device) reasons(symbol string) (v uint64, ret code) {
+// long calls name(card, *result), with a result of 64 bits.
+func (d *Device) long(symbol string) (v uint64, ret code) {
 	ret = d.lib.call(symbol, uintptr(d.card), uintptr(unsafe.Pointer(&v)))
 	return v, ret
 }
@@ -71,35 +73,38 @@ func (d *Device) current(symbol string) (uint32, code) {
 
 // processes lists the processes with a compute context on the card that are not
 // pawl's. Slices share clocks and power, so processes on other slices count.
-func (d *Device) processes(r *reading) []gpu.Process {
-	found := d.foreignProcesses(r)
+func (d *Device) processes(r *reading) (foreign, own []gpu.Process) {
+	found, own := d.allProcesses(r)
 	if slices.ContainsFunc(found, func(p gpu.Process) bool { return p.Name == "" }) {
 		// A process that this machine does not show has since ended, like a harness at
 		// the end of a round, or is in another container. A second look decides which.
-		found = d.foreignProcesses(r)
+		found, own = d.allProcesses(r)
 	}
-	return found
+	return found, own
 }
 
-func (d *Device) foreignProcesses(r *reading) []gpu.Process {
+func (d *Device) allProcesses(r *reading) (foreign, own []gpu.Process) {
 	list := d.running(r, d.card)
 	if list == nil && d.part != d.card {
 		list = d.running(r, d.part) // reading the whole card may need more permission
 	}
-	var found []gpu.Process
 	for _, p := range list {
 		pid := int(p.pid)
-		seen := slices.ContainsFunc(found, func(f gpu.Process) bool { return f.PID == pid })
-		if seen || d.lib.opts.Own(pid) {
+		same := func(f gpu.Process) bool { return f.PID == pid }
+		if slices.ContainsFunc(foreign, same) || slices.ContainsFunc(own, same) {
 			continue
 		}
 		used := int64(p.memory)
 		if p.memory > math.MaxInt64 { // "not available" is all ones
 			used = 0
 		}
-		found = append(found, gpu.Process{PID: pid, Name: d.lib.opts.Name(pid), MemoryBytes: used})
+		if d.lib.opts.Own(pid) {
+			own = append(own, gpu.Process{PID: pid, MemoryBytes: used})
+			continue
+		}
+		foreign = append(foreign, gpu.Process{PID: pid, Name: d.lib.opts.Name(pid), MemoryBytes: used})
 	}
-	return found
+	return foreign, own
 }
 
 func (d *Device) running(r *reading, h handle) []process {

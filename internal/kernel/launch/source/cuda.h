@@ -409,3 +409,5 @@ static void device_warm(set *const *of, int count) {
 }
 
 static void device_begin(void) {}
+
+#include "check.h"
