@@ -156,7 +156,7 @@ var broken = map[int]struct{ settings, says string }{
 	27: {"VGPU_FAULT=cuModuleLoadData:-1=218", "loading the launcher's own kernels"},
 	28: {"VGPU_FAULT=cuFuncGetParamInfo:-1=999", "a kernel with two hidden pointers: "},
 	30: {"VGPU_BREAK=drift", "same code: "},
-	31: {"VGPU_BREAK=switch", "from the third on samples differ by up to 100"},
+	31: {"VGPU_BREAK=switch", "from the third on samples differ by up to 33.33"},
 	32: {"VGPU_FAULT=nvmlDeviceGetTemperature:-1=999", "readings: "},
 }
 
