@@ -98,10 +98,10 @@ func (s *Server) drawBadge(r *http.Request, p store.Project, series int64) (stri
 		if err != nil {
 			return "", err
 		}
-		open, err := s.store.Events(ctx, p.ID, eventstore.Query{Series: series, State: client.New, Worse: true, Limit: listMost})
+		open, err := s.store.Events(ctx, p.ID, eventstore.Query{Series: series, State: client.EventNew, Worse: true, Limit: listMost})
 		return web.SeriesBadge(one, len(open)), err
 	}
-	open, err := s.store.Groups(ctx, p.ID, eventstore.GroupQuery{State: client.New, Worse: true, Limit: listMost})
+	open, err := s.store.Groups(ctx, p.ID, eventstore.GroupQuery{State: client.EventNew, Worse: true, Limit: listMost})
 	open = slices.DeleteFunc(open, func(g client.Group) bool { return g.Machine })
 	return web.ProjectBadge(len(open)), err
 }
