@@ -11,19 +11,10 @@ import (
 // conclude sets the overall verdict: the worst of everything that may fail the change. Among passing
 // verdicts it takes the most informative one.
 func (r *Result) conclude() {
-	weight := func(v Verdict) int {
-		order := []Verdict{Identical, New, Maintained, Improvement, Inconclusive, Missing, Regression, Broken}
-		for i, o := range order {
-			if v == o {
-				return i
-			}
-		}
-		return len(order)
-	}
 	r.Verdict = ""
 	for _, c := range r.Cases {
 		r.Counts[c.Verdict]++
-		if c.Gate && !slices.Contains(r.Undecided, c.Name) && (r.Verdict == "" || weight(c.Verdict) > weight(r.Verdict)) {
+		if c.Gate && !slices.Contains(r.Undecided, c.Name) && (r.Verdict == "" || c.Verdict.weight() > r.Verdict.weight()) {
 			r.Verdict = c.Verdict
 		}
 	}
@@ -34,6 +25,15 @@ func (r *Result) conclude() {
 		r.Verdict = Inconclusive
 	}
 	r.Sentence = r.sentence()
+}
+
+// weight orders verdicts, worst last. An unknown one is the worst.
+func (v Verdict) weight() int {
+	order := []Verdict{Identical, New, Maintained, Improvement, Inconclusive, Missing, Regression, Broken}
+	if i := slices.Index(order, v); i >= 0 {
+		return i
+	}
+	return len(order)
 }
 
 // sentence summarizes the result in one line, problems first.

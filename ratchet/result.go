@@ -20,6 +20,8 @@ type Result struct {
 	Cases     []Judgment `json:"cases"`
 	Policy    Policy     `json:"policy"`
 	Warnings  []string   `json:"warnings,omitempty"`
+	// Devices lists the verdicts that Join joined; empty for a result of one device.
+	Devices []DeviceVerdict `json:"devices,omitempty"`
 }
 
 // Severity returns the severity of the overall verdict: the worst of everything that may fail the change.
@@ -39,7 +41,8 @@ type Judgment struct {
 	Cause      string   `json:"cause,omitempty"` // "clock or power"
 	Needs      string   `json:"needs,omitempty"` // "accept": a person's word would settle it
 	Facts      *Facts   `json:"evidence,omitempty"`
-	Watch      []string `json:"watch,omitempty"` // changes that are not gated
+	Watch      []string `json:"watch,omitempty"`   // changes that are not gated
+	Devices    []string `json:"devices,omitempty"` // of a joined result: where this holds; empty for all of them
 }
 
 // Fails reports whether the case alone fails the change.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/report/summary"
@@ -66,8 +67,12 @@ func newCaseBuilder(summaries []summary.Case) *caseBuilder {
 
 // judged builds a case that has a verdict.
 func (b *caseBuilder) judged(j ratchet.Judgment) Case {
+	name := j.Name
+	if len(j.Devices) > 0 {
+		name += " on " + strings.Join(j.Devices, ", ")
+	}
 	c := Case{
-		Name: words.SanitizeTo(j.Name, words.NameLength), Verdict: j.Verdict, Gate: j.Gate, Fails: j.Fails(), Moves: j.Ratchet == ratchet.Moves, Person: j.Needs != "",
+		Name: words.SanitizeTo(name, words.NameLength), Verdict: j.Verdict, Gate: j.Gate, Fails: j.Fails(), Moves: j.Ratchet == ratchet.Moves, Person: j.Needs != "",
 		Sentence: words.SanitizeTo(j.Sentence, words.SentenceLength), Notes: words.SanitizeAll(j.Watch, words.SentenceLength),
 		key: j.Name,
 	}

@@ -128,6 +128,9 @@ func (d *Document) lead(r *ratchet.Result) string {
 		return words.SanitizeTo(r.Sentence, words.SentenceLength)
 	}
 	var parts []string
+	if len(r.Devices) > 0 {
+		parts = append(parts, words.SanitizeTo(r.Sentence, words.SentenceLength))
+	}
 	first := d.Sections[0]
 	switch first.Class {
 	case ClassBroken, ClassRegressed, ClassMissing, ClassInconclusive:

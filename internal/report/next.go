@@ -37,7 +37,9 @@ func next(d *Document, forgets bool) []Step {
 			list = append(list, Step{Text: fmt.Sprintf("Restore what is missing (%s), or remove it from the suite in a separate change.", name)})
 		case ClassInconclusive:
 			if d.run == nil {
-				list = append(list, Step{"Sides measured together need fewer rounds:", "pawl run"})
+				if len(d.result.Devices) == 0 {
+					list = append(list, Step{"Sides measured together need fewer rounds:", "pawl run"})
+				}
 				continue
 			}
 			if d.run.End.State == measure.Failed { // more rounds would fail too

@@ -1,12 +1,10 @@
 package decide
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,7 +17,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/goatnote-inc/pawl/client"
-	"github.com/goatnote-inc/pawl/internal/base/archive"
 	"github.com/goatnote-inc/pawl/internal/base/scratch"
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
@@ -187,84 +184,4 @@ func gateLine(p client.GatePart) string {
 		return fmt.Sprintf("measuring on %s (%s, %s)", p.Device, cmp.Or(p.Phase, "starting"), words.Plural(p.Rounds, "round"))
 	}
 	return p.State
-}
-
-// gateDocuments are the files of a run that the fleet delivers.
-var gateDocuments = []string{"current.json", "current.json.zst", "verdict.json", "ratchet_report.md", "report.html", "account.json"}
-
-// collect fetches the documents of all models and returns the worst result as an error with its exit code.
-func (f *runFlags) collect(ctx context.Context, c *client.Client, g client.Gate, dir string) error {
-	codes := []int{}
-	var failed error
-	for _, p := range g.Parts {
-		into := dir
-		if len(g.Parts) > 1 {
-			into = filepath.Join(dir, p.Model)
-		}
-		switch {
-		case p.Exit == nil:
-			codes = append(codes, command.ExitCannot)
-			failed = errors.Join(failed, fmt.Errorf("%s: the gate ended as %s: %s", p.Model, p.State, words.Sanitize(cmp.Or(p.Reason, "no reason was given"))))
-			continue
-		case p.Record != "":
-			if err := f.fetchDocuments(ctx, c, p, into); err != nil {
-				return err
-			}
-		}
-		if p.Error != "" {
-			failed = errors.Join(failed, fmt.Errorf("%s: %s", p.Model, words.Sanitize(p.Error)))
-		}
-		codes = append(codes, *p.Exit)
-	}
-	for _, code := range []int{command.ExitFailed, command.ExitCannot, command.ExitUsage, command.ExitInterrupted, command.ExitNoAnswer} {
-		if slices.Contains(codes, code) {
-			if failed == nil {
-				failed = command.ErrReported
-			}
-			return command.Exit(code, failed)
-		}
-	}
-	return failed
-}
-
-// fetchDocuments unpacks the documents of one model and prints its verdict.
-func (f *runFlags) fetchDocuments(ctx context.Context, c *client.Client, p client.GatePart, dir string) error {
-	packed, err := c.Blob(ctx, p.Record)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("cannot create the folder for results: %w", err)
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	limits := archive.Limits{Entries: len(gateDocuments), Directory: 64 << 10, Total: 1 << 30}
-	for _, name := range gateDocuments {
-		_ = root.Remove(name) // of an earlier run
-		limits.Want = append(limits.Want, archive.WantedFile{Name: name, Most: 512 << 20})
-	}
-	if _, err := archive.Unpack(bytes.NewReader(packed), int64(len(packed)), root, limits); err != nil {
-		return fmt.Errorf("cannot unpack the documents of the run on %s: %w", p.Model, err)
-	}
-	text, err := root.ReadFile("verdict.json")
-	if err != nil {
-		return fmt.Errorf("the run on %s left no verdict: %w", p.Model, err)
-	}
-	if f.JSON {
-		_, err = f.Out.Write(text)
-		return err
-	}
-	var v struct{ Verdict, Sentence string }
-	if err := json.Unmarshal(text, &v); err != nil {
-		return fmt.Errorf("cannot read the verdict of the run on %s: %w", p.Model, err)
-	}
-	fmt.Fprintln(f.Out, words.Sanitize(fmt.Sprintf("%s: %s: %s", p.Model, v.Verdict, v.Sentence)))
-	if p.Calibration != nil {
-		fmt.Fprintln(f.Out, words.Sanitize(fmt.Sprintf("  %s %s", p.Device, p.Calibration)))
-	}
-	fmt.Fprintln(f.Out, "  "+filepath.Join(dir, "ratchet_report.md"))
-	return nil
 }

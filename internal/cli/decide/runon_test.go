@@ -22,12 +22,14 @@ import (
 	"github.com/goatnote-inc/pawl/internal/cli/bench"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/cli/env"
+	"github.com/goatnote-inc/pawl/ratchet"
 )
 
 // fleetServer answers as a server whose fleet measures with this exit code.
 type fleetServer struct {
 	t        *testing.T
 	exit     int
+	parts    []client.GatePart // of the ended gate, if there are several
 	endless  bool
 	onAsk    func()
 	bundle   []byte
@@ -71,14 +73,18 @@ func (s *fleetServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.answer(w, client.GatePart{Model: "l4", State: "measuring", Device: "GPU-1", Rounds: 3})
 			return
 		}
+		if s.parts != nil {
+			s.answer(w, s.parts...)
+			return
+		}
 		s.answer(w, client.GatePart{Model: "l4", State: "done", Device: "GPU-1", Exit: &s.exit, Record: digestOf(s.packed)})
 	default:
 		s.t.Errorf("unexpected %s", verb)
 	}
 }
 
-func (s *fleetServer) answer(w io.Writer, p client.GatePart) {
-	_ = json.NewEncoder(w).Encode(client.Gate{Gate: "01JC0000000000000000000001", Parts: []client.GatePart{p}})
+func (s *fleetServer) answer(w io.Writer, parts ...client.GatePart) {
+	_ = json.NewEncoder(w).Encode(client.Gate{Gate: "01JC0000000000000000000001", Parts: parts})
 }
 
 // repository makes two commits and returns the path of the suite.
@@ -163,6 +169,42 @@ func TestRunOn_SameDocumentsAndExitCode(t *testing.T) {
 	for _, args := range [][]string{{"init", "-q"}, {"bundle", "unbundle", file}, {"cat-file", "-e", s.request.Base}, {"checkout", "-q", s.request.Head}} {
 		if _, err := shell.GitOutput(t.Context(), fresh, args...); err != nil {
 			t.Errorf("git %v: %v", args, err)
+		}
+	}
+}
+
+// Several models end in one report, one verdict and one exit code. A model without a result is named.
+func TestRunOn_SeveralModelsOneReport(t *testing.T) {
+	s := &fleetServer{}
+	f, out, _ := newRunOn(t, s)
+	failed, digest := 1, digestOf(s.packed)
+	s.parts = []client.GatePart{
+		{Model: "h100", State: "failed", Reason: "no device was free"},
+		{Model: "l4", State: "done", Device: "GPU-1", Exit: &failed, Record: digest},
+	}
+	f.on = "l4,h100"
+	path := repository(t)
+	err := f.runOn(t.Context(), path)
+	if exit, ok := errors.AsType[*command.ExitError](err); !ok || exit.Code != 1 || !strings.Contains(err.Error(), "h100: the gate ended as failed: no device was free") {
+		t.Fatalf("error %v, want exit code 1 and the failed model", err)
+	}
+	results := filepath.Join(filepath.Dir(path), "results")
+	for _, name := range []string{"l4/ratchet_report.md", "report.html", "ratchet_report.md"} {
+		if _, err := os.Stat(filepath.Join(results, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(results, "verdict.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v ratchet.Result
+	if err := json.Unmarshal(text, &v); err != nil || v.Verdict != ratchet.Regression || len(v.Devices) != 2 {
+		t.Errorf("verdict %s, %v", text, err)
+	}
+	for _, want := range []string{"FAIL:", "Regression on l4, no answer on h100.", "No answer on h100: the gate ended as failed: no device was free", "gate on h100, l4"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("printed %q, want %q", out, want)
 		}
 	}
 }
