@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/base/shell"
-	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/learn/journal"
@@ -34,7 +33,7 @@ func measuredFromRecord(ctx context.Context, file string, e *entry) (*journal.Me
 	}
 	policy := ratchet.Default()
 	if s := e.source.suite; s != nil {
-		policy = runner.Policy(s)
+		policy = s.JudgePolicy()
 	}
 	one := []*measure.Run{run}
 	judged := ratchet.Judge(policy.ForPlan(run.Plan), ratchet.Gather(one, one, measure.Base, measure.Candidate))

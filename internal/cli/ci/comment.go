@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/forge/identity"
 	"github.com/goatnote-inc/pawl/internal/forge/publish"
 	"github.com/goatnote-inc/pawl/internal/forge/workflow"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/kernel/discover"
 )
 
@@ -119,15 +121,41 @@ func (f *commentFlags) publish(ctx context.Context) (publish.Result, error) {
 		return publish.Result{}, command.Usage(err)
 	}
 	if _, err := os.Stat(discover.SuiteFile); f.suite != "" || !errors.Is(err, fs.ErrNotExist) {
-		if p.Suite, p.SuiteFile, err = env.LoadSuite(f.suite); err != nil {
+		var file string
+		if p.Suite, file, err = env.LoadSuite(f.suite); err != nil {
 			return publish.Result{}, err
 		}
+		if p.SuiteText, err = os.ReadFile(file); err != nil {
+			return publish.Result{}, fmt.Errorf("cannot read the suite: %w", err)
+		}
+		p.SuitePath = suitePath(ctx, file)
 	}
 	p.Client, _, err = f.AtForge(f.repo, identity.Publishing, f.log)
 	if offline := errors.Is(err, forge.ErrNoToken) && f.want.Offline(); err != nil && !offline {
 		return publish.Result{}, err
 	}
 	return p.Publish(ctx, f.want)
+}
+
+// suitePath returns the path of a suite's file in its repository, with slashes.
+func suitePath(ctx context.Context, file string) string {
+	name := filepath.Base(file)
+	dir, err := filepath.Abs(filepath.Dir(file))
+	if err != nil {
+		return name
+	}
+	repo, err := build.Open(ctx, dir)
+	if err != nil {
+		return name
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return name
+	}
+	folder, err := filepath.Rel(repo.Root, dir)
+	if err != nil || strings.HasPrefix(folder, "..") {
+		return name
+	}
+	return filepath.ToSlash(filepath.Join(folder, name))
 }
 
 func (f *commentFlags) log(format string, args ...any) {

@@ -65,7 +65,7 @@ func (m *baselineMove) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	k := runner.LedgerUpdate{Policy: runner.Policy(s), Time: time.Now()}
+	k := runner.LedgerUpdate{Policy: s.JudgePolicy(), Time: time.Now()}
 	if k.Run, k.Confirmed, err = bench.LoadResults(m.results); err != nil {
 		return err
 	}

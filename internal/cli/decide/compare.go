@@ -13,7 +13,6 @@ import (
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/cli/env"
 	"github.com/goatnote-inc/pawl/internal/cli/share"
-	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet"
@@ -148,7 +147,7 @@ func (f *compareFlags) chosenPolicy() (ratchet.Policy, error) {
 		if err != nil {
 			return p, err
 		}
-		p = runner.Policy(s)
+		p = s.JudgePolicy()
 	}
 	if f.policy != "" {
 		p.Rule = ratchet.Rule(f.policy)

@@ -164,7 +164,7 @@ func (f *runFlags) run(ctx context.Context) error {
 
 // gate plans the loop from the suite, the flags and the repository.
 func (f *runFlags) gate(ctx context.Context, s *suite.Suite, o runner.Options) (runner.Gate, error) {
-	p := runner.Policy(s)
+	p := s.JudgePolicy()
 	p.Strict = p.Strict || f.strict
 	gate := runner.Gate{Options: o, Fuzz: f.fuzz, Explain: f.why, Plan: loop.Plan{Policy: p, Preflight: true}}
 	if f.why > 0 && o.Detect == nil { // profilers need to know the kernel of a case

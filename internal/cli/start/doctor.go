@@ -201,7 +201,7 @@ func (f *doctorFlags) measureNoise(ctx context.Context, path string, found docto
 	if runErr == nil {
 		kept, runErr = noise.Keep(run) // on an error, only this run is reported
 	}
-	n := doctor.NewNoise(run, runner.Policy(s), kept)
+	n := doctor.NewNoise(run, s.JudgePolicy(), kept)
 	doc := &noiseDocument{Record: res.Path, Noise: n, Words: n.Words(), Help: n.Advice(found)}
 	if !f.JSON {
 		err = writeNoise(f.Out, f.Style(), run, doc)

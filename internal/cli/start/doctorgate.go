@@ -9,7 +9,6 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/doctor"
-	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/measure"
@@ -32,7 +31,7 @@ func (f *doctorFlags) measureGate(ctx context.Context, path string) (*gateDocume
 	f.OutFile = filepath.Join(filepath.Dir(path), "results", "gate.json")
 	o := f.Options(s, path)
 	o.Owner, o.Rounds, o.Planted = "pawl doctor --gate", 0, true
-	policy := runner.Policy(s)
+	policy := s.JudgePolicy()
 	o.Decide = func(seen *measure.Run, _ bool) []string { return doctor.Undecided(policy, seen) }
 	run, res, err := f.measureItself(ctx, o)
 	if err != nil || run == nil {

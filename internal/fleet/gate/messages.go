@@ -9,9 +9,13 @@ import (
 
 // Names of workflows.
 const (
-	Name    = "gate"   // one device model
-	Several = "fanout" // one or more models
+	Name       = "gate"   // one device model
+	Several    = "fanout" // one or more models
+	ChangeName = "change" // what a forge says of one change
 )
+
+// Happened is the signal to the workflow of a change, with an [Event].
+const Happened = "event"
 
 // SeveralID returns the workflow ID of a gate.
 func SeveralID(project, gate string) string { return "gate/" + project + "/" + gate }
@@ -19,11 +23,17 @@ func SeveralID(project, gate string) string { return "gate/" + project + "/" + g
 // ID returns the workflow ID of a gate's part for one model.
 func ID(project, gate, model string) string { return SeveralID(project, gate) + "/" + model }
 
+// ChangeID returns the workflow ID of a change.
+func ChangeID(project, change string) string { return "change/" + project + "/" + change }
+
 // Names of the activities of pawld that a gate uses.
 const (
 	Tell    = "tell"    // sends a message to a placer and starts it if it does not run: (ToPlacer)
 	Note    = "note"    // records the progress of a gate, and its attempt as the lowest that may publish: (Progress)
 	Publish = "publish" // records the result of a gate: (Publication)
+
+	Prepare  = "prepare"  // fetches a change, records its gate and marks it as started at the forge: (Event) Prepared
+	Announce = "announce" // tells the forge how the gate of a change ended: (Announcement)
 )
 
 // Fenced is the type of Publish's error for an attempt that may not publish, because a later one exists.
@@ -84,4 +94,31 @@ type Outcome struct {
 	State  State      `json:"state"`
 	Result job.Result `json:"result,omitzero"`
 	Reason string     `json:"reason,omitzero"`
+}
+
+// An Event is what a forge says of a change: a pull request has a new head or was closed, or a branch was pushed.
+type Event struct {
+	Project string `json:"project"`
+	Gate    string `json:"gate"`            // ID of the gate that it starts
+	Pull    int    `json:"pull,omitzero"`   // number of the pull request; 0 for a push
+	Closed  bool   `json:"closed,omitzero"` // the pull request was
+	Branch  string `json:"branch,omitzero"` // of a push
+	Before  string `json:"before,omitzero"` // commit of the branch before a push
+	Head    string `json:"head"`
+}
+
+// Prepared is a change that can be gated.
+type Prepared struct {
+	Work   Work     `json:"work,omitzero"`
+	Models []string `json:"models,omitzero"`
+	Skip   string   `json:"skip,omitzero"` // why it is not gated
+}
+
+// An Announcement is what a forge is told of a change; one of the last three fields is set.
+type Announcement struct {
+	Event      Event     `json:"event"`
+	Work       Work      `json:"work,omitzero"`
+	Outcomes   []Outcome `json:"outcomes,omitzero"`
+	Superseded bool      `json:"superseded,omitzero"` // by a newer event
+	Failed     string    `json:"failed,omitzero"`     // why there is no outcome
 }

@@ -13,5 +13,6 @@ func TestReplay_KeptHistories(t *testing.T) {
 	fleettest.Replay(t, func(r worker.WorkflowReplayer) {
 		r.RegisterWorkflowWithOptions(Gate, workflow.RegisterOptions{Name: Name})
 		r.RegisterWorkflowWithOptions(FanOut, workflow.RegisterOptions{Name: Several})
+		r.RegisterWorkflowWithOptions(Change, workflow.RegisterOptions{Name: ChangeName})
 	})
 }

@@ -24,7 +24,8 @@ type Input struct {
 	Suite string // suite name if the repository has several
 	Key   string // of the section; empty for Key(Suite, the device's name)
 
-	Run     *measure.Run    // the record; nil if nothing was measured
+	Run     *measure.Run    // the record; nil if nothing was measured, or on several devices
+	Devices []string        // names of several devices whose results are joined in Result
 	Result  *ratchet.Result // judged again from the samples, see Judge; nil without samples
 	Drift   *ratchet.Result // the base compared with the baseline, if measured
 	Stages  []report.Stage  // the steps before measuring
@@ -72,7 +73,7 @@ func New(in Input) Notice {
 	o := decide(in)
 	d := report.NewDocument(report.Input{
 		Run: in.record(), Result: in.Result, Stages: in.Stages, Whys: in.Whys,
-		Commit: fmt.Sprintf("%.12s", in.SHA),
+		Commit: fmt.Sprintf("%.12s", in.SHA), Name: strings.Join(in.Devices, ", "),
 	})
 	if in.Run == nil {
 		d.Facts = nil // nothing was measured
@@ -80,7 +81,7 @@ func New(in Input) Notice {
 	body := report.Comment(d, in.head(o, d), in.foot(o), Limit)
 	key := in.Key
 	if key == "" {
-		key = Key(in.Suite, in.device())
+		key = Key(in.Suite, in.device(), strings.Join(in.Devices, "-"))
 	}
 	return Notice{
 		Section: forge.Section{Key: key, Body: body, Quiet: in.Gate.Quiet && o.needsNoReport(in)},
@@ -152,6 +153,14 @@ func Started(suite, sha, url string, now time.Time) forge.Check {
 	return forge.Check{
 		Name: CheckName(suite), SHA: sha, Status: forge.InProgress, URL: url, Started: now, Title: "measuring",
 		Summary: "The change and its base are being built and measured side by side on one device. The result will replace this text.",
+	}
+}
+
+// Superseded returns the check of a commit that a newer one replaced before it was measured.
+func Superseded(suite, sha string) forge.Check {
+	return forge.Check{
+		Name: CheckName(suite), SHA: sha, Status: forge.Completed, Conclusion: forge.Neutral, Title: "superseded",
+		Summary: "A newer commit replaced this one, so its gate was canceled.",
 	}
 }
 

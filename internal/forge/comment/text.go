@@ -56,7 +56,7 @@ func (in Input) headline(o outcome, d *report.Document) string {
 // about returns one line: subject, device, commits, duration and cost.
 func (in Input) about(d *report.Document) string {
 	var parts []string
-	if in.Run != nil {
+	if in.Run != nil || len(in.Devices) > 0 {
 		parts = append(parts, words.MarkdownLine(d.Title))
 	}
 	commits := words.MarkdownCode(short(in.SHA))

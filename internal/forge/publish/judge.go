@@ -4,22 +4,19 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
+	"path"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/comment"
 	"github.com/goatnote-inc/pawl/internal/forge/untrusted"
-	"github.com/goatnote-inc/pawl/internal/judge/runner"
-	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
 // judge decides again from the samples, by the policy of the base's suite.
 func (p *publication) judge(ctx context.Context, t target, c untrusted.Claim, in *comment.Input) error {
-	terms := untrusted.Terms{Suite: p.Suite, Heads: t.heads, Base: p.isBase(ctx, t)}
+	terms := untrusted.Terms{Suite: p.Suite, Heads: t.heads, Base: p.isBase(ctx, t), Trust: p.want.Trust}
 	if other := c.Elsewhere(terms); len(other) > 0 {
 		in.ToolFailed = "The run measured something else: " + strings.Join(other, "; ") + "."
 		return nil
@@ -33,7 +30,7 @@ func (p *publication) judge(ctx context.Context, t target, c untrusted.Claim, in
 		in.ToolFailed = err.Error() + "."
 		return nil //nolint:nilerr // reported on the pull request
 	}
-	j := comment.Judge(run, whole, runner.Policy(p.Suite), in.Accepted != nil, p.Now)
+	j := comment.Judge(run, whole, p.Suite.JudgePolicy(), in.Accepted != nil, p.Now)
 	in.Run, in.Result, in.Drift, in.Quarantined, in.Released = run, j.Result, j.Drift, j.Quarantined, j.Released
 	return nil
 }
@@ -41,21 +38,21 @@ func (p *publication) judge(ctx context.Context, t target, c untrusted.Claim, in
 // suiteDifference returns how the suite of the change differs from that of the base. It reads the suite from
 // the forge, because the change itself produced the record.
 func (p *publication) suiteDifference(ctx context.Context, t target, run *measure.Run) (*measure.Definition, error) {
-	folder, file := p.suitePath(ctx)
+	file := path.Base(p.SuitePath)
 	if p.Client == nil {
 		if run.Suite.Digest == p.Suite.Digest {
 			return nil, nil
 		}
 		return &measure.Definition{Changed: []string{file}}, nil
 	}
-	text, err := p.Client.File(ctx, t.sha, filepath.ToSlash(filepath.Join(folder, file)))
+	text, err := p.Client.File(ctx, t.sha, p.SuitePath)
 	switch {
 	case errors.Is(err, forge.ErrNotFound):
 		return &measure.Definition{Changed: []string{file + " (deleted)"}}, nil
 	case err != nil:
 		return nil, err
 	}
-	if was, err := os.ReadFile(p.SuiteFile); err == nil && bytes.Equal(was, text) {
+	if bytes.Equal(p.SuiteText, text) {
 		return nil, nil
 	}
 	is, err := suite.Parse(file, text)
@@ -67,27 +64,6 @@ func (p *publication) suiteDifference(ctx context.Context, t target, run *measur
 		return nil, nil
 	}
 	return &measure.Definition{Changed: r.Changed, Cases: r.Cases}, nil
-}
-
-// suitePath returns the folder and file name of the suite in its repository.
-func (p *publication) suitePath(ctx context.Context) (folder, file string) {
-	file = filepath.Base(p.SuiteFile)
-	abs, err := filepath.Abs(p.SuiteFile)
-	if err != nil {
-		return ".", file
-	}
-	repo, err := build.Open(ctx, filepath.Dir(abs))
-	if err != nil {
-		return ".", file
-	}
-	dir, err := filepath.EvalSymlinks(filepath.Dir(abs))
-	if err != nil {
-		return ".", file
-	}
-	if folder, err = filepath.Rel(repo.Root, dir); err != nil || strings.HasPrefix(folder, "..") {
-		return ".", file
-	}
-	return filepath.ToSlash(folder), file
 }
 
 // acceptance returns the comment of an authorized user that accepts exactly this head; nil if none does.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path"
 	"strings"
 	"time"
 
@@ -17,14 +18,16 @@ import (
 	"github.com/goatnote-inc/pawl/internal/forge/accounts"
 	"github.com/goatnote-inc/pawl/internal/forge/comment"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Publisher publishes to one repository, from a checkout of the base.
+// Publisher publishes to one repository, by the suite of the base.
 type Publisher struct {
 	Client    forge.Client // may be nil for a request that is Offline
 	Job       *forge.Job
-	Suite     *suite.Suite // suite of the checkout; nil if the base has none yet
-	SuiteFile string       // path of its file
+	Suite     *suite.Suite // of the base; nil if the base has none yet
+	SuiteText []byte       // content of its file
+	SuitePath string       // of its file in the repository, with slashes
 	Help      string       // address of the page on how to read a report
 	Server    string       // address of the pawl server that gets the runs, and the project there; for a link
 	Project   string
@@ -32,13 +35,15 @@ type Publisher struct {
 	Log       func(format string, args ...any) // for what is wrong but does not stop publishing
 }
 
-// Request says what to publish. If it names none of Results, Run, Start and Untouched, the event of
-// the job decides.
+// Request says what to publish. If it names nothing before Pull, the event of the job decides.
 type Request struct {
-	Results   string // folder of the results
-	Run       int64  // workflow run whose artifact holds the results
-	Start     bool   // report that measuring has started
-	Untouched bool   // report that the change touches no kernel
+	Results    string   // folder of the results
+	Devices    []Device // results of several devices, to be joined
+	Run        int64    // workflow run whose artifact holds the results
+	Start      bool     // report that measuring has started
+	Untouched  bool     // report that the change touches no kernel
+	Superseded bool     // report that a newer commit replaced this one before it was measured
+	Failed     string   // report why there are no results
 
 	Pull     int    // number of the pull request; 0 for that of the event
 	SHA      string // head commit; empty for that of the event or the pull request
@@ -46,6 +51,13 @@ type Request struct {
 	Workflow string // path of the gate's workflow; runs of others are refused
 	Quiet    bool   // do not start a report if nothing changed
 	DryRun   bool   // write nothing
+
+	Trust measure.Trust // at which the change had to be measured; empty for that of the suite
+}
+
+// named reports whether the request says what to publish, without the forge.
+func (r Request) named() bool {
+	return r.Results != "" || len(r.Devices) > 0 || r.Start || r.Untouched || r.Superseded || r.Failed != ""
 }
 
 // Offline reports whether the request can do without the forge: a dry run that names no pull request and no run.
@@ -63,6 +75,13 @@ type Result struct {
 	ReportURL  string           `json:"report_url,omitempty"`
 	Report     string           `json:"report,omitempty"` // text of the section; only in a dry run
 	Skipped    string           `json:"skipped,omitempty"`
+}
+
+// ReadSuite takes the content of a file at this path in the repository as the suite of the base. It must not extend others.
+func (p *Publisher) ReadSuite(at string, text []byte) (err error) {
+	p.Suite, err = suite.Parse(path.Base(at), text)
+	p.SuiteText, p.SuitePath = text, at
+	return err
 }
 
 // skippedError says why nothing is published. It is not a failure.
@@ -100,12 +119,14 @@ func (p *publication) publish(ctx context.Context) (Result, error) {
 		check := comment.Unaffected(p.want.Name, t.sha)
 		check.URL = t.runURL
 		return p.post(ctx, t, comment.Notice{Check: check, Summary: check.Summary})
+	case p.want.Superseded:
+		return p.post(ctx, t, comment.Notice{Check: comment.Superseded(p.want.Name, t.sha)})
 	}
 	in := comment.Input{
 		SHA: t.sha, Suite: p.want.Name, Fork: t.fork, Now: p.Now,
 		Links: comment.Links{Run: t.runURL, Help: p.Help, History: p.historyURL(t.sha)},
 	}
-	if err := p.readResults(ctx, &t, &in); err != nil {
+	if err := p.read(ctx, &t, &in); err != nil {
 		return Result{}, err
 	}
 	in.Gate.Quiet = in.Gate.Quiet || p.want.Quiet

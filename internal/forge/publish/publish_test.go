@@ -17,7 +17,6 @@ import (
 	"github.com/goatnote-inc/pawl/internal/forge/publish"
 	"github.com/goatnote-inc/pawl/internal/forge/untrusted"
 	"github.com/goatnote-inc/pawl/internal/forge/untrusted/untrustedtest"
-	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -105,8 +104,11 @@ func (p *publishing) publish(want publish.Request) (publish.Result, error) {
 		p.Fatal(err)
 	}
 	if p.suite != "" {
-		pub.SuiteFile = p.suite
-		if pub.Suite, err = suite.Load(p.suite); err != nil {
+		text, err := os.ReadFile(p.suite)
+		if err == nil {
+			err = pub.ReadSuite("pawl.yaml", text)
+		}
+		if err != nil {
 			p.Fatal(err)
 		}
 	}
@@ -348,5 +350,42 @@ func TestPublish_WithoutCredentials(t *testing.T) {
 		if _, ok := errors.AsType[*forge.InputError](err); !ok {
 			t.Errorf("%+v: error %v", want, err)
 		}
+	}
+}
+
+// Several devices end in one check and one report. The worst one decides, and one without results is named.
+func TestPublish_SeveralDevices(t *testing.T) {
+	p := newPublishing(t, forge.Pull{})
+	folders := filepath.Dir(p.results)
+	var devices []publish.Device
+	for device, slower := range map[string]float64{"l4": 0, "h100": 0.3} {
+		p.results = filepath.Join(folders, device)
+		p.measured(slower)
+		devices = append(devices, publish.Device{Name: device, Results: p.results})
+	}
+	p.run(publish.Request{Devices: devices})
+	p.check(forge.Completed, forge.Failure, "1 regression")
+	p.report("Regression on h100, maintained on l4.", "softmax/N128 on h100", "softmax/N128 on l4")
+
+	devices[0].Results, devices[1].Results = filepath.Join(folders, "l4"), ""
+	devices[0].Name, devices[1].Name, devices[1].Failed = "l4", "h100", "no device was free"
+	p.run(publish.Request{Devices: devices})
+	p.check(forge.Completed, forge.Neutral, "unchanged")
+	p.report("No answer on h100, maintained on l4.", "No answer on h100: no device was free")
+
+	devices[0].Results, devices[0].Failed = "", "canceled"
+	p.run(publish.Request{Devices: devices})
+	p.check(forge.Completed, forge.Neutral, "pawl or its machine failed")
+	p.report("l4: canceled", "h100: no device was free")
+}
+
+// A commit that a newer one replaced has an ended check, and the report stays as it is.
+func TestPublish_Superseded(t *testing.T) {
+	p := newPublishing(t, forge.Pull{})
+	p.run(publish.Request{Start: true})
+	p.run(publish.Request{Superseded: true, Pull: 1, SHA: untrustedtest.Head})
+	p.check(forge.Completed, forge.Neutral, "superseded")
+	if all := p.server.Comments(1); len(all) != 0 {
+		t.Errorf("comments %+v", all)
 	}
 }

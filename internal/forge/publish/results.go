@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,23 +27,35 @@ import (
 // resultsArtifact is the name of the artifact in which the gate uploads results.
 const resultsArtifact = "pawl-results"
 
-// readResults reads and judges the results. Results that cannot be used are reported in the notice; they are
-// not an error of publishing.
-func (p *publication) readResults(ctx context.Context, t *target, in *comment.Input) error {
+// read reads and judges what the request names.
+func (p *publication) read(ctx context.Context, t *target, in *comment.Input) error {
 	if p.Suite == nil {
 		in.Gate = suite.Gate{Mode: suite.Advise}
-		in.ToolFailed = "The base has no suite yet, so there is nothing to judge by. Judging starts with the next change."
+		in.ToolFailed = cmp.Or(p.want.Failed, "The base has no suite yet, so there is nothing to judge by. Judging starts with the next change.")
 		return nil
 	}
-	in.Gate = p.Suite.Gate
-	in.Folder, in.File = p.suitePath(ctx)
+	in.Gate, in.Folder, in.File = p.Suite.Gate, path.Dir(p.SuitePath), path.Base(p.SuitePath)
+	switch {
+	case p.want.Failed != "":
+		in.ToolFailed = p.want.Failed
+		return nil
+	case len(p.want.Devices) > 0:
+		return p.readDevices(ctx, *t, in)
+	default:
+		return p.readResults(ctx, t, p.want.Results, in)
+	}
+}
+
+// readResults reads and judges the results of one device. Results that cannot be used are reported in the notice; they are
+// not an error of publishing.
+func (p *publication) readResults(ctx context.Context, t *target, results string, in *comment.Input) error {
 	folder, err := scratch.New("", "comment")
 	if err != nil {
 		return fmt.Errorf("cannot prepare temporary storage for results: %w", err)
 	}
 	defer folder.Remove()
 	dir := folder.Path
-	err = p.fetch(ctx, t, dir, in)
+	err = p.fetch(ctx, t, results, dir, in)
 	var c untrusted.Claim
 	if err == nil && in.ToolFailed == "" {
 		if c, err = untrusted.Read(dir); err == nil {
@@ -70,14 +83,14 @@ func (p *publication) readResults(ctx context.Context, t *target, in *comment.In
 }
 
 // fetch copies the wanted result files into dir, a private folder.
-func (p *publication) fetch(ctx context.Context, t *target, dir string, in *comment.Input) error {
+func (p *publication) fetch(ctx context.Context, t *target, results, dir string, in *comment.Input) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return fmt.Errorf("cannot prepare temporary storage for results: %w", err)
 	}
 	defer root.Close()
 	if t.run == 0 {
-		_, err := archive.Open(p.want.Results, root, untrusted.Limits())
+		_, err := archive.Open(results, root, untrusted.Limits())
 		return err
 	}
 	list, err := p.Client.Artifacts(ctx, t.run)

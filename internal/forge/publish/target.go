@@ -27,7 +27,7 @@ type target struct {
 
 // target finds what to publish to: by the request first, then by the event.
 func (p *publication) target(ctx context.Context) (target, error) {
-	named := p.want.Results != "" || p.want.Start || p.want.Untouched
+	named := p.want.named()
 	switch e := p.Job.Event; {
 	case p.want.Run != 0:
 		return p.targetOfRun(ctx, p.want.Run)

@@ -17,6 +17,7 @@ type Terms struct {
 	// Definition is how the change's suite differs from the base's, according to the forge.
 	// Differences that the record lists count as well.
 	Definition *measure.Definition
+	Trust      measure.Trust // at which the change must have been measured; empty for that of the suite
 }
 
 // Elsewhere says why a record is not of this change, or was not measured as the base
@@ -36,8 +37,8 @@ func (c Claim) Elsewhere(t Terms) []string {
 	if !t.Base(base.Commit) {
 		say("the base is commit %q, which is not where the change started", short(base.Commit))
 	}
-	if want := cmp.Or(t.Suite.Trust, measure.Trusted); cmp.Or(c.Run.Trust, measure.Trusted) != want {
-		say("it was measured with trust %q, but the base's suite requires %q", short(string(c.Run.Trust)), want)
+	if want := cmp.Or(t.Trust, t.Suite.Trust, measure.Trusted); cmp.Or(c.Run.Trust, measure.Trusted) != want {
+		say("it was measured with trust %q, but %q is required", short(string(c.Run.Trust)), want)
 	}
 	if kind := t.Suite.Device.Kind; kind != "" && c.Run.Device.Kind != kind {
 		say("it was measured on a device of kind %q, but the base's suite requires %q", short(string(c.Run.Device.Kind)), kind)

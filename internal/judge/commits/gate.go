@@ -52,7 +52,7 @@ func (g Gate) judge(ctx context.Context, commit, base string, cases []string) (s
 		return Step{Answer: Skipped, Why: sentence("its suite cannot be read: " + err.Error())}, false, nil
 	}
 	o.Base, o.Names, o.Accepted = base, cases, accepted
-	out, err := runner.RunGate(ctx, runner.Gate{Options: o, Plan: loop.Plan{Policy: runner.Policy(o.Suite)}, Report: func(runner.Outcome) error { return nil }})
+	out, err := runner.RunGate(ctx, runner.Gate{Options: o, Plan: loop.Plan{Policy: o.Suite.JudgePolicy()}, Report: func(runner.Outcome) error { return nil }})
 	if err != nil {
 		return s, false, err
 	}

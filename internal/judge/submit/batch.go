@@ -269,7 +269,7 @@ func roundChanges(run *measure.Run, side string) (changes []float64, ok bool) {
 // lost answers for a candidate that leaves the batch after a race.
 func (j *job) lost(run *measure.Run, side string) {
 	evidence := evidenceOf(run, side)
-	result := ratchet.Judge(runner.Policy(j.suite).WithLooks([]int{raceRounds}), evidence)
+	result := ratchet.Judge(j.suite.JudgePolicy().WithLooks([]int{raceRounds}), evidence)
 	j.answer.Stage = Quick
 	j.judged(result, evidence)
 	if j.answer.Status == Measured {

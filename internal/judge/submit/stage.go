@@ -70,7 +70,7 @@ func (j *job) judge(ctx context.Context) error {
 			return gaveUp > 0
 		}
 	}
-	gate.Plan.Policy = runner.Policy(gate.Suite)
+	gate.Plan.Policy = gate.Suite.JudgePolicy()
 	gate.Plan.Policy.MoveGain = min(gate.Plan.Policy.MoveGain, worthRounds)
 	out, err := runner.RunGate(ctx, gate)
 	if err := j.conclude(ctx, out, err); err != nil {

@@ -91,7 +91,7 @@ func (p *prover) chooseFinalists(ctx context.Context, o runner.Options) (err err
 		p.proof.Finalists = append(p.proof.Finalists, tune.Finalist{N: e.N, Point: e.Point, Side: side})
 	}
 	p.fit()
-	p.policy = tune.ProofPolicy(runner.Policy(o.Suite), len(p.proof.Finalists))
+	p.policy = tune.ProofPolicy(o.Suite.JudgePolicy(), len(p.proof.Finalists))
 	return nil
 }
 
@@ -342,7 +342,7 @@ func JudgeProof(s *suite.Suite, tuned string, claimed *tune.Proof, run *measure.
 	case run.Source == measure.Imported || run.End.State == measure.Failed:
 		return nil, fmt.Errorf("its samples cannot be judged: %s, %s", run.Source, run.End.State)
 	default:
-		p.policy = tune.ProofPolicy(runner.Policy(s), len(p.proof.Finalists))
+		p.policy = tune.ProofPolicy(s.JudgePolicy(), len(p.proof.Finalists))
 		p.proof.Rounds, p.proof.Seconds = claimed.Rounds, run.End.Seconds
 		p.judge(run)
 	}
