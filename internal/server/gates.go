@@ -27,6 +27,7 @@ type Fleet interface {
 	Cancel(ctx context.Context, project, id string) error
 	Queue(ctx context.Context, model string) (placer.View, error)
 	Beat(ctx context.Context, project, id, model string) (job.Beat, error)
+	Follow(ctx context.Context, change string, e gate.Event) error
 }
 
 // gates returns the tables of the fleet, or an error if this server has none.

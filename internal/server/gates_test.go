@@ -30,6 +30,20 @@ type fakeFleet struct {
 	canceled []string
 	view     placer.View
 	away     bool
+	events   map[string]gate.Event // the latest of each change
+}
+
+func (f *fakeFleet) Follow(_ context.Context, change string, e gate.Event) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.away {
+		return errors.New("no answer")
+	}
+	if f.events == nil {
+		f.events = map[string]gate.Event{}
+	}
+	f.events[change] = e
+	return nil
 }
 
 func (f *fakeFleet) Start(_ context.Context, w gate.Work, _ []string) error {

@@ -80,6 +80,7 @@ var routes = []Route{
 	{"PUT", project + "/gates/{gate}", Send, quick, (*Server).putGate},
 	{"GET", project + "/gates/{gate}", Read, quick, (*Server).getGate},
 	{"DELETE", project + "/gates/{gate}", Send, quick, (*Server).deleteGate},
+	{"POST", project + "/deliveries", AnyCaller, quick, (*Server).postDelivery},
 
 	{"GET", project + "/keys", Admin, quick, all((*store.Store).Keys, same)},
 	{"POST", project + "/keys", Admin, quick, (*Server).postKey},

@@ -21,6 +21,7 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/base/loopback"
 	"github.com/goatnote-inc/pawl/internal/base/words"
+	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/identity"
 	"github.com/goatnote-inc/pawl/internal/server/alert"
 	"github.com/goatnote-inc/pawl/internal/server/blob"
@@ -49,6 +50,8 @@ type Config struct {
 	PrivateHooks bool
 	// Fleet runs gates on other machines; nil means that this server has none.
 	Fleet Fleet
+	// Webhooks reads what the forge reports of changes; nil if none may report any.
+	Webhooks *forge.Webhooks
 }
 
 // Metrics records what happens. Labels are bounded: a route is a pattern of the table, a reason one of the
@@ -84,6 +87,7 @@ type Server struct {
 	mail     alert.Mail
 	private  bool // hooks may point to private addresses
 	fleet    Fleet
+	webhooks *forge.Webhooks // nil if no forge may report changes
 
 	buckets *limiterCache
 	ingests *projectBudget // limits reports being stored
@@ -114,7 +118,7 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		store: c.Store, blobs: c.Blobs, verifier: c.Verifier, url: where, log: c.Log, now: c.Now,
-		limits: c.Limits.orDefault(), metrics: c.Metrics, proxies: c.Proxies, secret: c.Secret, mail: c.Mail, private: c.PrivateHooks,
+		limits: c.Limits.orDefault(), metrics: c.Metrics, proxies: c.Proxies, secret: c.Secret, mail: c.Mail, private: c.PrivateHooks, webhooks: c.Webhooks,
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

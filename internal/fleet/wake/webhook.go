@@ -1,9 +1,6 @@
 package wake
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/goatnote-inc/pawl/internal/base/signature"
 )
 
 // MaxBody is the maximum size of a delivery. A workflow_job has about twenty kilobytes.
@@ -71,18 +70,6 @@ func DecodeDelivery(body []byte) (d Delivery, ok bool, err error) {
 
 var stages = map[string]Stage{"queued": Queued, "in_progress": Running, "completed": Done}
 
-// signed reports whether the body is signed with the secret. Only SHA-256 is accepted.
-func signed(secret, body []byte, header string) bool {
-	sum, found := strings.CutPrefix(header, "sha256=")
-	claimed, err := hex.DecodeString(sum)
-	if !found || err != nil {
-		return false
-	}
-	mac := hmac.New(sha256.New, secret)
-	mac.Write(body)
-	return hmac.Equal(mac.Sum(nil), claimed)
-}
-
 // Headers names the headers of a forge's webhooks.
 type Headers struct {
 	Event     string // kind of the event
@@ -135,7 +122,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, "cannot read the body", code)
 		return
 	}
-	if !signed(r.secret, body, req.Header.Get(r.headers.Signature)) {
+	if !signature.Valid(r.secret, body, req.Header.Get(r.headers.Signature)) {
 		http.Error(w, "the signature is invalid", http.StatusUnauthorized)
 		return
 	}

@@ -23,22 +23,29 @@ type Forge struct{}
 // Open returns a client that authenticates as the App that the environment names, restricted to a.May, or else with the
 // token of the job.
 func (Forge) Open(a forge.Access) (forge.Client, error) {
+	token, err := tokenSource(a)
+	if err != nil {
+		return nil, err
+	}
+	return New(Config{BaseURL: a.Getenv(APIVariable), Repo: a.Repo, Token: token, Now: a.Now, Sleep: a.Sleep, Log: a.Log})
+}
+
+// tokenSource returns a function that returns a valid token.
+func tokenSource(a forge.Access) (func(context.Context) (string, error), error) {
 	now := a.Now
 	if now == nil {
 		now = time.Now
 	}
 	app, err := identity.AppFrom(identity.Env{Getenv: a.Getenv, Sleep: a.Sleep}, now, a.May)
-	if err != nil {
-		return nil, err
-	}
-	token := func(context.Context) (string, error) { return a.Getenv("GITHUB_TOKEN"), nil }
 	switch {
+	case err != nil:
+		return nil, err
 	case app != nil:
-		token = app.Source()
+		return app.Source(), nil
 	case a.Getenv("GITHUB_TOKEN") == "":
 		return nil, fmt.Errorf("%w: set GITHUB_TOKEN, or PAWL_APP_ID, PAWL_APP_INSTALLATION and PAWL_APP_KEY_FILE for your own GitHub App", forge.ErrNoToken)
 	}
-	return New(Config{BaseURL: a.Getenv(APIVariable), Repo: a.Repo, Token: token, Now: a.Now, Sleep: a.Sleep, Log: a.Log})
+	return func(context.Context) (string, error) { return a.Getenv("GITHUB_TOKEN"), nil }, nil
 }
 
 var pullRef = lazyregexp.New(`^refs/pull/([1-9][0-9]{0,8})/`)
@@ -61,7 +68,7 @@ func (Forge) Job(getenv func(string) string) (*forge.Job, error) {
 	if j.Branch == "" {
 		j.Branch = getenv("GITHUB_REF_NAME")
 	}
-	server, id := getenv("GITHUB_SERVER_URL"), getenv("GITHUB_RUN_ID")
+	server, id := getenv(serverVariable), getenv("GITHUB_RUN_ID")
 	if _, err := strconv.ParseInt(id, 10, 64); err == nil && server != "" {
 		j.RunURL = fmt.Sprintf("%s/%s/actions/runs/%s", strings.TrimRight(server, "/"), j.Repo, id)
 	}

@@ -37,6 +37,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveBlob(w, r, id)
 		return
 	}
+	if s.serveGitHTTP(w, r) {
+		return
+	}
 	r.URL.Path = strings.TrimPrefix(r.URL.Path, "/api/v3")
 	r.URL.RawPath = strings.TrimPrefix(r.URL.RawPath, "/api/v3")
 	body, err := io.ReadAll(io.LimitReader(r.Body, 64<<20))

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/http/cgi"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -52,6 +53,8 @@ type Server struct {
 	perms     map[string]forge.Permission
 	git       gitStore
 	common    map[string]string // merge bases
+
+	gitHTTP *cgi.Handler // for git; see ServeGit
 }
 
 // Request is a received request and its response status.

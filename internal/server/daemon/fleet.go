@@ -21,14 +21,15 @@ import (
 func newFleet(g *globals) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "fleet",
-		Short: "Prepare Temporal, and manage devices and budgets of the fleet",
+		Short: "Prepare Temporal, and manage devices, budgets and gates of the fleet",
 		Example: `  pawld fleet setup
   pawld fleet check
   pawld fleet device set GPU-5c0e --model l4 --host gpu1 --price 0.80
   pawld fleet calibrate GPU-5c0e
   pawld fleet budget kernels --hours 8
-  pawld fleet tier kernels-forks checked`,
-	}, fleetSetup(g), fleetCheck(g), fleetDevice(g), fleetCalibrate(g), fleetBudget(g), fleetTier(g))
+  pawld fleet tier kernels-forks checked
+  pawld fleet gate kernels --repository octo/kernels --models l4 --secret-file webhook-secret`,
+	}, fleetSetup(g), fleetCheck(g), fleetDevice(g), fleetCalibrate(g), fleetBudget(g), fleetTier(g), fleetGate(g))
 }
 
 // withEngine runs a command that only needs Temporal.

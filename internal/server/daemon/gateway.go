@@ -15,17 +15,18 @@ import (
 
 // startFleet connects the parts to Temporal, and works for it and serves agents until stopFleet is called. Without fleet.address it
 // does nothing.
-func (p *components) startFleet(ctx context.Context, c *config, now func() time.Time) error {
+func (p *components) startFleet(ctx context.Context, c *config, env environment, now func() time.Time) error {
 	if c.Fleet.Address == "" {
 		return nil
+	}
+	var changes engine.Changes
+	if p.webhooks = webhooksOf(env); p.webhooks != nil {
+		changes = p.changes(env, now)
 	}
 	var err error
 	p.engine, err = engine.New(engine.Options{
 		Address: c.Fleet.Address, Namespace: c.Fleet.Namespace, Log: p.log, Fleet: fleetstore.New(p.store.DB()), Calibrate: c.Fleet.Calibrate,
-		Project: func(ctx context.Context, slug string) (int64, error) {
-			project, err := p.store.Project(ctx, slug)
-			return project.ID, err
-		},
+		Project: p.projectID, Changes: changes,
 	})
 	if err != nil {
 		return err
@@ -52,6 +53,11 @@ func (p *components) startFleet(ctx context.Context, c *config, now func() time.
 		}
 	})
 	return nil
+}
+
+func (p *components) projectID(ctx context.Context, slug string) (int64, error) {
+	project, err := p.store.Project(ctx, slug)
+	return project.ID, err
 }
 
 // gateway returns the gateway of agents and the port it serves.

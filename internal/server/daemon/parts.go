@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/identity"
 	"github.com/goatnote-inc/pawl/internal/server"
 	"github.com/goatnote-inc/pawl/internal/server/alert"
@@ -24,7 +25,8 @@ type components struct {
 	queue *queue.Queue
 	log   *slog.Logger
 
-	engine    *engine.Engine // nil without a fleet
+	engine    *engine.Engine  // nil without a fleet
+	webhooks  *forge.Webhooks // nil without credentials of a forge
 	stopFleet func()
 }
 
@@ -104,7 +106,7 @@ func (p *components) server(c *config, m server.Metrics, now func() time.Time) (
 		fleet = p.engine
 	}
 	s, err := server.New(server.Config{
-		Fleet: fleet, Store: p.store, Blobs: p.blobs, Verifier: verifier, Login: login, URL: c.URL, Log: p.log, Now: now,
+		Fleet: fleet, Webhooks: p.webhooks, Store: p.store, Blobs: p.blobs, Verifier: verifier, Login: login, URL: c.URL, Log: p.log, Now: now,
 		Metrics: m, Proxies: proxies, Secret: []byte(c.Login.CookieSecret.Reveal()), Mail: c.mail(), PrivateHooks: c.Hooks.AllowPrivate,
 		Limits: c.limits(),
 	})

@@ -75,7 +75,7 @@ func (g *globals) serve(ctx context.Context, c *config, ready func(net.Addr)) er
 		p.close(ctx)
 		return err
 	}
-	if err := p.startFleet(ctx, c, g.now); err != nil {
+	if err := p.startFleet(ctx, c, newEnvironment(g.Environ), g.now); err != nil {
 		p.close(ctx)
 		return err
 	}

@@ -34,6 +34,13 @@ type Options struct {
 
 	Fleet   *fleetstore.Store                                            // nil if only Setup and Check are used
 	Project func(ctx context.Context, slug string) (id int64, err error) // returns an error that wraps pg.ErrNotFound if there is none
+	Changes Changes                                                      // nil if no forge reports changes
+}
+
+// Changes fetches changes that a forge reports, and tells the forge how their gates ended. A [forge.InputError] is final.
+type Changes interface {
+	Prepare(ctx context.Context, e gate.Event) (gate.Prepared, error)
+	Announce(ctx context.Context, a gate.Announcement) error
 }
 
 // Engine is a connection to Temporal. It connects when it is used first, so that pawld starts without Temporal.
@@ -83,6 +90,18 @@ func (e *Engine) Start(ctx context.Context, w gate.Work, models []string) error 
 func (e *Engine) Cancel(ctx context.Context, project, id string) error {
 	if err := e.client.CancelWorkflow(ctx, gate.SeveralID(project, id), ""); err != nil && !isNotFound(err) {
 		return fmt.Errorf("cannot cancel gate %s: %w", id, err)
+	}
+	return nil
+}
+
+// Follow passes on what a forge says of a change. A gate of it that is under way is canceled.
+func (e *Engine) Follow(ctx context.Context, change string, event gate.Event) error {
+	id := gate.ChangeID(event.Project, change)
+	_, err := e.client.SignalWithStartWorkflow(ctx, id, gate.Happened, event, client.StartWorkflowOptions{
+		ID: id, TaskQueue: placer.Server, TypedSearchAttributes: temporal.NewSearchAttributes(projectAttribute.ValueSet(event.Project)),
+	}, gate.ChangeName)
+	if err != nil {
+		return fmt.Errorf("cannot follow %s: %w", change, err)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/fleet/gate"
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
 	"github.com/goatnote-inc/pawl/internal/fleet/placer"
+	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/server/store/fleetstore"
 	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
@@ -67,11 +68,12 @@ type registry interface {
 func (e *Engine) register(r registry) {
 	r.RegisterWorkflowWithOptions(gate.Gate, workflow.RegisterOptions{Name: gate.Name})
 	r.RegisterWorkflowWithOptions(gate.FanOut, workflow.RegisterOptions{Name: gate.Several})
+	r.RegisterWorkflowWithOptions(gate.Change, workflow.RegisterOptions{Name: gate.ChangeName})
 	r.RegisterWorkflowWithOptions(placer.Placer, workflow.RegisterOptions{Name: placer.Name})
 	r.RegisterWorkflowWithOptions(calibrate.Calibrate, workflow.RegisterOptions{Name: calibrate.Name})
 	r.RegisterWorkflowWithOptions(calibrate.Schedule, workflow.RegisterOptions{Name: calibrate.Scheduler})
 	for name, f := range map[string]any{
-		gate.Tell: e.tell, gate.Note: e.note, gate.Publish: e.publish,
+		gate.Tell: e.tell, gate.Note: e.note, gate.Publish: e.publish, gate.Prepare: e.prepare, gate.Announce: e.announce,
 		placer.Devices: e.devices, placer.Reserve: e.reserve, placer.Settle: e.settle,
 		calibrate.Due: e.due, calibrate.Record: e.calibrated,
 	} {
@@ -104,6 +106,35 @@ func (e *Engine) publish(ctx context.Context, p gate.Publication) error {
 	err = e.o.Fleet.Publish(ctx, id, p)
 	if fenced, ok := errors.AsType[*fleetstore.FencedError](err); ok {
 		return temporal.NewNonRetryableApplicationError(fenced.Error(), gate.Fenced, nil)
+	}
+	return err
+}
+
+func (e *Engine) prepare(ctx context.Context, event gate.Event) (gate.Prepared, error) {
+	if e.o.Changes == nil {
+		return gate.Prepared{}, errNoForge
+	}
+	p, err := e.o.Changes.Prepare(ctx, event)
+	if p.Skip != "" {
+		e.o.Log.InfoContext(ctx, "a change is not gated", "project", event.Project, "pull", event.Pull, "head", event.Head, "why", p.Skip)
+	}
+	return p, final(err)
+}
+
+func (e *Engine) announce(ctx context.Context, a gate.Announcement) error {
+	if e.o.Changes == nil {
+		return errNoForge
+	}
+	return final(e.o.Changes.Announce(ctx, a))
+}
+
+// errNoForge is retried, because another pawld of the fleet may have the credentials.
+var errNoForge = errors.New("this pawld has no credentials of a forge")
+
+// final keeps an activity from being tried again if only a person can change its outcome.
+func final(err error) error {
+	if wrong, ok := errors.AsType[*forge.InputError](err); ok {
+		return temporal.NewNonRetryableApplicationError(wrong.Error(), "input", nil)
 	}
 	return err
 }

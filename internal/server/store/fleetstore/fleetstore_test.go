@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/fleet/calibration"
 	"github.com/goatnote-inc/pawl/internal/fleet/gate"
@@ -291,5 +293,46 @@ func TestCalibrated_QuarantinesAndCounts(t *testing.T) {
 	}
 	if kept, err := s.Calibrations(t.Context(), "GPU-1", 10); err != nil || len(kept) != 0 {
 		t.Errorf("calibrations %+v, %v of a removed device", kept, err)
+	}
+}
+
+func TestGated_BelongsToAProject(t *testing.T) {
+	s, project, other := opened(t)
+	g := fleetstore.Gated{Repository: "octo/kernels", Suite: "pawl.yaml", Models: []string{"h100", "l4"}, ForkModels: []string{}, Branches: []string{"main"}, Secret: "0123456789abcdef"}
+	for _, models := range [][]string{{"l4"}, g.Models} {
+		first := g
+		first.Models = models
+		if err := s.SetGated(t.Context(), project, first); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := s.Gated(t.Context(), project)
+	if diff := cmp.Diff(g, got); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	if _, err := s.Gated(t.Context(), other); !errors.Is(err, pg.ErrNotFound) {
+		t.Errorf("another project: %v", err)
+	}
+	g.Models = nil
+	if _, invalid := errors.AsType[*pg.InvalidError](s.SetGated(t.Context(), project, g)); !invalid {
+		t.Error("no models, and no error")
+	}
+	digest := []byte("digest")
+	for _, want := range []bool{false, true} {
+		if found, err := s.HasDelivery(t.Context(), project, digest); err != nil || found != want {
+			t.Errorf("delivery found: %t, %v", found, err)
+		}
+		if err := s.AddDelivery(t.Context(), project, digest); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found, err := s.HasDelivery(t.Context(), other, digest); err != nil || found {
+		t.Errorf("another project has the delivery: %t, %v", found, err)
+	}
+	if err := s.RemoveGated(t.Context(), project); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.RemoveGated(t.Context(), project); !errors.Is(err, pg.ErrNotFound) {
+		t.Errorf("removed twice: %v", err)
 	}
 }
