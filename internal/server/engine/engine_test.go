@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -25,6 +27,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
 	"github.com/goatnote-inc/pawl/internal/fleet/placer"
+	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 	"github.com/goatnote-inc/pawl/internal/server/store/fleetstore"
 	"github.com/goatnote-inc/pawl/internal/server/store/storetest"
@@ -45,6 +48,63 @@ type place struct {
 	engine  *Engine
 	fleet   *fleetstore.Store
 	project int64
+
+	mu   sync.Mutex
+	told []string // of announcements
+}
+
+// Prepare implements [Changes] for commits that need no fetching.
+func (p *place) Prepare(ctx context.Context, e gate.Event) (gate.Prepared, error) {
+	if e.Gate == "G7" {
+		return gate.Prepared{}, forge.Invalid("the suite cannot be read")
+	}
+	w := gate.Work{Gate: e.Gate, Project: e.Project, Bundle: "b", Base: "base", Head: e.Head, Suite: "pawl.yaml", Seconds: 600}
+	return gate.Prepared{Work: w, Models: []string{"l4"}}, p.fleet.AddGate(ctx, p.project, w, []string{"l4"}, "pull/7")
+}
+
+// Announce implements [Changes].
+func (p *place) Announce(_ context.Context, a gate.Announcement) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	line := a.Event.Gate + " " + a.Failed
+	if a.Superseded {
+		line += "superseded"
+	}
+	for _, o := range a.Outcomes {
+		line += string(o.State)
+	}
+	p.told = append(p.told, line)
+	return nil
+}
+
+// follow passes on a new head of pull request 7.
+func (p *place) follow(id string) {
+	p.t.Helper()
+	if err := p.engine.Follow(p.t.Context(), "pull/7", gate.Event{Project: "kernels", Gate: id, Pull: 7, Head: "head"}); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// recorded waits until a gate has been prepared.
+func (p *place) recorded(id string) {
+	p.t.Helper()
+	await.True(p.t, "gate "+id+" to be recorded", func() bool {
+		_, err := p.fleet.Gate(p.t.Context(), p.project, id)
+		return err == nil
+	})
+}
+
+// untilTold waits until the forge was told these lines.
+func (p *place) untilTold(lines ...string) {
+	p.t.Helper()
+	await.True(p.t, "the forge to be told", func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return len(p.told) >= len(lines)
+	})
+	if !slices.Equal(p.told, lines) {
+		p.t.Errorf("the forge was told %q, want %q", p.told, lines)
+	}
 }
 
 func newPlace(t *testing.T) *place {
@@ -61,7 +121,7 @@ func newPlace(t *testing.T) *place {
 	}
 	p := &place{t: t, fleet: fleetstore.New(all.DB()), project: project.ID}
 	p.engine, err = New(Options{
-		Address: address, Namespace: "pawl", Log: slog.New(slog.DiscardHandler), Fleet: p.fleet,
+		Address: address, Namespace: "pawl", Log: slog.New(slog.DiscardHandler), Fleet: p.fleet, Changes: p,
 		Project: func(ctx context.Context, slug string) (int64, error) {
 			found, err := all.Project(ctx, slug)
 			return found.ID, err
@@ -148,8 +208,8 @@ func (p *place) calibrate(device string) fleetstore.Device {
 	return list[0]
 }
 
-// One gate succeeds, one is canceled while it measures, one while it waits, and one waits until its device has left the
-// quarantine, with real servers.
+// One gate succeeds, one is canceled while it measures, one while it waits, one by a new push to its pull request, and one
+// waits until its device has left the quarantine, with real servers.
 func TestEngine(t *testing.T) {
 	p := newPlace(t)
 	for _, f := range p.engine.Check(t.Context()) {
@@ -162,7 +222,7 @@ func TestEngine(t *testing.T) {
 		if l.Calibrate != 0 {
 			return job.Result{Lease: l.ID, Attempt: l.Attempt, Calibration: calibration.Record{Driver: "570", Rounds: 8, Noise: 0.01, Smallest: 0.02, Planted: 0.06, Found: !bad.Load()}}, nil
 		}
-		if l.Gate == "G2" {
+		if l.Gate == "G2" || l.Gate == "G5" {
 			for ctx.Err() == nil {
 				activity.RecordHeartbeat(ctx, job.Beat{Phase: "rounds", Rounds: 3})
 				select {
@@ -206,6 +266,24 @@ func TestEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.until("G3", gate.Canceled)
+
+	p.follow("G5")
+	p.recorded("G5")
+	p.until("G5", gate.Measuring)
+	p.follow("G6")
+	p.until("G5", gate.Canceled)
+	p.recorded("G6")
+	p.until("G6", gate.Done)
+	p.untilTold("G5 superseded", "G6 done")
+	await.True(t, "the change has ended", func() bool {
+		d, err := p.engine.client.DescribeWorkflowExecution(t.Context(), gate.ChangeID("kernels", "pull/7"), "")
+		return err == nil && d.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
+	})
+	if *writeHistories {
+		p.keep(gate.ChangeID("kernels", "pull/7"), "../../fleet/gate/testdata/history/change-superseded.json")
+	}
+	p.follow("G7") // a change that has ended starts again
+	p.untilTold("G5 superseded", "G6 done", "G7 the suite cannot be read")
 
 	bad.Store(true)
 	p.calibrate("GPU-a")
