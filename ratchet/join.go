@@ -119,7 +119,7 @@ func (r *Result) deviceSentence() string {
 	var list []string
 	for _, d := range devices {
 		word := string(d.Verdict)
-		if d.Verdict.Severity() == NoAnswer {
+		if d.Verdict.Severity() == SeverityNoAnswer {
 			word = "no answer"
 		}
 		list = append(list, fmt.Sprintf("%s on %s", word, d.Device))

@@ -64,7 +64,7 @@ func TestJoin(t *testing.T) {
 			if r.Verdict != c.verdict || r.Sentence != c.sentence || strings.Join(lines, "; ") != c.lines {
 				t.Errorf("%s: %s\n%s\nwant %s: %s\n%s", r.Verdict, r.Sentence, strings.Join(lines, "; "), c.verdict, c.sentence, c.lines)
 			}
-			if r.Severity() == Yes && strings.Contains(r.Sentence, "No answer") {
+			if r.Severity() == SeverityPass && strings.Contains(r.Sentence, "No answer") {
 				t.Errorf("%s passes without an answer", r.Verdict)
 			}
 		})

@@ -69,7 +69,7 @@ func resultOf(in comment.Input) *ratchet.Result {
 	switch {
 	case in.Result != nil || in.ToolFailed != "" || in.Claimed == "":
 		return in.Result
-	case in.Claimed.Severity() == ratchet.Yes && in.Claimed != ratchet.Identical:
+	case in.Claimed.Severity() == ratchet.SeverityPass && in.Claimed != ratchet.Identical:
 		return nil // a pass without samples is not believed
 	}
 	sentence := "The run ended before anything was judged."

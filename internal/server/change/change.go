@@ -13,6 +13,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/fleet/gate"
+	"github.com/goatnote-inc/pawl/internal/fleet/tier"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/publish"
 	"github.com/goatnote-inc/pawl/internal/server/agents"
@@ -91,6 +92,9 @@ func (c *Changes) Prepare(ctx context.Context, e gate.Event) (gate.Prepared, err
 	if err != nil || p.Skip != "" {
 		return p, err
 	}
+	if err := c.place(ctx, s, &p.Work); err != nil {
+		return p, err
+	}
 	pub, err := c.publisher(ctx, s, p.Work.Base)
 	switch {
 	case err != nil:
@@ -141,6 +145,20 @@ func (c *Changes) resolve(ctx context.Context, s *subject, e gate.Event) (p gate
 	p.Work.Head = pull.HeadSHA
 	p.Work.Base, err = s.client.MergeBase(ctx, pull.BaseSHA, pull.HeadSHA)
 	return p, fmt.Sprintf(c.o.PullRef, e.Pull), err
+}
+
+// place sets the trust tier of a gate: that of the project, or a stricter one for a fork.
+func (c *Changes) place(ctx context.Context, s *subject, w *gate.Work) error {
+	of, err := c.o.Fleet.Tier(ctx, s.project)
+	if err != nil {
+		return err
+	}
+	of, level, err := tier.Decide(of, measure.Trust(w.Trust))
+	if err != nil {
+		return forge.Invalid("the settings of the project: %w", err)
+	}
+	w.Tier, w.Trust = of, string(level)
+	return nil
 }
 
 // looks is how often the forge is asked for a head that it reported itself.

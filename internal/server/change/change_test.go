@@ -19,6 +19,7 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/base/shell"
 	"github.com/goatnote-inc/pawl/internal/fleet/gate"
+	"github.com/goatnote-inc/pawl/internal/fleet/tier"
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/github"
@@ -188,7 +189,7 @@ func TestPrepare_PullRequest(t *testing.T) {
 	for range 2 { // an activity may run twice
 		got = p.prepare(event)
 	}
-	if w := got.Work; w.Base != p.base || w.Head != p.head || w.Trust != "" || w.Gate != own || !slices.Equal(got.Models, []string{"h100", "l4"}) {
+	if w := got.Work; w.Base != p.base || w.Head != p.head || w.Trust != "" || w.Tier != tier.Own || w.Gate != own || !slices.Equal(got.Models, []string{"h100", "l4"}) {
 		t.Errorf("prepared %+v", got)
 	}
 	if parts, err := p.fleet.Gate(t.Context(), p.project, own); err != nil || len(parts) != 2 || parts[0].Change != "pull/1" {
@@ -251,7 +252,7 @@ func TestPrepare_Rules(t *testing.T) {
 				e = c.event(p)
 			}
 			got := p.prepare(e)
-			if on := strings.TrimSpace(strings.Join(got.Models, ",") + " " + got.Work.Trust); got.Skip != c.skip || on != c.on {
+			if on := strings.TrimSpace(strings.Join(got.Models, ",") + " " + got.Work.Trust); got.Skip != c.skip || on != c.on || got.Work.Trust == string(measure.Checked) && got.Work.Tier != tier.Checked {
 				t.Errorf("skip %q, on %q; want %q, %q", got.Skip, on, c.skip, c.on)
 			}
 			if c.skip != "" && len(p.forge.Checks(p.head)) != 0 {

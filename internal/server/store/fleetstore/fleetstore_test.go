@@ -1,7 +1,7 @@
 package fleetstore_test
 
 import (
-	"cmp"
+	stdcmp "cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -210,7 +210,7 @@ func TestTier_OfAProject(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got, err := s.Tier(t.Context(), project); err != nil || got != cmp.Or(set, tier.Own) {
+		if got, err := s.Tier(t.Context(), project); err != nil || got != stdcmp.Or(set, tier.Own) {
 			t.Errorf("tier %q, %v: want %q", got, err, set)
 		}
 		if got, err := s.Tier(t.Context(), other); err != nil || got != tier.Own {
