@@ -21,7 +21,7 @@ type fleetQueues map[string]placer.View
 
 func (fleetQueues) Start(context.Context, gate.Work, []string) error { return nil }
 func (fleetQueues) Cancel(context.Context, string, string) error     { return nil }
-func (fleetQueues) Follow(context.Context, string, gate.Event) error  { return nil }
+func (fleetQueues) Follow(context.Context, string, gate.Event) error { return nil }
 func (q fleetQueues) Queue(_ context.Context, model string) (placer.View, error) {
 	return q[model], nil
 }

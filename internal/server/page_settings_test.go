@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -15,9 +16,7 @@ import (
 func (w *world) submit(path, cookie string, values url.Values, header map[string]string) answered {
 	w.t.Helper()
 	all := map[string]string{"Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin"}
-	for name, value := range header {
-		all[name] = value
-	}
+	maps.Copy(all, header)
 	return w.do(asked{method: "POST", path: path, cookie: cookie, body: []byte(values.Encode()), header: all})
 }
 
@@ -98,7 +97,7 @@ func TestSettings_NewKey(t *testing.T) {
 	admin, _ := w.person("admin", map[int64]store.Role{p.ID: store.Admin})
 	a := w.submit("/p/kernels/settings/keys", admin, url.Values{"name": {"ci <b>"}, "scope": {"read", "report"}, "days": {"30"}}, nil)
 	text := regexp.MustCompile(`pawl_[0-9A-Za-z_]+`).FindString(string(a.body))
-	if a.StatusCode != 200 || text == "" || a.Header.Get("Cache-Control") != "no-store" {
+	if a.StatusCode != http.StatusOK || text == "" || a.Header.Get("Cache-Control") != "no-store" {
 		t.Fatalf("%d %v\n%s", a.StatusCode, a.Header, a.body)
 	}
 	w.want(200, asked{path: "/v1/projects/kernels", key: text})

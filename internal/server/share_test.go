@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/xml"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -114,9 +115,7 @@ func TestLink_IsBounded(t *testing.T) {
 	series := w.firstSeries(p.ID)
 	ask := func(change map[string]any) asked {
 		body := map[string]any{"series": series, "name": "a talk", "expires": time.Now().Add(time.Hour)}
-		for k, v := range change {
-			body[k] = v
-		}
+		maps.Copy(body, change)
 		return asked{method: "POST", path: "/v1/projects/kernels/links", key: admin, json: body}
 	}
 	w.want(http.StatusBadRequest, ask(map[string]any{"expires": time.Now().Add(400 * 24 * time.Hour)}))

@@ -58,6 +58,14 @@ func (f *doctorFlags) checkGPU(ctx context.Context) error {
 	return err
 }
 
+// checkEvent is a line of progress for programs.
+type checkEvent struct {
+	Event string `json:"event"`
+	Check int    `json:"check"`
+	Of    int    `json:"of"`
+	Name  string `json:"name"`
+}
+
 // holder returns the process that check 22 kills.
 func (f *doctorFlags) holder(ctx context.Context) *exec.Cmd {
 	program, err := os.Executable()
@@ -68,7 +76,7 @@ func (f *doctorFlags) holder(ctx context.Context) *exec.Cmd {
 	if f.Suite != "" {
 		args = append(args, "--suite", f.Suite)
 	}
-	return exec.CommandContext(ctx, program, args...)
+	return exec.CommandContext(ctx, program, args...) //nolint:gosec // pawl itself, with a path that the user gave
 }
 
 // selectGPU returns the GPU that the suite selects, or the first one if there is no suite.
@@ -89,8 +97,7 @@ func selectGPU(ctx context.Context, path string, required bool) (device.Device, 
 
 func (f *doctorFlags) gpuProgress(number, total int, name string) {
 	if f.JSON {
-		line, _ := json.Marshal(map[string]any{"event": "check", "check": number, "of": total, "name": name}) // numbers and text cannot fail
-		fmt.Fprintf(f.Err, "%s\n", line)
+		_ = json.NewEncoder(f.Err).Encode(checkEvent{"check", number, total, name})
 		return
 	}
 	fmt.Fprintf(f.Err, "check %d of %d: %s\n", number, total, name)

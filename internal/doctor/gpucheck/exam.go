@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -112,7 +113,9 @@ func (e *exam) all(ctx context.Context) {
 func (e *exam) kernels() string { return filepath.Join(e.dir, "check.ptx") }
 
 func passed(format string, args ...any) (State, string) { return Passed, fmt.Sprintf(format, args...) }
+
 func failed(format string, args ...any) (State, string) { return Failed, fmt.Sprintf(format, args...) }
+
 func notRun(format string, args ...any) (State, string) { return NotRun, fmt.Sprintf(format, args...) }
 
 // decide returns passed or failed with the same message.
@@ -127,29 +130,27 @@ func decide(ok bool, format string, args ...any) (State, string) {
 func (e *exam) measured(ctx context.Context, group string, names ...string) (values [][]float64, err error) {
 	if _, done := e.groups[group]; !done {
 		facts, err := e.probe(ctx, group)
-		for name, list := range facts {
-			e.report.Facts[name] = list
-		}
+		maps.Copy(e.report.Facts, facts)
 		e.groups[group] = err
 	}
 	for _, name := range names {
 		list, ok := e.report.Facts[name]
 		if !ok || len(list) == 0 {
-			return nil, errors.Join(e.groups[group], &missingFact{name})
+			return nil, errors.Join(e.groups[group], &missingFactError{name})
 		}
 		values = append(values, list)
 	}
 	return values, nil
 }
 
-// missingFact is a fact that the launcher did not measure.
-type missingFact struct{ name string }
+// missingFactError is a fact that the launcher did not measure.
+type missingFactError struct{ name string }
 
-func (m *missingFact) Error() string { return m.name + " was not measured" }
+func (m *missingFactError) Error() string { return m.name + " was not measured" }
 
 // without returns the result of a check that lacks facts: failed if measuring them failed.
 func without(err error) (State, string) {
-	if _, only := err.(*missingFact); only { //nolint:errorlint // joined with another error it is not the cause
+	if _, only := err.(*missingFactError); only { //nolint:errorlint // joined with another error it is not the cause
 		return notRun("%v", err)
 	}
 	return failed("%v", err)

@@ -38,7 +38,8 @@ func (e *exam) session(ctx context.Context) (*harness.Session, error) {
 // kernelArguments returns the arguments of all kernels: n floats to read, as many results as threads, and a number.
 func kernelArguments(n int, value float64) []tensor.Argument {
 	return []tensor.Argument{
-		{Name: "x", Role: tensor.In, DType: tensor.F32, Shape: []int{n}}, {Name: "out", Role: tensor.Out, DType: tensor.F32, Shape: []int{blockThreads}},
+		{Name: "x", Role: tensor.In, DType: tensor.F32, Shape: []int{n}},
+		{Name: "out", Role: tensor.Out, DType: tensor.F32, Shape: []int{blockThreads}},
 		{Name: "n", Role: tensor.Value, DType: tensor.I32, Value: value},
 	}
 }

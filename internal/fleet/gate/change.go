@@ -69,7 +69,7 @@ func gateEvent(ctx workflow.Context, e Event) error {
 	case err == nil && ctx.Err() != nil:
 		return neverStarted(last, e, p)
 	case ctx.Err() != nil:
-		return nil // nothing was recorded or said
+		return nil //nolint:nilerr // a newer event canceled it before anything was recorded or said
 	case err != nil:
 		return announce(last, Announcement{Event: e, Failed: Reason(err)})
 	}

@@ -59,11 +59,13 @@ func (s *State) order(now time.Time) (list []Request, funded int) {
 		ready = append(ready, r)
 	}
 	slices.SortStableFunc(ready, func(a, b Request) int { return cmp.Compare(a.Priority, b.Priority) })
-	for n := 0; len(ready) > 0; ready = ready[n:] {
-		for n = 1; n < len(ready) && ready[n].Priority == ready[0].Priority; {
+	for len(ready) > 0 {
+		n := 1
+		for n < len(ready) && ready[n].Priority == ready[0].Priority {
 			n++
 		}
 		list = append(list, turns(ready[:n], used)...)
+		ready = ready[n:]
 	}
 	return append(list, held...), len(list)
 }

@@ -76,7 +76,7 @@ func BenchmarkRelease(b *testing.B) {
 		l := s.Leases[0]
 		s.Step(Release{Lease: l.Lease, Seconds: 100}, noon)
 		b.StopTimer()
-		l.Request.Lease += "x"
+		l.Lease += "x"
 		s.Step(Ask{l.Request}, noon)
 		b.StartTimer()
 	}

@@ -2,6 +2,7 @@ package gitlab
 
 import (
 	"errors"
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,12 +18,8 @@ func TestForge_Job(t *testing.T) {
 	}
 	with := func(changed map[string]string) map[string]string {
 		all := map[string]string{}
-		for k, v := range merge {
-			all[k] = v
-		}
-		for k, v := range changed {
-			all[k] = v
-		}
+		maps.Copy(all, merge)
+		maps.Copy(all, changed)
 		return all
 	}
 	job := forge.Job{

@@ -157,4 +157,6 @@ func (a RunCost) failed() bool {
 }
 
 // passed reports whether the run let the change pass.
-func (a RunCost) passed() bool { return a.Verdict != "" && a.Verdict.Severity() == ratchet.SeverityPass }
+func (a RunCost) passed() bool {
+	return a.Verdict != "" && a.Verdict.Severity() == ratchet.SeverityPass
+}

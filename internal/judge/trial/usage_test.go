@@ -73,7 +73,8 @@ func (m metered) round(t *testing.T, round int, share float64) measure.Result {
 	c := trial.Case{
 		Key: measure.CaseKey{Benchmark: "draws", Implementation: "candidate", Cache: measure.Hot}, Timer: measure.TimerDevice, Samples: 10, Warmup: 1,
 		Arguments: []tensor.Argument{
-			{Name: "x", Role: tensor.In, DType: tensor.F32, Shape: []int{128}}, {Name: "out", Role: tensor.Out, DType: tensor.F32, Shape: []int{128}},
+			{Name: "x", Role: tensor.In, DType: tensor.F32, Shape: []int{128}},
+			{Name: "out", Role: tensor.Out, DType: tensor.F32, Shape: []int{128}},
 			{Name: "n", Role: tensor.Value, DType: tensor.I32, Value: share},
 		},
 		Launch: &harness.Launch{Kind: launch.CUDA, File: m.image, Kernel: "draws", Grid: [3]int{1, 1, 1}, Block: [3]int{128, 1, 1}},

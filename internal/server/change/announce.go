@@ -56,8 +56,8 @@ func (c *Changes) devices(ctx context.Context, project int64, w gate.Work, dir s
 	parts, err := c.o.Fleet.Gate(ctx, project, w.Gate)
 	for _, p := range parts {
 		d := publish.Device{Name: p.Model, Results: filepath.Join(dir, p.Model)}
-		switch {
-		case p.Exit == nil:
+		switch p.Exit {
+		case nil:
 			d.Failed = words.Sanitize(cmp.Or(p.Reason, "the gate ended as "+string(p.State)))
 		default:
 			err = c.unpack(ctx, w.Project, p, d.Results)

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -81,7 +82,7 @@ func (c *Changes) fetch(ctx context.Context, project int64, remote forge.Remote,
 		return "", fmt.Errorf("cannot make a copy of a repository: %w", err)
 	}
 	options, env := transport(remote)
-	args := append(options, "-C", mirror, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", remote.URL, "+"+ref+":refs/fetched/"+strings.TrimPrefix(ref, "refs/"))
+	args := append(slices.Clone(options), "-C", mirror, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", remote.URL, "+"+ref+":refs/fetched/"+strings.TrimPrefix(ref, "refs/"))
 	if _, err := shell.GitUntrusted(ctx, mirror, env, args...); err != nil {
 		return "", fmt.Errorf("cannot fetch %s: %w", ref, err)
 	}

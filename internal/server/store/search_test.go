@@ -142,8 +142,15 @@ func TestSearch_FindsCommonWords(t *testing.T) {
 		text string
 		want int
 	}{
-		{"suite", 20}, {"octo", 20}, {"octo suite", 20}, {"octo suite attention", 20}, {"spmm octo", 20},
-		{fmt.Sprintf("octo suite b%d", n-1), 1}, {"octo b21999 attention", 0}, {"attention gemm", 0}, {"octo kernels nothing", 0},
+		{"suite", 20},
+		{"octo", 20},
+		{"octo suite", 20},
+		{"octo suite attention", 20},
+		{"spmm octo", 20},
+		{fmt.Sprintf("octo suite b%d", n-1), 1},
+		{"octo b21999 attention", 0},
+		{"attention gemm", 0},
+		{"octo kernels nothing", 0},
 	} {
 		if got := foundSeries(t, s, project, "kernels", c.text); len(got) != c.want {
 			t.Errorf("%q finds %d, want %d", c.text, len(got), c.want)

@@ -42,13 +42,17 @@ var seriesOrders = map[SeriesOrder]struct {
 	by    string
 }{
 	// This is the order of the unique index of series, which makes a page as cheap as its rows.
-	ByName: {"", `(s.suite, s.name, s.implementation, s.testbed_id, s.lane) >
+	ByName: {
+		"", `(s.suite, s.name, s.implementation, s.testbed_id, s.lane) >
 		(select l.suite, l.name, l.implementation, l.testbed_id, l.lane from pawl.series l where l.project_id = $1 and l.id = $%d)`,
-		"s.suite, s.name, s.implementation, s.testbed_id, s.lane"},
+		"s.suite, s.name, s.implementation, s.testbed_id, s.lane",
+	},
 	ByNewest: {" and m.id is not null", "(m.at, s.id) < (select l.at, l.series_id from moved l where l.series_id = $%d)", "m.at desc, s.id desc"},
 	ByWorst:  {" and m.id is not null", "(m.score, s.id) < (select l.score, l.series_id from moved l where l.series_id = $%d)", "m.score desc, s.id desc"},
-	ByNoise: {" and t.noise > 0", `(t.noise, s.id) < (select l.noise, l.series_id from pawl.trend_state l where l.project_id = $1 and l.series_id = $%d)`,
-		"t.noise desc, s.id desc"},
+	ByNoise: {
+		" and t.noise > 0", `(t.noise, s.id) < (select l.noise, l.series_id from pawl.trend_state l where l.project_id = $1 and l.series_id = $%d)`,
+		"t.noise desc, s.id desc",
+	},
 }
 
 // SeriesChanges lists series in an order, each with its newest change since a time. It also counts the series of

@@ -119,9 +119,9 @@ func spread(heights []float64, apart, lowest float64) []float64 {
 	for n := 1; n < len(order); n++ {
 		moved[order[n]] = max(moved[order[n]], moved[order[n-1]]+apart)
 	}
-	for n := len(order) - 1; n >= 0; n-- {
-		moved[order[n]] = min(moved[order[n]], lowest)
-		lowest = moved[order[n]] - apart
+	for _, o := range slices.Backward(order) {
+		moved[o] = min(moved[o], lowest)
+		lowest = moved[o] - apart
 	}
 	return moved
 }

@@ -79,17 +79,20 @@ func (r Run) Title() string {
 		verdict ratchet.Verdict
 		text    string
 	}{
-		{ratchet.Broken, "%d of %s broken"}, {ratchet.Regression, "%d of %s got worse"}, {ratchet.Missing, "%d of %s missing"},
-		{ratchet.Inconclusive, "No answer for %d of %s"}, {ratchet.Improvement, "%d of %s got better"},
+		{ratchet.Broken, "%d of %s broken"},
+		{ratchet.Regression, "%d of %s got worse"},
+		{ratchet.Missing, "%d of %s missing"},
+		{ratchet.Inconclusive, "No answer for %d of %s"},
+		{ratchet.Improvement, "%d of %s got better"},
 	} {
 		if n := count[string(c.verdict)]; n > 0 {
 			return fmt.Sprintf(c.text, n, cases)
 		}
 	}
-	switch {
-	case judged == 0:
+	switch judged {
+	case 0:
 		return words.Plural(len(r.Points), "case") + " measured"
-	case judged == 1:
+	case 1:
 		return "The case held"
 	default:
 		return "All " + cases + " held"

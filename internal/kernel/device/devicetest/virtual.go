@@ -72,8 +72,10 @@ func buildVirtual(tb testing.TB) string {
 			continue
 		}
 		output := filepath.Join(tb.TempDir(), library)
-		args := []string{"-std=gnu11", "-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", "-I" + model, "-o", output,
-			filepath.Join(model, front), filepath.Join(model, "model.c"), "-lm", "-ldl"}
+		args := []string{
+			"-std=gnu11", "-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", "-I" + model, "-o", output,
+			filepath.Join(model, front), filepath.Join(model, "model.c"), "-lm", "-ldl",
+		}
 		if out, err := exec.CommandContext(tb.Context(), "cc", args...).CombinedOutput(); err != nil {
 			tb.Fatalf("cannot build the virtual GPU: %v\n%s", err, out)
 		}
