@@ -9,6 +9,8 @@ type Usage struct {
 	EnergyJ    float64 // joules; 0 if the device reports neither energy nor power
 	Counted    bool    // by the device's energy counter; otherwise the integral of its power readings
 	SMClockMHz float64 // median of the readings after the first; 0 if unknown
+	// PeakBytes is the most device memory of the process and its descendants; 0 if the driver does not report it by process.
+	PeakBytes int64
 }
 
 // UsageOf returns what the device used between the first and the last of these readings.

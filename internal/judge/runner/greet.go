@@ -172,7 +172,7 @@ func (r *Setup) meter() (trial.Meter, []string) {
 		return nil, nil
 	}
 	dev := r.lease.Device()
-	return func(ctx context.Context, pid int, f func() error) (device.Use, error) {
+	return func(ctx context.Context, pid int, f func() error) (gpu.Usage, error) {
 		return device.Meter(ctx, dev, pid, f)
 	}, names
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/goatnote-inc/pawl/internal/kernel/device"
+	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/kernel/harness"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/stats"
@@ -23,7 +23,7 @@ const (
 var UsageMetrics = []string{MetricEnergy, MetricMemory, MetricClock}
 
 // Meter reads the device while f runs. pid is the process whose memory counts.
-type Meter func(ctx context.Context, pid int, f func() error) (device.Use, error)
+type Meter func(ctx context.Context, pid int, f func() error) (gpu.Usage, error)
 
 // Sustained is how long a case runs for its usage to be read: energy counters and power readings change every 20 to
 // 100 ms, so half a second is known within some percent.

@@ -59,7 +59,7 @@ func newMetered(t *testing.T, settings ...string) metered {
 		Command: func(trial.Case) harness.Command {
 			return harness.Command{Line: launch.Command(launcher), Dir: dir, Env: v.Env(), Silence: time.Minute}
 		},
-		Meter: func(ctx context.Context, pid int, f func() error) (device.Use, error) {
+		Meter: func(ctx context.Context, pid int, f func() error) (gpu.Usage, error) {
 			return device.Meter(ctx, dev, pid, f)
 		},
 		Metrics: trial.UsageMetrics,

@@ -13,15 +13,9 @@ import (
 // MeterInterval is how often a device is read while its use is measured.
 const MeterInterval = 50 * time.Millisecond
 
-// Use is what one process and its descendants used of a device.
-type Use struct {
-	gpu.Usage
-	PeakBytes int64 // device memory; 0 if the driver does not report it by process
-}
-
 // Meter reads the device while f runs, and returns what was used meanwhile. pid is the process whose memory counts.
 // Energy and clock are those of the whole card. If f fails, its error is returned.
-func Meter(ctx context.Context, dev Device, pid int, f func() error) (Use, error) {
+func Meter(ctx context.Context, dev Device, pid int, f func() error) (gpu.Usage, error) {
 	m := meter{dev: dev, own: host.OpenProcesses(os.DirFS("/"), pid).Own}
 	m.read(ctx)
 	stop := make(chan struct{})
@@ -42,10 +36,12 @@ func Meter(ctx context.Context, dev Device, pid int, f func() error) (Use, error
 	close(stop)
 	done.Wait()
 	if err != nil {
-		return Use{}, err
+		return gpu.Usage{}, err
 	}
 	m.read(ctx)
-	return Use{Usage: gpu.UsageOf(m.readings), PeakBytes: m.peak}, m.err
+	used := gpu.UsageOf(m.readings)
+	used.PeakBytes = m.peak
+	return used, m.err
 }
 
 type meter struct {
