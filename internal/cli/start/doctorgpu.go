@@ -97,7 +97,9 @@ func selectGPU(ctx context.Context, path string, required bool) (device.Device, 
 
 func (f *doctorFlags) gpuProgress(number, total int, name string) {
 	if f.JSON {
-		_ = json.NewEncoder(f.Err).Encode(checkEvent{"check", number, total, name})
+		if err := json.NewEncoder(f.Err).Encode(checkEvent{"check", number, total, name}); err != nil {
+			f.Say("note: cannot write the progress: " + err.Error())
+		}
 		return
 	}
 	fmt.Fprintf(f.Err, "check %d of %d: %s\n", number, total, name)
