@@ -224,7 +224,10 @@ func sampleRow(t *testing.T, conn *pgx.Conn, table string) (names, values string
 		"bigint": "7", "integer": "7", "smallint": "1", "real": "1", "double precision": "1", "text": "'x'", "bytea": `'\x00'`, "boolean": "true",
 		"jsonb": "'{}'", "ARRAY": "'{}'", "timestamp with time zone": "'2026-03-02'",
 	}
-	special := map[string]string{"project_id": "PROJECT", "member.role": "'viewer'", "event.kind": "'step'", "hook.kind": "'json'", "gate.state": "'waiting'"}
+	special := map[string]string{
+		"project_id": "PROJECT", "member.role": "'viewer'", "event.kind": "'step'", "hook.kind": "'json'", "gate.state": "'waiting'",
+		"gated.repository": "'a/b'", "gated.models": "'{l4}'", "gated.secret": "'0123456789abcdef'",
+	}
 	var n, v []string
 	var name, kind string
 	_, err = pgx.ForEachRow(rows, []any{&name, &kind}, func() error {
