@@ -37,13 +37,13 @@ struct dim3 {
 };
 
 static dim3 threadIdx, blockIdx, blockDim, gridDim;
-static unsigned vgpu_units = 1;
+static unsigned cuda_units = 1;
 
 /* VGPU_ODD_UNIT makes the cycle counter of one unit run ten times as fast. */
 static inline long long clock64() {
   static const bool odd = getenv("VGPU_ODD_UNIT") != nullptr;
   const long long cycles = vgpu_clock();
-  return odd && blockIdx.x % vgpu_units == 3 ? 10 * cycles : cycles;
+  return odd && blockIdx.x % cuda_units == 3 ? 10 * cycles : cycles;
 }
 #define __expf expf
 static inline float rsqrtf(float x) { return 1 / sqrtf(x); }
@@ -51,7 +51,7 @@ static inline float rsqrtf(float x) { return 1 / sqrtf(x); }
 /* What pawl.h writes as <<<>>> and as assembly. */
 #define PAWLI_LAUNCH(kernel, grid, block, stream) vgpu_prepare(#kernel, kernel, grid, block, 0, stream)
 #define PAWLI_REGISTER64(name, value) ((value) = vgpu_timer())
-#define PAWLI_REGISTER32(name, value) ((value) = blockIdx.x % vgpu_units)
+#define PAWLI_REGISTER32(name, value) ((value) = blockIdx.x % cuda_units)
 
 /* ---- fibers: the threads of a block ---------------------------------------------------------------------------- */
 
@@ -71,7 +71,7 @@ static size_t vgpu_next_thread, vgpu_threads;
 static inline void __syncthreads() { swapcontext(&vgpu_current->context, &vgpu_scheduler); }
 
 /* Runs one thread after the other, until one waits at a barrier; another fiber then goes on with the next. */
-static void vgpu_enter() {
+static void cuda_enter() {
   while (vgpu_next_thread < vgpu_threads) {
     const size_t i = vgpu_next_thread++;
     threadIdx = vgpu_current->index = dim3(i % blockDim.x, i / blockDim.x % blockDim.y, i / blockDim.x / blockDim.y);
@@ -94,7 +94,7 @@ static void vgpu_start_fiber(size_t n) {
   f.context.uc_stack.ss_sp = f.stack.get();
   f.context.uc_stack.ss_size = stack_bytes;
   f.context.uc_link = nullptr;
-  makecontext(&f.context, vgpu_enter, 0);
+  makecontext(&f.context, cuda_enter, 0);
 }
 
 static void vgpu_resume(size_t n) {
@@ -211,7 +211,7 @@ static inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int index) 
   p->multiProcessorCount = f.units;
   p->l2CacheSize = f.cache_bytes;
   p->persistingL2CacheMaxSize = f.persisting_bytes;
-  vgpu_units = (unsigned)f.units;
+  cuda_units = (unsigned)f.units;
   return cudaSuccess;
 }
 static inline cudaError_t cudaGetDeviceCount(int *count) {
