@@ -49,7 +49,7 @@ def test_cases_lists_benchmarks_with_their_configs_and_work(start):
             "bytes": "us",
             "configs": [{"us": 50}, {"us": 200}],
         },
-        *({"name": name, "implementations": ["candidate"], "configs": []} for name in ("broken", "double", "count")),
+        *({"name": name, "implementations": ["candidate"], "configs": []} for name in ("broken", "double", "count", "report")),
     ]
 
 
@@ -516,7 +516,7 @@ def test_by_hand_it_prints_a_table(run_by_hand):
 def test_by_hand_it_lists_and_helps(run_by_hand):
     listed = run_by_hand(CONFORMANCE, "--list")
     names = ["spin/us50/candidate", "spin/us50/slow", "spin/us200/candidate", "spin/us200/slow", "broken/candidate"]
-    assert listed.stdout.split() == [*names, "double/candidate", "count/candidate"]
+    assert listed.stdout.split() == [*names, "double/candidate", "count/candidate", "report/candidate"]
     assert "--list" in run_by_hand(CONFORMANCE, "--help").stdout
     assert run_by_hand(CONFORMANCE, "--no-such-thing").returncode == 2
 
