@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/goatnote-inc/pawl/internal/fleet/calibration"
@@ -40,6 +41,7 @@ func newWorld(t *testing.T) *world {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(fleettest.Silent)
 	w := &world{env: suite.NewTestWorkflowEnvironment(), grants: true, answer: good}
+	w.env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // a busy machine is no deadlock
 	w.env.SetTestTimeout(time.Minute)
 	w.env.RegisterWorkflowWithOptions(Calibrate, workflow.RegisterOptions{Name: Name})
 	w.env.RegisterWorkflowWithOptions(Schedule, workflow.RegisterOptions{Name: Scheduler})

@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/goatnote-inc/pawl/internal/fleet/fleettest"
@@ -70,6 +71,8 @@ func newForgeWorld(t *testing.T) *forgeWorld {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(fleettest.Silent)
 	w := &forgeWorld{env: suite.NewTestWorkflowEnvironment()}
+	w.env.SetTestTimeout(time.Minute)
+	w.env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // a busy machine is no deadlock
 	w.env.RegisterWorkflowWithOptions(Change, workflow.RegisterOptions{Name: ChangeName})
 	w.env.RegisterWorkflowWithOptions(w.gate, workflow.RegisterOptions{Name: Several})
 	for name, f := range map[string]any{

@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/goatnote-inc/pawl/internal/base/testrun"
@@ -162,6 +163,7 @@ func newFleet(r *rand.Rand) *fleet {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(fleettest.Silent)
 	f := &fleet{env: suite.NewTestWorkflowEnvironment(), hosts: map[string]*host{}, offered: map[string]bool{}, fences: map[string]*Fence{}, made: map[string]int{}}
+	f.env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // a busy machine is no deadlock
 	f.env.SetTestTimeout(time.Minute)
 	f.env.RegisterWorkflowWithOptions(Gate, workflow.RegisterOptions{Name: Name})
 	f.env.RegisterWorkflow(many)

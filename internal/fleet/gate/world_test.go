@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/goatnote-inc/pawl/internal/fleet/fleettest"
@@ -61,6 +62,7 @@ func newWorld(t *testing.T, devices []string, answers ...answer) *world {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(fleettest.Silent)
 	w := &world{t: t, env: suite.NewTestWorkflowEnvironment(), devices: devices, answers: answers, fences: map[string]*Fence{}}
+	w.env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // a busy machine is no deadlock
 	w.env.SetTestTimeout(time.Minute)
 	w.env.RegisterWorkflowWithOptions(Gate, workflow.RegisterOptions{Name: Name})
 	w.env.RegisterWorkflowWithOptions(FanOut, workflow.RegisterOptions{Name: Several})

@@ -10,6 +10,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/goatnote-inc/pawl/internal/fleet/fleettest"
@@ -35,6 +36,7 @@ func newWorld(t *testing.T, devices int) *world {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(fleettest.Silent)
 	w := &world{env: suite.NewTestWorkflowEnvironment()}
+	w.env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // a busy machine is no deadlock
 	for i := range devices {
 		w.devices = append(w.devices, placement.Device{ID: fmt.Sprint("d", i), Host: fmt.Sprint("h", i), Power: placement.Ready})
 	}
