@@ -148,7 +148,7 @@ func (f *wakeFlags) jobs(c *wake.Config) (func(context.Context, string) ([]wake.
 	for _, r := range c.Forge.Repositories {
 		owner, name, _ := strings.Cut(r, "/")
 		clients[r], err = github.New(github.Config{
-			BaseURL: c.Forge.API, Repo: forge.Repo{Owner: owner, Name: name}, Token: token, Patience: 30 * time.Second,
+			BaseURL: c.Forge.API, Repo: forge.Repo{Owner: owner, Name: name}, Token: token, Waiting: forge.Waiting{Patience: 30 * time.Second},
 		})
 		if err != nil {
 			return nil, err

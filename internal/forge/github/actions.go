@@ -125,7 +125,7 @@ func (c *Client) Download(ctx context.Context, a forge.Artifact, w io.Writer, li
 			break
 		}
 		c.Log("download of artifact %d was interrupted after %d bytes: %v", a.ID, out.done, err)
-		if sleepErr := c.Sleep(ctx, firstPause<<try); sleepErr != nil {
+		if sleepErr := c.Sleep(ctx, forge.FirstPause<<try); sleepErr != nil {
 			return sleepErr
 		}
 	}

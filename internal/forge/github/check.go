@@ -32,7 +32,7 @@ var shaPattern = lazyregexp.New(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 // and creates a new check run, as GitHub does.
 func (c *Client) SetCheck(ctx context.Context, k forge.Check) (string, error) {
 	if k.Name == "" || !shaPattern.MatchString(k.SHA) {
-		return "", fmt.Errorf("a check needs a name and a full commit SHA, got %q on %q", oneLine(k.Name), oneLine(k.SHA))
+		return "", fmt.Errorf("a check needs a name and a full commit SHA, got %q on %q", forge.OneLine(k.Name), forge.OneLine(k.SHA))
 	}
 	if (k.Status == forge.Completed) != (k.Conclusion != "") {
 		return "", fmt.Errorf("check %q has status %s and conclusion %q: a completed check must have a conclusion, any other must not", k.Name, k.Status, k.Conclusion)
@@ -62,7 +62,7 @@ func (c *Client) setCheck(ctx context.Context, k *check) (string, error) {
 		switch {
 		case err == nil, shouldRetry(err):
 		case status(err) == http.StatusConflict:
-			if err := c.Sleep(ctx, firstPause); err != nil {
+			if err := c.Sleep(ctx, forge.FirstPause); err != nil {
 				return "", err
 			}
 		default:
@@ -82,7 +82,7 @@ type check struct {
 }
 
 func newCheck(k forge.Check, now time.Time) *check {
-	k.Title = oneLine(k.Title)
+	k.Title = forge.OneLine(k.Title)
 	if k.Title == "" {
 		k.Title = k.Name
 	}
@@ -225,7 +225,7 @@ func annotationsOf(some []forge.Annotation) []*gh.CheckRunAnnotation {
 			AnnotationLevel: new(string(a.Level)), Message: new(sections.Prefix(sections.Normalize(a.Message), annotationText)),
 		}
 		if a.Title != "" {
-			one.Title = new(sections.Prefix(oneLine(a.Title), annotationTitle))
+			one.Title = new(sections.Prefix(forge.OneLine(a.Title), annotationTitle))
 		}
 		out = append(out, one)
 	}

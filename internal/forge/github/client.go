@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strings"
@@ -34,14 +33,7 @@ type Config struct {
 	Repo    forge.Repo
 	Token   func(ctx context.Context) (string, error) // called for every request, because tokens expire
 
-	HTTP   *http.Client                                     // nil for the default; its timeout is per attempt
-	Sleep  func(ctx context.Context, d time.Duration) error // nil for the real one
-	Now    func() time.Time                                 // nil for the real one
-	Random func() float64                                   // in [0,1), for jitter between writers; nil for the real one
-	Log    func(format string, args ...any)                 // called for every wait; nil for silence
-
-	Patience time.Duration // max total wait of one call; 0 for 15 minutes
-	Settle   time.Duration // how long a report must stay unchanged to count as settled; 0 for 3 seconds
+	forge.Waiting
 }
 
 // Client talks to one repository. It is safe for concurrent use.
@@ -71,7 +63,7 @@ func New(c Config) (*Client, error) {
 		return nil, fmt.Errorf("%q is not the URL of a GitHub API: for GitHub Enterprise it is https://HOST/api/v3", c.BaseURL)
 	}
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
-	fill(&c)
+	c.SetDefaults()
 	transport := c.HTTP.Transport
 	if transport == nil {
 		transport = http.DefaultTransport
@@ -87,41 +79,6 @@ func New(c Config) (*Client, error) {
 		return nil, fmt.Errorf("cannot create a client for %s: %w", c.BaseURL, err)
 	}
 	return client, nil
-}
-
-func fill(c *Config) {
-	if c.HTTP == nil {
-		c.HTTP = &http.Client{}
-	}
-	if c.Sleep == nil {
-		c.Sleep = sleep
-	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Random == nil {
-		c.Random = rand.Float64
-	}
-	if c.Log == nil {
-		c.Log = func(string, ...any) {}
-	}
-	if c.Patience == 0 {
-		c.Patience = 15 * time.Minute
-	}
-	if c.Settle == 0 {
-		c.Settle = 3 * time.Second
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // validName reports whether an owner or repository name is safe in a URL.
@@ -147,7 +104,7 @@ func (c *Client) wrapError(err error, format string, args ...any) error {
 	for _, e := range answer.Errors {
 		words = append(words, strings.TrimSpace(e.Field+" "+e.Code+" "+e.Message))
 	}
-	said := oneLine(strings.Join(words, "; "))
+	said := forge.OneLine(strings.Join(words, "; "))
 	kind, hint := ErrInvalid, ""
 	switch answer.Response.StatusCode {
 	case http.StatusUnauthorized:
@@ -161,20 +118,6 @@ func (c *Client) wrapError(err error, format string, args ...any) error {
 		kind = ErrMoved
 	}
 	return fmt.Errorf("%s: %w: %d %s%s", what, kind, answer.Response.StatusCode, said, hint)
-}
-
-// oneLine keeps server text on one line of a message.
-func oneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) {
-			return ' '
-		}
-		return r
-	}, s)
-	if len(s) > 300 {
-		s = strings.ToValidUTF8(s[:300], "") + "..."
-	}
-	return s
 }
 
 // status returns the HTTP status of GitHub's response; 0 if there was none.

@@ -45,9 +45,8 @@ func newClient(t *testing.T, s *githubtest.Server, change ...func(*github.Config
 	s.Now = c.time
 	config := github.Config{
 		BaseURL: s.URL, Repo: s.Repo,
-		Token: func(context.Context) (string, error) { return s.Token, nil },
-		Sleep: c.sleep, Now: c.time, Random: func() float64 { return 0.5 },
-		Log: t.Logf,
+		Token:   func(context.Context) (string, error) { return s.Token, nil },
+		Waiting: forge.Waiting{Sleep: c.sleep, Now: c.time, Random: func() float64 { return 0.5 }, Log: t.Logf},
 	}
 	for _, f := range change {
 		f(&config)

@@ -32,7 +32,7 @@ func (c *Client) Commit(ctx context.Context, change forge.Change) (string, error
 			return sha, nil
 		case shouldRetry(err):
 		case errors.Is(err, ErrMoved), status(err) == http.StatusConflict:
-			if err := c.Sleep(ctx, firstPause); err != nil {
+			if err := c.Sleep(ctx, forge.FirstPause); err != nil {
 				return "", err
 			}
 		default:

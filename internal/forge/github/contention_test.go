@@ -21,8 +21,10 @@ func contender(t *testing.T, s *githubtest.Server, w *world, delay func() time.D
 	c, err := github.New(github.Config{
 		BaseURL: s.URL, Repo: s.Repo,
 		Token: func(context.Context) (string, error) { return s.Token, nil },
-		HTTP:  &http.Client{Timeout: 10 * time.Minute, Transport: &wire{w, delay, http.DefaultTransport}},
-		Sleep: w.sleep, Now: w.time, Random: random,
+		Waiting: forge.Waiting{
+			HTTP:  &http.Client{Timeout: 10 * time.Minute, Transport: &wire{w, delay, http.DefaultTransport}},
+			Sleep: w.sleep, Now: w.time, Random: random,
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

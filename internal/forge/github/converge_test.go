@@ -173,14 +173,16 @@ func (s *schedule) write(who string) {
 	c, err := github.New(github.Config{
 		BaseURL: s.server.URL, Repo: s.server.Repo,
 		Token: func(context.Context) (string, error) { return s.server.Token, nil },
-		HTTP: &http.Client{Timeout: 10 * time.Minute, Transport: &wire{s.world, func() time.Duration {
-			if s.rng.IntN(10) == 0 {
-				return time.Duration(s.rng.IntN(1200)) * time.Millisecond
-			}
-			return time.Duration(10+s.rng.IntN(300)) * time.Millisecond
-		}, s.transport}},
-		Sleep: s.world.sleep, Now: s.world.time, Random: s.rng.Float64,
-		Log: func(format string, args ...any) { s.note(who+": "+format, args...) },
+		Waiting: forge.Waiting{
+			HTTP: &http.Client{Timeout: 10 * time.Minute, Transport: &wire{s.world, func() time.Duration {
+				if s.rng.IntN(10) == 0 {
+					return time.Duration(s.rng.IntN(1200)) * time.Millisecond
+				}
+				return time.Duration(10+s.rng.IntN(300)) * time.Millisecond
+			}, s.transport}},
+			Sleep: s.world.sleep, Now: s.world.time, Random: s.rng.Float64,
+			Log: func(format string, args ...any) { s.note(who+": "+format, args...) },
+		},
 	})
 	if err != nil {
 		s.t.Error(err)

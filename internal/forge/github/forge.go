@@ -27,7 +27,7 @@ func (Forge) Open(a forge.Access) (forge.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return New(Config{BaseURL: a.Getenv(APIVariable), Repo: a.Repo, Token: token, Now: a.Now, Sleep: a.Sleep, Log: a.Log})
+	return New(Config{BaseURL: a.Getenv(APIVariable), Repo: a.Repo, Token: token, Waiting: forge.Waiting{Now: a.Now, Sleep: a.Sleep, Log: a.Log}})
 }
 
 // tokenSource returns a function that returns a valid token.

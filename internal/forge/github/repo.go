@@ -41,7 +41,7 @@ func (c *Client) listComments(ctx context.Context, pull int) ([]*gh.IssueComment
 // Permission returns the permission of a user. A user unknown to GitHub has none.
 func (c *Client) Permission(ctx context.Context, user string) (forge.Permission, error) {
 	if !validName(strings.TrimSuffix(user, "[bot]")) {
-		return forge.NoAccess, fmt.Errorf("%q is not a user name", oneLine(user))
+		return forge.NoAccess, fmt.Errorf("%q is not a user name", forge.OneLine(user))
 	}
 	p, _, err := c.api.Repositories.GetPermissionLevel(c.withBudget(ctx), c.Repo.Owner, c.Repo.Name, user)
 	if status(err) == http.StatusNotFound {
@@ -69,7 +69,7 @@ func (c *Client) File(ctx context.Context, ref, path string) ([]byte, error) {
 		err = errors.New("it is a folder")
 	}
 	if err == nil && file.GetType() != "file" {
-		err = fmt.Errorf("it is a %s", oneLine(file.GetType()))
+		err = fmt.Errorf("it is a %s", forge.OneLine(file.GetType()))
 	}
 	if err != nil {
 		return nil, c.wrapError(err, "cannot read %s at %s", path, ref)

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/goatnote-inc/pawl/internal/forge"
 )
 
 // retryTransport sends requests as GitHub asks its clients to: it waits out rate limits and
@@ -55,13 +57,8 @@ func (c *Client) withBudget(ctx context.Context) context.Context {
 }
 
 const (
-	attemptTime = 30 * time.Second // per attempt, if the caller's HTTP client has no timeout
-	bodyLimit   = 32 << 20
-	writeGap    = time.Second // GitHub asks for a second between writes
-	firstPause  = time.Second // after a failure; doubles
-	longPause   = 30 * time.Second
-	maxWaits    = 100         // per call
-	limitPause  = time.Minute // after a limit that gives no time; doubles
+	writeGap   = time.Second // GitHub asks for a second between writes
+	limitPause = time.Minute // after a limit that gives no time; doubles
 )
 
 // RoundTrip implements http.RoundTripper.
@@ -86,9 +83,9 @@ func (p *retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if why == nil {
 			return resp, nil
 		}
-		wait += time.Duration(c.Random() * float64(wait) / 4)
+		wait = c.Jittered(wait)
 		why = fmt.Errorf("%s %s: %w", req.Method, req.URL.Path, why)
-		if b.waits++; b.waits > maxWaits || c.Now().Add(wait).After(b.until) {
+		if b.waits++; b.waits > forge.MaxWaits || c.Now().Add(wait).After(b.until) {
 			return nil, fmt.Errorf("%w: %w; the next attempt would be in %s", ErrBusy, why, wait.Round(time.Second))
 		}
 		c.Log("%v; waiting %s", why, wait.Round(time.Millisecond))
@@ -124,7 +121,7 @@ func (c *Client) pace(ctx context.Context) error {
 func (p *retryTransport) once(req *http.Request) (*http.Response, []byte, error) {
 	limit := p.client.HTTP.Timeout
 	if limit == 0 {
-		limit = attemptTime
+		limit = forge.AttemptTime
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), limit)
 	defer cancel()
@@ -153,12 +150,9 @@ func (p *retryTransport) once(req *http.Request) (*http.Response, []byte, error)
 		return nil, nil, err
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, bodyLimit+1))
+	body, err := forge.ReadBody(resp.Body)
 	if err != nil {
-		return nil, nil, fmt.Errorf("the response ended early, after %d bytes: %w", len(body), err)
-	}
-	if len(body) > bodyLimit {
-		return nil, nil, fmt.Errorf("the response is longer than %d bytes", bodyLimit)
+		return nil, nil, err
 	}
 	if strings.Contains(resp.Header.Get("Content-Type"), "json") && len(body) > 0 && !json.Valid(body) {
 		return nil, nil, errors.New("the response is not JSON")
@@ -175,7 +169,7 @@ func (b *budget) classify(resp *http.Response, body []byte, err error, now time.
 		return b.failed(), err
 	case resp.StatusCode >= 500 && resp.StatusCode != http.StatusNotImplemented:
 		wait := b.failed()
-		if asked, ok := retryAfter(resp, now); ok {
+		if asked, ok := forge.RetryAfter(resp.Header, now); ok {
 			wait = max(wait, asked)
 		}
 		return wait, fmt.Errorf("GitHub returned %s", resp.Status)
@@ -192,11 +186,11 @@ func (b *budget) classify(resp *http.Response, body []byte, err error, now time.
 
 func (b *budget) failed() time.Duration {
 	b.failing++
-	return min(firstPause<<min(b.failing-1, 10), longPause)
+	return forge.Pause(b.failing)
 }
 
 func (b *budget) limit(resp *http.Response, body []byte, now time.Time) (time.Duration, string) {
-	if wait, ok := retryAfter(resp, now); ok {
+	if wait, ok := forge.RetryAfter(resp.Header, now); ok {
 		return max(wait, time.Second), "rate limit with a Retry-After header"
 	}
 	if resp.Header.Get("X-Ratelimit-Remaining") == "0" {
@@ -210,19 +204,4 @@ func (b *budget) limit(resp *http.Response, body []byte, now time.Time) (time.Du
 		return limitPause << min(b.limited, 10), "a secondary rate limit"
 	}
 	return 0, ""
-}
-
-// retryAfter parses the header, in seconds or as a date.
-func retryAfter(resp *http.Response, now time.Time) (time.Duration, bool) {
-	h := resp.Header.Get("Retry-After")
-	if h == "" {
-		return 0, false
-	}
-	if s, err := strconv.ParseInt(h, 10, 32); err == nil && s >= 0 {
-		return time.Duration(s) * time.Second, true
-	}
-	if at, err := http.ParseTime(h); err == nil {
-		return max(at.Sub(now), 0), true
-	}
-	return 0, false
 }

@@ -8,12 +8,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -34,14 +31,7 @@ type Config struct {
 	Repo    forge.Repo
 	Token   string
 
-	HTTP   *http.Client                                     // nil for the default
-	Sleep  func(ctx context.Context, d time.Duration) error // nil for the real one
-	Now    func() time.Time                                 // nil for the real one
-	Random func() float64                                   // in [0,1), for jitter between writers; nil for the real one
-	Log    func(format string, args ...any)                 // called for every wait; nil for silence
-
-	Patience time.Duration // max total wait of one request; 0 for 15 minutes
-	Settle   time.Duration // how long a report must stay unchanged to count as settled; 0 for 3 seconds
+	forge.Waiting
 }
 
 // Client talks to one project. It is safe for concurrent use.
@@ -70,42 +60,11 @@ func New(c Config) (*Client, error) {
 		return nil, fmt.Errorf("%.200q is not the URL of a GitLab API: expected https://HOST/api/v4", c.BaseURL)
 	}
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
-	if c.HTTP == nil {
-		c.HTTP = &http.Client{}
-	}
+	c.SetDefaults()
 	own := *c.HTTP
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // the token goes to one host only
 	c.HTTP = &own
-	if c.Sleep == nil {
-		c.Sleep = sleep
-	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Random == nil {
-		c.Random = rand.Float64
-	}
-	if c.Log == nil {
-		c.Log = func(string, ...any) {}
-	}
-	if c.Patience == 0 {
-		c.Patience = 15 * time.Minute
-	}
-	if c.Settle == 0 {
-		c.Settle = 3 * time.Second
-	}
 	return &Client{Config: c, project: "/projects/" + url.PathEscape(c.Repo.String()), host: base.Host}, nil
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // statusError is a response that is not a success.
@@ -152,14 +111,6 @@ func (c *Client) wrapError(err error, format string, args ...any) error {
 	return fmt.Errorf("%s of %s: %w%s", fmt.Sprintf(format, args...), c.Repo, err, hint)
 }
 
-const (
-	attemptTime = 30 * time.Second
-	bodyLimit   = 32 << 20
-	firstPause  = time.Second // after a failure; doubles
-	longPause   = 30 * time.Second
-	maxWaits    = 100
-)
-
 // errUnknown means that a write may have taken effect or not: the caller reads the state before it writes again.
 var errUnknown = errors.New("the outcome is unknown; read the current state before writing again")
 
@@ -189,7 +140,7 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 			return header, nil
 		case !again || ctx.Err() != nil:
 			return header, err
-		case n > maxWaits || c.Now().Add(wait).After(until):
+		case n > forge.MaxWaits || c.Now().Add(wait).After(until):
 			return nil, fmt.Errorf("%w: %s %s: %w", ErrBusy, method, path, err)
 		}
 		c.Log("%s %s: %v; waiting %s", method, path, err, wait.Round(time.Millisecond))
@@ -208,16 +159,16 @@ func (c *Client) classify(err error, header http.Header, n int) (time.Duration, 
 	if err == nil || code != 0 && code != http.StatusTooManyRequests && code < 500 {
 		return 0, false
 	}
-	wait := min(firstPause<<min(n-1, 10), longPause)
-	if s, parse := strconv.ParseInt(header.Get("Retry-After"), 10, 32); parse == nil && s >= 0 {
-		wait = max(wait, time.Duration(s)*time.Second)
+	wait := forge.Pause(n)
+	if asked, ok := forge.RetryAfter(header, c.Now()); ok {
+		wait = max(wait, asked)
 	}
-	return wait + time.Duration(c.Random()*float64(wait)/4), true
+	return c.Jittered(wait), true
 }
 
 // once sends a request and reads the whole response.
 func (c *Client) once(ctx context.Context, method, address string, body []byte) (http.Header, []byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, attemptTime)
+	ctx, cancel := context.WithTimeout(ctx, forge.AttemptTime)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
@@ -235,30 +186,14 @@ func (c *Client) once(ctx context.Context, method, address string, body []byte) 
 		return nil, nil, err
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, bodyLimit+1))
+	text, err := forge.ReadBody(resp.Body)
 	switch {
 	case err != nil:
-		return nil, nil, fmt.Errorf("the response ended early, after %d bytes: %w", len(text), err)
-	case len(text) > bodyLimit:
-		return nil, nil, fmt.Errorf("the response is longer than %d bytes", bodyLimit)
+		return nil, nil, err
 	case resp.StatusCode >= 300:
-		return resp.Header, nil, &statusError{resp.StatusCode, oneLine(string(text))}
+		return resp.Header, nil, &statusError{resp.StatusCode, forge.OneLine(string(text))}
 	}
 	return resp.Header, text, nil
-}
-
-// oneLine keeps server text on one line of a message.
-func oneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-	if len(s) > 300 {
-		s = strings.ToValidUTF8(s[:300], "") + "..."
-	}
-	return s
 }
 
 // list reads a list to its end. A list longer than limit pages is an error, so that a partial list is never used as a whole one.

@@ -23,8 +23,10 @@ func (s *server) open(t *testing.T) *gitlab.Client {
 	}
 	now := started
 	c, err := gitlab.New(gitlab.Config{
-		BaseURL: s.url + "/api/v4", Repo: repo, Token: token, Random: func() float64 { return 0 }, Now: func() time.Time { return now },
-		Sleep: func(ctx context.Context, d time.Duration) error { now = now.Add(d); return ctx.Err() },
+		BaseURL: s.url + "/api/v4", Repo: repo, Token: token, Waiting: forge.Waiting{
+			Random: func() float64 { return 0 }, Now: func() time.Time { return now },
+			Sleep: func(ctx context.Context, d time.Duration) error { now = now.Add(d); return ctx.Err() },
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

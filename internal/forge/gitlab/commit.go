@@ -25,13 +25,13 @@ const descriptionMost = 255
 // a neutral check succeeds and says so. Summary and annotations are not shown.
 func (c *Client) SetCheck(ctx context.Context, k forge.Check) (string, error) {
 	if k.Name == "" || !shaPattern.MatchString(k.SHA) {
-		return "", fmt.Errorf("a check needs a name and a full commit SHA, got %q on %q", oneLine(k.Name), oneLine(k.SHA))
+		return "", fmt.Errorf("a check needs a name and a full commit SHA, got %q on %q", forge.OneLine(k.Name), forge.OneLine(k.SHA))
 	}
 	state, err := stateOf(k)
 	if err != nil {
 		return "", err
 	}
-	text := oneLine(k.Title)
+	text := forge.OneLine(k.Title)
 	if k.Conclusion == forge.Neutral {
 		text = "neutral: " + text
 	}
@@ -78,7 +78,7 @@ func (c *Client) Commit(ctx context.Context, change forge.Change) (string, error
 		if !errors.Is(err, errUnknown) && status(err) != http.StatusBadRequest {
 			return sha, c.wrapError(err, "cannot commit to branch %s", change.Branch)
 		}
-		if err := c.Sleep(ctx, firstPause); err != nil {
+		if err := c.Sleep(ctx, forge.FirstPause); err != nil {
 			return "", err
 		}
 	}
@@ -173,7 +173,7 @@ func (c *Client) MergeBase(ctx context.Context, base, head string) (string, erro
 // Permission returns the permission of a user, also of one that has it through a group.
 func (c *Client) Permission(ctx context.Context, name string) (forge.Permission, error) {
 	if name == "" || len(name) > 255 {
-		return forge.NoAccess, fmt.Errorf("%q is not a user name", oneLine(name))
+		return forge.NoAccess, fmt.Errorf("%q is not a user name", forge.OneLine(name))
 	}
 	found, err := list[struct {
 		user
@@ -181,7 +181,7 @@ func (c *Client) Permission(ctx context.Context, name string) (forge.Permission,
 		State string `json:"state"`
 	}](ctx, c, 20, c.project+"/members/all", url.Values{"query": {name}})
 	if err != nil {
-		return forge.NoAccess, c.wrapError(err, "cannot read the permission of %s", oneLine(name))
+		return forge.NoAccess, c.wrapError(err, "cannot read the permission of %s", forge.OneLine(name))
 	}
 	level := 0
 	for _, m := range found {

@@ -18,7 +18,7 @@ func (Forge) Open(a forge.Access) (forge.Client, error) {
 	if token == "" {
 		return nil, fmt.Errorf("%w: set GITLAB_TOKEN to a project access token with the role Developer and the scope api; CI_JOB_TOKEN cannot write notes", forge.ErrNoToken)
 	}
-	return New(Config{BaseURL: a.Getenv("CI_API_V4_URL"), Repo: a.Repo, Token: token, Now: a.Now, Sleep: a.Sleep, Log: a.Log})
+	return New(Config{BaseURL: a.Getenv("CI_API_V4_URL"), Repo: a.Repo, Token: token, Waiting: forge.Waiting{Now: a.Now, Sleep: a.Sleep, Log: a.Log}})
 }
 
 // Job reads the environment of a job of GitLab CI.

@@ -159,7 +159,7 @@ func (c *Client) fetch(ctx context.Context, address string, w io.Writer, limit i
 		defer resp.Body.Close()
 		if resp.StatusCode != http.StatusOK {
 			text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
-			return &statusError{resp.StatusCode, oneLine(string(text))}
+			return &statusError{resp.StatusCode, forge.OneLine(string(text))}
 		}
 		n, err := io.Copy(w, io.LimitReader(resp.Body, limit))
 		if err == nil && n == limit {
