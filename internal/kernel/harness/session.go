@@ -79,7 +79,7 @@ func (s *Session) explainNoHello(err error) error {
 			e.Hint = "a program was not found: is it built, and is it in PATH?"
 		case e.Hint == "" && e.Role == Oracle:
 			e.Hint = "does it end with serve() from pawl_oracle.py? `pawl sdk oracle` writes that file"
-		case e.Hint == "":
+		case e.Hint == "" && e.Role != Launcher:
 			e.Hint = "does it call pawl_main() or pawl_harness.main()? If the program prints a benchmark format itself, set harness.format in the suite"
 		}
 	}
