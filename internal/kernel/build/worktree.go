@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,14 +33,11 @@ func (r *Repository) Checkout(ctx context.Context, ref string) (*Worktree, error
 		return nil, fmt.Errorf("cannot check out %s: %w", ref, err)
 	}
 	r.removeAbandoned(ctx, parent)
-	lock, err := os.CreateTemp(parent, fmt.Sprintf("%s%.12s-*.lock", worktreePrefix, commit))
+	lock, err := lockNew(filepath.Join(parent, fmt.Sprintf("%s%.12s", worktreePrefix, commit)))
 	if err != nil {
 		return nil, fmt.Errorf("cannot check out %s: %w", ref, err)
 	}
 	w := &Worktree{Dir: strings.TrimSuffix(lock.Name(), ".lock"), Commit: commit, repo: r, lock: lock}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		return nil, fmt.Errorf("cannot check out %s: %w", ref, err)
-	}
 	if _, err := git(ctx, r.Root, "worktree", "add", "--detach", "--force", w.Dir, commit); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot check out %s in a separate worktree: %w", ref, err), os.Remove(lock.Name()), lock.Close())
 	}
@@ -47,6 +45,31 @@ func (r *Repository) Checkout(ctx context.Context, ref string) (*Worktree, error
 		return nil, errors.Join(fmt.Errorf("cannot check out the submodules of %s: %w", ref, err), w.Remove(ctx))
 	}
 	return w, nil
+}
+
+// lockNew creates the lock file of a new worktree and locks it. A commit has the same folder each time, unless another
+// process uses it: a build whose outputs contain the name of the folder then comes from the cache.
+func lockNew(dir string) (*os.File, error) {
+	for {
+		lock, err := os.OpenFile(dir+".lock", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			lock, err = os.CreateTemp(filepath.Dir(dir), filepath.Base(dir)+"-*.lock")
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+			return nil, errors.Join(err, lock.Close())
+		}
+		ours, err := lock.Stat()
+		if err != nil {
+			return nil, errors.Join(err, lock.Close())
+		}
+		if there, err := os.Stat(lock.Name()); err == nil && os.SameFile(ours, there) {
+			return lock, nil
+		}
+		lock.Close() // another process took it for an abandoned one before it was locked, and removed it
+	}
 }
 
 // Remove deletes the worktree.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -71,6 +72,43 @@ func TestCheckoutsOfOneCommit(t *testing.T) {
 	if err != nil || len(left) > 0 || len(places(t, r)) > 0 {
 		t.Errorf("left behind: %v, %v, %v", left, places(t, r), err)
 	}
+}
+
+// A build that contains the name of its folder is reused only in a folder of the same name.
+func TestCheckout_SameFolderAgain(t *testing.T) {
+	r := inRepository(t)
+	first := checkedOut(t, r)
+	if err := first.Remove(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if again := checkedOut(t, r); again.Dir != first.Dir {
+		t.Errorf("%s, and then %s", first.Dir, again.Dir)
+	}
+}
+
+// Processes that check out one commit at the same time neither fail nor share a folder.
+func TestCheckout_ManyAtOnce(t *testing.T) {
+	r := inRepository(t)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 3 {
+				lock, err := lockNew(filepath.Join(r.git, "base-x"))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				dir := strings.TrimSuffix(lock.Name(), ".lock")
+				if err := os.Mkdir(dir, 0o755); err != nil {
+					t.Errorf("two use one folder: %v", err)
+				}
+				if err := errors.Join(os.Remove(dir), os.Remove(lock.Name()), lock.Close()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // One that was killed cannot clean up: the next does, and only what nobody uses.
