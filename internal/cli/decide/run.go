@@ -31,6 +31,7 @@ type runFlags struct {
 	main   bool
 	noKeep bool
 	resume bool
+	built  bool // only build
 	on     string
 	fuzz   time.Duration
 	why    time.Duration // time for profiling changed cases
@@ -68,6 +69,10 @@ A run that was killed, or interrupted, can be continued: with --resume, pawl bui
 again and, if the question is still the same, keeps every finished round and measures the
 next one. If something differs, it says what, and starts anew.
 
+With --build-only, nothing is measured: the next run finds the builds in the cache. Builds that the
+cache cannot keep are left to that run. If there is nothing to measure, because a side does
+not build or both are identical, the run ends as usual, with its verdict.
+
 Exit code: 0 maintained, improved, new or identical; 1 a regression, a broken or a
 missing case; 2 no answer, or the base does not work.`,
 		Example: `  pawl run                    # against the merge base with the main branch
@@ -94,6 +99,7 @@ missing case; 2 no answer, or the base does not work.`,
 	fl.BoolVar(&f.main, "main", false, "this commit is on the main branch: baselines may move (default: detected)")
 	fl.BoolVar(&f.noKeep, "no-keep", false, "write no baselines, and read them as this clone fetched them, for a job without credentials (see pawl baseline move)")
 	fl.BoolVar(&f.resume, "resume", false, "continue an unfinished run of the same question, if there is one")
+	fl.BoolVar(&f.built, "build-only", false, "only build both sides into the cache, for the next run")
 	fl.DurationVar(&f.fuzz, "fuzz", 30*time.Second, "`time` for checking results before measuring; 0 for none")
 	fl.DurationVar(&f.why, "profile", 5*time.Minute, "`time` for profiling changed cases, the worst first; 0 for none")
 	fl.StringVar(&f.Accept, "accept", "", "your `reason` to accept a changed definition, or a gain of more than 10x; it stays in the record")
@@ -104,6 +110,9 @@ missing case; 2 no answer, or the base does not work.`,
 func (f *runFlags) run(ctx context.Context) error {
 	if err := errors.Join(f.CheckNumbers(), f.Live.Check(f.Env)); err != nil {
 		return command.Usage(err)
+	}
+	if f.built && (f.on != "" || f.DryRun) {
+		return command.Usage(errors.New("--build-only builds here: leave out --on and --dry-run"))
 	}
 	s, path, err := f.LoadSuite(ctx)
 	if err != nil {
@@ -120,6 +129,7 @@ func (f *runFlags) run(ctx context.Context) error {
 	o := f.Options(s, path)
 	f.dir = cmp.Or(f.dir, filepath.Join(o.Dir, "results"))
 	o.Out, o.Owner = filepath.Join(f.dir, "current.json"), "pawl run"
+	o.BuildsOnly = f.built
 	o.Resume = runner.ResumeOptions{Allow: true, Continue: f.resume, AnySeed: !f.IsSet("seed")}
 	gate, err := f.gate(ctx, s, o)
 	if err != nil {
@@ -149,6 +159,9 @@ func (f *runFlags) run(ctx context.Context) error {
 	out, err := runner.RunGate(ctx, gate)
 	live.End(newVerdict(out).Result, err)
 	progress.Close()
+	if errors.Is(err, runner.ErrBuilt) {
+		return nil
+	}
 	shown = errors.Join(shown, f.writeAccount(ctx, accountant, s, out, err))
 	if errors.Is(err, runner.ErrPlaceholder) {
 		return command.Exit(command.ExitNoAnswer, err)

@@ -27,6 +27,9 @@ func (r *Setup) buildAll(ctx context.Context, sides []side) error {
 		lanes[s.dir] = append(lanes[s.dir], i)
 	}
 	r.builds = newBuildPool(r, len(lanes))
+	if r.BuildsOnly && !r.allKept(ctx, sides) {
+		return ErrBuilt
+	}
 	emit := r.Emit
 	defer func() { r.Emit = emit }()
 	var mu sync.Mutex

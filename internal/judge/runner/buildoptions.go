@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/measure"
@@ -20,6 +22,38 @@ import (
 type BuildOptions struct {
 	NoCache bool   // build everything, ignoring the cache
 	Arch    string // architecture to build for, "sm_89"; empty for the device's
+	// BuildsOnly ends a run after its builds with ErrBuilt, for a later run that finds them in the cache. If the cache cannot
+	// keep one of them, nothing is built.
+	BuildsOnly bool
+}
+
+// ErrBuilt ends a run that only builds.
+var ErrBuilt = errors.New("only the builds were wanted")
+
+// onlyBuild builds the sides and returns ErrBuilt. Like a run, it waits for its turn if the CPU is the device.
+func (r *Setup) onlyBuild(ctx context.Context) error {
+	if err := r.ChooseDevice(ctx); err != nil {
+		return err
+	}
+	if r.Device().Kind == gpu.CPU {
+		if err := r.TakeDevice(ctx); err != nil {
+			return err
+		}
+	}
+	return cmp.Or(r.prepare(ctx), ErrBuilt)
+}
+
+// allKept reports whether the cache can keep all builds of the sides.
+func (r *Setup) allKept(ctx context.Context, sides []side) bool {
+	for _, s := range sides {
+		for _, v := range r.toBuild(s) {
+			recipe, err := r.recipe(ctx, s, v.Build)
+			if err == nil && recipe.Command != "" && (recipe.Cache == nil || len(recipe.Outputs) == 0) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // buildPool is the state that the builds of a run share.

@@ -50,6 +50,9 @@ func Run(ctx context.Context, o Options) (res Result, err error) {
 		}
 		return Result{Identical: same}, err
 	}
+	if r.BuildsOnly {
+		return Result{}, r.onlyBuild(ctx)
+	}
 	if err := r.begin(ctx); err != nil {
 		return Result{}, err
 	}
