@@ -28,6 +28,7 @@ import (
 func TestFleet(t *testing.T) {
 	w := newWorld(t)
 	t.Run("a gate ends like a run here", w.testSame)
+	t.Run("a gate builds each side once", w.testBuild)
 	for name, times := range map[string]int{"pawl-agent": 100, "pawld": 20, "temporal-server": 20} {
 		t.Run("a killed "+name+" loses no round", func(t *testing.T) { w.testKill(t, name, times) })
 	}
@@ -117,6 +118,36 @@ func (w *world) testSame(t *testing.T) {
 		}
 		t.Logf("%s ms: %.1f s here, %.1f s on the fleet", test.ms, took["here"].Seconds(), took["fleet"].Seconds())
 	}
+}
+
+// Each side is built once, before the measurement. A change that does not build is not measured.
+func (w *world) testBuild(t *testing.T) {
+	r := newRepository(t)
+	built := filepath.Join(t.TempDir(), "built")
+	r.write(t, "pawl.yaml", "version: 1\nbuild: {command: sh build.sh, outputs: [out]}\nharness: {command: sh kernel.sh, format: hyperfine, files: [kernel.sh, ms]}\n")
+	r.write(t, "build.sh", fmt.Sprintf("echo \"$(wc -l <%s)\" >>%s\npwd >out\n", r.calls, built))
+	r.write(t, ".gitignore", "results/\nout\n")
+	must(t, os.WriteFile(r.calls, nil, 0o600))
+	r.commit(t, "100")
+	r.commit(t, "120")
+	if stdout, stderr, err := w.run(t, r.dir, "pawl", "run", "--base", "HEAD~1", "--on", "cpu"); exitCode(t, err) != 1 || verdictOf(t, filepath.Join(r.dir, "results")) != "regression" {
+		t.Fatalf("%v\n%s%s", err, stdout, stderr)
+	}
+	text, err := os.ReadFile(built)
+	must(t, err)
+	if string(text) != "0\n0\n" {
+		t.Errorf("builds, each with the calls of the kernel before it: %q, want two and none", text)
+	}
+	calls := r.made()
+	r.write(t, "build.sh", "echo 'k.c:1:1: error: broken' >&2\nexit 2\n")
+	r.commit(t, "100")
+	if stdout, stderr, err := w.run(t, r.dir, "pawl", "run", "--base", "HEAD~1", "--on", "cpu"); exitCode(t, err) != 1 || !strings.Contains(stdout, "broken") || r.made() != calls {
+		t.Errorf("a change that does not build: %v, %d calls\n%s%s", err, r.made()-calls, stdout, stderr)
+	}
+	await.TrueWithin(t, patience, "the agent to remove the workspaces", func() bool {
+		left, err := filepath.Glob(filepath.Join(w.state(), "leases", "*"))
+		return err == nil && len(left) == 0
+	})
 }
 
 // verdictOf returns the verdict of the only case of a run.

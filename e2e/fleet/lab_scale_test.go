@@ -30,7 +30,7 @@ const (
 	labMean    = 100_000.0 / 86400
 	labClients = 32
 	// labActivities are those of a gate and, for it, of its placer.
-	labActivities = 8
+	labActivities = 9
 )
 
 // TestLabScale measures how many gates Temporal carries on this machine: at the planned rates and up to the knee, and

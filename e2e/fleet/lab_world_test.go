@@ -135,25 +135,27 @@ func (l *scaleLab) startEngine(address string) {
 
 func labModel(n int) string { return fmt.Sprint("model", n) }
 
-// startDevices lets every device wait for leases at its own queue, as agents do.
+// startDevices lets every device wait for leases and builds at its own queues, as agents do.
 func (l *scaleLab) startDevices() {
 	t := l.t
 	t.Helper()
 	for n := range labDevices {
 		id := fmt.Sprintf("GPU-5c0e3f1a-9d2b-4c7e-8a11-%012d", n)
 		must(t, l.fleet.SetDevice(t.Context(), fleetstore.Device{Device: placement.Device{ID: id, Host: fmt.Sprint("host-", n), Power: placement.Ready, Price: 2}, Model: labModel(n % labModels)}))
-		w := worker.New(l.client, job.Queue(id), worker.Options{DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 1, MaxConcurrentActivityTaskPollers: 1})
-		w.RegisterActivityWithOptions(l.measure, activity.RegisterOptions{Name: job.Measure})
-		must(t, w.Start())
-		t.Cleanup(w.Stop)
+		for _, lease := range []job.Lease{{Device: id}, {Device: id, Build: true}} {
+			w := worker.New(l.client, lease.Queue(), worker.Options{DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 1, MaxConcurrentActivityTaskPollers: 1})
+			w.RegisterActivityWithOptions(l.measure, activity.RegisterOptions{Name: lease.Activity()})
+			must(t, w.Start())
+			t.Cleanup(w.Stop)
+		}
 	}
 }
 
-// measure takes as long as a measurement and sends its heartbeats, which an agent sends itself.
+// measure takes as long as a measurement and sends its heartbeats, which an agent sends itself. A build takes no time.
 func (l *scaleLab) measure(ctx context.Context, lease job.Lease) (job.Result, error) {
 	r := job.Result{Lease: lease.ID, Attempt: lease.Attempt, Rounds: 8, Seconds: 360}
 	hold := time.Duration(l.hold.Load())
-	if hold == 0 {
+	if hold == 0 || lease.Build {
 		return r, nil
 	}
 	end, tick := time.After(hold), time.NewTicker(labBeat)

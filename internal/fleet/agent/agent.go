@@ -64,7 +64,7 @@ type Agent struct {
 	http   *http.Client
 	log    *slog.Logger
 	pace   pace
-	turn   chan struct{} // holds one element while a measurement runs: one at a time on a host
+	turn   chan struct{} // holds one element while a build or a measurement runs: one at a time on a host
 	once   *once         // nil to carry out leases without end
 }
 
@@ -143,9 +143,9 @@ func connect(id identity, log *slog.Logger) (client.Client, error) {
 	return c, nil
 }
 
-// poll takes leases from the queues of all devices until ctx ends.
+// poll takes leases and their builds from the queues of all devices until ctx ends.
 func (a *Agent) poll(ctx context.Context, c client.Client) error {
-	fatal := make(chan error, len(a.id.Devices))
+	fatal := make(chan error, 2*len(a.id.Devices))
 	var workers []worker.Worker
 	defer func() {
 		for _, w := range workers {
@@ -153,11 +153,13 @@ func (a *Agent) poll(ctx context.Context, c client.Client) error {
 		}
 	}()
 	for _, device := range a.id.Devices {
-		w, err := a.start(ctx, c, device, fatal)
-		if err != nil {
-			return err
+		for _, l := range []job.Lease{{Device: device}, {Device: device, Build: true}} {
+			w, err := a.start(ctx, c, l, fatal)
+			if err != nil {
+				return err
+			}
+			workers = append(workers, w)
 		}
-		workers = append(workers, w)
 	}
 	a.log.InfoContext(ctx, "waiting for leases", "agent", a.id.Agent, "devices", a.id.Devices)
 	select {
@@ -169,22 +171,22 @@ func (a *Agent) poll(ctx context.Context, c client.Client) error {
 	}
 }
 
-// start starts a worker for the queue of a device. It tries until the server answers.
-func (a *Agent) start(ctx context.Context, c client.Client, device string, fatal chan<- error) (worker.Worker, error) {
+// start starts a worker for the queue of leases like l. It tries until the server answers.
+func (a *Agent) start(ctx context.Context, c client.Client, l job.Lease, fatal chan<- error) (worker.Worker, error) {
 	for wait := a.pace.retry; ; wait = min(2*wait, maxRetry) {
-		w := worker.New(c, job.Queue(device), worker.Options{
+		w := worker.New(c, l.Queue(), worker.Options{
 			DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 1, MaxConcurrentActivityTaskPollers: 1,
 			WorkerStopTimeout: 365 * 24 * time.Hour, // leases under way have limits of their own
 			OnFatalError:      func(err error) { fatal <- err },
 		})
-		w.RegisterActivityWithOptions(a.take, activity.RegisterOptions{Name: job.Measure})
+		w.RegisterActivityWithOptions(a.take, activity.RegisterOptions{Name: l.Activity()})
 		err := w.Start()
 		if err == nil {
 			return w, nil
 		}
-		a.log.WarnContext(ctx, "cannot wait for leases yet", "device", device, "error", err)
+		a.log.WarnContext(ctx, "cannot wait for leases yet", "queue", l.Queue(), "error", err)
 		if sleep(ctx, wait) != nil {
-			return nil, fmt.Errorf("cannot wait for leases of %s: %w", device, err)
+			return nil, fmt.Errorf("cannot wait for leases of %s: %w", l.Device, err)
 		}
 	}
 }
@@ -197,6 +199,9 @@ func (a *Agent) take(ctx context.Context, l job.Lease) (job.Result, error) {
 	}
 	if err := a.admit(l); err != nil {
 		return job.Result{}, temporal.NewNonRetryableApplicationError("cannot carry out the lease: "+err.Error(), "WrongTier", nil)
+	}
+	if l.Build && a.once != nil { // the measurement builds, so that one lease is one task
+		return job.Result{}, temporal.NewNonRetryableApplicationError("the agent was started for one measurement", "OnlyMeasures", nil)
 	}
 	if !a.once.admits(l.ID) {
 		return job.Result{}, temporal.NewNonRetryableApplicationError("the agent was started for another lease", "OtherLease", nil)

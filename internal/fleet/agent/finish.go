@@ -16,8 +16,8 @@ var (
 	errLost     = errors.New("the server gave the lease up")
 )
 
-// finish measures a lease if that is not done, delivers its result, and removes it. It returns when the server has the outcome, whenever that
-// is, or has said that it does not want it. When ctx ends, everything stays as it is for the next process.
+// finish builds or measures a lease if that is not done, delivers its result, and removes it. It returns when the server has the outcome,
+// whenever that is, or has said that it does not want it. When ctx ends, everything stays as it is for the next process.
 func (a *Agent) finish(ctx context.Context, d *leaseDir) {
 	log := a.log.With("lease", d.lease.ID, "attempt", d.lease.Attempt, "device", d.lease.Device)
 	wanted, cancel := context.WithCancelCause(ctx)
@@ -44,13 +44,13 @@ func (a *Agent) finish(ctx context.Context, d *leaseDir) {
 	}
 	switch err := a.complete(ctx, d, outcome); {
 	case err == nil:
-		log.InfoContext(ctx, "delivered", "exit", d.exit(), "rounds", d.rounds.Load())
-		a.end(d.remove)
+		log.InfoContext(ctx, "delivered", "activity", d.lease.Activity(), "exit", d.exit(), "rounds", d.rounds.Load())
+		a.end(func() error { return d.finish(outcome) })
 	case errors.Is(err, errLost) && outcome == nil:
 		log.WarnContext(ctx, "the result came too late; it is kept for the next attempt")
 		a.end(d.lose)
 	case errors.Is(err, errLost):
-		a.end(d.remove)
+		a.end(func() error { return d.finish(outcome) })
 	}
 }
 

@@ -15,11 +15,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.temporal.io/sdk/temporal"
+
 	"github.com/goatnote-inc/pawl/internal/base/disk"
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
 )
 
-// leaseDir is the folder of a lease. It outlives an attempt that was lost, so that the next one continues from its journal.
+// leaseDir is the folder of a lease. It outlives an attempt that was lost, so that the next one continues from its journal. A build and the
+// measurement that follows share it, each with files of its own that say how far it is: the measurement may start before the end of the
+// build is noted.
 type leaseDir struct {
 	path   string
 	lease  job.Lease
@@ -44,6 +48,17 @@ const keptLeases = 4
 const maxLeaseFile = 1 << 20
 
 func (d *leaseDir) file(name string) string { return filepath.Join(d.path, name) }
+
+// own returns the path of a file that a build and its measurement do not share.
+func (d *leaseDir) own(name string) string {
+	if d.lease.Build {
+		name = "build-" + name
+	}
+	return d.file(name)
+}
+
+// leaseFiles matches the own lease.json of builds and measurements.
+const leaseFiles = "*lease.json"
 
 // check refuses a lease whose words cannot be used in a command.
 func check(l job.Lease) error {
@@ -78,7 +93,7 @@ func (a *Agent) keep(l job.Lease, token []byte) (*leaseDir, error) {
 	if err := os.MkdirAll(d.path, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot create the folder of a lease: %w", err)
 	}
-	if err := writeJSON(d.file("lease.json"), leaseFile{token, l, d.began}); err != nil {
+	if err := writeJSON(d.own("lease.json"), leaseFile{token, l, d.began}); err != nil {
 		return nil, err
 	}
 	d.result = readResult(d)
@@ -86,7 +101,7 @@ func (a *Agent) keep(l job.Lease, token []byte) (*leaseDir, error) {
 }
 
 func readResult(d *leaseDir) *job.Result {
-	text, err := disk.ReadRegular(d.file("result.json"), maxLeaseFile)
+	text, err := disk.ReadRegular(d.own("result.json"), maxLeaseFile)
 	if err != nil {
 		return nil
 	}
@@ -100,7 +115,7 @@ func readResult(d *leaseDir) *job.Result {
 
 // kept returns the leases that an earlier process left under way, oldest first.
 func (a *Agent) kept() []*leaseDir {
-	paths, _ := filepath.Glob(filepath.Join(a.state, "leases", "*", "lease.json"))
+	paths, _ := filepath.Glob(filepath.Join(a.state, "leases", "*", leaseFiles))
 	var list []*leaseDir
 	for _, path := range paths {
 		text, err := disk.ReadRegular(path, maxLeaseFile)
@@ -126,15 +141,23 @@ func (a *Agent) kept() []*leaseDir {
 // save keeps the result, so that it is measured only once.
 func (d *leaseDir) save(r job.Result) error {
 	d.result = &r
-	return writeJSON(d.file("result.json"), r)
+	return writeJSON(d.own("result.json"), r)
 }
 
 // lose ends an attempt whose lease the server gave up. The rounds stay for the next attempt.
 func (d *leaseDir) lose() error {
-	if err := os.Remove(d.file("lease.json")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(d.own("lease.json")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return disk.SyncDir(d.path)
+}
+
+// finish removes what an attempt with an outcome leaves. The workspace of a build stays if its measurement follows.
+func (d *leaseDir) finish(outcome error) error {
+	if d.lease.Build && !temporal.IsCanceledError(outcome) && (d.result == nil || d.result.Record == "") {
+		return d.lose()
+	}
+	return d.remove()
 }
 
 // remove removes the folder. The file that says that an attempt is under way goes first.
@@ -164,7 +187,7 @@ func (a *Agent) tidy() {
 	var list []old
 	for _, path := range paths {
 		info, err := os.Stat(path)
-		if _, under := os.Stat(filepath.Join(path, "lease.json")); err == nil && errors.Is(under, fs.ErrNotExist) {
+		if under, _ := filepath.Glob(filepath.Join(path, leaseFiles)); err == nil && len(under) == 0 {
 			list = append(list, old{path, info.ModTime()})
 		}
 	}

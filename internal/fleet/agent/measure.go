@@ -23,7 +23,8 @@ import (
 // maxLog bounds what is kept of pawl's output: a build can print without end.
 const maxLog = 4 << 20
 
-// measure runs pawl on a lease and returns its result. A run that pawl could not finish is a result too: the server decides what follows.
+// measure runs pawl on a lease, to build or to measure, and returns its result. A run that pawl could not finish is a result too: the server
+// decides what follows.
 func (a *Agent) measure(ctx context.Context, d *leaseDir) (job.Result, error) {
 	d.phase.Store("preparing")
 	r := job.Result{Lease: d.lease.ID, Attempt: d.lease.Attempt}
@@ -37,6 +38,9 @@ func (a *Agent) measure(ctx context.Context, d *leaseDir) (job.Result, error) {
 		return r, err
 	}
 	d.phase.Store("measuring")
+	if d.lease.Build {
+		d.phase.Store("building")
+	}
 	counter := &roundCounter{path: measure.JournalPath(filepath.Join(d.file("out"), "current.json"))}
 	stop := a.watch(d, counter)
 	code, err := a.run(limited, d)
@@ -64,6 +68,9 @@ func (a *Agent) run(ctx context.Context, d *leaseDir) (int, error) {
 	args := []string{"run", "--resume", "--no-keep", "--base=" + l.Base, "--suite=" + l.Suite, "--out=" + d.file("out")}
 	if l.Trust != "" {
 		args = append(args, "--trust="+l.Trust)
+	}
+	if l.Build {
+		args = append(args, "--build-only")
 	}
 	return a.exec(ctx, d, nil, args...)
 }

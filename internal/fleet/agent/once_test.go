@@ -18,14 +18,17 @@ func TestOnce_OneLeaseAndNoOther(t *testing.T) {
 	l := f.lease
 	f.up.offer(t, l, "first")
 	await.Receive(t, "the refusal of another lease", f.up.more)
-	l.ID = "mine"
+	l.ID, l.Build = "mine", true
+	f.up.offer(t, l, "build")
+	await.Receive(t, "the refusal of a build", f.up.more)
+	l.Build = false
 	f.up.offer(t, l, "second")
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("the agent ended with %v", err)
 	}
 	f.up.mu.Lock()
 	defer f.up.mu.Unlock()
-	if !slices.Equal(f.up.failed, []string{"OtherLease"}) || len(f.up.ended["second"]) != 1 || f.up.ended["second"][0].Exit != 1 || len(f.lines("runs")) != 1 {
+	if !slices.Equal(f.up.failed, []string{"OtherLease", "OnlyMeasures"}) || len(f.up.ended["second"]) != 1 || f.up.ended["second"][0].Exit != 1 || len(f.lines("runs")) != 1 {
 		t.Errorf("failed %q, ended %+v", f.up.failed, f.up.ended)
 	}
 }

@@ -63,7 +63,8 @@ func TestMain(m *testing.M) {
 // fakeTemporal stands for Temporal: one task at a time, which stays until it is completed.
 type fakeTemporal struct {
 	workflowservice.UnimplementedWorkflowServiceServer
-	tasks  chan *workflowservice.PollActivityTaskQueueResponse
+	tasks  chan *workflowservice.PollActivityTaskQueueResponse // of the queue of cpu:0
+	builds chan *workflowservice.PollActivityTaskQueueResponse // of its queue of builds
 	mu     sync.Mutex
 	beats  int
 	ended  map[string][]job.Result
@@ -75,9 +76,13 @@ func (u *fakeTemporal) GetSystemInfo(context.Context, *workflowservice.GetSystem
 	return &workflowservice.GetSystemInfoResponse{ServerVersion: "1.32.1", Capabilities: &workflowservice.GetSystemInfoResponse_Capabilities{}}, nil
 }
 
-func (u *fakeTemporal) PollActivityTaskQueue(ctx context.Context, _ *workflowservice.PollActivityTaskQueueRequest) (*workflowservice.PollActivityTaskQueueResponse, error) {
+func (u *fakeTemporal) PollActivityTaskQueue(ctx context.Context, in *workflowservice.PollActivityTaskQueueRequest) (*workflowservice.PollActivityTaskQueueResponse, error) {
+	tasks := u.tasks
+	if in.GetTaskQueue().GetName() == job.BuildQueue("cpu:0") {
+		tasks = u.builds
+	}
 	select {
-	case t := <-u.tasks:
+	case t := <-tasks:
 		return t, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -117,16 +122,20 @@ func (u *fakeTemporal) RespondActivityTaskFailed(_ context.Context, in *workflow
 	return &workflowservice.RespondActivityTaskFailedResponse{}, nil
 }
 
-// offer puts a lease on the queue of cpu:0.
+// offer puts a lease on its queue of cpu:0.
 func (u *fakeTemporal) offer(t testing.TB, l job.Lease, token string) {
 	t.Helper()
 	text, err := json.Marshal(l)
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.tasks <- &workflowservice.PollActivityTaskQueueResponse{
+	tasks := u.tasks
+	if l.Build {
+		tasks = u.builds
+	}
+	tasks <- &workflowservice.PollActivityTaskQueueResponse{
 		TaskToken: []byte(token), WorkflowNamespace: "ns", WorkflowType: &commonpb.WorkflowType{Name: "gate"}, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: "w", RunId: "r"},
-		ActivityType: &commonpb.ActivityType{Name: job.Measure}, ActivityId: "5", Attempt: 1,
+		ActivityType: &commonpb.ActivityType{Name: l.Activity()}, ActivityId: "5", Attempt: 1,
 		ScheduledTime: timestamppb.Now(), StartedTime: timestamppb.Now(), StartToCloseTimeout: durationpb.New(time.Hour), ScheduleToCloseTimeout: durationpb.New(time.Hour),
 		Input: &commonpb.Payloads{Payloads: []*commonpb.Payload{{Metadata: map[string][]byte{"encoding": []byte("json/plain")}, Data: text}}},
 	}
@@ -152,7 +161,7 @@ func (p *parts) Agent(_ context.Context, key [sha256.Size]byte) (gateway.Agent, 
 func (p *parts) Enroll(_ context.Context, in job.Enrollment, key [sha256.Size]byte) (gateway.Agent, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.agents[key] = gateway.Agent{ID: "1", Queues: []string{job.Queue(in.Devices[0])}}
+	p.agents[key] = gateway.Agent{ID: "1", Queues: []string{job.Queue(in.Devices[0]), job.BuildQueue(in.Devices[0])}}
 	return p.agents[key], nil
 }
 
@@ -191,7 +200,10 @@ func newFleet(t *testing.T) *fleet {
 	t.Helper()
 	f := &fleet{
 		world: newWorld(t), parts: &parts{agents: map[[sha256.Size]byte]gateway.Agent{}, files: map[string][]byte{}},
-		up: &fakeTemporal{tasks: make(chan *workflowservice.PollActivityTaskQueueResponse, 1), ended: map[string][]job.Result{}, more: make(chan struct{}, 100)},
+		up: &fakeTemporal{
+			tasks: make(chan *workflowservice.PollActivityTaskQueueResponse, 1), builds: make(chan *workflowservice.PollActivityTaskQueueResponse, 1),
+			ended: map[string][]job.Result{}, more: make(chan struct{}, 100),
+		},
 	}
 	for path, text := range f.world.files {
 		f.parts.files[strings.TrimPrefix(path, job.BundlePath)] = text

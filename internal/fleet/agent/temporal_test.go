@@ -117,14 +117,17 @@ func until(t *testing.T, what string, do func() error) {
 	t.Fatalf("%s: %v", what, err)
 }
 
-// gate is a workflow that measures once.
-func gate(ctx workflow.Context, l job.Lease) (job.Result, error) {
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: job.Queue(l.Device), ScheduleToStartTimeout: time.Minute, StartToCloseTimeout: time.Hour, HeartbeatTimeout: 30 * time.Second,
-		WaitForCancellation: true, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
-	})
-	var r job.Result
-	err := workflow.ExecuteActivity(ctx, job.Measure, l).Get(ctx, &r)
+// gate is a workflow that builds and measures once.
+func gate(ctx workflow.Context, l job.Lease) (r job.Result, err error) {
+	for _, l.Build = range []bool{true, false} {
+		ctx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+			TaskQueue: l.Queue(), ScheduleToStartTimeout: time.Minute, StartToCloseTimeout: time.Hour, HeartbeatTimeout: 30 * time.Second,
+			WaitForCancellation: true, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
+		})
+		if err = workflow.ExecuteActivity(ctx, l.Activity(), l).Get(ctx, &r); err != nil {
+			break
+		}
+	}
 	return r, err
 }
 

@@ -30,7 +30,8 @@ type ToPlacer struct {
 type gate struct {
 	work    Work
 	model   string
-	attempt int // counts measurements over all cards
+	attempt int  // counts measurements over all cards
+	taken   bool // the agent of the card took the build or the measurement of the lease
 }
 
 // Gate measures on one card of a model and publishes the result. A card that is lost in between is offered the same

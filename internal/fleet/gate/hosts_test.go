@@ -167,7 +167,7 @@ func newFleet(r *rand.Rand) *fleet {
 	f.env.SetTestTimeout(time.Minute)
 	f.env.RegisterWorkflowWithOptions(Gate, workflow.RegisterOptions{Name: Name})
 	f.env.RegisterWorkflow(many)
-	for name, a := range map[string]any{Tell: f.tell, Note: f.note, Publish: f.publish, job.Measure: f.measure} {
+	for name, a := range map[string]any{Tell: f.tell, Note: f.note, Publish: f.publish, job.Measure: f.measure, job.Build: f.build} {
 		f.env.RegisterActivityWithOptions(a, activity.RegisterOptions{Name: name})
 	}
 	for i := range 2 + r.IntN(2) {
@@ -245,6 +245,16 @@ func (f *fleet) publish(_ context.Context, p Publication) error {
 		f.made[p.Gate]++
 	}
 	return nil
+}
+
+// build takes no time. A host that is away does not take it.
+func (f *fleet) build(_ context.Context, l job.Lease) (job.Result, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.hosts[l.Device].at(f.env.Now()) != nil {
+		return job.Result{}, errNotServed
+	}
+	return job.Result{Lease: l.ID, Attempt: l.Attempt}, nil
 }
 
 // measure lets the host of a lease take it, and answers when the server hears of it.

@@ -14,26 +14,27 @@ import (
 )
 
 const (
-	takeWithin  = 60 * time.Second // a lease that is not taken by then goes to the next device
+	// An agent that serves builds takes one at once. One of an earlier version does not, and builds when it measures.
+	buildWithin = 5 * time.Second
+	takeWithin  = 55 * time.Second // a lease that is not taken by then goes to the next device: after 60 s with its build
 	againWithin = 20 * time.Second // the same, for a measurement that is offered to its card again
 	// An agent sends a heartbeat every 2 s. A shorter timeout would end measurements whenever the engine restarts, a
 	// longer one would delay the next card.
 	heartbeat = 30 * time.Second
 )
 
-// measure runs all rounds of both sides on the card of a lease, and returns the message that gives the lease back. If
-// the agent is lost, the same card gets the same measurement once more: an agent that came back continues from its
-// journal.
+// measure builds both sides and runs all rounds on the card of a lease, and returns the message that gives the lease
+// back. If the agent is lost, the same card gets the same measurement once more: an agent that came back continues from
+// its journal.
 func (g *gate) measure(ctx workflow.Context, l placement.Lease) (job.Result, placement.Release, error) {
 	start := workflow.Now(ctx)
-	r, err := g.offer(ctx, l, takeWithin, g.work.Seconds)
-	taken := timeoutOf(err) != enums.TIMEOUT_TYPE_SCHEDULE_TO_START
+	g.taken = false
+	r, err := g.offer(ctx, l, start, takeWithin)
 	if ctx.Err() == nil && timeoutOf(err) == enums.TIMEOUT_TYPE_HEARTBEAT {
-		left := g.work.Seconds - int(workflow.Now(ctx).Sub(start).Seconds())
-		r, err = g.offer(ctx, l, againWithin, max(left, 1)) // both attempts together stay within what was reserved
+		r, err = g.offer(ctx, l, start, againWithin)
 	}
 	give := placement.Release{Lease: l.Lease}
-	if taken {
+	if g.taken {
 		give.Seconds = workflow.Now(ctx).Sub(start).Seconds()
 	}
 	if err != nil && ctx.Err() == nil && timeoutOf(err) != enums.TIMEOUT_TYPE_START_TO_CLOSE { // then the device did its part
@@ -43,18 +44,45 @@ func (g *gate) measure(ctx workflow.Context, l placement.Lease) (job.Result, pla
 }
 
 // offer makes one attempt. The number of the attempt is recorded before it starts, so that a result of an earlier one
-// can no longer be published.
-func (g *gate) offer(ctx workflow.Context, l placement.Lease, within time.Duration, seconds int) (job.Result, error) {
+// can no longer be published. The first attempt on a card builds before it measures.
+func (g *gate) offer(ctx workflow.Context, l placement.Lease, start time.Time, within time.Duration) (job.Result, error) {
 	g.attempt++
 	if err := g.note(ctx, Measuring, l.Device, ""); err != nil {
 		return job.Result{}, err
 	}
+	if !g.taken && workflow.GetVersion(ctx, job.Build, workflow.DefaultVersion, 1) == 1 {
+		if r, ended, err := g.build(ctx, l, start); ended {
+			return r, err
+		}
+	}
+	return g.do(ctx, false, l, start, within)
+}
+
+// build lets the host of a card build what it measures next, and reports whether that ended the attempt. It does if
+// there is nothing to measure, because a side does not build or both are identical: then the result has documents. A
+// build that fails in another way is left to the measurement, which builds what it does not find in the host's cache.
+func (g *gate) build(ctx workflow.Context, l placement.Lease, start time.Time) (r job.Result, ended bool, err error) {
+	r, err = g.do(ctx, true, l, start, buildWithin)
+	late := timeoutOf(err)
+	switch {
+	case err == nil && r.Record != "", late == enums.TIMEOUT_TYPE_HEARTBEAT, late == enums.TIMEOUT_TYPE_START_TO_CLOSE:
+		return r, true, err
+	case ctx.Err() != nil:
+		return r, true, ctx.Err()
+	}
+	return r, false, nil
+}
+
+// do lets the agent of a card build or measure. All that it does for a lease together stays within what was reserved at
+// start.
+func (g *gate) do(ctx workflow.Context, build bool, l placement.Lease, start time.Time, within time.Duration) (job.Result, error) {
+	seconds := max(1, g.work.Seconds-int(workflow.Now(ctx).Sub(start).Seconds()))
 	lease := job.Lease{
 		ID: l.Lease, Gate: g.work.Gate, Project: g.work.Project, Device: l.Device, Attempt: g.attempt, Bundle: g.work.Bundle,
-		Base: g.work.Base, Head: g.work.Head, Suite: g.work.Suite, Tier: g.work.Tier, Trust: g.work.Trust, Seconds: seconds,
+		Base: g.work.Base, Head: g.work.Head, Suite: g.work.Suite, Tier: g.work.Tier, Trust: g.work.Trust, Seconds: seconds, Build: build,
 	}
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue:              job.Queue(l.Device),
+		TaskQueue:              lease.Queue(),
 		ScheduleToStartTimeout: within,
 		StartToCloseTimeout:    time.Duration(seconds) * time.Second,
 		HeartbeatTimeout:       heartbeat,
@@ -62,7 +90,9 @@ func (g *gate) offer(ctx workflow.Context, l placement.Lease, within time.Durati
 		RetryPolicy:            &temporal.RetryPolicy{MaximumAttempts: 1},
 	})
 	var r job.Result
-	if err := workflow.ExecuteActivity(ctx, job.Measure, lease).Get(ctx, &r); err != nil {
+	err := workflow.ExecuteActivity(ctx, lease.Activity(), lease).Get(ctx, &r)
+	g.taken = g.taken || timeoutOf(err) != enums.TIMEOUT_TYPE_SCHEDULE_TO_START
+	if err != nil {
 		return job.Result{}, err
 	}
 	if r.Lease != lease.ID || r.Attempt != lease.Attempt {

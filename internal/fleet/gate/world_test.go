@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -34,6 +35,7 @@ type answer struct {
 	err   error
 	stale bool          // the agent answers for the attempt before
 	late  time.Duration // when the agent that was given up answers after all; 0 for never
+	ends  bool          // a build that ends the gate
 }
 
 // A world is a fleet in simulated time: the rules of placement, agents that answer as planned, and a database.
@@ -46,6 +48,9 @@ type world struct {
 	devices  []string
 	answers  []answer // of the attempts in their order; then they succeed after a minute
 	current  answer
+	builds   []answer    // of the builds in their order; without any, no agent serves builds
+	built    []job.Lease // builds that an agent took
+	building answer
 	leases   []job.Lease
 	notes    []Progress
 	fences   map[string]*Fence
@@ -66,10 +71,11 @@ func newWorld(t *testing.T, devices []string, answers ...answer) *world {
 	w.env.SetTestTimeout(time.Minute)
 	w.env.RegisterWorkflowWithOptions(Gate, workflow.RegisterOptions{Name: Name})
 	w.env.RegisterWorkflowWithOptions(FanOut, workflow.RegisterOptions{Name: Several})
-	for name, f := range map[string]any{Tell: w.tell, Note: w.note, Publish: w.publish, job.Measure: w.measure} {
+	for name, f := range map[string]any{Tell: w.tell, Note: w.note, Publish: w.publish, job.Measure: w.measure, job.Build: w.build} {
 		w.env.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
 	}
 	w.env.OnActivity(job.Measure, anything, anything).Return(w.measure).AfterFn(w.delay)
+	w.env.OnActivity(job.Build, anything, anything).Return(w.build).AfterFn(w.buildDelay)
 	return w
 }
 
@@ -183,6 +189,30 @@ func (w *world) measure(_ context.Context, l job.Lease) (job.Result, error) {
 		w.env.RegisterDelayedCallback(func() {
 			_ = w.publish(context.Background(), Publication{Gate: l.Gate, Commit: l.Head, Suite: l.Suite, Model: "l4", Result: r})
 		}, a.late)
+	}
+	return r, a.err
+}
+
+func (w *world) buildDelay() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.building = answer{err: errNotServed}
+	if len(w.builds) > 0 {
+		w.building, w.builds = w.builds[0], w.builds[1:]
+	}
+	return w.building.after
+}
+
+func (w *world) build(_ context.Context, l job.Lease) (job.Result, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	a := w.building
+	if !errors.Is(a.err, errNotServed) {
+		w.built = append(w.built, l)
+	}
+	r := job.Result{Lease: l.ID, Attempt: l.Attempt}
+	if a.ends {
+		r.Record, r.Exit = "record of a build", 1
 	}
 	return r, a.err
 }

@@ -89,7 +89,7 @@ const (
 	maxRequest  = 64 << 10 // bytes of a gRPC message
 	maxDetails  = 4 << 10  // bytes of a heartbeat's details
 	maxOutcome  = 16 << 10 // bytes of a result or a failure
-	maxInFlight = 128      // requests of one agent at a time; each device holds one for its poll
+	maxInFlight = 192      // requests of one agent at a time; each device holds two for its polls
 )
 
 // Gateway is the HTTP handler for agents. It serves gRPC and plain HTTP on one port.

@@ -96,19 +96,39 @@ func TestGateway_RefusesTasksThatAreNoLease(t *testing.T) {
 	other.Device = "cpu:1"
 	long := lease()
 	long.ID = strings.Repeat("x", 256)
-	build := taskOf(t, lease(), "raw")
-	build.ActivityType.Name = "build"
+	named := taskOf(t, lease(), "raw")
+	named.ActivityType.Name = job.Build
+	build := lease()
+	build.Build = true
 	none := taskOf(t, lease(), "raw")
 	none.Input = nil
 	text := taskOf(t, lease(), "raw")
 	text.Input.Payloads[0].Data = []byte("[]")
 	for name, task := range map[string]*workflowservice.PollActivityTaskQueueResponse{
-		"another device": taskOf(t, other, "raw"), "a name that is too long": taskOf(t, long, "raw"), "another activity": build, "no input": none, "no lease": text,
+		"another device": taskOf(t, other, "raw"), "a name that is too long": taskOf(t, long, "raw"), "another activity": named, "a build": taskOf(t, build, "raw"), "no input": none, "no lease": text,
 	} {
 		w.up.tasks <- task
 		if got, err := c.PollActivityTaskQueue(t.Context(), pollOf(job.Queue("cpu:0"))); status.Code(err) != codes.Internal {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
+	}
+}
+
+func TestGateway_HandsOutBuilds(t *testing.T) {
+	w := newWorld(t)
+	c := workflowservice.NewWorkflowServiceClient(w.as(t, "Bearer key-a"))
+	build := lease()
+	build.Build = true
+	w.up.tasks <- taskOf(t, build, "raw")
+	if task, err := c.PollActivityTaskQueue(t.Context(), pollOf(job.BuildQueue("cpu:0"))); err != nil || task.GetActivityType().GetName() != job.Build || bytes.Contains(task.GetTaskToken(), []byte("raw")) {
+		t.Errorf("a build: %v, %v", task, err)
+	}
+	w.up.tasks <- taskOf(t, lease(), "raw")
+	if task, err := c.PollActivityTaskQueue(t.Context(), pollOf(job.BuildQueue("cpu:0"))); status.Code(err) != codes.Internal {
+		t.Errorf("a measurement on the queue of builds: %v, %v", task, err)
+	}
+	if _, err := c.PollActivityTaskQueue(t.Context(), pollOf(job.BuildQueue("cpu:2"))); status.Code(err) != codes.PermissionDenied {
+		t.Errorf("builds of another agent: %v", err)
 	}
 }
 

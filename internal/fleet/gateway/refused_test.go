@@ -171,13 +171,13 @@ func TestGateway_RefusesMoreThanItsShareOfRequests(t *testing.T) {
 			refused <- err
 		}()
 	}
-	for range all - 128 {
+	for range all - 192 {
 		if err := <-refused; status.Code(err) != codes.ResourceExhausted {
 			t.Errorf("a poll beyond the share: %v", err)
 		}
 	}
 	cancel()
-	for range 128 {
+	for range 192 {
 		if err := <-refused; status.Code(err) != codes.Canceled {
 			t.Errorf("a poll that was canceled: %v", err)
 		}

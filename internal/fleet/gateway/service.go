@@ -84,7 +84,7 @@ func (s *service) ShutdownWorker(ctx context.Context, in *workflowservice.Shutdo
 	return &workflowservice.ShutdownWorkerResponse{}, nil
 }
 
-// PollActivityTaskQueue waits for a lease on a device of the agent.
+// PollActivityTaskQueue waits for a lease on a device of the agent, or for a build of one.
 func (s *service) PollActivityTaskQueue(ctx context.Context, in *workflowservice.PollActivityTaskQueueRequest) (*workflowservice.PollActivityTaskQueueResponse, error) {
 	const method = "PollActivityTaskQueue"
 	if err := s.checkNamespace(ctx, method, in.GetNamespace()); err != nil {
@@ -138,9 +138,6 @@ func (s *service) hand(ctx context.Context, c caller, queue string, out *workflo
 // leaseOf reads the lease in a task's input.
 func leaseOf(out *workflowservice.PollActivityTaskQueueResponse, queue string) (job.Lease, error) {
 	var lease job.Lease
-	if name := out.GetActivityType().GetName(); name != job.Measure {
-		return lease, fmt.Errorf("activity %.60q is not for agents", name)
-	}
 	payloads := out.GetInput().GetPayloads()
 	if len(payloads) != 1 {
 		return lease, fmt.Errorf("it has %d arguments, want 1", len(payloads))
@@ -148,8 +145,11 @@ func leaseOf(out *workflowservice.PollActivityTaskQueueResponse, queue string) (
 	if err := json.Unmarshal(payloads[0].GetData(), &lease); err != nil {
 		return lease, fmt.Errorf("cannot read the lease: %w", err)
 	}
-	if job.Queue(lease.Device) != queue {
-		return lease, fmt.Errorf("lease %.60q is for device %.60q", lease.ID, lease.Device)
+	if lease.Queue() != queue {
+		return lease, fmt.Errorf("lease %.60q is for the queue %.60q", lease.ID, lease.Queue())
+	}
+	if name := out.GetActivityType().GetName(); name != lease.Activity() {
+		return lease, fmt.Errorf("lease %.60q is not for the activity %.60q", lease.ID, name)
 	}
 	return lease, nil
 }

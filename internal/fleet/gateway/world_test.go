@@ -215,7 +215,7 @@ type world struct {
 
 var (
 	bundle  = []byte("a git bundle")
-	agentA  = gateway.Agent{ID: "1", Queues: []string{job.Queue("cpu:0"), job.Queue("cpu:1")}}
+	agentA  = gateway.Agent{ID: "1", Queues: []string{job.Queue("cpu:0"), job.Queue("cpu:1"), job.BuildQueue("cpu:0")}}
 	agentB  = gateway.Agent{ID: "2", Queues: []string{job.Queue("cpu:2")}}
 	theTime = time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)
 )
@@ -285,7 +285,7 @@ func taskOf(t testing.TB, l job.Lease, token string) *workflowservice.PollActivi
 		t.Fatal(err)
 	}
 	return &workflowservice.PollActivityTaskQueueResponse{
-		TaskToken: []byte(token), ActivityType: &commonpb.ActivityType{Name: job.Measure}, ActivityId: "5", Attempt: 1,
+		TaskToken: []byte(token), ActivityType: &commonpb.ActivityType{Name: l.Activity()}, ActivityId: "5", Attempt: 1,
 		Input:  &commonpb.Payloads{Payloads: []*commonpb.Payload{{Metadata: map[string][]byte{"encoding": []byte("json/plain")}, Data: text}}},
 		Header: &commonpb.Header{Fields: map[string]*commonpb.Payload{"secret": {}}},
 	}

@@ -38,7 +38,7 @@ func agentOf(a store.Agent, err error) (gateway.Agent, error) {
 	}
 	g := gateway.Agent{ID: strconv.FormatInt(a.ID, 10), Tier: a.Tier}
 	for _, device := range a.Devices {
-		g.Queues = append(g.Queues, job.Queue(device))
+		g.Queues = append(g.Queues, job.Queue(device), job.BuildQueue(device))
 	}
 	return g, nil
 }

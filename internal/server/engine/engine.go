@@ -121,7 +121,7 @@ func (e *Engine) Queue(ctx context.Context, model string) (v placer.View, err er
 	return v, nil
 }
 
-// Beat returns what the last heartbeat said of the measurement of a gate on a model. It is zero if none runs.
+// Beat returns what the last heartbeat said of the build or the measurement of a gate on a model. It is zero if none runs.
 func (e *Engine) Beat(ctx context.Context, project, id, model string) (b job.Beat, err error) {
 	d, err := e.client.DescribeWorkflowExecution(ctx, gate.ID(project, id, model), "")
 	if isNotFound(err) {
@@ -131,7 +131,7 @@ func (e *Engine) Beat(ctx context.Context, project, id, model string) (b job.Bea
 		return b, fmt.Errorf("cannot read the progress of gate %s: %w", id, err)
 	}
 	for _, a := range d.GetPendingActivities() {
-		if a.GetActivityType().GetName() != job.Measure || a.GetHeartbeatDetails() == nil {
+		if name := a.GetActivityType().GetName(); name != job.Measure && name != job.Build || a.GetHeartbeatDetails() == nil {
 			continue
 		}
 		if converter.GetDefaultDataConverter().FromPayloads(a.GetHeartbeatDetails(), &b) != nil {

@@ -155,12 +155,14 @@ func (p *place) serve(device string, measure func(context.Context, job.Lease) (j
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	w := worker.New(p.engine.client, job.Queue(device), worker.Options{DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 1, MaxHeartbeatThrottleInterval: time.Second})
-	w.RegisterActivityWithOptions(measure, activity.RegisterOptions{Name: job.Measure})
-	if err := w.Start(); err != nil {
-		p.t.Fatal(err)
+	for _, l := range []job.Lease{{Device: device}, {Device: device, Build: true}} {
+		w := worker.New(p.engine.client, l.Queue(), worker.Options{DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 1, MaxHeartbeatThrottleInterval: time.Second})
+		w.RegisterActivityWithOptions(measure, activity.RegisterOptions{Name: l.Activity()})
+		if err := w.Start(); err != nil {
+			p.t.Fatal(err)
+		}
+		p.t.Cleanup(w.Stop)
 	}
-	p.t.Cleanup(w.Stop)
 }
 
 func (p *place) start(id string, models ...string) {
@@ -218,9 +220,14 @@ func TestEngine(t *testing.T) {
 		}
 	}
 	var bad atomic.Bool
+	var built atomic.Int32
 	p.serve("GPU-a", func(ctx context.Context, l job.Lease) (job.Result, error) {
 		if l.Calibrate != 0 {
 			return job.Result{Lease: l.ID, Attempt: l.Attempt, Calibration: calibration.Record{Driver: "570", Rounds: 8, Noise: 0.01, Smallest: 0.02, Planted: 0.06, Found: !bad.Load()}}, nil
+		}
+		if l.Build {
+			built.Add(1)
+			return job.Result{Lease: l.ID, Attempt: l.Attempt}, nil
 		}
 		if l.Gate == "G2" || l.Gate == "G5" {
 			for ctx.Err() == nil {
@@ -238,7 +245,7 @@ func TestEngine(t *testing.T) {
 		t.Errorf("device %+v after a good calibration", d)
 	}
 	p.start("G1", "l4")
-	if got := p.until("G1", gate.Done); got.Device != "GPU-a" || got.Attempt != 1 || got.Exit == nil || *got.Exit != 1 || got.Record != "r" || got.Calibration.Noise != 0.01 || got.Calibration.Driver != "570" {
+	if got := p.until("G1", gate.Done); got.Device != "GPU-a" || got.Attempt != 1 || got.Exit == nil || *got.Exit != 1 || got.Record != "r" || built.Load() != 1 || got.Calibration.Noise != 0.01 || got.Calibration.Driver != "570" {
 		t.Errorf("gate %+v", got)
 	}
 
@@ -305,8 +312,8 @@ func TestEngine(t *testing.T) {
 		t.Errorf("budget %+v, %v: want the unused time returned", b, err)
 	}
 	if *writeHistories {
-		p.keep(gate.ID("kernels", "G1", "l4"), "../../fleet/gate/testdata/history/gate-done.json")
-		p.keep(gate.ID("kernels", "G2", "l4"), "../../fleet/gate/testdata/history/gate-canceled.json")
+		p.keep(gate.ID("kernels", "G1", "l4"), "../../fleet/gate/testdata/history/gate-built.json")
+		p.keep(gate.ID("kernels", "G2", "l4"), "../../fleet/gate/testdata/history/gate-built-canceled.json")
 		p.keep(gate.SeveralID("kernels", "G1"), "../../fleet/gate/testdata/history/fanout-done.json")
 		p.keep(placer.ID("l4"), "../../fleet/placer/testdata/history/placer.json")
 		p.keep(calibrate.ID("GPU-a"), "../../fleet/calibrate/testdata/history/calibrate.json")
