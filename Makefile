@@ -43,8 +43,8 @@ lab: ## measure pawl itself, hours: PAGE=record only what that page of docs/lab 
 lab-live: ## records 260 gates on this machine to 32 rounds each, two to three hours
 	./scripts/lab judge-live
 
-release: ## what VERSION will hold, in dist, and its lines for checksums.txt
-	./scripts/release-build $(VERSION)
+release: ## the files of VERSION, in dist/VERSION, and their lines for checksums.txt
+	@$(GO) run ./scripts/release $(or $(VERSION),VERSION) dist/$(VERSION)
 
 ci: ## what CI runs
 	./.ci/run

@@ -2,49 +2,15 @@ package pawl_test
 
 import (
 	"archive/zip"
-	"bytes"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-	"go.yaml.in/yaml/v3"
-
-	"github.com/goatnote-inc/pawl/internal/base/testrun"
 )
-
-// releaseBuild is the part of .goreleaser.yaml that decides what a binary is.
-type releaseBuild struct {
-	Main    string   `yaml:"main"`
-	Env     []string `yaml:"env"`
-	Flags   []string `yaml:"flags"`
-	Ldflags []string `yaml:"ldflags"`
-	GOOS    []string `yaml:"goos"`
-	GOARCH  []string `yaml:"goarch"`
-}
-
-// releaseBuilds are those of pawl and of pawld.
-func releaseBuilds(t *testing.T) []releaseBuild {
-	t.Helper()
-	text, err := os.ReadFile(".goreleaser.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var config struct {
-		Builds []releaseBuild `yaml:"builds"`
-	}
-	if err := yaml.Unmarshal(text, &config); err != nil || len(config.Builds) != 2 {
-		t.Fatalf("%d builds in .goreleaser.yaml: %v", len(config.Builds), err)
-	}
-	return config.Builds
-}
 
 // needsSources skips where the repository is no clone, or there is no time.
 func needsSources(t *testing.T) {
@@ -54,116 +20,6 @@ func needsSources(t *testing.T) {
 	}
 	if _, err := os.Stat(".git"); err != nil {
 		t.Skip("not a clone: ", err)
-	}
-}
-
-// A release is the same wherever it is built: two copies in two folders, the one of them
-// with another history, give the same bytes. Only sources, flags and version count.
-func TestReleaseIsReproducible(t *testing.T) {
-	needsSources(t)
-	builds := releaseBuilds(t)
-	for _, b := range builds {
-		t.Run(path.Base(b.Main), func(t *testing.T) {
-			main := b.Main
-			b.Main = builds[0].Main
-			if diff := cmp.Diff(builds[0], b); diff != "" {
-				t.Errorf("it is not built as the first:\n%s", diff)
-			}
-			b.Main = main
-			testrun.NightlyOnly(t) // it compiles everything twice, without cgo
-			testReproducible(t, b)
-		})
-	}
-}
-
-func testReproducible(t *testing.T, b releaseBuild) {
-	t.Helper()
-	var sums []string
-	for n, dir := range twoClones(t) {
-		out := filepath.Join(dir, "bin", path.Base(b.Main))
-		args := append([]string{"build", "-o", out}, b.Flags...)
-		args = append(args, "-ldflags="+strings.ReplaceAll(strings.Join(b.Ldflags, " "), "{{ .Version }}", "9.8.7"), b.Main)
-		run(t, dir, append(b.Env, "GOOS=linux", "GOARCH=amd64"), "go", args...)
-		sums = append(sums, fileSum(t, out))
-		if n == 0 {
-			checkReleased(t, out)
-		}
-	}
-	if sums[0] != sums[1] {
-		t.Errorf("two builds differ: %v", sums)
-	}
-}
-
-// twoClones returns two folders with the sources, the second with another history.
-func twoClones(t *testing.T) []string {
-	t.Helper()
-	var dirs []string
-	from := "." // the second is a copy of the first: commits may be added in between
-	for n := range 2 {
-		dir := filepath.Join(t.TempDir(), strings.Repeat("deep/", n)+"clone")
-		run(t, ".", nil, "git", "clone", "--quiet", "--no-hardlinks", from, dir)
-		from = dir
-		if n == 1 {
-			run(t, dir, nil, "git", "-c", "user.name=A", "-c", "user.email=a@example.com", "commit", "--quiet", "--allow-empty", "-m", "another commit")
-		}
-		dirs = append(dirs, dir)
-	}
-	return dirs
-}
-
-// A wheel is the same wherever it is built.
-func TestWheelIsReproducible(t *testing.T) {
-	needsSources(t)
-	testrun.NightlyOnly(t) // it compiles everything, without cgo
-	var sums []string
-	for _, dir := range twoClones(t) {
-		out := t.TempDir()
-		wheel := strings.TrimSpace(run(t, dir, nil, "go", "run", "./scripts/wheel", "9.8.7", out, "amd64"))
-		sums = append(sums, filepath.Base(wheel)+" "+fileSum(t, wheel))
-	}
-	if sums[0] != sums[1] {
-		t.Errorf("two wheels differ: %v", sums)
-	}
-}
-
-// checkReleased looks at the binary of a release as its users do.
-func checkReleased(t *testing.T, pawl string) {
-	t.Helper()
-	binary, err := os.ReadFile(pawl)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, no := range []string{"vcs.revision=", "vcs.time=", filepath.Dir(filepath.Dir(pawl))} {
-		if bytes.Contains(binary, []byte(no)) {
-			t.Errorf("the binary knows %s: its checksum could not stand in the commit that is tagged", no)
-		}
-	}
-	info := run(t, ".", nil, "go", "version", "-m", pawl)
-	if got := strings.TrimSpace(run(t, ".", nil, pawl, "--version")); got != filepath.Base(pawl)+" 9.8.7" {
-		t.Errorf("it calls itself %q", got)
-	}
-	if out := run(t, ".", nil, "file", "-b", pawl); out != "" && filepath.Base(pawl) == "pawld" && !strings.Contains(out, "statically linked") {
-		t.Errorf("it is not static: %s", out)
-	}
-	bom := filepath.Join(t.TempDir(), "pawl.cdx.json")
-	run(t, ".", nil, "scripts/sbom", pawl, bom)
-	text, err := os.ReadFile(bom)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var said struct {
-		BomFormat  string
-		Components []struct{ Name, Version, Purl string }
-	}
-	if err := json.Unmarshal(text, &said); err != nil {
-		t.Fatalf("the list of modules is no JSON: %v", err)
-	}
-	names := map[string]string{}
-	for _, c := range said.Components {
-		names[c.Name] = c.Version
-	}
-	if said.BomFormat != "CycloneDX" || names["github.com/spf13/cobra"] == "" || names["std"] == "" || strings.Count(info, "\tdep\t")+1 != len(names) {
-		t.Errorf("the list of modules has %d of %d, among them %v", len(names), strings.Count(info, "\tdep\t")+1, names)
 	}
 }
 
@@ -290,20 +146,6 @@ func run(t *testing.T, dir string, env []string, name string, args ...string) st
 		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, errs.String())
 	}
 	return string(out)
-}
-
-func fileSum(t *testing.T, path string) string {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		t.Fatal(err)
-	}
-	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
 func zipped(t *testing.T, archive, name string) string {

@@ -9,7 +9,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
 )
 
-// released is the version of a release, set by the linker (.goreleaser.yaml).
+// released is the version of a release, set by the linker (scripts/release).
 var released string
 
 // Next is the version under development. A build that is not a release precedes it.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,6 +20,7 @@ import (
 type shell struct {
 	dir string
 	env []string
+	in  []string // a command that starts others in a container
 }
 
 func newShell(t *testing.T) *shell {
@@ -44,7 +46,8 @@ func newShell(t *testing.T) *shell {
 
 func (s *shell) run(t *testing.T, command string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", command)
+	argv := append(slices.Clone(s.in), "/bin/sh", "-c", command)
+	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = s.dir, s.env
 	out, err := cmd.CombinedOutput()
 	if err != nil {

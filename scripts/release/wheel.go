@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/flate"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
@@ -13,14 +14,35 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 )
 
-// file is a file of a wheel.
-type file struct {
-	name    string // with slashes, below site-packages
-	data    []byte
-	program bool // can be executed
+// platforms are the tags of the wheel of an architecture: they say on which machines pip installs it. Its binary loads
+// NVIDIA's library with the C library of the machine, see checkLibraries.
+var platforms = map[string][]string{
+	"amd64": {"manylinux_2_17_x86_64", "manylinux2014_x86_64"},
+	"arm64": {"manylinux_2_17_aarch64", "manylinux2014_aarch64"},
+}
+
+// wheels writes a Python wheel for each architecture, with the binary of pawl and the package pawl_perf.
+func (r *release) wheels(ctx context.Context) error {
+	files, err := packageFiles(".")
+	if err != nil {
+		return err
+	}
+	for _, arch := range architectures {
+		b, err := r.compile(ctx, target{"pawl", arch})
+		if err != nil {
+			return err
+		}
+		name, data, err := pack(r.version, platforms[arch], append(slices.Clone(files), file{name: "pawl_perf/bin/pawl", data: b.data, program: true}))
+		if err != nil {
+			return err
+		}
+		if err := r.add(name, data); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // modules are the files of the package and where they come from. The files that users copy are
@@ -136,7 +158,7 @@ func zipped(files []file) ([]byte, error) {
 	z := zip.NewWriter(&buf)
 	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestCompression) })
 	for _, f := range files {
-		header := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)}
+		header := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: modified}
 		header.SetMode(0o644)
 		if f.program {
 			header.SetMode(0o755)

@@ -1,0 +1,2 @@
+def tile(size):
+    raise NotImplementedError("kernels do not run here")
