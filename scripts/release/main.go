@@ -38,12 +38,13 @@ type part struct {
 	build func(*release, context.Context) error
 }
 
-// parts are what a release consists of, in the order in which they are built.
+// parts are what a release consists of, in the order in which they are built. Images come first: what they need from the
+// network may be missing.
 var parts = []part{
+	{"images", (*release).images},
 	{"archives", (*release).archives},
 	{"wheels", (*release).wheels},
 	{"chart", (*release).chart},
-	{"images", (*release).images},
 }
 
 func main() {

@@ -61,6 +61,8 @@ func TestRehearsal(t *testing.T) {
 	t.Run("image of pawld", func(t *testing.T) { rehearseServerImage(t, first) })
 }
 
+const commit = "git -c user.name=A -c user.email=a@example.com commit --quiet"
+
 // buildTwice builds a release in two clones, the second of which has one commit more.
 func buildTwice(t *testing.T) (first, second string) {
 	t.Helper()
@@ -70,10 +72,13 @@ func buildTwice(t *testing.T) (first, second string) {
 		s := &shell{dir: ".", env: os.Environ()}
 		s.run(t, fmt.Sprintf("git clone --quiet --no-hardlinks '%s' '%s'", root, dir))
 		if root, s.dir = dir, dir; i == 1 {
-			s.run(t, "git -c user.name=A -c user.email=a@example.com commit --quiet --allow-empty -m 'another commit'")
+			s.run(t, commit+" --allow-empty -m 'another commit'")
 		}
 		started := time.Now()
-		t.Logf("%s\nbuilt in %.0f s", s.run(t, "make release VERSION="+rehearsed+" 2>&1"), time.Since(started).Seconds())
+		// Debian may have newer packages than the list of the repository. The clones take them, and the next release must.
+		out := s.run(t, "make release VERSION="+rehearsed+" || { cp dist/*/packages.* deploy/image/ && rm -r dist && "+
+			commit+" -a -m pins && make release VERSION="+rehearsed+"; }")
+		t.Logf("%s\nbuilt in %.0f s", out, time.Since(started).Seconds())
 	}
 	return filepath.Join(dirs[0], "dist", rehearsed), filepath.Join(dirs[1], "dist", rehearsed)
 }
