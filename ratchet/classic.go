@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/stats"
 )
 
@@ -85,5 +86,5 @@ func (c classic) sentence() string {
 	if c.change < 0 {
 		word = "slower"
 	}
-	return fmt.Sprintf("Classic: %s %s, %s, Cliff's delta %+.2f (%s).", percent(math.Abs(c.change)), word, overlap, c.delta, stats.EffectOf(c.delta))
+	return fmt.Sprintf("Classic: %s %s, %s, Cliff's delta %s (%s).", percent(math.Abs(c.change)), word, overlap, words.Signed(c.delta, 2), stats.EffectOf(c.delta))
 }

@@ -33,7 +33,7 @@ func ExampleJudge() {
 	}
 	// Output:
 	// maintained
-	//   Not slower by 3.0 % or more: the time changed by -0.0 % (-0.2 to +0.1 %) in 16 rounds side by side.
+	//   Not slower by 3.0 % or more: the time changed by 0.0 % (-0.2 to +0.1 %) in 16 rounds side by side.
 	// regression
 	//   6.0 % slower (5.8 to 6.1 %) in 16 rounds side by side. Identical code shows a result like this less than once in 1,000,000 comparisons.
 	// improvement

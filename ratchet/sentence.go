@@ -159,9 +159,9 @@ func change(f Facts) string {
 	if f.Unit != "ns" {
 		what = "it changed by"
 	}
-	text := fmt.Sprintf("%s %+.1f %%", what, 100*f.Change)
+	text := what + " " + words.Signed(100*f.Change, 1) + " %"
 	if f.Interval != nil {
-		text += fmt.Sprintf(" (%+.1f to %+.1f %%)", 100*f.Interval.Low, 100*f.Interval.High)
+		text += fmt.Sprintf(" (%s to %s %%)", words.Signed(100*f.Interval.Low, 1), words.Signed(100*f.Interval.High, 1))
 	}
 	return text
 }

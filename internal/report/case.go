@@ -181,6 +181,6 @@ func rangeOf(f *ratchet.Facts) string {
 	case f.Change <= -0.5 && i.Low > -1:
 		return fmt.Sprintf("%.2fx to %.2fx", 1/(1+i.High), 1/(1+i.Low))
 	default:
-		return fmt.Sprintf("%+.1f to %+.1f %%", 100*i.Low, 100*i.High)
+		return words.Signed(100*i.Low, 1) + " to " + words.Signed(100*i.High, 1) + " %"
 	}
 }

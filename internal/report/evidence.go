@@ -65,7 +65,7 @@ func signed(base, now float64) string {
 	if !(base > 0 && now > 0) {
 		return ""
 	}
-	return fmt.Sprintf("%+.1f %%", 100*(now/base-1))
+	return words.Signed(100*(now/base-1), 1) + " %"
 }
 
 // evidenceOf lists the statistics behind the verdict and the other checks made.
@@ -75,7 +75,7 @@ func evidenceOf(f *ratchet.Facts) []Fact {
 		list = append(list, Fact{label, fmt.Sprintf(format, args...)})
 	}
 	if f.Interval != nil {
-		add("change, 95 % interval", "%+.2f %% (%+.2f to %+.2f %%)", 100*f.Change, 100*f.Interval.Low, 100*f.Interval.High)
+		add("change, 95 % interval", "%s %% (%s to %s %%)", words.Signed(100*f.Change, 2), words.Signed(100*f.Interval.Low, 2), words.Signed(100*f.Interval.High, 2))
 		add("spread of a round's difference", "%s", words.Percent(f.Spread))
 	}
 	if f.Detectable > 0 {
@@ -85,10 +85,10 @@ func evidenceOf(f *ratchet.Facts) []Fact {
 	add("chance if nothing got better", "%s", chance(f.Faster))
 	add("chance if worse by the limit", "%s", chance(f.Kept))
 	add("the smaller of the first two, for all cases", "%s (Holm)", chance(f.Holm))
-	add("Cliff's delta", "%+.2f (%s)", f.Delta, f.Effect)
+	add("Cliff's delta", "%s (%s)", words.Signed(f.Delta, 2), f.Effect)
 	add("not used for the verdict", "Wilcoxon %s, Mann-Whitney %s", chance(f.Wilcoxon), chance(f.MannWhitney))
 	if f.Cycles != nil {
-		add("change in clock cycles", "%+.1f %%", 100**f.Cycles)
+		add("change in clock cycles", "%s %%", words.Signed(100**f.Cycles, 1))
 	}
 	return list
 }

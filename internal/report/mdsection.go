@@ -117,7 +117,7 @@ func mdEvidence(c Case) mdWhy {
 			words.MarkdownText(words.Quantity(f.Base.P95, f.Unit)+" to "+words.Quantity(f.Now.P95, f.Unit)),
 			words.MarkdownText(words.Quantity(f.Base.P99, f.Unit)+" to "+words.Quantity(f.Now.P99, f.Unit)),
 			words.Percent(f.Base.CV)+" to "+words.Percent(f.Now.CV),
-			words.MarkdownText(chance(f.Holm)), words.Percent(f.Detectable), fmt.Sprintf("%+.2f", f.Delta), words.MarkdownText(chance(f.MannWhitney)))
+			words.MarkdownText(chance(f.Holm)), words.Percent(f.Detectable), words.Signed(f.Delta, 2), words.MarkdownText(chance(f.MannWhitney)))
 	}
 	return why
 }

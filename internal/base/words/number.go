@@ -68,7 +68,20 @@ func Short(v float64) string {
 }
 
 // Percent formats a fraction: 0.0123 is "1.2 %".
-func Percent(v float64) string { return fmt.Sprintf("%.1f %%", v*100) }
+func Percent(v float64) string { return Fixed(v*100, 1) + " %" }
+
+// Fixed formats v with the given number of decimals. What rounds to zero has no sign: never "-0.0".
+func Fixed(v float64, decimals int) string { return plainZero(fmt.Sprintf("%.*f", decimals, v)) }
+
+// Signed is Fixed with a sign in front of everything but zero: "+4.2", "-0.4", "0.0".
+func Signed(v float64, decimals int) string { return plainZero(fmt.Sprintf("%+.*f", decimals, v)) }
+
+func plainZero(text string) string {
+	if digits := strings.TrimLeft(text, "+-"); strings.Trim(digits, "0.") == "" {
+		return digits
+	}
+	return text
+}
 
 // Change describes a ratio of times in words, so that no sign needs interpreting.
 func Change(ratio float64) string { return inWords(ratio, "slower", "faster") }
@@ -89,9 +102,9 @@ func withRange(text string, ratio, low, high float64) string {
 	case ratio <= 0.5:
 		return fmt.Sprintf("%s (%.2fx to %.2fx)", text, 1/high, 1/low)
 	case ratio >= 1:
-		return fmt.Sprintf("%s (%.1f to %.1f %%)", text, 100*(low-1), 100*(high-1))
+		return fmt.Sprintf("%s (%s to %s)", text, Fixed(100*(low-1), 1), Percent(high-1))
 	default:
-		return fmt.Sprintf("%s (%.1f to %.1f %%)", text, 100*(1-high), 100*(1-low))
+		return fmt.Sprintf("%s (%s to %s)", text, Fixed(100*(1-high), 1), Percent(1-low))
 	}
 }
 

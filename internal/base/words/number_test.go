@@ -24,6 +24,20 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
+func TestSigned_ZeroHasNoSign(t *testing.T) {
+	for v, want := range map[float64]string{0: "0.0", -0.04: "0.0", 0.04: "0.0", -0.06: "-0.1", 4.2: "+4.2", -100: "-100.0"} {
+		if got := Signed(v, 1); got != want {
+			t.Errorf("Signed(%v) = %q, want %q", v, got, want)
+		}
+	}
+	if got := Percent(-0.0004); got != "0.0 %" {
+		t.Errorf("Percent = %q", got)
+	}
+	if got, want := ChangeWithin(1.002, 0.9997, 1.0045), "0.2 % slower (0.0 to 0.4 %)"; got != want {
+		t.Errorf("ChangeWithin = %q, want %q", got, want)
+	}
+}
+
 func TestPlural(t *testing.T) {
 	for want, c := range map[string]struct {
 		n    int

@@ -61,10 +61,8 @@ func Change(share float64) string {
 		return "-"
 	case share >= 1:
 		return fmt.Sprintf("%.1fx", share+1)
-	case math.Abs(share) < 0.0005:
-		return "0.0 %"
 	default:
-		return strings.Replace(fmt.Sprintf("%+.1f %%", share*100), "-", "\u2212", 1)
+		return strings.Replace(words.Signed(share*100, 1)+" %", "-", "\u2212", 1)
 	}
 }
 

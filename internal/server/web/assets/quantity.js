@@ -13,6 +13,10 @@ export const quantity = (v, unit) => {
 // scaleOf is one unit for a whole axis.
 export const scaleOf = (v, unit) => (unit === "ns" ? times.find(([, n]) => v >= n) || times[3] : [unit, 1]);
 
-export const change = (share) => `${share < 0 ? "\u2212" : "+"}${Math.abs(share * 100).toFixed(1)} %`;
+// change has no sign where it rounds to zero.
+export const change = (share) => {
+  const digits = Math.abs(share * 100).toFixed(1);
+  return `${digits === "0.0" ? "" : share < 0 ? "\u2212" : "+"}${digits} %`;
+};
 
 export const minute = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 16).replace("T", " ");
