@@ -55,11 +55,7 @@ type tally struct {
 func TestCrashes(t *testing.T) {
 	lab := os.Getenv("PAWL_LAB")
 	plans, worlds := everything(), 1
-	seed := uint64(1)
-	if text := os.Getenv("PAWL_SEED"); text != "" {
-		seed, _ = strconv.ParseUint(text, 10, 64)
-	}
-	random := rand.New(rand.NewPCG(seed, 8))
+	random := rand.New(rand.NewPCG(seed(), 8))
 	random.Shuffle(len(plans), func(i, j int) { plans[i], plans[j] = plans[j], plans[i] })
 	if lab != "" {
 		worlds = atoi("PAWL_LAB_WORLDS", 6)
@@ -73,7 +69,7 @@ func TestCrashes(t *testing.T) {
 	} else if lab == "" {
 		plans = plans[:testrun.Times(10, len(plans))]
 	}
-	t.Logf("seed %d", seed)
+	t.Logf("seed %d", seed())
 	b := &board{tallies: map[string]*tally{}, lab: lab}
 	t.Run("worlds", func(t *testing.T) {
 		for n := range worlds {
@@ -85,7 +81,7 @@ func TestCrashes(t *testing.T) {
 					if !ok {
 						return
 					}
-					b.try(t, w, p, rand.New(rand.NewPCG(seed, uint64(w.tries+1000*n))))
+					b.try(t, w, p, rand.New(rand.NewPCG(seed(), uint64(w.tries+1000*n))))
 				}
 			})
 		}
@@ -100,6 +96,14 @@ func TestEveryPlaceHasAnErrand(t *testing.T) {
 			t.Errorf("no errand leads to %s", name)
 		}
 	}
+}
+
+// seed is what random choices start from.
+func seed() uint64 {
+	if n, err := strconv.ParseUint(os.Getenv("PAWL_SEED"), 10, 64); err == nil {
+		return n
+	}
+	return 1
 }
 
 func atoi(name string, otherwise int) int {

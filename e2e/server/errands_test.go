@@ -97,7 +97,11 @@ func (y *try) until(what string, holds func() bool, ask ...string) {
 
 // do is a request with the project's key.
 func (y *try) do(method, path, key string, body []byte) (int, string, error) {
-	req, err := http.NewRequestWithContext(y.t.Context(), method, y.w.url+path, bytes.NewReader(body))
+	return y.w.do(y.t.Context(), method, path, key, body)
+}
+
+func (w *world) do(ctx context.Context, method, path, key string, body []byte) (int, string, error) {
+	req, err := http.NewRequestWithContext(ctx, method, w.url+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, "", err
 	}

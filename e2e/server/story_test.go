@@ -67,10 +67,14 @@ func (s story) report(i int) *client.Report {
 // withFile gives a report a file of some bytes that no other has.
 func withFile(r *client.Report) []client.File {
 	data := []byte(strings.Repeat(r.Run+"\n", 100))
-	sum := sha256.Sum256(data)
-	b := client.Blob{Digest: hex.EncodeToString(sum[:]), Size: int64(len(data)), Kind: client.BlobProfile, Name: "profile"}
+	b := client.Blob{Digest: digestOf(data), Size: int64(len(data)), Kind: client.BlobProfile, Name: "profile"}
 	r.Blobs = []client.Blob{b}
 	return []client.File{{Blob: b, Data: data}}
+}
+
+func digestOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
 }
 
 // notes are what senders were told. A line is on the disk before the sender forgets.

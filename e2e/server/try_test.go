@@ -216,19 +216,24 @@ func (y *try) reach(all *sync.WaitGroup) {
 	}
 }
 
-// quiet waits until nothing is left to do for the project. It asks for the sweep that
-// comes every half minute.
 func (y *try) quiet() {
 	y.t.Helper()
+	y.w.quiet(y.t, y.id)
+}
+
+// quiet waits until nothing is left to do for a project. It asks for the sweep that
+// comes every half minute.
+func (w *world) quiet(t *testing.T, project int64) {
+	t.Helper()
 	var asked time.Time
-	await.TrueWithin(y.t, patience, "all reports of "+y.slug+" to stand at their commits and to be looked at", func() bool {
+	await.TrueWithin(t, patience, "all reports to stand at their commits and to be looked at", func() bool {
 		time.Sleep(150 * time.Millisecond) // each question is a connection
-		n := y.w.count(y.t, `select (select count(*) from pawl.dirty where project_id = $1) +
+		n := w.count(t, `select (select count(*) from pawl.dirty where project_id = $1) +
 			(select count(*) from pawl.report r join pawl.revision v on v.project_id = r.project_id and v.sha = r.sha
-			 where r.project_id = $1 and not r.placed and v.at is not null and v.lane <= r.lane)`, y.id)
+			 where r.project_id = $1 and not r.placed and v.at is not null and v.lane <= r.lane)`, project)
 		if n > 0 && time.Since(asked) > time.Second {
 			asked = time.Now()
-			y.w.ask(y.t, "sweep")
+			w.ask(t, "sweep")
 		}
 		return n == 0
 	})

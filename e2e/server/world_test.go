@@ -46,8 +46,13 @@ type world struct {
 // newWorld starts a PostgreSQL that writes to the disk as in earnest, and a server.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	dir := t.TempDir()
-	pg, err := pgtemp.Start(t.Context(), pgtemp.Options{Dir: filepath.Join(dir, "pg"), Durable: true})
+	return newWorldOn(t, t.TempDir(), nil)
+}
+
+// newWorldOn is newWorld in a folder, with more environment for PostgreSQL and for pawld.
+func newWorldOn(t *testing.T, dir string, pgEnv []string, env ...string) *world {
+	t.Helper()
+	pg, err := pgtemp.Start(t.Context(), pgtemp.Options{Dir: filepath.Join(dir, "pg"), Durable: true, Settings: []string{"max_wal_size=128MB"}, Env: pgEnv})
 	if errors.Is(err, pgtemp.ErrNotInstalled) {
 		t.Skip(err)
 	}
@@ -55,19 +60,19 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = pg.Stop(context.WithoutCancel(t.Context()), true) })
-	w := &world{dir: dir, pg: pg, order: filepath.Join(dir, "order"), log: filepath.Join(dir, "serve.log"), issuer: identitytest.NewIssuer(t, ""), people: newPeople(t), inbox: newInbox(t)}
+	w := &world{dir: dir, pg: pg, order: filepath.Join(dir, "order"), log: filepath.Join(t.TempDir(), "serve.log"), issuer: identitytest.NewIssuer(t, ""), people: newPeople(t), inbox: newInbox(t)}
 	cert := filepath.Join(dir, "issuer.pem")
 	w.writeCertificate(t, cert)
 	built(t, "pawld") // takes a while, in which a free port would not stay free
 	port := freePort(t)
 	w.url = "http://127.0.0.1:" + port
-	w.env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "SSL_CERT_FILE=" + cert,
-		"PAWLD_DATABASE_URL=" + pg.URL("postgres"), "PAWLD_LISTEN=127.0.0.1:" + port, "PAWLD_URL=" + publicURL,
-		"PAWLD_BLOBS_URL=file://" + w.blobs(), "PAWLD_ADMIN_LISTEN=off", "PAWLD_CI_ISSUERS=" + w.issuer.URL,
-		"PAWLD_LOGIN_ISSUER=" + w.people.URL, "PAWLD_LOGIN_CLIENT_ID=pawl", "PAWLD_LOGIN_CLIENT_SECRET=secret",
+	w.env = append(env,
+		"PATH="+os.Getenv("PATH"), "HOME="+dir, "TMPDIR="+dir, "SSL_CERT_FILE="+cert,
+		"PAWLD_DATABASE_URL="+pg.URL("postgres"), "PAWLD_LISTEN=127.0.0.1:"+port, "PAWLD_URL="+publicURL,
+		"PAWLD_BLOBS_URL=file://"+w.blobs(), "PAWLD_ADMIN_LISTEN=off", "PAWLD_CI_ISSUERS="+w.issuer.URL,
+		"PAWLD_LOGIN_ISSUER="+w.people.URL, "PAWLD_LOGIN_CLIENT_ID=pawl", "PAWLD_LOGIN_CLIENT_SECRET=secret",
 		"PAWLD_HOOKS_ALLOW_PRIVATE=true", "PAWLD_HOOKS_EVERY=1ms", "PAWLD_SHUTDOWN_DELAY=0s", "PAWLD_LOG_LEVEL=warn",
-	}
+	)
 	w.start(t)
 	t.Cleanup(func() {
 		_ = w.serve.Process.Kill()

@@ -6,6 +6,7 @@
 //	PAWLD_FAILPOINT=ingest.before-commit:1:postgres   kills the process in PAWLD_FAILPOINT_PID
 //	PAWLD_FAILPOINT_FILE=order                        reads "NAME:N:postgres PID" from a file at every failpoint,
 //	                                                  and renames it to order.fired before it kills
+//	PAWLD_FAILPOINT_CLOCK_FILE=clock                  moves the clock by the duration in a file: "1h", "-1h"
 //
 // The package must not know what the code around a failpoint does.
 package failpoint

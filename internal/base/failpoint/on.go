@@ -10,7 +10,22 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
+
+// Now returns the time, moved by the duration in the file that PAWLD_FAILPOINT_CLOCK_FILE names.
+func Now() time.Time {
+	text, err := os.ReadFile(os.Getenv("PAWLD_FAILPOINT_CLOCK_FILE"))
+	if err != nil {
+		return time.Now()
+	}
+	ahead, err := time.ParseDuration(strings.TrimSpace(string(text)))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "PAWLD_FAILPOINT_CLOCK_FILE:", err)
+		os.Exit(3)
+	}
+	return time.Now().Add(ahead)
+}
 
 // order is a parsed request to kill a process at a failpoint.
 type order struct {

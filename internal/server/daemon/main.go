@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/internal/base/failpoint"
 	"github.com/goatnote-inc/pawl/internal/base/version"
 )
 
@@ -31,7 +32,7 @@ func (io *IO) now() time.Time {
 	if io.Now != nil {
 		return io.Now()
 	}
-	return time.Now()
+	return failpoint.Now()
 }
 
 // Main runs one command and returns the exit code.

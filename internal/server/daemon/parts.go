@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/failpoint"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/identity"
 	"github.com/goatnote-inc/pawl/internal/server"
@@ -43,7 +44,7 @@ func openParts(ctx context.Context, c *config, log *slog.Logger, t *tracing) (*c
 		return nil, scrub(err, c)
 	}
 	p.store, err = store.Open(ctx, store.Config{
-		URL: url, Conns: c.Database.Connections, AllowUnsafe: c.Database.AllowUnsafe, Now: time.Now,
+		URL: url, Conns: c.Database.Connections, AllowUnsafe: c.Database.AllowUnsafe, Now: failpoint.Now,
 	}, p.queue.Enqueue)
 	if err != nil {
 		p.close(ctx)
@@ -140,7 +141,7 @@ func (p *components) verifier(c *config, now func() time.Time) (*identity.Verifi
 
 // work maps the jobs of the queue to functions of the parts.
 func (p *components) work(c *config, m *metrics) queue.Workers {
-	teller := alert.NewNotifier(alert.Options{URL: c.URL, Private: c.Hooks.AllowPrivate, Mail: c.mail()})
+	teller := alert.NewNotifier(alert.Options{URL: c.URL, Private: c.Hooks.AllowPrivate, Mail: c.mail(), Now: failpoint.Now})
 	return queue.Workers{
 		Look: func(ctx context.Context, project int64) error { return p.scan(ctx, m, project) },
 		Tell: func(ctx context.Context, project int64, send queue.Send) error {
@@ -171,7 +172,7 @@ func (p *components) work(c *config, m *metrics) queue.Workers {
 			_, err := p.store.Retain(ctx, store.RetainOptions{SampleDays: c.Retain.SampleDays, BranchDays: c.Retain.BranchDays, Drop: p.blobs.Delete})
 			return err
 		}),
-		Collect: m.job("collect", func(ctx context.Context) error { return collect(ctx, p.store, p.blobs, time.Now()) }),
+		Collect: m.job("collect", func(ctx context.Context) error { return collect(ctx, p.store, p.blobs, failpoint.Now()) }),
 	}
 }
 

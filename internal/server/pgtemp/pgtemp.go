@@ -26,13 +26,14 @@ type Options struct {
 	Dir      string   // holds everything; created if missing
 	Durable  bool     // fsync on, as in production; otherwise as fast as possible
 	Settings []string // more of them: "shared_buffers=1GB"
+	Env      []string // more environment for its processes
 }
 
 // Server is a running PostgreSQL.
 type Server struct {
 	bin, data, log string
 	port           int
-	settings       []string
+	settings, env  []string
 	as             *syscall.Credential
 }
 
@@ -43,7 +44,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{bin: bin, data: filepath.Join(o.Dir, "data"), log: filepath.Join(o.Dir, "log")}
+	s := &Server{bin: bin, data: filepath.Join(o.Dir, "data"), log: filepath.Join(o.Dir, "log"), env: o.Env}
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return nil, fmt.Errorf("cannot create the PostgreSQL folder: %w", err)
 	}
@@ -152,7 +153,7 @@ func (s *Server) Kill() error {
 func (s *Server) run(ctx context.Context, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, filepath.Join(s.bin, name), args...)
 	cmd.Dir = "/"
-	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
+	cmd.Env = append(append(os.Environ(), "LC_ALL=C.UTF-8"), s.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if s.as != nil {
 		cmd.SysProcAttr.Credential = s.as
