@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goatnote-inc/pawl/internal/base/testrun"
 )
@@ -70,17 +71,20 @@ func TestFaults(t *testing.T) {
 			c = &count{}
 			counts[f.name] = c
 		}
-		before := l.sent.Load()
+		before, began := l.sent.Load(), time.Now()
 		l.more(64)
 		f.strike(l)
 		lost, doubled := l.compare()
 		*c = count{c.times + 1, c.reports + int(l.sent.Load()-before), c.lost + lost, c.doubled + doubled}
 		l.keep(counts, mountErr)
+		t.Logf("%s in %.1f s", f.name, time.Since(began).Seconds())
 		if t.Failed() {
 			break
 		}
 	}
+	began := time.Now()
 	l.finish()
+	t.Logf("finished in %.1f s", time.Since(began).Seconds())
 	t.Logf("seed %d, %d faults, %d reports\n%s", seed(), len(schedule), l.sent.Load(), faultTable(counts, mountErr))
 }
 

@@ -1,10 +1,12 @@
 package server
 
 import (
+	"context"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,7 +29,7 @@ func TestPreviousVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := &world{dir: dir, pg: pg}
-	t.Cleanup(func() { _ = pg.Stop(t.Context(), true) })
+	t.Cleanup(func() { _ = pg.Stop(context.WithoutCancel(t.Context()), true) })
 	previous, current := w.version(t, old), w.version(t, built(t, "pawld"))
 	previous.must("migrate")
 	previous.must("project", "create", "kernels")
@@ -133,6 +135,8 @@ func (v *version) start() {
 	if err := v.serve.Start(); err != nil {
 		v.t.Fatal(err)
 	}
+	serve := v.serve
+	v.t.Cleanup(func() { _, _ = serve.Process.Kill(), serve.Wait() })
 	await.TrueWithin(v.t, patience, "pawld to be ready", func() bool {
 		resp, err := http.Get(v.url + "/readyz")
 		if err == nil {
@@ -152,39 +156,53 @@ func (v *version) stop() {
 	}
 }
 
-// previousPawld builds pawld of the last commit with another schema, from the history of this clone. A commit in
-// the middle of a series may not build; then the one with the schema before is taken.
+// previousPawld builds pawld of the last commit whose schema is a beginning of today's, from the history of this clone.
+// Between two versions there may be commits with steps that were renamed later, and some that do not build.
 func previousPawld(t *testing.T) string {
 	t.Helper()
-	git := func(args ...string) (string, error) {
+	git := func(args ...string) string {
 		out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", "../.."}, args...)...).Output()
-		return strings.TrimSpace(string(out)), err
+		if err != nil {
+			t.Skip("the previous version is not in this clone: ", err)
+		}
+		return strings.TrimSpace(string(out))
 	}
-	if shallow, err := git("rev-parse", "--is-shallow-repository"); err != nil || shallow != "false" {
+	const migrations = "internal/server/store/migrations"
+	steps := func(commit string) string {
+		all := strings.Split(git("ls-tree", commit, migrations+"/"), "\n") // with their digests, in the order of their names
+		return strings.Join(slices.DeleteFunc(all, func(line string) bool { return !strings.HasSuffix(line, ".sql") }), "\n")
+	}
+	if git("rev-parse", "--is-shallow-repository") != "false" {
 		t.Skip("the previous version is not in this clone: it lacks the history")
 	}
-	changes, err := git("log", "-5", "--format=%H", "--", "internal/server/store/migrations/*.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for change := range strings.FieldsSeq(changes) {
-		dir := t.TempDir()
-		source, path := filepath.Join(dir, "source.tar"), filepath.Join(dir, "pawld")
-		if _, err := git("archive", "--format=tar", "-o", source, change+"^"); err != nil {
-			t.Fatal(err)
+	for change := range strings.FieldsSeq(git("log", "-20", "--format=%H", "--", migrations+"/*.sql")) {
+		before := change + "^"
+		if s := steps(before); s == steps("HEAD") || !strings.HasPrefix(steps("HEAD"), s) {
+			continue
 		}
-		if out, err := exec.CommandContext(t.Context(), "tar", "-xf", source, "-C", dir).CombinedOutput(); err != nil {
-			t.Fatalf("tar: %v\n%s", err, out)
-		}
-		build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", path, "./cmd/pawld")
-		build.Dir = dir
-		out, err := build.CombinedOutput()
-		if err == nil {
-			t.Logf("the previous version is the one before %.12s", change)
+		if path := buildAt(t, git, before); path != "" {
 			return path
 		}
-		t.Logf("the version before %.12s does not build: %v\n%s", change, err, out)
 	}
-	t.Fatal("none of the last versions builds")
+	t.Fatal("no previous version was found")
 	return ""
+}
+
+// buildAt builds pawld of a commit; "" if it does not build.
+func buildAt(t *testing.T, git func(args ...string) string, commit string) string {
+	t.Helper()
+	dir := t.TempDir()
+	source, path := filepath.Join(dir, "source.tar"), filepath.Join(dir, "pawld")
+	git("archive", "--format=tar", "-o", source, commit)
+	if out, err := exec.CommandContext(t.Context(), "tar", "-xf", source, "-C", dir).CombinedOutput(); err != nil {
+		t.Fatalf("tar: %v\n%s", err, out)
+	}
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", path, "./cmd/pawld")
+	build.Dir = dir
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Logf("%s does not build: %v\n%s", commit, err, out)
+		return ""
+	}
+	t.Logf("the previous version is %s", git("log", "-1", "--format=%h of %cs, %s", commit))
+	return path
 }
