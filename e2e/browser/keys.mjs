@@ -62,6 +62,13 @@ export const keys = async (browser) => {
     want((await page.locator(".swatch").count()) === 2, "a line cannot be removed");
   });
 
+  await step("from a flag to its change", async (want) => {
+    await page.goto(`${ask.url}${ask.flagged}`);
+    await page.waitForSelector("#chart canvas");
+    await Promise.all([page.waitForURL(/#event-[0-9]+$/), page.locator(".flag-link").first().click()]);
+    want(await page.locator("tr:target").isVisible(), "a click on a flag does not open its change");
+  });
+
   await step("skip link and focus", async (want) => {
     await page.goto(`${ask.url}/p/kernels`);
     await page.keyboard.press("Tab");

@@ -16,8 +16,8 @@ const onAPhone = ["target-size", "scrollable-region-focusable", "meta-viewport",
 const found = [];
 const note = (name, mode, problems, began) => found.push({ name: `${name}-${mode}`, problems: problems.splice(0), figures: { ms: Date.now() - began } });
 
-const picture = async (page, { name, picture }, mode) => {
-  if (ask.pictures && picture?.includes(mode)) await page.screenshot({ path: join(ask.pictures, `dashboard-${name}-${mode}.png`) });
+const picture = async (page, { name }, mode) => {
+  if (ask.pictures) await page.screenshot({ path: join(ask.pictures, `dashboard-${name}-${mode}.png`) });
 };
 
 // open goes to a page and tells what is wrong with any page.
@@ -46,10 +46,10 @@ const litAndDark = async (browser) => {
     await check(page, problems);
     await picture(page, one, "light");
     note(one.name, "light", problems, began);
-    if (!shared.includes(one.name) && !(ask.pictures && one.picture)) continue;
+    if (!shared.includes(one.name) && !ask.pictures) continue;
     began = Date.now();
     await page.emulateMedia({ colorScheme: "dark" });
-    if (shared.includes(one.name)) await check(page, problems, inTheDark);
+    await check(page, problems, inTheDark);
     await picture(page, one, "dark");
     note(one.name, "dark", problems, began);
     await page.emulateMedia({ colorScheme: "light" });
@@ -62,8 +62,14 @@ const phone = async (browser) => {
   for (const one of ask.pages) {
     const began = Date.now();
     await open(page, problems, one, true);
-    if (shared.includes(one.name)) await check(page, problems, onAPhone);
+    if (shared.includes(one.name) || ask.pictures) await check(page, problems, onAPhone);
     await picture(page, one, "phone");
+    if (ask.pictures) {
+      await page.emulateMedia({ colorScheme: "dark" });
+      await check(page, problems, inTheDark);
+      await picture(page, one, "phone-dark");
+      await page.emulateMedia({ colorScheme: "light" });
+    }
     note(one.name, "phone", problems, began);
   }
   await context.close();

@@ -19,8 +19,8 @@ import (
 )
 
 // Every page works without script, with it, in the dark and on a phone; axe finds nothing
-// wrong with it, and it asks nobody but its own server. PAWL_PICTURES=FOLDER keeps
-// pictures for the docs.
+// wrong with it, and it asks nobody but its own server. PAWL_PICTURES=FOLDER keeps pictures
+// of every page on a desktop and a phone, light and dark: docs/images has a few of them.
 func TestPages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser")
@@ -36,29 +36,29 @@ func TestPages(t *testing.T) {
 	key := s.fillFleet(t)
 	pages := []map[string]any{
 		{"name": "projects", "path": "/"},
-		{"name": "overview", "path": "/p/kernels?days=30", "picture": "light phone"},
-		{"name": "series", "path": fmt.Sprintf("/p/kernels/series/%d", series), "picture": "light phone"},
-		{"name": "series-list", "path": "/p/kernels/series?text=flash", "picture": "light phone"},
+		{"name": "overview", "path": "/p/kernels?days=30"},
+		{"name": "series", "path": fmt.Sprintf("/p/kernels/series/%d", series)},
+		{"name": "series-list", "path": "/p/kernels/series?text=flash"},
 		{"name": "series-worst", "path": "/p/kernels/series?order=worst&days=90"},
 		{"name": "series-admin", "path": fmt.Sprintf("/p/kernels/series/%d", series), "admin": true},
-		{"name": "chart", "path": "/p/kernels/chart?days=0&series=" + s.sameCase(t, series), "picture": "light dark phone", "admin": true},
+		{"name": "chart", "path": "/p/kernels/chart?days=0&series=" + s.sameCase(t, series), "admin": true},
 		{"name": "chart-commits", "path": "/p/kernels/chart?days=0&by=commit&show=values&series=" + s.sameCase(t, series)},
 		{"name": "chart-empty", "path": "/p/kernels/chart"},
-		{"name": "compare", "path": fmt.Sprintf("/p/kernels/compare?a=%d.%d&b=%d.%d", series, before, series, report), "picture": "light"},
-		{"name": "compare-runs", "path": fmt.Sprintf("/p/kernels/compare?a=run-%d&b=run-%d", before, report), "picture": "light"},
+		{"name": "compare", "path": fmt.Sprintf("/p/kernels/compare?a=%d.%d&b=%d.%d", series, before, series, report)},
+		{"name": "compare-runs", "path": fmt.Sprintf("/p/kernels/compare?a=run-%d&b=run-%d", before, report)},
 		{"name": "compare-pick", "path": "/p/kernels/compare?a=zz"},
-		{"name": "settings", "path": "/p/kernels/settings", "picture": "light phone", "admin": true},
+		{"name": "settings", "path": "/p/kernels/settings", "admin": true},
 		{"name": "limits", "path": "/p/kernels/limits", "admin": true},
 		{"name": "forbidden", "path": "/p/kernels/settings", "status": 403},
-		{"name": "run", "path": fmt.Sprintf("/p/kernels/runs/%d", report), "picture": "light"},
+		{"name": "run", "path": fmt.Sprintf("/p/kernels/runs/%d", report)},
 		{"name": "old-run", "path": "/p/kernels/runs/1"},
 		{"name": "runs", "path": "/p/kernels/runs?lane=branch"},
-		{"name": "testbed", "path": "/p/kernels/testbeds/1", "picture": "light"},
-		{"name": "heat", "path": "/p/kernels/suites/blocks?testbed=2", "picture": "dark"},
+		{"name": "testbed", "path": "/p/kernels/testbeds/1"},
+		{"name": "heat", "path": "/p/kernels/suites/blocks?testbed=2"},
 		{"name": "heat-numbers", "path": "/p/kernels/suites/blocks?numbers=1&commits=20"},
-		{"name": "events", "path": "/p/kernels/events?state=all", "picture": "light"},
-		{"name": "cause", "path": fmt.Sprintf("/p/kernels/groups/%d", s.someGroup(t)), "picture": "light"},
-		{"name": "fleet", "path": "/p/kernels/fleet", "picture": "light phone", "key": key},
+		{"name": "events", "path": "/p/kernels/events?state=all"},
+		{"name": "cause", "path": fmt.Sprintf("/p/kernels/groups/%d", s.someGroup(t))},
+		{"name": "fleet", "path": "/p/kernels/fleet", "key": key},
 		{"name": "fleet-public", "path": "/p/kernels/fleet"},
 		{"name": "search", "path": "/search?q=matmul"},
 		{"name": "login", "path": "/login"},
@@ -66,7 +66,7 @@ func TestPages(t *testing.T) {
 		{"name": "wrong", "path": "/p/kernels?days=never", "status": 400},
 		{"name": "private", "path": "/p/other", "status": 401},
 	}
-	tell(t, browse(t, "pages.mjs", map[string]any{"url": s.url, "pages": pages, "pictures": pictures, "series": fmt.Sprintf("/p/kernels/series/%d", series), "admin": s.admin(t)}))
+	tell(t, browse(t, "pages.mjs", map[string]any{"url": s.url, "pages": pages, "pictures": pictures, "series": fmt.Sprintf("/p/kernels/series/%d", series), "flagged": s.flagged(t), "admin": s.admin(t)}))
 }
 
 // admin is the cookie of an admin of the project, which has a key and a hook to show.
@@ -101,6 +101,16 @@ func (s *site) sameCase(t *testing.T, series int64) string {
 		ids = append(ids, fmt.Sprint(other.ID))
 	}
 	return strings.Join(ids, ",")
+}
+
+// flagged is the page of a series with a lasting change.
+func (s *site) flagged(t *testing.T) string {
+	t.Helper()
+	list, err := s.store.Events(t.Context(), s.project.ID, eventstore.Query{Limit: 1})
+	if err != nil || len(list) == 0 {
+		t.Fatal(len(list), err)
+	}
+	return fmt.Sprintf("/p/kernels/series/%d", list[0].Series)
 }
 
 // someGroup is a group with many events.
