@@ -136,7 +136,7 @@ func newHTTPLab(t *testing.T) *httpLab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.key, _, err = s.NewKey(t.Context(), p.ID, store.Key{Name: "lab", Scopes: []store.Scope{store.ScopeReportMain}, CreatedBy: "lab"}); err != nil {
+	if l.key, _, err = s.NewKey(t.Context(), p.ID, store.Key{Name: "lab", Scopes: []store.Scope{store.ScopeReportMain, store.ScopeAdmin}, CreatedBy: "lab"}); err != nil {
 		t.Fatal(err)
 	}
 	l.url = front.URL + "/v1/projects/lab/reports"
