@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/goatnote-inc/pawl/internal/kernel/device/devicetest"
 )
 
 // quickStarts are the pages of at most five minutes, and what each needs on this machine. env stands in for what CI does
@@ -19,6 +21,15 @@ var quickStarts = []struct {
 	{page: "quick-pytorch", tools: "git python3 sed", env: func(t *testing.T) []string {
 		t.Helper()
 		return []string{"PYTHONPATH=" + absolute(t, "testdata/quickstart"), "PYTHONDONTWRITEBYTECODE=1"}
+	}},
+	{page: "quick-cuda", tools: "git cc c++ sed", env: func(t *testing.T) []string {
+		t.Helper()
+		return []string{
+			"PATH=" + absolute(t, "sdk/virtualgpu") + ":" + os.Getenv("PATH"), devicetest.VirtualEnv(t),
+			"VGPU_CLOCK=real", // pawl times the harness from outside
+			"VGPU_SCALE=2048", // a kernel takes longer by the model's clock than on the host that computes it
+			"VGPU_STEP=10",    // short kernels need no batches, which would take long here
+		}
 	}},
 	{page: "quick-benchmarks", tools: "git sh"},
 	{page: "quick-ci", tools: "git sh"},

@@ -42,6 +42,13 @@ func UseVirtual(tb testing.TB, settings ...string) Virtual {
 	return v
 }
 
+// VirtualEnv returns the variable with which a child process sees a virtual GPU through NVML. It is another card than the one
+// on which programs of sdk/virtualgpu/nvcc compute: always idle, and without processes.
+func VirtualEnv(tb testing.TB) string {
+	tb.Helper()
+	return libraryVar + "=" + filepath.Join(buildVirtual(tb), "libnvidia-ml.so.1")
+}
+
 // Env returns the variables that put the virtual GPU in the place of the CUDA driver of a child process.
 func (v Virtual) Env() []string {
 	return []string{"LD_LIBRARY_PATH=" + v.dir, "LD_PRELOAD=" + filepath.Join(v.dir, "libcuda.so.1")}
