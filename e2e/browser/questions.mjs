@@ -8,7 +8,7 @@ for (const script of [true, false]) {
   for (const { text, steps, shown } of ask.questions) {
     problems.length = 0;
     try {
-      await page.goto(`${ask.url}/p/kernels?days=30`);
+      await page.goto(`${ask.url}/p/kernels?days=150`);
       for (const [do_, selector, typed] of steps || []) {
         if (do_ === "type") await page.fill(selector, typed);
         else await Promise.all([page.waitForEvent("load"), page.locator(selector).first().click()]);

@@ -19,7 +19,7 @@ type question struct {
 func questions(commits [2]string) []question {
 	click := func(selector string) []string { return []string{"click", selector} }
 	menu := func(name string) []string { return click(`#nav a.nav:has-text("` + name + `")`) }
-	details := click(`ol.moved > li:first-child a.button`)
+	details := click(`ol.moved > li:not(:has(.badge.machine)) a.button`)
 	return []question{
 		{"What changed?", nil, `ol.moved > li .delta`},
 		{"Can I trust the machines today?", nil, `section[aria-labelledby=beds] .badge`},

@@ -88,7 +88,7 @@ func (l *load) write(writer int) {
 	for i := 0; !l.enough.Load(); i++ {
 		r := l.story.report(i*32 + writer)
 		now := time.Now().UTC()
-		r.Measured, r.Commit.At = now, &now
+		r.Measured, r.Commit.At, r.Suite = now, &now, "kernels"+strconv.Itoa(writer)
 		var files []client.File
 		if i%8 == 0 {
 			files = withFile(r)

@@ -39,7 +39,11 @@ func (v SeriesList) Title() string {
 	if v.Changed == 0 {
 		return "No series changed" + in
 	}
-	return words.Plural(v.Changed, "series") + " changed" + in
+	of := ""
+	if v.Text != "" || v.Suite != "" || v.Testbed != 0 {
+		of = " of the project" // the list below has fewer
+	}
+	return words.Plural(v.Changed, "series") + of + " changed" + in
 }
 func (SeriesList) tab() string { return "series" }
 

@@ -29,13 +29,31 @@ const height = () => (innerWidth < 736 ? 260 : 360);
 const dash = (style) => (style.strokeDasharray === "none" ? [] : style.strokeDasharray.split(/[ ,]+/).map(Number.parseFloat));
 
 const options = () => ({
-  width: box.clientWidth || 300, height: height(), padding: [20, 8, 0, 0], legend: { show: false }, tzDate: (t) => uPlot.tzDate(new Date(t * 1000), "UTC"),
+  width: box.clientWidth || 300, height: height(), padding: [20, 20, 0, 0], legend: { show: false }, tzDate: (t) => uPlot.tzDate(new Date(t * 1000), "UTC"),
   scales: { x: { time: !byCommit } },
   axes: [axis(byCommit ? commitAxis : { space: 70 }), axis({ size: 64, values: (u, list) => list.map((v, i) => `${+(v / unitSize).toPrecision(5)}${i === list.length - 1 ? ` ${unitName}` : ""}`) })],
   cursor: { drag: { x: true, y: false, dist: 6 } },
   series: [{}, ...swatches.map((s) => ({ stroke: () => getComputedStyle(s).stroke, dash: dash(getComputedStyle(s)), width: 1.8, spanGaps: true, points: { show: false } }))],
-  hooks: { draw: [(u) => drawFlags(u, data.events, tones)], setCursor: [hovered] },
+  hooks: { draw: [(u) => drawFlags(u, data.events, tones), letters], setCursor: [hovered] },
 });
+
+// letters names each line at its last point in view.
+function letters(u) {
+  const { ctx, bbox } = u;
+  const ratio = devicePixelRatio || 1;
+  ctx.save();
+  ctx.font = `bold ${12 * ratio}px system-ui, sans-serif`;
+  ctx.textBaseline = "middle";
+  swatches.forEach((s, n) => {
+    let i = u.valToIdx(u.scales.x.max);
+    while (i >= 0 && columns[n + 1][i] == null) i--;
+    if (i < 0 || xs[i] < u.scales.x.min) return;
+    ctx.fillStyle = getComputedStyle(s).stroke;
+    const x = Math.min(u.valToPos(xs[i], "x", true), bbox.left + bbox.width);
+    ctx.fillText(String.fromCharCode(65 + n), x + 4 * ratio, u.valToPos(columns[n + 1][i], "y", true));
+  });
+  ctx.restore();
+}
 
 // hovered shows the value that each line has at the cursor: that of its last point up to there.
 function hovered(u) {
