@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -205,17 +206,12 @@ func (l *lab) output(t *testing.T, name string, args ...string) (string, error) 
 
 // keepBusy keeps all cores busy until the function that it returns is called.
 func keepBusy() (stop func()) {
-	done := make(chan struct{})
+	var done atomic.Bool
 	for range runtime.NumCPU() {
 		go func() {
-			for {
-				select {
-				case <-done:
-					return
-				default:
-				}
+			for x := 1.0; !done.Load(); x *= 1.0000001 {
 			}
 		}()
 	}
-	return func() { close(done) }
+	return func() { done.Store(true) }
 }
