@@ -30,8 +30,9 @@ var dtypeNames = map[string]DType{
 	"f16": FP16, "float16": FP16, "half": FP16,
 	"bfloat16": BF16,
 	"f8":       FP8, "e4m3": FP8, "e5m2": FP8, "fp8_e4m3": FP8, "fp8_e5m2": FP8, "float8_e4m3fn": FP8, "float8_e5m2": FP8,
-	"e2m1": FP4,
-	"i8":   INT8, "u8": INT8, "uint8": INT8,
+	"e4m3fnuz": FP8, "e5m2fnuz": FP8, "float8_e4m3fnuz": FP8, "float8_e5m2fnuz": FP8,
+	"e2m1": FP4, "e2m1x2": FP4, "float4_e2m1fn": FP4, "float4_e2m1fn_x2": FP4,
+	"i8": INT8, "u8": INT8, "uint8": INT8,
 }
 
 // ParseDType parses the name of a format as spelled by suites and frameworks.

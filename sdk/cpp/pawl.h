@@ -127,8 +127,8 @@ PAWL_API void *pawl_alloc(size_t bytes);
      pawl_inout("x", s->x, "f32", N);   read, then written
      pawl_strides("q", H * S * D, D, H * D, 1);   where it is not row-major without gaps; in elements
    Memory is a pointer to device memory under CUDA and HIP, a cl_mem under OpenCL, or what pawl_alloc gave. Types are
-   f64 f32 tf32 f16 bf16 e4m3 e5m2 i64 i32 i16 i8 u8 bool. What a run does must depend on the parameters and these
-   arguments alone: pawl replaces their contents. A kernel without arguments is timed, but cannot be checked. */
+   f64 f32 tf32 f16 bf16 e4m3 e5m2 e4m3fnuz e5m2fnuz e8m0 e3m2 e2m3 e2m1 e2m1x2 i64 i32 i16 i8 u8 bool. An element of
+   e2m1x2 is a byte with two values. What a run does must depend on the parameters and these arguments alone: pawl replaces their contents. A kernel without arguments is timed, but cannot be checked. */
 PAWL_API void pawl_argument(const char *role, const char *name, const void *memory, const char *dtype, int rank,
                             const int64_t *shape); /* role: "in", "out" or "inout" */
 PAWL_API void pawl_argument_strides(const char *name, int rank, const int64_t *strides);
@@ -526,16 +526,22 @@ static void pawli_poison_host(void *to, size_t bytes, uint64_t seed) {
 
 /* ---- values ---------------------------------------------------------------------------------------------------- */
 
-enum { PAWLI_F64, PAWLI_F32, PAWLI_TF32, PAWLI_F16, PAWLI_BF16, PAWLI_E4M3, PAWLI_E5M2,
+enum { PAWLI_F64, PAWLI_F32, PAWLI_TF32, PAWLI_F16, PAWLI_BF16, PAWLI_E4M3, PAWLI_E5M2, PAWLI_E4M3FNUZ, PAWLI_E5M2FNUZ,
+       PAWLI_E8M0, PAWLI_E3M2, PAWLI_E2M3, PAWLI_E2M1, PAWLI_E2M1X2,
        PAWLI_I64, PAWLI_I32, PAWLI_I16, PAWLI_I8, PAWLI_U8, PAWLI_BOOL, PAWLI_DTYPES };
 static const struct {
   const char *name, *stored; /* as suites and as safetensors write it */
   int bytes, real;
 } pawli_dtypes[PAWLI_DTYPES] = {
     {"f64", "F64", 8, 1},   {"f32", "F32", 4, 1},      {"tf32", "F32", 4, 1},     {"f16", "F16", 2, 1},
-    {"bf16", "BF16", 2, 1}, {"e4m3", "F8_E4M3", 1, 1}, {"e5m2", "F8_E5M2", 1, 1}, {"i64", "I64", 8, 0},
+    {"bf16", "BF16", 2, 1}, {"e4m3", "F8_E4M3", 1, 1}, {"e5m2", "F8_E5M2", 1, 1}, {"e4m3fnuz", "F8_E4M3FNUZ", 1, 1},
+    {"e5m2fnuz", "F8_E5M2FNUZ", 1, 1}, {"e8m0", "F8_E8M0", 1, 1}, {"e3m2", "E3M2", 1, 1}, {"e2m3", "E2M3", 1, 1},
+    {"e2m1", "E2M1", 1, 1}, {"e2m1x2", "E2M1X2", 1, 1}, {"i64", "I64", 8, 0},
     {"i32", "I32", 4, 0},   {"i16", "I16", 2, 0},      {"i8", "I8", 1, 0},        {"u8", "U8", 1, 0},
     {"bool", "BOOL", 1, 0}};
+
+/* How many values an element holds. */
+static inline PAWLI_BOTH unsigned pawli_lanes(int dtype) { return dtype == PAWLI_E2M1X2 ? 2 : 1; }
 
 /* Number number of a keyed stream, one stream for each purpose: by ChaCha8, so that no number tells of another. */
 static uint64_t pawli_secret(const pawli_key *key, uint64_t purpose, uint64_t number) {
@@ -580,30 +586,48 @@ static inline PAWLI_BOTH int64_t pawli_whole(const pawli_spec *s, uint64_t seed,
   return (int64_t)s->low + (int64_t)(bits % (span < 1 ? 1 : (uint64_t)span));
 }
 
-/* Rounds to the nearest number of a small type, ties to even. What is too large becomes the largest. */
-static inline PAWLI_BOTH unsigned pawli_round(double x, int exponent_bits, int mantissa_bits, unsigned largest) {
-  const unsigned sign = (unsigned)(x < 0) << (exponent_bits + mantissa_bits);
-  const int bias = (1 << (exponent_bits - 1)) - 1;
+typedef struct pawli_format { /* a floating-point type of at most 16 bits: its sign, its exponent, its mantissa */
+  int exponent, mantissa, bias;
+  unsigned largest; /* the largest finite magnitude: those above it are infinity or NaN */
+  int fnuz;         /* NaN stands in place of negative zero */
+} pawli_format;
+
+static inline PAWLI_BOTH pawli_format pawli_format_of(int dtype) {
+  pawli_format f = {5, 2, 15, 0x7b, 0}; /* e5m2 */
+  switch (dtype) {
+  case PAWLI_F16: f.mantissa = 10, f.largest = 0x7bff; break;
+  case PAWLI_BF16: f.exponent = 8, f.mantissa = 7, f.bias = 127, f.largest = 0x7f7f; break;
+  case PAWLI_E4M3: f.exponent = 4, f.mantissa = 3, f.bias = 7, f.largest = 0x7e; break;
+  case PAWLI_E4M3FNUZ: f.exponent = 4, f.mantissa = 3, f.bias = 8, f.largest = 0x7f, f.fnuz = 1; break;
+  case PAWLI_E5M2FNUZ: f.bias = 16, f.largest = 0x7f, f.fnuz = 1; break;
+  case PAWLI_E8M0: f.exponent = 8, f.mantissa = 0, f.bias = 127, f.largest = 0xfe; break;
+  case PAWLI_E3M2: f.exponent = 3, f.bias = 3, f.largest = 0x1f; break;
+  case PAWLI_E2M3: f.exponent = 2, f.mantissa = 3, f.bias = 1, f.largest = 0x1f; break;
+  case PAWLI_E2M1: case PAWLI_E2M1X2: f.exponent = 2, f.mantissa = 1, f.bias = 1, f.largest = 0x7; break;
+  default: break;
+  }
+  return f;
+}
+
+/* Rounds to the nearest number of a small type, ties to even. What is too large becomes the largest. e8m0 has no sign and
+   no zero: it takes the size, at least the smallest. */
+static inline PAWLI_BOTH uint16_t pawli_small(int dtype, double x) {
+  const pawli_format f = pawli_format_of(dtype);
+  const int scale = dtype == PAWLI_E8M0, lowest = scale ? -f.bias : 1 - f.bias;
+  const unsigned sign = scale ? 0 : (unsigned)(x < 0) << (f.exponent + f.mantissa);
   int exponent = 0;
   double size = x < 0 ? -x : x;
-  while (size >= 2 && exponent < bias + 1) size /= 2, exponent++;
-  while (size < 1 && exponent > 1 - bias) size *= 2, exponent--;
-  const double scaled = size * (double)(1 << mantissa_bits);
+  while (size >= 2 && exponent < f.bias + 1) size /= 2, exponent++;
+  while (size < 1 && exponent > lowest) size *= 2, exponent--;
+  if (scale && size < 1) size = 1;
+  const double scaled = size * (double)(1 << f.mantissa);
   unsigned whole = (unsigned)scaled;
   const double rest = scaled - whole;
   if (rest > 0.5 || (rest == 0.5 && (whole & 1))) whole++;
   /* the hidden bit of a normal number adds one to the exponent field; carries work out */
-  const unsigned bits = ((unsigned)(exponent + bias - 1) << mantissa_bits) + whole;
-  return sign | (bits > largest ? largest : bits);
-}
-
-static inline PAWLI_BOTH uint16_t pawli_small(int dtype, double x) {
-  switch (dtype) {
-  case PAWLI_F16: return (uint16_t)pawli_round(x, 5, 10, 0x7bff);
-  case PAWLI_BF16: return (uint16_t)pawli_round(x, 8, 7, 0x7f7f);
-  case PAWLI_E4M3: return (uint16_t)pawli_round(x, 4, 3, 0x7e);
-  default: return (uint16_t)pawli_round(x, 5, 2, 0x7b);
-  }
+  const unsigned bits = (unsigned)((exponent + f.bias - 1) * (1 << f.mantissa)) + whole;
+  if (f.fnuz && !bits) return 0;
+  return (uint16_t)(sign | (bits > f.largest ? f.largest : bits));
 }
 
 /* Draws element i to its place. */
@@ -612,7 +636,12 @@ static inline PAWLI_BOTH void pawli_draw_one(const pawli_spec *s, uint64_t seed,
   case PAWLI_F64: ((double *)to)[i] = pawli_real(s, seed, i); break;
   case PAWLI_F32: case PAWLI_TF32: ((float *)to)[i] = (float)pawli_real(s, seed, i); break;
   case PAWLI_F16: case PAWLI_BF16: ((uint16_t *)to)[i] = pawli_small(s->dtype, pawli_real(s, seed, i)); break;
-  case PAWLI_E4M3: case PAWLI_E5M2: ((uint8_t *)to)[i] = (uint8_t)pawli_small(s->dtype, pawli_real(s, seed, i)); break;
+  case PAWLI_E4M3: case PAWLI_E5M2: case PAWLI_E4M3FNUZ: case PAWLI_E5M2FNUZ: case PAWLI_E8M0: case PAWLI_E3M2:
+  case PAWLI_E2M3: case PAWLI_E2M1: ((uint8_t *)to)[i] = (uint8_t)pawli_small(s->dtype, pawli_real(s, seed, i)); break;
+  case PAWLI_E2M1X2:
+    ((uint8_t *)to)[i] = (uint8_t)(pawli_small(s->dtype, pawli_real(s, seed, 2 * i)) |
+                                   pawli_small(s->dtype, pawli_real(s, seed, 2 * i + 1)) << 4);
+    break;
   case PAWLI_I64: ((int64_t *)to)[i] = pawli_whole(s, seed, i); break;
   case PAWLI_I32: ((int32_t *)to)[i] = (int32_t)pawli_whole(s, seed, i); break;
   case PAWLI_I16: ((int16_t *)to)[i] = (int16_t)pawli_whole(s, seed, i); break;
@@ -656,10 +685,12 @@ static void pawli_draw_small(const pawli_spec *s, uint64_t seed, void *to, size_
     tables[k].spec = *s;
     for (i = 0; i < TABLE; i++) tables[k].of[i] = pawli_small(s->dtype, pawli_real(s, 1, i));
   }
-  for (i = 0; i < count; i++, bits >>= 16) {
+  for (i = 0; i < count * pawli_lanes(s->dtype); i++, bits >>= 16) {
     if (i % 4 == 0) bits = pawli_word(seed, i / 4);
-    if (s->dtype == PAWLI_F16 || s->dtype == PAWLI_BF16) ((uint16_t *)to)[i] = tables[k].of[bits & 0xffff];
-    else ((uint8_t *)to)[i] = (uint8_t)tables[k].of[bits & 0xffff];
+    const uint16_t drawn = tables[k].of[bits & 0xffff];
+    if (s->dtype == PAWLI_F16 || s->dtype == PAWLI_BF16) ((uint16_t *)to)[i] = drawn;
+    else if (s->dtype != PAWLI_E2M1X2) ((uint8_t *)to)[i] = (uint8_t)drawn;
+    else ((uint8_t *)to)[i / 2] = (uint8_t)(i % 2 ? ((uint8_t *)to)[i / 2] | drawn << 4 : drawn);
   }
 }
 
@@ -684,7 +715,34 @@ static inline float pawli_float(uint32_t bits) {
   return x;
 }
 
-/* Element i of an output; 0 for NaN and infinities, for which odd is set. It looks at their bits: a compiler may be told
+typedef struct pawli_bytes { /* the values of the 256 patterns of a byte */
+  double value[256];
+  unsigned char odd[256]; /* NaN or infinity: their value is 0 */
+  int filled;
+} pawli_bytes;
+
+static const pawli_bytes *pawli_bytes_of(int dtype) {
+  static pawli_bytes all[PAWLI_DTYPES];
+  pawli_bytes *const t = &all[dtype];
+  if (t->filled) return t;
+  const pawli_format f = pawli_format_of(dtype);
+  const unsigned magnitudes = (1u << (f.exponent + f.mantissa)) - 1, sign = dtype == PAWLI_E8M0 ? 0 : magnitudes + 1;
+  unsigned bits;
+  for (bits = 0; bits < 256; bits++) {
+    const unsigned magnitude = bits & magnitudes, below = magnitude & ((1u << f.mantissa) - 1);
+    const int normal = dtype == PAWLI_E8M0 || magnitude >> f.mantissa;
+    int exponent = (normal ? (int)(magnitude >> f.mantissa) : 1) - f.bias - f.mantissa;
+    double size = (double)(below + (normal ? 1u << f.mantissa : 0));
+    for (; exponent > 0; exponent--) size *= 2;
+    for (; exponent < 0; exponent++) size /= 2;
+    t->odd[bits] = magnitude > f.largest || (f.fnuz && !magnitude && (bits & sign));
+    t->value[bits] = t->odd[bits] ? 0 : bits & sign ? -size : size;
+  }
+  t->filled = 1;
+  return t;
+}
+
+/* Value i of an output; 0 for NaN and infinities, for which odd is set. It looks at their bits: a compiler may be told
    that there are none. */
 static inline double pawli_value(int dtype, const void *from, size_t i, int *odd) {
   uint64_t wide = 0;
@@ -707,14 +765,13 @@ static inline double pawli_value(int dtype, const void *from, size_t i, int *odd
     bits = (uint32_t)((const uint16_t *)from)[i] << 16;
     *odd = (bits >> 23 & 0xff) == 0xff;
     return *odd ? 0 : (double)pawli_float(bits);
-  case PAWLI_E4M3:
-    bits = ((const uint8_t *)from)[i];
-    *odd = (bits & 0x7f) == 0x7f;
-    return *odd ? 0 : (double)pawli_float((bits & 0x80) << 24 | (bits & 0x7f) << 20) * 1329227995784915872903807060280344576.0; /* 2^120 */
-  case PAWLI_E5M2:
-    bits = ((const uint8_t *)from)[i];
-    *odd = (bits >> 2 & 31) == 31;
-    return *odd ? 0 : (double)pawli_float((bits & 0x80) << 24 | (bits & 0x7f) << 21) * 5192296858534827628530496329220096.0;
+  case PAWLI_E4M3: case PAWLI_E5M2: case PAWLI_E4M3FNUZ: case PAWLI_E5M2FNUZ: case PAWLI_E8M0: case PAWLI_E3M2:
+  case PAWLI_E2M3: case PAWLI_E2M1: case PAWLI_E2M1X2: {
+    const pawli_bytes *const t = pawli_bytes_of(dtype);
+    bits = dtype == PAWLI_E2M1X2 ? (uint32_t)((const uint8_t *)from)[i / 2] >> i % 2 * 4 : ((const uint8_t *)from)[i];
+    *odd = t->odd[bits];
+    return t->value[bits];
+  }
   case PAWLI_I64: return (double)((const int64_t *)from)[i];
   case PAWLI_I32: return (double)((const int32_t *)from)[i];
   case PAWLI_I16: return (double)((const int16_t *)from)[i];
@@ -749,7 +806,7 @@ static inline __attribute__((always_inline)) void pawli_add_elements(pawli_sum *
   to->count += (double)count;
 }
 
-/* Adds the elements of an output to the sums of its blocks. first is the number of its first element among all that the
+/* Adds the values of an output to the sums of its blocks. first is the number of its first value among all that the
    runs of a sample leave of this output, all how many these are: they are divided evenly among the blocks. */
 PAWLI_WIDE static void pawli_add_sums(pawli_sum *blocks, int dtype, const void *from, size_t count, uint64_t first, uint64_t all, uint64_t key) {
   const uint64_t each = (all + PAWLI_BLOCKS - 1) / PAWLI_BLOCKS;
@@ -2395,7 +2452,7 @@ static void pawli_sum_outputs(const pawli_set *set, uint64_t run, int runs, pawl
     for (a = set->arguments; a; a = a->next) {
       if (a->declared != declared || a->role == PAWLI_IN) continue;
       const void *from = a->memory;
-      const uint64_t length = (uint64_t)a->length;
+      const uint64_t length = (uint64_t)a->length * pawli_lanes(a->dtype);
       if (!a->on_host) pawli_copy_out(pawli_scratch(a->bytes), a->memory, 0, a->bytes), from = pawli.scratch;
       pawli_add_sums(sums + n * PAWLI_BLOCKS, a->dtype, from, (size_t)length, run * length, (uint64_t)runs * length,
                      pawli.verify.key + (uint64_t)declared);

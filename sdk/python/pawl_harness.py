@@ -319,12 +319,14 @@ class _Case:
 # ---- Arguments ----
 _DTYPES = {  # as suites write them: as safetensors does, and the bytes of an element
     "f64": ("F64", 8), "f32": ("F32", 4), "tf32": ("F32", 4), "f16": ("F16", 2), "bf16": ("BF16", 2),
-    "e4m3": ("F8_E4M3", 1), "e5m2": ("F8_E5M2", 1), "i64": ("I64", 8), "i32": ("I32", 4), "i16": ("I16", 2),
-    "i8": ("I8", 1), "u8": ("U8", 1), "bool": ("BOOL", 1),
+    "e4m3": ("F8_E4M3", 1), "e5m2": ("F8_E5M2", 1), "e4m3fnuz": ("F8_E4M3FNUZ", 1), "e5m2fnuz": ("F8_E5M2FNUZ", 1),
+    "e8m0": ("F8_E8M0", 1), "e3m2": ("E3M2", 1), "e2m3": ("E2M3", 1), "e2m1": ("E2M1", 1), "e2m1x2": ("E2M1X2", 1),
+    "i64": ("I64", 8), "i32": ("I32", 4), "i16": ("I16", 2), "i8": ("I8", 1), "u8": ("U8", 1), "bool": ("BOOL", 1),
 }  # fmt: skip
-_KNOWN_AS = {  # by torch and numpy, and in the formats of the buffer protocol
+_KNOWN_AS = {  # by torch, numpy and ml_dtypes, and in the formats of the buffer protocol
     "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "float8_e4m3fn": "e4m3",
-    "float8_e5m2": "e5m2", "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8", "uint8": "u8", "bool": "bool",
+    "float8_e5m2": "e5m2", "float8_e4m3fnuz": "e4m3fnuz", "float8_e5m2fnuz": "e5m2fnuz", "float8_e8m0fnu": "e8m0",
+    "float6_e3m2fn": "e3m2", "float6_e2m3fn": "e2m3", "float4_e2m1fn": "e2m1", "float4_e2m1fn_x2": "e2m1x2", "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8", "uint8": "u8", "bool": "bool",
     "d": "f64", "f": "f32", "e": "f16", "q": "i64", "l": "i64", "i": "i32", "h": "i16", "b": "i8", "B": "u8",
     "?": "bool",
 }  # fmt: skip
@@ -506,6 +508,14 @@ _BLOCKS = 32
 _NUMBERS = {  # bits that are drawn, and those that are set: a size from 0.5 to 2, and any sign
     "f64": (0x801FFFFFFFFFFFFF, 0x3FE0000000000000), "f32": (0x80FFFFFF, 0x3F000000), "tf32": (0x80FFFFFF, 0x3F000000),
     "f16": (0x87FF, 0x3800), "bf16": (0x80FF, 0x3F00), "e4m3": (0x8F, 0x30), "e5m2": (0x87, 0x38),
+    # The same bits are half as large; powers of two are 0.5 or 1; below 1, e2m3 and e2m1 have denormals only.
+    "e4m3fnuz": (0x8F, 0x30), "e5m2fnuz": (0x87, 0x38), "e8m0": (0x01, 0x7E), "e3m2": (0x27, 0x08), "e2m3": (0x2F, 0),
+    "e2m1": (0x0B, 0), "e2m1x2": (0xBB, 0),
+}  # fmt: skip
+_FORMATS = {  # of at most a byte: exponent bits, mantissa bits, bias, and which patterns are no numbers
+    "e4m3": (4, 3, 7, "last"), "e5m2": (5, 2, 15, "ieee"), "e4m3fnuz": (4, 3, 8, "zero"), "e5m2fnuz": (5, 2, 16, "zero"),
+    "e8m0": (8, 0, 127, "last"), "e3m2": (3, 2, 3, ""), "e2m3": (2, 3, 1, ""), "e2m1": (2, 1, 1, ""),
+    "e2m1x2": (2, 1, 1, ""),
 }  # fmt: skip
 _CODES = {  # of struct and numpy
     "f64": "d", "f32": "f", "tf32": "f", "f16": "e", "i64": "q", "i32": "i", "i16": "h", "i8": "b", "u8": "B", "bool": "B",
@@ -520,16 +530,20 @@ def _word(seed: int, number: int) -> int:
     return z ^ z >> 31
 
 
-def _small(dtype: str, bits: int) -> float:
-    """The value of an element of 8 bits, or of bf16."""
-    if dtype == "bf16":
-        return float(struct.unpack("<f", struct.pack("<I", bits << 16))[0])
-    fraction_bits, bias = (3, 7) if dtype == "e4m3" else (2, 15)
-    exponent, fraction = (bits & 0x7F) >> fraction_bits, bits & (1 << fraction_bits) - 1
-    if bits & 0x7F == 0x7F or dtype == "e5m2" and exponent == 31:
-        return math.nan
-    size = math.ldexp(fraction + (1 << fraction_bits) * bool(exponent), max(exponent, 1) - bias - fraction_bits)
-    return -size if bits & 0x80 else size
+def _values_of_bytes(dtype: str) -> List[float]:
+    """The values of the 256 patterns of a byte; of e2m1x2 that of its low bits. NaN stands for infinity too."""
+    exponent_bits, fraction_bits, bias, odd = _FORMATS[dtype]
+    above, values = 1 << exponent_bits + fraction_bits, []  # type: int, List[float]
+    for bits in range(256):
+        size, negative = bits % above, bits & above and dtype != "e8m0"
+        exponent, fraction = size >> fraction_bits, size & (1 << fraction_bits) - 1
+        normal = exponent > 0 or dtype == "e8m0"
+        value = math.ldexp(fraction + (normal << fraction_bits), max(exponent, int(not normal)) - bias - fraction_bits)
+        top = exponent == (1 << exponent_bits) - 1
+        if odd == "ieee" and top or odd == "last" and size == above - 1 or odd == "zero" and negative and not size:
+            value = math.nan
+        values.append(-value if negative else value)
+    return values
 
 
 class _Buffer(_Storage):
@@ -573,12 +587,14 @@ class _Buffer(_Storage):
 
     def sums(self, parts: List[Any], key: int) -> List[float]:
         code, data = _CODES.get(self.dtype), b"".join(map(bytes, parts))
-        size = _DTYPES[self.dtype][1]
         if code is not None:
             values = [float(value[0]) for value in struct.iter_unpack("<" + code, data)]
+        elif self.dtype == "bf16":
+            values = [struct.unpack("<f", b"\0\0" + data[at : at + 2])[0] for at in range(0, len(data), 2)]
         else:
-            bits = struct.iter_unpack("<H" if size == 2 else "<B", data)
-            values = [_small(self.dtype, value[0]) for value in bits]
+            table = _values_of_bytes(self.dtype)
+            halves = [half for byte in data for half in (byte & 15, byte >> 4)] if self.dtype == "e2m1x2" else data
+            values = [table[bits] for bits in halves]
         blocks, each = [0.0] * 4 * _BLOCKS, -(-len(values) // _BLOCKS)
         for i, value in enumerate(values):
             at = i // each * 4
@@ -629,8 +645,9 @@ class _Array(_Storage):
     def values(self, flat: Any) -> Any:
         if self.dtype == "bf16":
             return (flat.view("<u2").astype("<u4") << self.numpy.uint32(16)).view("<f4").astype("f8")
-        if self.dtype in ("e4m3", "e5m2"):
-            return self.numpy.array([_small(self.dtype, bits) for bits in range(256)])[flat]
+        if self.dtype in _FORMATS:
+            table = self.numpy.array(_values_of_bytes(self.dtype))
+            return table[self.numpy.stack([flat & 15, flat >> 4], -1).ravel() if self.dtype == "e2m1x2" else flat]
         return flat.view("<" + _CODES[self.dtype]).astype("f8")
 
     def sums(self, parts: List[Any], key: int) -> List[float]:
@@ -681,6 +698,8 @@ class _Tensor(_Storage):
         self.flat.copy_(z.view(self.torch.uint8)[: self.flat.numel()])
 
     def between(self, seed: int, low: float, high: float) -> bool:
+        if self.dtype in _FORMATS and self.dtype not in ("e4m3", "e5m2"):
+            return False
         unit = (self.splitmix(seed, self.length) >> 11 & (1 << 53) - 1).double() * 2.0**-53
         values = low + (high - low) * unit
         self.typed(self.flat).copy_(values if self.dtype in _NUMBERS else values.floor())
@@ -690,8 +709,15 @@ class _Tensor(_Storage):
         names = [name for name, known in _KNOWN_AS.items() if known == self.dtype.replace("tf32", "f32") and len(name) > 1]
         return flat.view(getattr(self.torch, names[0]))
 
+    def values(self, flat: Any) -> Any:
+        if self.dtype not in _FORMATS:
+            return self.typed(flat).double()
+        table = self.torch.tensor(_values_of_bytes(self.dtype), dtype=self.torch.float64, device=flat.device)
+        bits = self.torch.stack([flat & 15, flat >> 4], -1).reshape(-1) if self.dtype == "e2m1x2" else flat
+        return table[bits.long()]
+
     def sums(self, parts: List[Any], key: int) -> List[float]:
-        torch, x = self.torch, self.torch.cat([self.typed(part).double() for part in parts])
+        torch, x = self.torch, self.torch.cat([self.values(part) for part in parts])
         count, each = x.numel(), -(-x.numel() // _BLOCKS)
         bits = self.splitmix(key, count // 64 + 1)[:, None] >> torch.arange(64, device=x.device) & 1
         signs = bits.reshape(-1)[:count].double() * 2 - 1

@@ -54,7 +54,9 @@ _LINE_MAX = 64 << 20
 _HEADER_MAX = 16 << 20
 _DTYPES = {  # as suites write them: as safetensors does, the bytes of an element, and numpy's own type
     "f64": ("F64", 8, "f8"), "f32": ("F32", 4, "f4"), "tf32": ("F32", 4, "f4"), "f16": ("F16", 2, "f2"),
-    "bf16": ("BF16", 2, ""), "e4m3": ("F8_E4M3", 1, ""), "e5m2": ("F8_E5M2", 1, ""), "i64": ("I64", 8, "i8"),
+    "bf16": ("BF16", 2, ""), "e4m3": ("F8_E4M3", 1, ""), "e5m2": ("F8_E5M2", 1, ""), "e4m3fnuz": ("F8_E4M3FNUZ", 1, ""),
+    "e5m2fnuz": ("F8_E5M2FNUZ", 1, ""), "e8m0": ("F8_E8M0", 1, ""), "e3m2": ("E3M2", 1, ""), "e2m3": ("E2M3", 1, ""),
+    "e2m1": ("E2M1", 1, ""), "e2m1x2": ("E2M1X2", 1, ""), "i64": ("I64", 8, "i8"),
     "i32": ("I32", 4, "i4"), "i16": ("I16", 2, "i2"), "i8": ("I8", 1, "i1"), "u8": ("U8", 1, "u1"),
     "bool": ("BOOL", 1, "?"),
 }  # fmt: skip
@@ -87,19 +89,26 @@ def oracle(benchmark: str, naive: Optional[Compute] = None, framework: str = "")
 
 
 # ---- Types that numpy does not have ----
-def _fp8_table(exponent_bits: int, mantissa_bits: int, has_infinity: bool) -> List[float]:
-    """The values of the 256 patterns of an FP8 type."""
-    bias, table = (1 << exponent_bits - 1) - 1, []  # type: int, List[float]
+_FORMATS = {  # of at most a byte: exponent bits, mantissa bits, bias, and which patterns are no numbers
+    "e4m3": (4, 3, 7, "last"), "e5m2": (5, 2, 15, "ieee"), "e4m3fnuz": (4, 3, 8, "zero"), "e5m2fnuz": (5, 2, 16, "zero"),
+    "e8m0": (8, 0, 127, "last"), "e3m2": (3, 2, 3, ""), "e2m3": (2, 3, 1, ""), "e2m1": (2, 1, 1, ""),
+    "e2m1x2": (2, 1, 1, ""),
+}  # fmt: skip
+
+
+def _table(dtype: str) -> List[float]:
+    """The values of the 256 patterns of a byte; of e2m1x2 that of its low bits."""
+    exponent_bits, mantissa_bits, bias, special = _FORMATS[dtype]
+    above, table = 1 << exponent_bits + mantissa_bits, []  # type: int, List[float]
     for pattern in range(256):
-        sign = -1.0 if pattern & 0x80 else 1.0
-        exponent = (pattern & 0x7F) >> mantissa_bits
-        mantissa = pattern & (1 << mantissa_bits) - 1
-        top = exponent == (1 << exponent_bits) - 1
-        if top and has_infinity:
+        sign = -1.0 if pattern & above and dtype != "e8m0" else 1.0
+        magnitude = pattern % above
+        exponent, mantissa = divmod(magnitude, 1 << mantissa_bits)
+        if special == "ieee" and exponent == (1 << exponent_bits) - 1:
             value = math.inf if mantissa == 0 else math.nan
-        elif top and mantissa == (1 << mantissa_bits) - 1:
+        elif special == "last" and magnitude == above - 1 or special == "zero" and sign < 0 and magnitude == 0:
             value = math.nan
-        elif exponent == 0:
+        elif exponent == 0 and dtype != "e8m0":
             value = mantissa * 2.0 ** (1 - bias - mantissa_bits)
         else:
             value = (1 + mantissa / (1 << mantissa_bits)) * 2.0 ** (exponent - bias)
@@ -107,15 +116,30 @@ def _fp8_table(exponent_bits: int, mantissa_bits: int, has_infinity: bool) -> Li
     return table
 
 
-_FP8 = {"e4m3": _fp8_table(4, 3, False), "e5m2": _fp8_table(5, 2, True)}
+_BYTES = {dtype: _table(dtype) for dtype in _FORMATS}
+
+
+def _lanes(dtype: str) -> int:
+    """How many values an element holds: the first of two stands in the low bits."""
+    return 2 if dtype == "e2m1x2" else 1
+
+
+def _value_shape(shape: List[int], dtype: str) -> List[int]:
+    """The shape of the values: the last dimension has all values of its elements."""
+    lanes = _lanes(dtype)
+    if lanes == 1:
+        return shape
+    return [*shape[:-1], shape[-1] * lanes] if shape else [lanes]
 
 
 def _decode_numpy(numpy: Any, data: bytes, dtype: str) -> Any:
     """The elements of a storage: in their own type, or float32 where numpy does not have it."""
     if dtype == "bf16":
         return (numpy.frombuffer(data, dtype="<u2").astype("<u4") << 16).view("<f4")
-    if dtype in _FP8:
-        return numpy.array(_FP8[dtype], dtype="<f4")[numpy.frombuffer(data, dtype="u1")]
+    if dtype in _BYTES:
+        bits = numpy.frombuffer(data, dtype="u1")
+        bits = numpy.stack([bits & 15, bits >> 4], -1).ravel() if _lanes(dtype) == 2 else bits
+        return numpy.array(_BYTES[dtype], dtype="<f4")[bits]
     return numpy.frombuffer(data, dtype=numpy.dtype(_DTYPES[dtype][2]).newbyteorder("<"))
 
 
@@ -126,28 +150,36 @@ def _encode_numpy(numpy: Any, array: Any, dtype: str) -> bytes:
         rounded = bits + 0x7FFF + (bits >> 16 & 1) >> 16
         nan = bits >> 16 | 0x40
         return numpy.where(numpy.isnan(array), nan, rounded).astype("<u2").tobytes()
-    if dtype in _FP8:
-        return _encode_fp8(numpy, array.astype("f8"), dtype)
+    if dtype in _BYTES:
+        return _encode_bytes(numpy, array.astype("f8"), dtype)
     with numpy.errstate(over="ignore", invalid="ignore"):
         return array.astype(numpy.dtype(_DTYPES[dtype][2]).newbyteorder("<")).tobytes()
 
 
-def _encode_fp8(numpy: Any, array: Any, dtype: str) -> bytes:
-    finite = numpy.array([value for value in _FP8[dtype][:128] if math.isfinite(value)])
+def _encode_bytes(numpy: Any, array: Any, dtype: str) -> bytes:
+    exponent_bits, mantissa_bits, _, special = _FORMATS[dtype]
+    above = 1 << exponent_bits + mantissa_bits  # the sign, where there is one
+    finite = numpy.array([value for value in _BYTES[dtype][:above] if math.isfinite(value)])
     size = numpy.abs(array)
-    above = numpy.clip(numpy.searchsorted(finite, size), 1, len(finite) - 1)
-    low, high = finite[above - 1], finite[above]
+    over = numpy.clip(numpy.searchsorted(finite, size), 1, len(finite) - 1)
+    low, high = finite[over - 1], finite[over]
     ties = size - low == high - size
-    nearest = numpy.where(size - low > high - size, above, above - 1)
-    nearest = numpy.where(ties & ((above - 1) % 2 == 1), above, nearest)
-    # Half a step above the largest rounds away: to infinity where there is one, else to NaN, as torch casts.
-    beyond = finite[-1] + (finite[-1] - finite[-2]) / 2
-    over = size > beyond if len(finite) % 2 else size >= beyond
-    special = 0x7C if dtype == "e5m2" else 0x7F
-    pattern = numpy.where(over, special, nearest)
-    pattern = numpy.where(numpy.isnan(array), 0x7F, pattern)
-    pattern = numpy.where(numpy.signbit(array), pattern | 0x80, pattern)
-    return pattern.astype("u1").tobytes()
+    nearest = numpy.where(size - low > high - size, over, over - 1)
+    up = ties if dtype == "e8m0" else ties & ((over - 1) % 2 == 1)  # to even; of powers of two to the larger
+    nearest = numpy.where(up, over, nearest)
+    # Half a step above the largest rounds away: to infinity where there is one, else to NaN, as torch casts. Types
+    # without NaN keep the largest.
+    last = len(finite) - 1
+    step = finite[-1] if dtype == "e8m0" else finite[-1] - finite[-2]
+    beyond = size > finite[-1] + step / 2 if len(finite) % 2 and dtype != "e8m0" else size >= finite[-1] + step / 2
+    infinity, nan = {"ieee": (last + 1, above - 1), "last": (above - 1,) * 2, "zero": (above,) * 2}.get(special, (last,) * 2)
+    pattern = numpy.where(beyond, infinity, nearest)
+    pattern = numpy.where(numpy.isnan(array), nan, pattern)
+    if dtype != "e8m0":
+        signed = numpy.signbit(array) & ~((pattern == 0) & (special == "zero"))
+        pattern = numpy.where(signed, pattern | above, pattern)
+    data = pattern.astype("u1").ravel()
+    return (data[::2] | data[1::2] << 4 if _lanes(dtype) == 2 else data).tobytes()  # type: ignore[no-any-return]
 
 
 # ---- Frameworks ----
@@ -199,8 +231,9 @@ class _Torch:
 
     def decode(self, data: bytes, dtype: str) -> Any:
         raw = self.torch.frombuffer(bytearray(data), dtype=self.torch.uint8)
-        if dtype in _FP8:  # torch has them since 2.1, but computes with them in no version
-            return self.torch.tensor(_FP8[dtype], dtype=self.torch.float32)[raw.long()]
+        if dtype in _BYTES:  # torch has some of them, but computes with them in no version
+            raw = self.torch.stack([raw & 15, raw >> 4], -1).reshape(-1) if _lanes(dtype) == 2 else raw
+            return self.torch.tensor(_BYTES[dtype], dtype=self.torch.float32)[raw.long()]
         return raw.view(self.type_of(dtype))
 
     def view(self, flat: Any, shape: List[int], strides: List[int], offset: int) -> Any:
@@ -213,7 +246,7 @@ class _Torch:
 
     def encode(self, tensor: Any, dtype: str) -> Tuple[List[int], bytes]:
         tensor = self.torch.as_tensor(tensor).detach().cpu()
-        if dtype in _FP8:
+        if dtype in _BYTES:
             return list(tensor.shape), _Numpy().encode(tensor.to(self.torch.float64).numpy(), dtype)[1]
         import ctypes
 
@@ -330,7 +363,12 @@ def _compute(request: Message) -> Message:
     outputs = {a["name"]: a for a in arguments if a["role"] in ("out", "inout")}
     own = {}
     for key, (data, shape, strides, offset) in read_tensors(str(request.get("inputs")), inputs).items():
-        own[key] = framework.view(framework.decode(data, inputs[key]["dtype"]), shape, strides, offset)
+        dtype = inputs[key]["dtype"]
+        flat, lanes = framework.decode(data, dtype), _lanes(dtype)
+        if strides and lanes > 1:  # the values of an element stand side by side
+            flat = framework.view(flat, [*shape, lanes], [*(lanes * stride for stride in strides), 1], lanes * offset)
+            strides = []
+        own[key] = framework.view(flat, _value_shape(shape, dtype), strides, offset)
     tensors = []
     with framework.guard():
         wide = {key: framework.wide(value) for key, value in own.items()}
@@ -358,11 +396,12 @@ def _named(result: Any, outputs: Dict[str, Message]) -> Dict[str, Any]:
 
 
 def _checked(framework: Any, name: str, value: Any, argument: Message, dtype: str) -> Tuple[List[int], bytes]:
+    declared = argument.get("shape") or []
+    wanted = _value_shape(declared, argument["dtype"])
     shape, data = framework.encode(value, dtype)
-    wanted = argument.get("shape")
     if shape != wanted and not (shape == [] and wanted == [1]):  # a sum is a number
         raise Refusal("failed", f"the oracle returned {name} of the shape {shape}, wanted {wanted}")
-    return wanted, data
+    return (wanted if dtype == "f64" else declared), data
 
 
 def _answer(request: Message) -> Message:

@@ -260,6 +260,39 @@ def test_every_storage_adds_up_alike(dtype):
         assert sums == pytest.approx(want)
 
 
+SMALL = sorted(pawl_harness._FORMATS)
+
+
+def small_storages(dtype):
+    """The same 16 bytes as each library stores them, where they are of no type of its own."""
+    yield pawl_harness._Buffer("a", bytearray(16), dtype, None, None)
+    numpy, torch = (pytest.importorskip(name) for name in ("numpy", "torch"))
+    yield pawl_harness._Array("a", numpy.zeros(16, dtype="uint8"), dtype)
+    yield pawl_harness._Tensor("a", torch.zeros(16, dtype=torch.uint8), dtype)
+
+
+@pytest.mark.parametrize("dtype", SMALL)
+def test_small_types_are_drawn_and_add_up_alike(dtype):
+    table = pawl_harness._values_of_bytes(dtype)
+    found, drawn = [], set()
+    for storage in small_storages(dtype):
+        assert storage.draw(5, {}) is True
+        drawn.add(storage.read())
+        found.append(storage.sums([storage.flat], 77))
+        assert storage.draw(5, {"kind": "uniform", "low": 1, "high": 2}) is (dtype in ("e4m3", "e5m2") and "Tensor" in str(type(storage)))
+    data = drawn.pop()
+    assert not drawn, "every library draws the same"
+    bits = [half for byte in data for half in (byte & 15, byte >> 4)] if dtype == "e2m1x2" else data
+    values = [table[one] for one in bits]
+    assert all(abs(value) < 2 for value in values) and len(set(values)) > 1
+    signs = struct.unpack("<Q", splitmix(77))[0]
+    want = [0.0] * 128
+    for i, value in enumerate(values):  # at most 32 values in 32 blocks: one each
+        want[4 * i : 4 * i + 4] = [value if signs >> i & 1 else -value, value * value, 0, 1]
+    for sums in found:
+        assert sums == pytest.approx(want)
+
+
 def splitmix(seed):
     mask = (1 << 64) - 1
     z = seed + 0x9E3779B97F4A7C15 & mask

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+import pawl_harness
 import pawl_oracle
 from conftest import SDK, Harness
 from test_arguments import read, write
@@ -140,9 +141,14 @@ def test_strides(oracle, tmp_path):
     assert compute(oracle, tmp_path, arguments=[x, y, A], inputs=str(path))["error"]["code"] == "bad_params"
 
 
-@pytest.mark.parametrize("dtype, width", [("bf16", 2), ("f16", 2), ("e4m3", 1), ("e5m2", 1)])
-def test_every_pattern_survives(dtype, width):
-    patterns = numpy.arange(1 << 8 * width, dtype="<u%d" % width)
+BITS = {
+    "bf16": 16, "f16": 16, "e4m3": 8, "e5m2": 8, "e4m3fnuz": 8, "e5m2fnuz": 8, "e8m0": 8, "e3m2": 6, "e2m3": 6, "e2m1": 4,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype, bits", BITS.items())
+def test_every_pattern_survives(dtype, bits):
+    patterns = numpy.arange(1 << bits, dtype="<u2" if bits == 16 else "u1")
     values = pawl_oracle._decode_numpy(numpy, patterns.tobytes(), dtype)
     back = numpy.frombuffer(pawl_oracle._encode_numpy(numpy, values, dtype), dtype=patterns.dtype)
     numbers = ~numpy.isnan(values)
@@ -159,6 +165,14 @@ def test_every_pattern_survives(dtype, width):
         ("e4m3", 1.0, 0x38), ("e4m3", 1.0625, 0x38), ("e4m3", 1.1875, 0x3A), ("e4m3", math.nan, 0x7F),
         ("e5m2", 57344.0, 0x7B), ("e5m2", 61439.0, 0x7B), ("e5m2", 61440.0, 0x7C), ("e5m2", -math.inf, 0xFC),
         ("e5m2", 1.0, 0x3C), ("e5m2", 1.125, 0x3C), ("e5m2", 1.375, 0x3E),
+        ("e4m3fnuz", 240.0, 0x7F), ("e4m3fnuz", 247.9, 0x7F), ("e4m3fnuz", 248.0, 0x80), ("e4m3fnuz", -0.0, 0),
+        ("e4m3fnuz", -1e-9, 0), ("e4m3fnuz", 1.0, 0x40), ("e4m3fnuz", -math.inf, 0x80), ("e4m3fnuz", math.nan, 0x80),
+        ("e5m2fnuz", 57344.0, 0x7F), ("e5m2fnuz", 61440.0, 0x80), ("e5m2fnuz", -1.0, 0xC0),
+        ("e8m0", 1.0, 127), ("e8m0", 1.49, 127), ("e8m0", 1.5, 128), ("e8m0", 3.0, 129), ("e8m0", -4.0, 129),
+        ("e8m0", 0.0, 0), ("e8m0", 2.0**127, 254), ("e8m0", 1.5 * 2.0**127, 255), ("e8m0", math.nan, 255),
+        ("e3m2", 1.0, 0x0C), ("e3m2", 100.0, 0x1F), ("e3m2", -math.inf, 0x3F), ("e3m2", math.nan, 0x1F),
+        ("e2m3", 7.5, 0x1F), ("e2m3", 9.0, 0x1F), ("e2m3", 0.0625, 0), ("e2m3", 0.1875, 2),
+        ("e2m1", 5.0, 6), ("e2m1", 7.0, 7), ("e2m1", -0.25, 8), ("e2m1", -0.75, 10), ("e2m1", 0.26, 1),
         ("bf16", 1.0, 0x3F80), ("bf16", 1 + 2.0**-8, 0x3F80), ("bf16", 1 + 3 * 2.0**-8, 0x3F82),
         ("bf16", 3.4e38, 0x7F80),
     ],
@@ -168,11 +182,58 @@ def test_rounding(dtype, value, wanted):
     assert int.from_bytes(data, "little") == wanted
 
 
+def test_patterns_rise_by_steps_that_double():
+    """Without a look at an exponent: the step doubles when the mantissa is full, but for that of the denormals."""
+    largest = {"e4m3": 480, "e5m2": 114688, "e4m3fnuz": 240, "e5m2fnuz": 57344, "e3m2": 28, "e2m3": 7.5, "e2m1": 6}
+    for dtype, (mantissa, step) in {
+        "e4m3": (3, 2.0**-9), "e5m2": (2, 2.0**-16), "e4m3fnuz": (3, 2.0**-10), "e5m2fnuz": (2, 2.0**-17),
+        "e3m2": (2, 0.0625), "e2m3": (3, 0.125), "e2m1": (1, 0.5),
+    }.items():  # fmt: skip
+        values, sign = [0.0], 1 << BITS[dtype] - 1
+        for pattern in range(1, sign):
+            values.append(values[-1] + step)
+            step *= 2 if pattern % (1 << mantissa) == 0 and pattern >= 2 << mantissa else 1
+        assert values[-1] == largest[dtype]
+        values += [-value for value in values]
+        nan = {"e4m3": [0x7F, 0xFF], "e5m2": [0x7D, 0x7E, 0x7F, 0xFD, 0xFE, 0xFF]}.get(dtype, [0x80])
+        for pattern in nan if BITS[dtype] == 8 else []:
+            values[pattern] = math.nan
+        if dtype == "e5m2":
+            values[0x7C], values[0xFC] = math.inf, -math.inf
+        assert numpy.array_equal(pawl_oracle._BYTES[dtype], values * (256 // len(values)), equal_nan=True), dtype
+    assert pawl_oracle._BYTES["e8m0"][:255] == [2.0 ** (pattern - 127) for pattern in range(255)]
+    assert math.isnan(pawl_oracle._BYTES["e8m0"][255])
+
+
+def test_a_harness_reads_bytes_as_an_oracle_does():
+    assert pawl_harness._FORMATS == pawl_oracle._FORMATS
+    for dtype, values in pawl_oracle._BYTES.items():
+        wanted = [math.nan if math.isinf(value) else value for value in values]
+        assert numpy.array_equal(pawl_harness._values_of_bytes(dtype), wanted, equal_nan=True), dtype
+
+
+def test_two_values_in_a_byte(oracle, tmp_path):
+    x, y = {**X, "dtype": "e2m1x2", "shape": [1, 2]}, {**Y, "dtype": "e2m1x2", "shape": [1, 2]}
+    data = ("E2M1X2", [1, 2], b"\xa1\x43")  # 0.5, -1, 1.5, 2
+    reply = compute(oracle, tmp_path, arguments=[x, y, {**A, "value": 1}], data=data, naive=True)
+    assert reply["naive"] is True
+    wanted = {"y": ("F64", [1, 4], struct.pack("<4d", 1, -2, 3, 4))}
+    wanted["y.naive"] = ("E2M1X2", [1, 2], b"\xc2\x65")
+    assert read(tmp_path / "out") == wanted
+
+
+def test_two_values_in_a_byte_with_strides():
+    flat = pawl_oracle._decode_numpy(numpy, bytes([0x21, 0xFF, 0x43, 0xFF, 0x65]), "e2m1x2")
+    framework = pawl_oracle._Numpy()
+    pairs = framework.view(flat, [3, 1, 2], [4, 2, 1], 0)
+    assert framework.view(pairs, [3, 2], [], 0).tolist() == [[0.5, 1], [1.5, 2], [3, 4]]
+
+
 def test_torch_agrees_with_numpy():
     pytest.importorskip("torch")
     ours, theirs = pawl_oracle._Numpy(), pawl_oracle._Torch()
     chance = numpy.random.default_rng(1)
-    for dtype in ("f64", "f32", "f16", "bf16", "e4m3", "e5m2", "i64", "i32", "i16", "i8", "u8", "bool"):
+    for dtype in ("f64", "f32", "f16", "bf16", *pawl_oracle._FORMATS, "i64", "i32", "i16", "i8", "u8", "bool"):
         size = pawl_oracle._DTYPES[dtype][1]
         data = chance.integers(0, 2 if dtype == "bool" else 256, 64 * size, dtype="u1").tobytes()
         wide = [f.wide(f.view(f.decode(data, dtype), [4, 4], [9, 1], 2)) for f in (ours, theirs)]

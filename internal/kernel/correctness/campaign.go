@@ -212,7 +212,7 @@ func memory(arguments []tensor.Argument) float64 {
 		case tensor.In:
 			sum += n * float64(a.DType.Size())
 		case tensor.Out, tensor.InOut:
-			sum += n * float64(8+4*a.DType.Size())
+			sum += n * float64(8*a.DType.Lanes()+4*a.DType.Size())
 		case tensor.Value:
 		}
 	}

@@ -83,7 +83,7 @@ type Element struct {
 
 // Sides holds the two or three tensors to compare, all of the same shape.
 type Sides struct {
-	Want  tensor.Tensor  // F64 or F32
+	Want  tensor.Tensor  // of the output's values: F64, or what another implementation returns
 	Got   tensor.Tensor  // in the output's type
 	Naive *tensor.Tensor // the same computation, done naively in the output's type
 	// Poison is the seed of the output's previous content, over its whole storage. It is
@@ -154,8 +154,8 @@ func (s Sides) problem(r Rules) string {
 		if err := t.Check(); err != nil {
 			return err.Error()
 		}
-		if !slices.Equal(t.Shape, s.Want.Shape) {
-			return fmt.Sprintf("%q has shape %v, but the reference has %v", t.Name, t.Shape, s.Want.Shape)
+		if shape := t.ValueShape(); !slices.Equal(shape, s.Want.ValueShape()) {
+			return fmt.Sprintf("%q has shape %v, but the reference has %v", t.Name, shape, s.Want.ValueShape())
 		}
 	}
 	if r.Flash != nil && s.Naive == nil {

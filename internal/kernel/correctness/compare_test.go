@@ -64,6 +64,14 @@ func TestCompare(t *testing.T) {
 		{"e4m3 saturates", tensor.E4M3, []float64{1000, -1000}, []float64{448, -448}, within(0, 1e-3), "", 0, 0},
 		{"e4m3 overflows to NaN", tensor.E4M3, []float64{1000, inf}, []float64{nan, nan}, within(0, 1e-3), "", 0, 0},
 		{"e4m3 saturates to the wrong side", tensor.E4M3, []float64{1000}, []float64{-448}, within(0, 1e-3), RuleClose, 1, 0},
+		{"e4m3fnuz saturates", tensor.E4M3FNUZ, []float64{1000, -inf}, []float64{240, -240}, within(0, 1e-3), "", 0, 0},
+		{"e5m2fnuz overflows to NaN", tensor.E5M2FNUZ, []float64{1e6, inf}, []float64{nan, nan}, within(0, 1e-3), "", 0, 0},
+		{"e5m2 saturates, but has an infinity", tensor.E5M2, []float64{1e6}, []float64{57344}, within(0, 1e-3), RuleClose, 1, 0},
+		{"e2m1 saturates", tensor.E2M1, []float64{100, -inf}, []float64{6, -6}, within(0, 1e-3), "", 0, 0},
+		{"e2m1 saturates to the wrong side", tensor.E2M1, []float64{-100}, []float64{6}, within(0, 1e-3), RuleClose, 1, 0},
+		{"e3m2 has no NaN", tensor.E3M2, []float64{nan, nan, 1}, []float64{28, 0, 1}, within(0, 1e-3), "", 0, 2},
+		{"e8m0 has NaN", tensor.E8M0, []float64{nan}, []float64{4}, within(0, 1e-3), RuleNaN, 1, 0},
+		{"e8m0 overflows to NaN", tensor.E8M0, []float64{0x1.8p127}, []float64{nan}, within(0, 1e-3), "", 0, 0},
 		{"e4m3 NaN without need", tensor.E4M3, []float64{400}, []float64{nan}, within(0, 1e-3), RuleNaN, 1, 0},
 
 		{"integers are exact", tensor.I32, []float64{1, 2}, []float64{1, 3}, RulesFor(suite.Tolerance{}, tensor.I32, true), RuleClose, 1, 1},
@@ -214,6 +222,9 @@ func TestDefaultRules(t *testing.T) {
 		{tensor.F32, false, &Close{1e-5, 1.3e-6, 1, true}, false, false},
 		{tensor.E4M3, true, &Close{0x1p-9, 0.125, 0.95, false}, false, true},
 		{tensor.E5M2, false, &Close{0x1p-16, 0.25, 0.95, false}, false, true},
+		{tensor.E4M3FNUZ, true, &Close{0x1p-10, 0.125, 0.95, false}, false, true},
+		{tensor.E2M1x2, true, &Close{0.25, 0.2, 0.95, false}, false, true},
+		{tensor.E8M0, false, &Close{0x1p-127, 0.5, 0.95, false}, false, true},
 		{tensor.I64, true, &Close{0, 0, 1, false}, false, false},
 		{tensor.Bool, false, &Close{0, 0, 1, false}, false, false},
 	} {
@@ -247,6 +258,9 @@ func TestDefaultRulesTellTypesApart(t *testing.T) {
 		{tensor.F16, tensor.BF16},
 		{tensor.BF16, tensor.E4M3},
 		{tensor.E4M3, tensor.E5M2},
+		{tensor.E4M3FNUZ, tensor.E5M2FNUZ},
+		{tensor.E3M2, tensor.E2M1},
+		{tensor.E2M3, tensor.E2M1},
 	} {
 		for _, scale := range []float64{1, 0.01, 300} {
 			values := make([]float64, 4000)
@@ -272,7 +286,7 @@ func TestDefaultRulesTellTypesApart(t *testing.T) {
 				}
 				switch {
 				case tt.d == tensor.F64 && n == nil: // PyTorch's table for F64 is that wide
-				case tt.d == tensor.E4M3 && scale < 0.1: // all denormal
+				case tt.d.Size() == 1 && scale < 0.1: // all denormal
 				case Compare(Sides{Want: want, Got: of(tt.d, wrong...), Naive: n}, r).OK:
 					t.Errorf("%s x %v, naive %v: the precision of %s passes", tt.d, scale, n != nil, tt.smaller)
 				}

@@ -74,10 +74,14 @@ func coin(a, b float64) quantile {
 func large(d tensor.DType) quantile {
 	low, high := -10.0, 4.0
 	switch d {
-	case tensor.E4M3:
+	case tensor.E4M3, tensor.E4M3FNUZ:
 		low, high = -6, 2 // the maximum of 448 is soon reached
-	case tensor.E5M2:
+	case tensor.E5M2, tensor.E5M2FNUZ:
 		low = -8
+	case tensor.E3M2:
+		low, high = -4, 2
+	case tensor.E2M3, tensor.E2M1, tensor.E2M1x2:
+		low, high = -2, 1
 	default:
 	}
 	return func(u float64) float64 {

@@ -22,7 +22,7 @@ func TestReferencePage(t *testing.T) {
 		plain, naive := RulesFor(suite.Tolerance{}, d, false), RulesFor(suite.Tolerance{}, d, true)
 		rows = append(rows, fmt.Sprintf("| `%s` | %.3g | %.3g | %.3g | %.3g |", d, plain.Close.Atol, plain.Close.Rtol, *naive.Flash, *naive.Cosine))
 	}
-	for _, d := range []tensor.DType{tensor.E4M3, tensor.E5M2} {
+	for _, d := range []tensor.DType{tensor.E4M3, tensor.E5M2, tensor.E4M3FNUZ, tensor.E5M2FNUZ, tensor.E3M2, tensor.E2M3, tensor.E2M1, tensor.E8M0} {
 		r := RulesFor(suite.Tolerance{}, d, false)
 		rows = append(rows, fmt.Sprintf("| `%s` | %.3g | %.3g | %.3g | %.3g |", d, r.Close.Atol, r.Close.Rtol, r.Close.Matched, *r.Cosine))
 	}

@@ -33,8 +33,8 @@ func expectedOf(ctx context.Context, r Reference, t Task, tolerance suite.Tolera
 		switch {
 		case want == nil:
 			return right, fmt.Errorf("the reference returns no %q for %s", a.Name, about)
-		case !slices.Equal(want.Shape, a.Shape):
-			return right, fmt.Errorf("the reference returns %q with shape %v for %s, but the suite says %v", a.Name, want.Shape, about, a.Shape)
+		case !slices.Equal(want.ValueShape(), a.DType.ValueShape(a.Shape)):
+			return right, fmt.Errorf("the reference returns %q with shape %v for %s, but the suite says %v", a.Name, want.ValueShape(), about, a.DType.ValueShape(a.Shape))
 		case tolerance.Flash != nil && tensor.Find(right.Naive, a.Name) == nil:
 			return right, fmt.Errorf("tolerance.flash needs a naive result of %q, but the reference returns none: add one to the oracle, or use atol and rtol", a.Name)
 		}

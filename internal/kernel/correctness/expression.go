@@ -42,7 +42,7 @@ type operand struct {
 }
 
 func evaluate(ctx context.Context, x *expr.Expr, a tensor.Argument, t Task) (tensor.Tensor, error) {
-	want, err := tensor.New(tensor.Argument{Name: a.Name, DType: tensor.F64, Shape: a.Shape})
+	want, err := tensor.New(tensor.Argument{Name: a.Name, DType: tensor.F64, Shape: a.DType.ValueShape(a.Shape)})
 	if err != nil {
 		return tensor.Tensor{}, err
 	}
@@ -113,8 +113,8 @@ func bind(x *expr.Expr, variables map[string]any, want tensor.Tensor, inputs []t
 			var one [1]float64
 			in.Read(one[:], 0)
 			variables[v.Name] = one[0]
-		case !slices.Equal(in.Shape, want.Shape):
-			return nil, fmt.Errorf("input %q has shape %v, but the output has %v: their elements do not correspond", of, in.Shape, want.Shape)
+		case !slices.Equal(in.ValueShape(), want.Shape):
+			return nil, fmt.Errorf("input %q has shape %v, but the output has %v: their elements do not correspond", of, in.ValueShape(), want.Shape)
 		default:
 			list = append(list, operand{of, *in, make([]float64, chunk)})
 		}

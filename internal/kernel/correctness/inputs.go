@@ -49,9 +49,9 @@ func Fill(a tensor.Argument, kind string, seed uint64) (tensor.Tensor, error) {
 	}
 	switch row := a.Shape[max(len(a.Shape)-1, 0):]; {
 	case kind == Constant:
-		repeat(t, g.values(1))
+		repeat(t, slices.Repeat(g.values(1), a.DType.Lanes()))
 	case kind == EqualRows && len(row) == 1:
-		repeat(t, g.values(row[0]))
+		repeat(t, g.values(row[0]*a.DType.Lanes()))
 	case t.IsContiguous():
 		g.fill(t.Data)
 	default:
@@ -88,16 +88,16 @@ func (g generator) draw(list []float64) {
 }
 
 // fill draws the elements of a whole storage. For types with at most 65536 values it
-// draws from a table of that size, four elements per 64 random bits: creating gigabytes
+// draws from a table of that size, four values per 64 random bits: creating gigabytes
 // of inputs must not cost more than the kernel.
 func (g generator) fill(data []byte) {
-	size := g.dtype.Size()
+	size, lanes := g.dtype.Size(), g.dtype.Lanes()
 	if size > 2 || len(data) < steps {
 		var buf [chunk]float64
 		for len(data) > 0 {
-			n := min(chunk, len(data)/size)
-			g.draw(buf[:n])
-			tensor.Encode(g.dtype, data, buf[:n])
+			n := min(chunk/lanes, len(data)/size)
+			g.draw(buf[:n*lanes])
+			tensor.Encode(g.dtype, data, buf[:n*lanes])
 			data = data[n*size:]
 		}
 		return
@@ -107,11 +107,24 @@ func (g generator) fill(data []byte) {
 		values[i] = g.quantile((float64(i) + 0.5) / steps)
 	}
 	table := make([]byte, steps*size)
-	tensor.Encode(g.dtype, table, values)
-	if size == 1 {
+	tensor.Encode(g.dtype.Lane(), table, values)
+	switch {
+	case lanes == 2:
+		g.draw4((*[steps]byte)(table), data)
+	case size == 1:
 		g.draw8((*[steps]byte)(table), data)
-	} else {
+	default:
 		g.draw16(table, data)
+	}
+}
+
+func (g generator) draw4(table *[steps]byte, data []byte) {
+	for len(data) > 0 {
+		bits := g.stream.Uint64()
+		for i := range min(2, len(data)) {
+			data[i] = table[uint16(bits>>(32*i))] | table[uint16(bits>>(32*i+16))]<<4
+		}
+		data = data[min(2, len(data)):]
 	}
 }
 
@@ -142,7 +155,7 @@ func (g generator) draw16(table, data []byte) {
 // repeat writes the values repeatedly until the tensor is full.
 func repeat(t tensor.Tensor, values []float64) {
 	if t.IsContiguous() {
-		size := len(values) * t.DType.Size()
+		size := len(values) / t.DType.Lanes() * t.DType.Size()
 		tensor.Encode(t.DType, t.Data, values)
 		for done := size; done < len(t.Data); {
 			done += copy(t.Data[done:], t.Data[:done])
@@ -158,7 +171,7 @@ func repeat(t tensor.Tensor, values []float64) {
 // whole row of results NaN. A type without infinity gets its largest value.
 func scatter(t tensor.Tensor, stream *rand.ChaCha8) {
 	infinity := math.Inf(1)
-	if t.DType == tensor.E4M3 {
+	if !t.DType.HasInfinity() {
 		_, infinity = t.DType.Limits()
 	}
 	n := t.Len()

@@ -129,6 +129,14 @@ func TestKinds(t *testing.T) {
 		{"no infinity in e4m3", tensor.E4M3, Infinities, tensor.Fill{}, func(v []float64) bool {
 			return slices.Contains(v, 448) && every(func(x float64) bool { return x == x })(v)
 		}},
+		{"no infinity in e2m1x2", tensor.E2M1x2, Infinities, tensor.Fill{}, func(v []float64) bool {
+			return len(v) == 2*64*32 && slices.Contains(v, 6) && slices.Contains(v, -6) && every(func(x float64) bool { return math.Abs(x) <= 6 })(v)
+		}},
+		{"constant e2m1x2", tensor.E2M1x2, Constant, tensor.Fill{}, func(v []float64) bool { return every(func(x float64) bool { return x == v[0] })(v) }},
+		{"equal rows of e2m1x2", tensor.E2M1x2, EqualRows, tensor.Fill{}, func(v []float64) bool {
+			return slices.Equal(v[:64], v[64*63:]) && slices.Max(v[:64]) > slices.Min(v[:64])
+		}},
+		{"scales", tensor.E8M0, Large, tensor.Fill{}, every(func(x float64) bool { return x >= 0x1p-11 && x <= 16 })},
 		{"limits", tensor.F32, Normal, tensor.Fill{Kind: tensor.Uniform, Low: 2, High: 3}, every(func(x float64) bool { return x >= 2 && x <= 3 })},
 		{"limits beat zeros", tensor.F32, Zeros, tensor.Fill{Kind: tensor.Uniform, Low: 2, High: 3}, every(func(x float64) bool { return x == 2 })},
 		{"limits beat infinities", tensor.F32, Infinities, tensor.Fill{Kind: tensor.Uniform, Low: 0, High: 1}, every(func(x float64) bool { return x >= 0 && x <= 1 })},

@@ -38,8 +38,18 @@ var closeTo = map[tensor.DType]Close{
 	tensor.BF16: {Atol: 1e-5, Rtol: 1.6e-2, Matched: 1},
 	// Not in PyTorch's table, which requires these to be exact: one step of the type, for
 	// 95 of 100 elements, because a sum that falls between two values may round either way.
-	tensor.E4M3: {Atol: 0x1p-9, Rtol: 0.125, Matched: 0.95},
-	tensor.E5M2: {Atol: 0x1p-16, Rtol: 0.25, Matched: 0.95},
+	tensor.E4M3:     {Atol: 0x1p-9, Rtol: 0.125, Matched: 0.95},
+	tensor.E5M2:     {Atol: 0x1p-16, Rtol: 0.25, Matched: 0.95},
+	tensor.E4M3FNUZ: {Atol: 0x1p-10, Rtol: 0.125, Matched: 0.95},
+	tensor.E5M2FNUZ: {Atol: 0x1p-17, Rtol: 0.25, Matched: 0.95},
+	tensor.E3M2:     {Atol: 0x1p-4, Rtol: 0.25, Matched: 0.95},
+	tensor.E2M3:     {Atol: 0x1p-3, Rtol: 0.125, Matched: 0.95},
+	// FP4 has seven values above zero: a whole step would let zeros pass for a result. This
+	// is half a step, and what rounding costs between the largest values.
+	tensor.E2M1:   {Atol: 0.25, Rtol: 0.2, Matched: 0.95},
+	tensor.E2M1x2: {Atol: 0.25, Rtol: 0.2, Matched: 0.95},
+	// A step is a factor of two. Half of it in either direction passes, and one down.
+	tensor.E8M0: {Atol: 0x1p-127, Rtol: 0.5, Matched: 0.95},
 }
 
 // cosines bounds the difference in direction. Rounding an output to its type costs
@@ -47,7 +57,8 @@ var closeTo = map[tensor.DType]Close{
 // the next smaller type's precision.
 var cosines = map[tensor.DType]float64{
 	tensor.F64: 1e-18, tensor.F32: 1e-9, tensor.TF32: 5e-7, tensor.F16: 5e-7, tensor.BF16: 1e-5,
-	tensor.E4M3: 1e-3, tensor.E5M2: 4e-3,
+	tensor.E4M3: 1e-3, tensor.E5M2: 4e-3, tensor.E4M3FNUZ: 1e-3, tensor.E5M2FNUZ: 4e-3,
+	tensor.E3M2: 4e-3, tensor.E2M3: 1e-3, tensor.E2M1: 2e-2, tensor.E2M1x2: 2e-2, tensor.E8M0: 5e-2,
 }
 
 // defaultFlash is the factor that flash-attention uses.
@@ -77,7 +88,7 @@ func defaults(d tensor.DType, naive bool) Rules {
 	switch {
 	case !float:
 		return Rules{Close: closeOf(d)}
-	case d == tensor.E4M3 || d == tensor.E5M2:
+	case d.Size() == 1:
 		return Rules{Close: closeOf(d), Cosine: &limit}
 	case naive:
 		factor := float64(defaultFlash)

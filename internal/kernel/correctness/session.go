@@ -202,7 +202,7 @@ func (c *CommandReference) Compute(ctx context.Context, t Task, naive bool) (Exp
 	if err != nil {
 		return Expected{}, c.explain(ctx, t, err)
 	}
-	list, err := c.load(out, t.Arguments, func(a tensor.Argument) int { return 8 + a.DType.Size() })
+	list, err := c.load(out, t.Arguments, func(a tensor.Argument) int { return 8*a.DType.Lanes() + a.DType.Size() })
 	if err != nil {
 		return Expected{}, fmt.Errorf("cannot read the oracle's result for %s: %w", suite.ConfigName(t.Params), err)
 	}

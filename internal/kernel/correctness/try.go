@@ -157,8 +157,9 @@ func (c *campaign) warnIfWeak(q preparedPoint) {
 		}
 		values := make([]float64, thin(want).Len())
 		thin(want).Read(values, 0)
-		sample := tensor.Tensor{Name: a.Name, DType: a.DType, Shape: []int{len(values)}, Data: make([]byte, len(values)*a.DType.Size())}
-		tensor.Encode(a.DType, sample.Data, values)
+		d := a.DType.Lane()
+		sample := tensor.Tensor{Name: a.Name, DType: d, Shape: []int{len(values)}, Data: make([]byte, len(values)*d.Size())}
+		tensor.Encode(d, sample.Data, values)
 		kept = append(kept, sample)
 	}
 	c.wants[key] = kept

@@ -11,8 +11,9 @@ const sampled = 1 << 16
 
 // Weakness returns why a correct result would not catch a wrong kernel: a constant output
 // passes, or the result for other inputs does. Other is such a result, in the type of
-// the output and of the same shape, or nil. It returns "" for a test that can fail.
+// the output's values and of the same shape, or nil. It returns "" for a test that can fail.
 func Weakness(want tensor.Tensor, d tensor.DType, other *tensor.Tensor, r Rules) string {
+	d = d.Lane()
 	// The naive computation belongs to a whole result. The other rules also work on a
 	// sample of it.
 	r.Flash = nil
@@ -31,7 +32,7 @@ func Weakness(want tensor.Tensor, d tensor.DType, other *tensor.Tensor, r Rules)
 		}
 	}
 	constant := tensor.Tensor{
-		Name: want.Name, DType: d, Shape: want.Shape, Strides: make([]int, len(want.Shape)), // one value for all elements
+		Name: want.Name, DType: d, Shape: want.ValueShape(), Strides: make([]int, len(want.ValueShape())), // one value for all elements
 		Data: make([]byte, d.Size()),
 	}
 	tensor.Encode(d, constant.Data, []float64{mean(want)})
@@ -44,8 +45,12 @@ func Weakness(want tensor.Tensor, d tensor.DType, other *tensor.Tensor, r Rules)
 // thin selects every k-th element, at most sampled elements in all. The view needs
 // contiguous elements, as references write them. Other tensors are returned whole.
 func thin(t tensor.Tensor) tensor.Tensor {
-	n := t.Len()
+	n, lanes := t.Len(), t.DType.Lanes()
 	if !t.IsContiguous() {
+		return t
+	}
+	if lanes > 1 { // strides cannot skip a part of an element
+		t.Shape, t.Strides = []int{n / lanes}, nil
 		return t
 	}
 	k := max(1, (n+sampled-1)/sampled)

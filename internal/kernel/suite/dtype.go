@@ -17,13 +17,18 @@ var dtypes = map[string]tensor.DType{
 	"bf16": tensor.BF16, "bfloat16": tensor.BF16,
 	"e4m3": tensor.E4M3, "fp8_e4m3": tensor.E4M3, "float8_e4m3fn": tensor.E4M3,
 	"e5m2": tensor.E5M2, "fp8_e5m2": tensor.E5M2, "float8_e5m2": tensor.E5M2,
+	"e4m3fnuz": tensor.E4M3FNUZ, "fp8_e4m3fnuz": tensor.E4M3FNUZ, "float8_e4m3fnuz": tensor.E4M3FNUZ,
+	"e5m2fnuz": tensor.E5M2FNUZ, "fp8_e5m2fnuz": tensor.E5M2FNUZ, "float8_e5m2fnuz": tensor.E5M2FNUZ,
+	"e8m0": tensor.E8M0, "float8_e8m0fnu": tensor.E8M0,
+	"e3m2": tensor.E3M2, "float6_e3m2fn": tensor.E3M2, "e2m3": tensor.E2M3, "float6_e2m3fn": tensor.E2M3,
+	"e2m1": tensor.E2M1, "float4_e2m1fn": tensor.E2M1, "e2m1x2": tensor.E2M1x2, "float4_e2m1fn_x2": tensor.E2M1x2,
 	"i64": tensor.I64, "int64": tensor.I64, "i32": tensor.I32, "int32": tensor.I32, "int": tensor.I32,
 	"i16": tensor.I16, "int16": tensor.I16, "i8": tensor.I8, "int8": tensor.I8,
 	"u8": tensor.U8, "uint8": tensor.U8, "bool": tensor.Bool,
 }
 
 // dtypeNames lists the names shown in messages.
-var dtypeNames = []string{"f64", "f32", "tf32", "f16", "bf16", "e4m3", "e5m2", "i64", "i32", "i16", "i8", "u8", "bool"}
+var dtypeNames = []string{"f64", "f32", "tf32", "f16", "bf16", "e4m3", "e5m2", "e4m3fnuz", "e5m2fnuz", "e8m0", "e3m2", "e2m3", "e2m1", "e2m1x2", "i64", "i32", "i16", "i8", "u8", "bool"}
 
 // integer reports whether a type holds whole numbers.
 func integer(t tensor.DType) bool {

@@ -5,44 +5,10 @@ import (
 	"math"
 )
 
-// Size returns the bytes of an element, or 0 for an unknown type.
-func (d DType) Size() int {
-	switch d {
-	case F64, I64:
-		return 8
-	case F32, TF32, I32:
-		return 4
-	case F16, BF16, I16:
-		return 2
-	case E4M3, E5M2, I8, U8, Bool:
-		return 1
-	default:
-		return 0
-	}
-}
-
-// Known reports whether the type exists.
-func (d DType) Known() bool { return d.Size() > 0 }
-
-// IsFloat reports whether the elements have a mantissa and can be NaN.
-func (d DType) IsFloat() bool {
-	switch d {
-	case F64, F32, TF32, F16, BF16, E4M3, E5M2:
-		return true
-	default:
-		return false
-	}
-}
-
-// DTypes lists the types, widest first.
-func DTypes() []DType {
-	return []DType{F64, F32, TF32, F16, BF16, E4M3, E5M2, I64, I32, I16, I8, U8, Bool}
-}
-
-// Decode reads len(dst) elements from the start of src, which must be long enough.
+// Decode reads len(dst) values from the start of src, which must be long enough.
 // An int64 beyond 2^53 loses its last bits.
 func Decode(d DType, dst []float64, src []byte) {
-	src = src[:len(dst)*d.Size()]
+	src = src[:d.bytes(len(dst))]
 	switch d {
 	case F64:
 		for i := range dst {
@@ -61,20 +27,26 @@ func Decode(d DType, dst []float64, src []byte) {
 		for i := range dst {
 			dst[i] = float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(src[2*i:])) << 16))
 		}
-	case E4M3:
-		lookUp((*[256]float32)(eightE4M3()), dst, src)
-	case E5M2:
-		lookUp((*[256]float32)(eightE5M2()), dst, src)
+	case E2M1x2:
+		table := (*[256]float32)(bytewise[d]())
+		for i := range dst {
+			dst[i] = float64(table[src[i/2]>>(i%2*4)])
+		}
 	default:
-		decodeIntegers(d, dst, src)
+		table, small := bytewise[d]
+		if !small {
+			decodeIntegers(d, dst, src)
+			return
+		}
+		values := (*[256]float32)(table())
+		for i := range dst {
+			dst[i] = float64(values[src[i]])
+		}
 	}
 }
 
-func lookUp(table *[256]float32, dst []float64, src []byte) {
-	for i := range dst {
-		dst[i] = float64(table[src[i]])
-	}
-}
+// bytes returns the size of n values.
+func (d DType) bytes(n int) int { return (n + d.Lanes() - 1) / d.Lanes() * d.Size() }
 
 func decodeIntegers(d DType, dst []float64, src []byte) {
 	switch d {
@@ -102,10 +74,12 @@ func decodeIntegers(d DType, dst []float64, src []byte) {
 }
 
 // Encode writes the values as elements to the start of dst, which must be long enough.
+// An element that the values do not fill gets zeros for the rest.
 // Floats are rounded once, to nearest, ties to even; see format.encode for values that
 // are too large. Integers are rounded the same way and clamped to their type; NaN becomes 0.
 func Encode(d DType, dst []byte, src []float64) {
-	dst = dst[:len(src)*d.Size()]
+	dst = dst[:d.bytes(len(src))]
+	f, small := formats[d]
 	switch d {
 	case F64:
 		for i, x := range src {
@@ -116,17 +90,22 @@ func Encode(d DType, dst []byte, src []float64) {
 			binary.LittleEndian.PutUint32(dst[4*i:], math.Float32bits(float32(x)))
 		}
 	case F16, BF16:
-		f := formats[d]
 		for i, x := range src {
 			binary.LittleEndian.PutUint16(dst[2*i:], f.encode(x))
 		}
-	case E4M3, E5M2:
-		f := formats[d]
+	case E2M1x2:
+		clear(dst)
+		for i, x := range src {
+			dst[i/2] |= byte(f.encode(x)) << (i % 2 * 4)
+		}
+	default:
+		if !small {
+			encodeIntegers(d, dst, src)
+			return
+		}
 		for i, x := range src {
 			dst[i] = byte(f.encode(x))
 		}
-	default:
-		encodeIntegers(d, dst, src)
 	}
 }
 
@@ -177,13 +156,16 @@ func (d DType) limits() (low, high float64) {
 
 // Limits returns the smallest and largest finite value of a type.
 func (d DType) Limits() (low, high float64) {
+	f, small := formats[d]
 	switch {
 	case d == F64:
 		high = math.MaxFloat64
 	case d == F32 || d == TF32:
 		high = math.MaxFloat32
-	case d.IsFloat():
-		high = formats[d].decode(formats[d].infinity() - 1)
+	case small && f.unsigned:
+		return f.decode(0), f.decode(f.largest())
+	case small:
+		high = f.decode(f.largest())
 	default:
 		return d.limits()
 	}
@@ -218,7 +200,7 @@ func (d DType) SmallestNormal() float64 {
 		return 0x1p-126
 	default:
 		if f, small := formats[d]; small {
-			return math.Ldexp(1, 1-f.bias())
+			return math.Ldexp(1, f.lowest())
 		}
 		return 0
 	}

@@ -21,14 +21,22 @@ func patterns(d DType) ([]byte, []float64) {
 			binary.LittleEndian.PutUint16(data[2*i:], uint16(i))
 		}
 	}
-	values := make([]float64, n)
+	values := make([]float64, n*d.Lanes())
 	Decode(d, values, data)
 	return data, values
 }
 
+// small are the types of at most 16 bits with a sign.
+func small() []DType {
+	return []DType{F16, BF16, E4M3, E5M2, E4M3FNUZ, E5M2FNUZ, E3M2, E2M3, E2M1}
+}
+
 func TestEveryPatternRoundTrips(t *testing.T) {
-	for _, d := range []DType{F16, BF16, E4M3, E5M2, I8, U8, I16} {
+	for _, d := range append(small(), E8M0, I8, U8, I16) {
 		data, values := patterns(d)
+		if f, float := formats[d]; float { // without the bits that the type does not have
+			values = values[:int(max(f.sign(), f.magnitudes()/2+1))*2]
+		}
 		again := make([]byte, len(data))
 		Encode(d, again, values)
 		for i, x := range values {
@@ -45,9 +53,9 @@ func TestEveryPatternRoundTrips(t *testing.T) {
 
 // Between two neighbours the nearest wins, and of a tie the even pattern.
 func TestRoundToNearestEven(t *testing.T) {
-	for _, d := range []DType{F16, BF16, E4M3, E5M2} {
+	for _, d := range small() {
 		f := formats[d]
-		for p := uint16(0); p+1 < f.infinity(); p++ {
+		for p := uint16(0); p < f.largest(); p++ {
 			low, high := f.decode(p), f.decode(p+1)
 			middle := (low + high) / 2
 			even := p + p&1
@@ -62,8 +70,12 @@ func TestRoundToNearestEven(t *testing.T) {
 				if got := f.encode(tt.x); got != tt.want {
 					t.Fatalf("%s: %v between %v and %v encodes as %#x, want %#x", d, tt.x, low, high, got, tt.want)
 				}
-				if got := f.encode(-tt.x); got != tt.want|f.sign() {
-					t.Fatalf("%s: %v encodes as %#x, want %#x", d, -tt.x, got, tt.want|f.sign())
+				negative := tt.want | f.sign()
+				if tt.want == 0 && f.specials == zeroNaN {
+					negative = 0
+				}
+				if got := f.encode(-tt.x); got != negative {
+					t.Fatalf("%s: %v encodes as %#x, want %#x", d, -tt.x, got, negative)
 				}
 			}
 		}
@@ -114,7 +126,8 @@ func TestKnownValues(t *testing.T) {
 	}
 }
 
-// What is too large: infinity where there is one, NaN in e4m3fn, as PyTorch casts.
+// What is too large: infinity where there is one, NaN where there is that alone, as
+// PyTorch casts, and the largest value elsewhere.
 func TestOverflow(t *testing.T) {
 	for _, tt := range []struct {
 		d             DType
@@ -125,6 +138,13 @@ func TestOverflow(t *testing.T) {
 		{E5M2, math.Nextafter(61440, 0), 61440, 57344, math.Inf(1)},
 		{F16, math.Nextafter(65520, 0), 65520, 65504, math.Inf(1)},
 		{BF16, math.Nextafter(0x1.ffp127, 0), 0x1.ffp127, 0x1.fep127, math.Inf(1)},
+		{E4M3FNUZ, math.Nextafter(248, 0), 248, 240, math.NaN()},
+		{E5M2FNUZ, math.Nextafter(61440, 0), 61440, 57344, math.NaN()},
+		{E8M0, math.Nextafter(0x1.8p127, 0), 0x1.8p127, 0x1p127, math.NaN()},
+		{E3M2, 30, 31, 28, 28},
+		{E2M3, 7.75, 8, 7.5, 7.5},
+		{E2M1, 6, 7, 6, 6},
+		{E2M1x2, 6, 7, 6, 6},
 	} {
 		if got := tt.d.Round(tt.last); got != tt.finite {
 			t.Errorf("%s: %v rounds to %v, want %v", tt.d, tt.last, got, tt.finite)
@@ -251,6 +271,9 @@ func TestULP(t *testing.T) {
 		{BF16, 1, 1 + 0x1p-7, 1},
 		{E4M3, 1, 1.125, 1},
 		{E5M2, 1, 2, 4},
+		{E4M3FNUZ, 1, 1.125, 1},
+		{E8M0, 1, 8, 3},
+		{E2M1x2, -6, 6, 14},
 		{TF32, 1, 1 + 0x1p-9, 2},
 		{F64, -math.MaxFloat64, math.MaxFloat64, 2 * 0x7fefffffffffffff},
 		{I32, 5, -2, 7},
@@ -265,7 +288,7 @@ func TestULP(t *testing.T) {
 
 func TestCodecsAreMonotone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		d := rapid.SampledFrom([]DType{F64, F32, F16, BF16, E5M2, I8, I32, U8}).Draw(t, "dtype")
+		d := rapid.SampledFrom([]DType{F64, F32, F16, BF16, E5M2, E3M2, E2M3, E2M1, I8, I32, U8}).Draw(t, "dtype")
 		a, b := rapid.Float64().Draw(t, "a"), rapid.Float64().Draw(t, "b")
 		if a > b {
 			a, b = b, a

@@ -23,9 +23,13 @@ const (
 	maxEntries = 3*maxTensors + 64 // max entries of the metadata
 )
 
-// typeNames maps element types to their names in the format. TF32 is stored as F32.
+// typeNames maps element types to their names in the format. TF32 is stored as F32. The
+// names of types of six and four bits are pawl's own: the format has none for a value in
+// a byte, and counts packed values, not bytes.
 var typeNames = map[DType]string{
 	F64: "F64", F32: "F32", TF32: "F32", F16: "F16", BF16: "BF16", E4M3: "F8_E4M3", E5M2: "F8_E5M2",
+	E4M3FNUZ: "F8_E4M3FNUZ", E5M2FNUZ: "F8_E5M2FNUZ", E8M0: "F8_E8M0",
+	E3M2: "E3M2", E2M3: "E2M3", E2M1: "E2M1", E2M1x2: "E2M1X2",
 	I64: "I64", I32: "I32", I16: "I16", I8: "I8", U8: "U8", Bool: "BOOL",
 }
 
@@ -34,9 +38,6 @@ func typeOf(name string) (DType, error) {
 		if d != TF32 && typeNames[d] == name {
 			return d, nil
 		}
-	}
-	if strings.Contains(strings.ToLower(name), "fnuz") {
-		return "", fmt.Errorf("type %.20q is not supported: fnuz types have a different bias and NaN, and values read as F8_E4M3 or F8_E5M2 would silently be twice as large; convert them to one of those types", name)
 	}
 	return "", fmt.Errorf("type %.20q is not supported", name)
 }

@@ -34,8 +34,12 @@ func New(a Argument) (Tensor, error) {
 	return t, nil
 }
 
-// Len returns the number of elements of the shape.
-func (t Tensor) Len() int {
+// Len returns the number of values of the tensor: of its elements, unless they hold
+// several values.
+func (t Tensor) Len() int { return t.count() * t.DType.Lanes() }
+
+// count returns the number of elements of the shape.
+func (t Tensor) count() int {
 	n := 1
 	for _, size := range t.Shape {
 		n *= size
@@ -46,7 +50,7 @@ func (t Tensor) Len() int {
 // IsContiguous reports whether the elements are contiguous from the start of the storage, and
 // the storage holds nothing else.
 func (t Tensor) IsContiguous() bool {
-	return t.Offset == 0 && t.dense() && len(t.Data) == t.Len()*t.DType.Size()
+	return t.Offset == 0 && t.dense() && len(t.Data) == t.count()*t.DType.Size()
 }
 
 // dense reports whether the elements are contiguous. The stride of a dimension of size
@@ -141,29 +145,47 @@ func mulChecked(a, b int) (int, bool) {
 	return a * b, false
 }
 
-// Read decodes len(dst) elements, starting at position from in the row-major order of
+// Read decodes len(dst) values, starting at position from in the row-major order of
 // the shape.
 func (t Tensor) Read(dst []float64, from int) {
-	size := t.DType.Size()
-	for at, run := range t.runs(from, len(dst)) {
-		Decode(t.DType, dst[:run], t.Data[at*size:])
-		dst = dst[run:]
+	lanes, size := t.DType.Lanes(), t.DType.Size()
+	if from%lanes != 0 || len(dst)%lanes != 0 {
+		copy(dst, t.around(from, len(dst))[from%lanes:])
+		return
+	}
+	for at, run := range t.runs(from/lanes, len(dst)/lanes) {
+		Decode(t.DType, dst[:run*lanes], t.Data[at*size:])
+		dst = dst[run*lanes:]
 	}
 }
 
-// Write encodes elements, starting at position from in row-major order.
+// Write encodes values, starting at position from in row-major order.
 func (t Tensor) Write(from int, src []float64) {
-	size := t.DType.Size()
-	for at, run := range t.runs(from, len(src)) {
-		Encode(t.DType, t.Data[at*size:], src[:run])
-		src = src[run:]
+	lanes, size := t.DType.Lanes(), t.DType.Size()
+	if from%lanes != 0 || len(src)%lanes != 0 {
+		whole := t.around(from, len(src))
+		copy(whole[from%lanes:], src)
+		from, src = from-from%lanes, whole
 	}
+	for at, run := range t.runs(from/lanes, len(src)/lanes) {
+		Encode(t.DType, t.Data[at*size:], src[:run*lanes])
+		src = src[run*lanes:]
+	}
+}
+
+// around reads the values of all elements that hold one of n values from a position on.
+func (t Tensor) around(from, n int) []float64 {
+	lanes := t.DType.Lanes()
+	first, end := from/lanes, (from+n+lanes-1)/lanes
+	values := make([]float64, (end-first)*lanes)
+	t.Read(values, first*lanes)
+	return values
 }
 
 // Elements returns the bytes of the elements in row-major order of the shape: the data
 // itself if it is dense, else a copy.
 func (t Tensor) Elements() []byte {
-	size, n := t.DType.Size(), t.Len()
+	size, n := t.DType.Size(), t.count()
 	if t.dense() {
 		return t.Data[t.Offset*size : (t.Offset+n)*size]
 	}
@@ -174,27 +196,33 @@ func (t Tensor) Elements() []byte {
 	return out
 }
 
-// Place returns the index in the storage of the element at a position in row-major
-// order.
+// Place returns the index in the storage of the element with the value at a position in
+// row-major order.
 func (t Tensor) Place(position int) int {
+	position /= t.DType.Lanes()
 	if t.dense() {
 		return t.Offset + position
 	}
 	at := t.Offset
-	for i, k := range t.Index(position) {
+	for i, k := range index(position, t.Shape) {
 		at += k * t.Strides[i]
 	}
 	return at
 }
 
-// Index converts a position in row-major order to coordinates.
-func (t Tensor) Index(position int) []int {
-	index := make([]int, len(t.Shape))
-	for i, size := range slices.Backward(t.Shape) {
-		index[i] = position % size
+// Index converts a position in row-major order to coordinates among the values.
+func (t Tensor) Index(position int) []int { return index(position, t.ValueShape()) }
+
+// ValueShape returns the shape of the values.
+func (t Tensor) ValueShape() []int { return t.DType.ValueShape(t.Shape) }
+
+func index(position int, shape []int) []int {
+	coordinates := make([]int, len(shape))
+	for i, size := range slices.Backward(shape) {
+		coordinates[i] = position % size
 		position /= size
 	}
-	return index
+	return coordinates
 }
 
 // runs yields the contiguous runs of n elements, in row-major order from a position:
@@ -209,7 +237,7 @@ func (t Tensor) runs(from, n int) func(yield func(at, run int) bool) {
 			return
 		}
 		last := len(t.Shape) - 1
-		index := t.Index(from)
+		index := index(from, t.Shape)
 		for n > 0 {
 			at := t.Offset
 			for i, k := range index {

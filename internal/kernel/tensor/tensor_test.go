@@ -55,18 +55,20 @@ func TestReadFollowsStrides(t *testing.T) {
 			}
 		}
 		for position := range n {
-			at, rest := x.Offset, position
+			lanes := x.DType.Lanes()
+			at, rest := x.Offset, position/lanes
 			for i, size := range slices.Backward(x.Shape) {
 				at += rest % size * strides[i]
 				rest /= size
 			}
-			var want [1]float64
-			Decode(x.DType, want[:], x.Data[at*x.DType.Size():])
+			var values [2]float64
+			Decode(x.DType, values[:lanes], x.Data[at*x.DType.Size():])
+			want := values[position%lanes]
 			if x.Place(position) != at {
 				t.Fatalf("element %d stands at %d, want %d", position, x.Place(position), at)
 			}
-			if got[position] != want[0] && want[0] == want[0] {
-				t.Fatalf("element %d of %+v is %v, want %v", position, x, got[position], want[0])
+			if got[position] != want && want == want {
+				t.Fatalf("element %d of %+v is %v, want %v", position, x, got[position], want)
 			}
 		}
 	})

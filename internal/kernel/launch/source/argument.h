@@ -7,14 +7,19 @@ typedef enum { ROLE_IN, ROLE_OUT, ROLE_INOUT, ROLE_VALUE, ROLES } role;
 static const char *const role_names[ROLES] = {"in", "out", "inout", "value"};
 
 typedef enum { REAL, SIGNED, UNSIGNED, BOOLEAN } family;
-typedef enum { F64, F32, TF32, F16, BF16, E4M3, E5M2, I64, I32, I16, I8, U8, BOOL, DTYPES } dtype; /* as in pawl.h */
+typedef enum {
+  F64, F32, TF32, F16, BF16, E4M3, E5M2, E4M3FNUZ, E5M2FNUZ, E8M0, E3M2, E2M3, E2M1, E2M1X2, I64, I32, I16, I8, U8, BOOL, DTYPES
+} dtype; /* as in pawl.h */
 static const struct {
   const char *name, *stored; /* as suites and as safetensors write it */
   size_t size;
   family family;
 } dtypes[DTYPES] = {
     {"f64", "F64", 8, REAL},       {"f32", "F32", 4, REAL},        {"tf32", "F32", 4, REAL},  {"f16", "F16", 2, REAL},
-    {"bf16", "BF16", 2, REAL},     {"e4m3", "F8_E4M3", 1, REAL},   {"e5m2", "F8_E5M2", 1, REAL}, {"i64", "I64", 8, SIGNED},
+    {"bf16", "BF16", 2, REAL},     {"e4m3", "F8_E4M3", 1, REAL},   {"e5m2", "F8_E5M2", 1, REAL},
+    {"e4m3fnuz", "F8_E4M3FNUZ", 1, REAL}, {"e5m2fnuz", "F8_E5M2FNUZ", 1, REAL}, {"e8m0", "F8_E8M0", 1, REAL},
+    {"e3m2", "E3M2", 1, REAL},     {"e2m3", "E2M3", 1, REAL},      {"e2m1", "E2M1", 1, REAL}, {"e2m1x2", "E2M1X2", 1, REAL},
+    {"i64", "I64", 8, SIGNED},
     {"i32", "I32", 4, SIGNED},     {"i16", "I16", 2, SIGNED},      {"i8", "I8", 1, SIGNED},   {"u8", "U8", 1, UNSIGNED},
     {"bool", "BOOL", 1, BOOLEAN},
 };

@@ -160,9 +160,10 @@ static void sum_set(set *s, int number, int runs, uint64_t signs, pawli_sum *sum
   int i;
   for (i = 0; i < arguments.count; i++) {
     const argument *const a = &arguments.all[i];
+    const uint64_t values = (uint64_t)a->count * pawli_lanes((int)a->type);
     if (!is_written(a)) continue;
-    pawli_add_sums(sums, (int)a->type, device_look(&s->slots[i].m, s->slots[i].window, a->bytes), a->count, (uint64_t)number * a->count,
-                   (uint64_t)runs * a->count, signs + (uint64_t)i + 1);
+    pawli_add_sums(sums, (int)a->type, device_look(&s->slots[i].m, s->slots[i].window, a->bytes), (size_t)values, (uint64_t)number * values,
+                   (uint64_t)runs * values, signs + (uint64_t)i + 1);
     sums += PAWLI_BLOCKS;
   }
 }

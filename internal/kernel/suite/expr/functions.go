@@ -60,8 +60,10 @@ var sizes = map[string]float64{
 	"fp32": 4, "f32": 4, "float32": 4, "float": 4, "tf32": 4,
 	"fp16": 2, "f16": 2, "float16": 2, "half": 2, "bf16": 2, "bfloat16": 2,
 	"fp8": 1, "f8": 1, "e4m3": 1, "e5m2": 1, "fp8_e4m3": 1, "fp8_e5m2": 1, "float8_e4m3fn": 1, "float8_e5m2": 1,
-	"fp6": 0.75, "e2m3": 0.75, "e3m2": 0.75,
-	"fp4": 0.5, "e2m1": 0.5, "int4": 0.5, "uint4": 0.5,
+	"e4m3fnuz": 1, "e5m2fnuz": 1, "fp8_e4m3fnuz": 1, "fp8_e5m2fnuz": 1, "float8_e4m3fnuz": 1, "float8_e5m2fnuz": 1,
+	"e8m0": 1, "float8_e8m0fnu": 1,
+	"fp6": 0.75, "fp4": 0.5, "int4": 0.5, "uint4": 0.5, // packed; as element types they take a byte
+	"e2m3": 1, "e3m2": 1, "e2m1": 1, "e2m1x2": 1, "float6_e2m3fn": 1, "float6_e3m2fn": 1, "float4_e2m1fn": 1, "float4_e2m1fn_x2": 1,
 	"int64": 8, "uint64": 8, "i64": 8, "u64": 8,
 	"int32": 4, "uint32": 4, "i32": 4, "u32": 4, "int": 4,
 	"int16": 2, "uint16": 2, "i16": 2, "u16": 2,
