@@ -279,7 +279,8 @@ def test_small_types_are_drawn_and_add_up_alike(dtype):
         assert storage.draw(5, {}) is True
         drawn.add(storage.read())
         found.append(storage.sums([storage.flat], 77))
-        assert storage.draw(5, {"kind": "uniform", "low": 1, "high": 2}) is (dtype in ("e4m3", "e5m2") and "Tensor" in str(type(storage)))
+        if dtype not in ("e4m3", "e5m2"):
+            assert storage.draw(5, {"kind": "uniform", "low": 1, "high": 2}) is False
     data = drawn.pop()
     assert not drawn, "every library draws the same"
     bits = [half for byte in data for half in (byte & 15, byte >> 4)] if dtype == "e2m1x2" else data

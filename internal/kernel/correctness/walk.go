@@ -36,7 +36,7 @@ func newWalk(s Sides, r Rules) *walk {
 	w := &walk{Sides: s, dtype: s.Got.DType, firstNaN: -1, firstInf: -1, firstUnwritten: -1, worstExcess: math.Inf(-1)}
 	_, w.high = w.dtype.Limits()
 	w.overflows = w.high + step(w.dtype, w.high)/2
-	w.saturates = !w.dtype.HasInfinity()
+	w.saturates = w.dtype.IsFloat() && !w.dtype.HasInfinity()
 	w.half, w.least = w.dtype.Epsilon()/2, w.dtype.SmallestNormal()
 	w.floor = closeTo[w.dtype].Atol
 	if r.Close != nil {
