@@ -619,6 +619,7 @@ static inline PAWLI_BOTH uint16_t pawli_small(int dtype, double x) {
   double size = x < 0 ? -x : x;
   while (size >= 2 && exponent < f.bias + 1) size /= 2, exponent++;
   while (size < 1 && exponent > lowest) size *= 2, exponent--;
+  if (size >= 2) return (uint16_t)(sign | f.largest);
   if (scale && size < 1) size = 1;
   const double scaled = size * (double)(1 << f.mantissa);
   unsigned whole = (unsigned)scaled;
