@@ -215,10 +215,10 @@ func clockMachines() []clockMachine {
 	return append(list, clockMachine{name: "L4, locked at 1200 MHz", card: cardL4, locked: 1200, most: 16})
 }
 
-// clockTable judges gates on a machine: as many as asked where something is promised, a tenth elsewhere.
+// clockTable judges gates on a machine: as many as asked where something is promised, a twentieth elsewhere.
 func clockTable(ctx context.Context, m clockMachine, gates int, seed uint64) (clockRow, error) {
 	if !m.promised() {
-		gates /= 10
+		gates /= 20
 	}
 	row := clockRow{machine: m}
 	methods := []Method{paired(ratchet.Default())}
