@@ -407,6 +407,46 @@ int cuLaunchKernel(void *of, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
   return vgpu_launch(f->name, run_launched, l, free), 0;
 }
 
+/* A launch with attributes, as cuda.h lays them out: clusters need compute capability 9, and a cooperative grid must fit the
+   device. Nothing overlaps here, so a dependent launch is an ordinary one. */
+typedef struct launch_attribute {
+  int id;
+  char pad[4];
+  union {
+    int on;
+    unsigned size[3];
+    char room[64];
+  } value;
+} launch_attribute;
+
+typedef struct launch_config {
+  unsigned grid[3], block[3], shared;
+  void *stream;
+  launch_attribute *attributes;
+  unsigned count;
+} launch_config;
+
+int cuLaunchKernelEx(const launch_config *c, void *of, void **parameters, void **extra) {
+  const unsigned *const g = c->grid, *const b = c->block;
+  int major = 0, blocks = 0;
+  CALL(cuLaunchKernelEx);
+  cuDeviceGetAttribute(&major, 75, 0);
+  for (unsigned i = 0; i < c->count; i++) {
+    const launch_attribute *const a = &c->attributes[i];
+    const unsigned cluster = a->value.size[0] * a->value.size[1] * a->value.size[2];
+    if (a->id == 2) {
+      cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, of, (int)(b[0] * b[1] * b[2]), c->shared);
+      if (g[0] * g[1] * g[2] > (unsigned)blocks * (unsigned)vgpu_units()) return 720;
+    } else if (a->id == 4 && (major < 9 || !cluster || cluster > 16)) {
+      return 912;
+    } else if (a->id != 4 && a->id != 6) {
+      return VGPU_INVALID;
+    }
+    vgpu_trace("attribute", ((function *)of)->name, a->id);
+  }
+  return cuLaunchKernel(of, g[0], g[1], g[2], b[0], b[1], b[2], c->shared, c->stream, parameters, extra);
+}
+
 /* ---- memory ---- */
 
 int cuMemAlloc_v2(address *to, size_t bytes) {

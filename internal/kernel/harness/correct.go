@@ -36,6 +36,10 @@ type Launch struct {
 	Block   [3]int `json:"block"`
 	Shared  int    `json:"shared"`
 	Options string `json:"options,omitempty"`
+
+	Cluster     [3]int `json:"cluster,omitzero"` // blocks per cluster; zero without clusters
+	Cooperative bool   `json:"cooperative,omitempty"`
+	Dependent   bool   `json:"dependent,omitempty"`
 }
 
 // Check asks for one run of the prepared case on given inputs.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -165,7 +166,7 @@ func TestCUDAParameters_AreComparedWithTheArguments(t *testing.T) {
 		"tensor_map": "parameter 1 of tensor_map has 128 bytes and is given 8 (a tensor map",
 		"too_many":   "parameter 4 of too_many has 4 bytes and is given 0",
 		"too_few":    "too_few takes 2 arguments, the suite declares 3",
-		"clustered":  "clustered must be launched in clusters",
+		"clustered":  "clustered must be launched in clusters: say launch.cluster",
 	} {
 		err := v.scale(t, kernel, 1000, 0)
 		if e, ok := errors.AsType[*harness.Error](err); !ok || e.Kind != harness.Refused || !strings.Contains(e.Detail, says) {
@@ -177,6 +178,47 @@ func TestCUDAParameters_AreComparedWithTheArguments(t *testing.T) {
 	}
 	if _, err := v.Measure(t.Context(), "it", harness.Measure{Samples: 3}); err != nil {
 		t.Errorf("a kernel with two pointers to scratch memory: %v", err)
+	}
+}
+
+// Clusters, cooperative and dependent launches reach the driver as attributes of the launch. What the device cannot do is
+// refused.
+func TestCUDALaunchAttributes(t *testing.T) {
+	for _, c := range []struct {
+		name, card, kernel string
+		change             func(*harness.Launch)
+		attributes         []int // as the driver numbers them
+		says               string
+	}{
+		{"plain", "H100", "honest", func(*harness.Launch) {}, nil, ""},
+		{"clusters", "H100", "clustered", func(l *harness.Launch) { l.Cluster = [3]int{4, 1, 1} }, []int{4}, ""},
+		{"a large cluster", "H100", "clustered", func(l *harness.Launch) { l.Cluster = [3]int{16, 1, 1} }, []int{4}, ""},
+		{"cooperative", "L4", "honest", func(l *harness.Launch) { l.Cooperative = true }, []int{2}, ""},
+		{"all of it", "B200", "clustered", func(l *harness.Launch) {
+			l.Cluster, l.Cooperative, l.Dependent = [3]int{2, 1, 1}, true, true
+		}, []int{4, 2, 6}, ""},
+		{"clusters before Hopper", "L4", "clustered", func(l *harness.Launch) { l.Cluster = [3]int{4, 1, 1} }, nil, "launching the kernel: "},
+		{"part of a cluster", "H100", "clustered", func(l *harness.Launch) { l.Cluster = [3]int{3, 1, 1} }, nil, "a grid of 16 x 1 x 1 blocks is no multiple of the cluster"},
+		{"more blocks than fit", "L4", "honest", func(l *harness.Launch) { l.Cooperative, l.Grid = true, [3]int{100_000, 1, 1} }, nil, "launching the kernel: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := virtualGPU(t, "VGPU_CARD="+c.card)
+			l := harness.Launch{Kind: launch.CUDA, File: v.image, Kernel: c.kernel, Grid: [3]int{16, 1, 1}, Block: [3]int{128, 1, 1}}
+			c.change(&l)
+			_, err := v.Prepare(t.Context(), harness.Prepare{Benchmark: c.kernel, Cache: measure.Hot, Timer: measure.TimerDevice, Seed: 3, Arguments: scale(2000), Launch: &l})
+			if err == nil {
+				_, err = v.Measure(t.Context(), "it", harness.Measure{Samples: 3})
+			}
+			if e, ok := errors.AsType[*harness.Error](err); c.says != "" && (!ok || e.Kind != harness.Refused || !strings.Contains(e.Detail, c.says)) || c.says == "" && err != nil {
+				t.Fatalf("got %v, want %q", err, c.says)
+			}
+			for _, id := range []int{2, 4, 6} {
+				n := countLines(v.traced(t), fmt.Sprintf("attribute %s %d", c.kernel, id))
+				if wanted := slices.Contains(c.attributes, id); c.says == "" && wanted != (n > 0) {
+					t.Errorf("attribute %d was set in %d launches, want some: %v", id, n, wanted)
+				}
+			}
+		})
 	}
 }
 

@@ -43,7 +43,7 @@ func Spec(dir string, l suite.Launch) (harness.Launch, error) {
 	if file, err = filepath.Abs(file); err != nil {
 		return harness.Launch{}, fmt.Errorf("launch %s: %w", l.File, err)
 	}
-	return harness.Launch{Kind: kind, File: file, Kernel: l.Kernel, Grid: l.Grid, Block: l.Block, Shared: l.Shared, Options: l.Options}, nil
+	return harness.Launch{Kind: kind, File: file, Kernel: l.Kernel, Grid: l.Grid, Block: l.Block, Shared: l.Shared, Options: l.Options, Cluster: l.Cluster, Cooperative: l.Cooperative, Dependent: l.Dependent}, nil
 }
 
 // Command returns the command line that starts a launcher made by Build as a

@@ -231,12 +231,15 @@ type argumentDoc struct {
 }
 
 type launchDoc struct {
-	File    text      `yaml:"file" require:"true" example:"attention.cubin" doc:"File that contains the kernel, relative to the suite: .cubin, .ptx, .fatbin for CUDA; .cl, .spv for OpenCL; .so for the host. ${NAME} is replaced with a parameter."`
-	Kernel  text      `yaml:"kernel" require:"true" example:"attention_${dtype}" doc:"Name of the kernel in that file. ${NAME} is replaced with a parameter."`
-	Grid    []formula `yaml:"grid" least:"1" most:"3" example:"[ceil(S / 64), B * H]" doc:"Blocks in each dimension. Not for the host."`
-	Block   []formula `yaml:"block" least:"1" most:"3" example:"[128]" doc:"Threads per block in each dimension. Not for the host."`
-	Shared  formula   `yaml:"shared" example:"2 * 64 * D * sizeof(dtype)" doc:"Dynamic shared memory per block in bytes."`
-	Options text      `yaml:"options" example:"-DTILE=64" doc:"Build options of an OpenCL program. ${NAME} is replaced with a parameter."`
+	File        text      `yaml:"file" require:"true" example:"attention.cubin" doc:"File that contains the kernel, relative to the suite: .cubin, .ptx, .fatbin for CUDA; .cl, .spv for OpenCL; .so for the host. ${NAME} is replaced with a parameter."`
+	Kernel      text      `yaml:"kernel" require:"true" example:"attention_${dtype}" doc:"Name of the kernel in that file. ${NAME} is replaced with a parameter."`
+	Grid        []formula `yaml:"grid" least:"1" most:"3" example:"[ceil(S / 64), B * H]" doc:"Blocks in each dimension. Not for the host."`
+	Block       []formula `yaml:"block" least:"1" most:"3" example:"[128]" doc:"Threads per block in each dimension. Not for the host."`
+	Shared      formula   `yaml:"shared" example:"2 * 64 * D * sizeof(dtype)" doc:"Dynamic shared memory per block in bytes."`
+	Cluster     []formula `yaml:"cluster" least:"1" most:"3" example:"[2]" doc:"Blocks per cluster in each dimension. CUDA, from sm_90 on."`
+	Cooperative *bool     `yaml:"cooperative" doc:"Whether all blocks run at once, so that they can wait for each other. CUDA."`
+	Dependent   *bool     `yaml:"dependent" doc:"Whether a run may start while the one before it ends, by programmatic dependent launch. CUDA, from sm_90 on."`
+	Options     text      `yaml:"options" example:"-DTILE=64" doc:"Build options of an OpenCL program. ${NAME} is replaced with a parameter."`
 }
 
 type checkDoc struct {

@@ -14,10 +14,16 @@ type Launch struct {
 	File, Kernel, Options string
 	Grid, Block           [3]int // blocks and threads; zero for a kernel on the host
 	Shared                int    // bytes
+	Cluster               [3]int // blocks per cluster; zero without clusters
+	Cooperative           bool   // all blocks run at once
+	Dependent             bool   // a run may start while the one before it ends
 }
 
 // launchFiles lists the extensions of files that a launcher can load.
-var launchFiles = []string{".cubin", ".ptx", ".fatbin", ".cl", ".spv", ".so"}
+var (
+	cudaFiles   = []string{".cubin", ".ptx", ".fatbin"}
+	launchFiles = slices.Concat(cudaFiles, []string{".cl", ".spv", ".so"})
+)
 
 // Launch returns how to start the kernel for a config, or nil if the suite does not define it.
 func (b Benchmark) Launch(p Params) (*Launch, error) {
@@ -38,7 +44,7 @@ func (d *launchDoc) launch(p Params) (*Launch, *evalError) {
 	for _, side := range []struct {
 		list []formula
 		to   *[3]int
-	}{{d.Grid, &l.Grid}, {d.Block, &l.Block}} {
+	}{{d.Grid, &l.Grid}, {d.Block, &l.Block}, {d.Cluster, &l.Cluster}} {
 		sizes, bad := evalSizes(side.list, variables, 1)
 		if bad != nil {
 			return nil, bad
@@ -59,6 +65,7 @@ func (d *launchDoc) launch(p Params) (*Launch, *evalError) {
 		}
 		l.Shared = bytes[0]
 	}
+	l.Cooperative, l.Dependent = value(d.Cooperative), value(d.Dependent)
 	return l, nil
 }
 
@@ -78,11 +85,13 @@ func (r *resolver) checkLaunch(e *entry[benchmarkDoc], params []string) {
 		r.Add(d.File.at, "", "file: %q is outside the suite's folder", strictyaml.Shorten(d.File.string))
 	case host && (d.Grid != nil || d.Block != nil || d.Shared.set()):
 		r.Add(d.File.at, "", "a host kernel cannot have grid, block or shared")
+	case (d.Cluster != nil || d.Cooperative != nil || d.Dependent != nil) && !slices.Contains(cudaFiles, ending):
+		r.Add(d.File.at, "", "cluster, cooperative and dependent are for CUDA kernels")
 	case !host && (d.Grid == nil || d.Block == nil):
 		r.Add(e.node.Get("launch"), "", "launch: grid and block are required")
 	}
 	r.checkPlaceholders(e, params, d.File, d.Kernel, d.Options)
-	for _, x := range slices.Concat(d.Grid, d.Block, []formula{d.Shared}) {
+	for _, x := range slices.Concat(d.Grid, d.Block, d.Cluster, []formula{d.Shared}) {
 		r.checkVariables(x, params)
 	}
 }

@@ -22,9 +22,27 @@ typedef uint64_t address;
 
 enum { /* names and numbers of the CUDA driver API that are used here */
   ATTRIBUTE_L2_BYTES = 38, ATTRIBUTE_SHARED_OPT_IN = 97, ATTRIBUTE_PERSISTING_BYTES = 108, FUNCTION_SHARED_BYTES = 1,
-  FUNCTION_MOST_DYNAMIC_SHARED = 8, FUNCTION_NEEDS_CLUSTER = 10, LIMIT_PERSISTING_BYTES = 6, HOST_ALLOC_MAPPED = 2,
+  FUNCTION_MOST_DYNAMIC_SHARED = 8, FUNCTION_NEEDS_CLUSTER = 10, FUNCTION_LARGE_CLUSTER = 14, LAUNCH_COOPERATIVE = 2,
+  LAUNCH_CLUSTER = 4, LAUNCH_DEPENDENT = 6, PORTABLE_CLUSTER = 8, LIMIT_PERSISTING_BYTES = 6, HOST_ALLOC_MAPPED = 2,
   ERROR_INVALID_VALUE = 1, ERROR_OUT_OF_MEMORY = 2, ERROR_NO_DEVICE = 100
 };
+
+typedef struct launch_attribute { /* as cuda.h has it: a number, and 64 bytes with its value */
+  int id;
+  char pad[4];
+  union {
+    int on;
+    unsigned size[3];
+    char room[64];
+  } value;
+} launch_attribute;
+
+typedef struct launch_config {
+  unsigned grid[3], block[3], shared;
+  handle stream;
+  launch_attribute *attributes;
+  unsigned count;
+} launch_config;
 
 static struct {
   int (*init)(unsigned);
@@ -53,6 +71,7 @@ static struct {
   int (*function_set)(handle, int, int);
   int (*parameter_info)(handle, size_t, size_t *, size_t *);
   int (*launch)(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **);
+  int (*launch_with)(const launch_config *, handle, void **, void **);
   int (*alloc)(address *, size_t);
   int (*release)(address);
   int (*to_device)(address, const void *, size_t);
@@ -67,6 +86,8 @@ static struct {
 static struct {
   int number, l2_bytes, shared_most, persisting_bytes;
   int scratch; /* parameters of the kernel behind its arguments */
+  launch_attribute attributes[3];
+  unsigned attribute_count;
   handle context, stream, start, stop, own, module, kernel, poison, print, hold;
   address sums, swept, go_on_device;
   volatile int *go; /* mapped: go, gave up */
@@ -105,7 +126,7 @@ static void open_driver(void) {
       {(void **)&cu.module_function, "cuModuleGetFunction"}, {(void **)&cu.function_attribute, "cuFuncGetAttribute"},
       {(void **)&cu.function_set, "cuFuncSetAttribute"}, {(void **)&cu.launch, "cuLaunchKernel"},
       {(void **)&cu.context_limit, "cuCtxSetLimit"}, {(void **)&cu.forget_persisting, "cuCtxResetPersistingL2Cache", 1},
-      {(void **)&cu.parameter_info, "cuFuncGetParamInfo", 1}, {(void **)&cu.alloc, "cuMemAlloc_v2"}, {(void **)&cu.release, "cuMemFree_v2"},
+      {(void **)&cu.launch_with, "cuLaunchKernelEx", 1}, {(void **)&cu.parameter_info, "cuFuncGetParamInfo", 1}, {(void **)&cu.alloc, "cuMemAlloc_v2"}, {(void **)&cu.release, "cuMemFree_v2"},
       {(void **)&cu.to_device, "cuMemcpyHtoD_v2"}, {(void **)&cu.to_host, "cuMemcpyDtoH_v2"},
       {(void **)&cu.set_bytes, "cuMemsetD8_v2"}, {(void **)&cu.host_alloc, "cuMemHostAlloc"},
       {(void **)&cu.host_address, "cuMemHostGetDevicePointer_v2"}, {(void **)&cu.profiler_start, "cuProfilerStart"},
@@ -222,8 +243,8 @@ static void check_parameters(void) {
   size_t at = 0, size = 0;
   int i, error = 0, cluster = 0;
   device.scratch = 0;
-  if (cu.function_attribute(&cluster, FUNCTION_NEEDS_CLUSTER, device.kernel) == 0 && cluster)
-    pawl_fail("%s must be launched in clusters, which pawl's launcher cannot do: use a harness of your own", launching.kernel);
+  if (!launching.cluster[0] && cu.function_attribute(&cluster, FUNCTION_NEEDS_CLUSTER, device.kernel) == 0 && cluster)
+    pawl_fail("%s must be launched in clusters: say launch.cluster in the suite", launching.kernel);
   for (i = 0; cu.parameter_info && !(error = cu.parameter_info(device.kernel, (size_t)i, &at, &size)); i++)
     if (size != size_of_argument(i) || i == arguments.count + MOST_SCRATCH)
       pawl_fail("parameter %d of %s has %zu bytes and is given %zu%s: compare the suite's arguments with the kernel's", i + 1, launching.kernel,
@@ -234,10 +255,32 @@ static void check_parameters(void) {
   device.scratch = i - arguments.count;
 }
 
+/* What the suite asks of a launch beside its sizes. */
+static void set_attributes(void) {
+  const long long *const c = launching.cluster, *const g = launching.grid;
+  launch_attribute *next = device.attributes;
+  int i;
+  memset(device.attributes, 0, sizeof device.attributes);
+  if (c[0]) {
+    for (i = 0; i < 3; i++) {
+      if (g[i] % c[i]) pawl_fail("a grid of %lld x %lld x %lld blocks is no multiple of the cluster", g[0], g[1], g[2]);
+      next->value.size[i] = (unsigned)c[i];
+    }
+    if (c[0] * c[1] * c[2] > PORTABLE_CLUSTER) must(cu.function_set(device.kernel, FUNCTION_LARGE_CLUSTER, 1), "allowing large clusters");
+    next++->id = LAUNCH_CLUSTER;
+  }
+  if (launching.cooperative) next->value.on = 1, next++->id = LAUNCH_COOPERATIVE;
+  if (launching.dependent) next->value.on = 1, next++->id = LAUNCH_DEPENDENT;
+  device.attribute_count = (unsigned)(next - device.attributes);
+  if (device.attribute_count && !cu.launch_with)
+    pawl_fail_as("unsupported", "clusters, cooperative and dependent launches need a driver of CUDA 11.8 or newer");
+}
+
 static void device_load(void) {
   size_t length = 0;
   make_context();
   device.scratch = 0;
+  device.attribute_count = 0;
   if (launching.calibration) {
     must(cu.module_function(&device.kernel, device.own, "pawl_chain"), "pawl_chain");
     return;
@@ -248,6 +291,7 @@ static void device_load(void) {
   must(cu.module_function(&device.kernel, device.module, launching.kernel), launching.kernel);
   check_parameters();
   set_shared();
+  set_attributes();
 }
 
 /* The context goes with the case: what a kernel did to it is gone with it. It may be there without the mapped memory,
@@ -333,9 +377,13 @@ static void start_run(set *of) {
     at[i] = of->slots[i].m.from + of->slots[i].window;
     parameters[i] = is_tensor(&arguments.all[i]) ? (void *)&at[i] : (void *)&arguments.all[i].value;
   }
-  must(cu.launch(device.kernel, (unsigned)launching.grid[0], (unsigned)launching.grid[1], (unsigned)launching.grid[2],
-                 (unsigned)launching.block[0], (unsigned)launching.block[1], (unsigned)launching.block[2],
-                 (unsigned)launching.shared, device.stream, parameters, NULL), "launching the kernel");
+  const launch_config with = {
+      .grid = {(unsigned)launching.grid[0], (unsigned)launching.grid[1], (unsigned)launching.grid[2]},
+      .block = {(unsigned)launching.block[0], (unsigned)launching.block[1], (unsigned)launching.block[2]},
+      .shared = (unsigned)launching.shared, .stream = device.stream, .attributes = device.attributes, .count = device.attribute_count};
+  if (with.count) must(cu.launch_with(&with, device.kernel, parameters, NULL), "launching the kernel");
+  else must(cu.launch(device.kernel, with.grid[0], with.grid[1], with.grid[2], with.block[0], with.block[1], with.block[2], with.shared,
+                      with.stream, parameters, NULL), "launching the kernel");
 }
 
 /* Launches wait behind a kernel of ours until all are queued: the time the host needs to launch is not in the sample. */

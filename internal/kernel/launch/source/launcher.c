@@ -17,7 +17,8 @@
 
 typedef struct launch { /* what prepare says of the kernel */
   char file[4096], kernel[512], options[4096];
-  long long grid[3], block[3], shared;
+  long long grid[3], block[3], shared, cluster[3]; /* cluster[0] is 0 without clusters */
+  int cooperative, dependent;
   int calibration; /* the launcher's own kernel, without arguments */
 } launch;
 
@@ -73,6 +74,8 @@ static void release(void) {
   forget_kept();
 }
 
+static int is_true(const char *json) { return json && *json == 't'; }
+
 static void read_launch(const char *json) {
   const char *const kind = pawli_member(json, "kind");
   double shared;
@@ -88,10 +91,16 @@ static void read_launch(const char *json) {
   for (i = 0; i < 3; i++) launching.grid[i] = launching.block[i] = 1;
   read_sizes(pawli_member(json, "grid"), 0, launching.grid, 3, "launch.grid");
   read_sizes(pawli_member(json, "block"), 0, launching.block, 3, "launch.block");
+  memset(launching.cluster, 0, sizeof launching.cluster);
+  read_sizes(pawli_member(json, "cluster"), 1, launching.cluster, 3, "launch.cluster");
+  launching.cooperative = is_true(pawli_member(json, "cooperative"));
+  launching.dependent = is_true(pawli_member(json, "dependent"));
   for (i = 0; i < 3; i++) {
-    if (launching.grid[i] > INT32_MAX || launching.block[i] > INT32_MAX) pawl_fail_as("bad_params", "launch: a size is above 2^31");
+    if (launching.grid[i] > INT32_MAX || launching.block[i] > INT32_MAX || launching.cluster[i] > INT32_MAX)
+      pawl_fail_as("bad_params", "launch: a size is above 2^31");
     if (!launching.grid[i]) launching.grid[i] = 1;
     if (!launching.block[i]) launching.block[i] = 1;
+    if (launching.cluster[0] && !launching.cluster[i]) launching.cluster[i] = 1;
   }
   shared = pawli_amount(json, "shared", 0);
   launching.shared = shared < INT32_MAX ? (long long)shared : INT32_MAX;
