@@ -55,7 +55,7 @@ func TestEveryPatternRoundTrips(t *testing.T) {
 func TestRoundToNearestEven(t *testing.T) {
 	for _, d := range small() {
 		f := formats[d]
-		for p := uint16(0); p < f.largest(); p++ {
+		for p := range f.largest() {
 			low, high := f.decode(p), f.decode(p+1)
 			middle := (low + high) / 2
 			even := p + p&1
