@@ -99,6 +99,9 @@ func testDocsCommands(t *testing.T, binary string) {
 			continue
 		}
 		for _, word := range rest {
+			if word == "--" {
+				break // what follows is another program's
+			}
 			if flag := longFlag.FindString(word); flag != "" && !strings.Contains(help(command), flag+" ") {
 				t.Errorf("%s:%d: %s %s has no flag %s", m.page, m.number, binary, strings.Join(command, " "), flag)
 			}

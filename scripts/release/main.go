@@ -59,7 +59,7 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) < 2 {
-		return errors.New("usage: go run ./scripts/release VERSION FOLDER [archives|wheels|chart|images]...")
+		return errors.New("usage: go run ./scripts/release VERSION FOLDER [images|archives|wheels|chart]")
 	}
 	wanted := args[2:]
 	for _, name := range wanted {
@@ -94,7 +94,7 @@ func newRelease(ctx context.Context, version, dir string) (*release, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // the folder is the caller's choice
 		return nil, err
 	}
 	if there, err := os.ReadDir(dir); err != nil || len(there) > 0 {
@@ -105,13 +105,17 @@ func newRelease(ctx context.Context, version, dir string) (*release, error) {
 
 // add writes a file of the release.
 func (r *release) add(name string, data []byte) error {
-	if err := os.WriteFile(filepath.Join(r.dir, name), data, 0o644); err != nil { //nolint:gosec // the folder is the caller's choice
+	if err := r.write(name, data); err != nil {
 		return err
 	}
 	sum := sha256.Sum256(data)
 	r.sums[name] = hex.EncodeToString(sum[:])
-	fmt.Fprintf(os.Stderr, "%8.1f MB  %s\n", float64(len(data))/1e6, name)
+	fmt.Fprintf(os.Stderr, "%7d kB  %s\n", len(data)/1000, name)
 	return nil
+}
+
+func (r *release) write(name string, data []byte) error {
+	return os.WriteFile(filepath.Join(r.dir, name), data, 0o644) //nolint:gosec // the folder is the caller's choice
 }
 
 // finish writes what describes the other files, and prints the lines for checksums.txt of the repository.
@@ -128,5 +132,5 @@ func (r *release) finish() error {
 		fmt.Fprintf(&lines, "%s  %s\n", r.sums[name], name)
 	}
 	fmt.Print(lines.String())
-	return os.WriteFile(filepath.Join(r.dir, "checksums.txt"), []byte(lines.String()), 0o644)
+	return r.write(ownSums, []byte(lines.String()))
 }

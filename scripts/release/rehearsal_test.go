@@ -23,7 +23,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/base/await"
 	"github.com/goatnote-inc/pawl/internal/base/testrun"
-	"github.com/goatnote-inc/pawl/internal/server/store/storetest"
+	"github.com/goatnote-inc/pawl/internal/server/pgtemp"
 )
 
 // rehearsed is the version of the rehearsal.
@@ -343,8 +343,13 @@ func rehearseServerImage(t *testing.T, dist string) {
 	if err := errors.Join(os.MkdirAll(state, 0o755), os.Chown(state, serverUser, serverUser)); err != nil {
 		t.Fatal(err)
 	}
+	pg, err := pgtemp.Start(t.Context(), pgtemp.Options{Dir: filepath.Join(t.TempDir(), "pg"), Durable: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = pg.Stop(context.WithoutCancel(t.Context()), true) })
 	address := freeAddress(t)
-	s := &shell{dir: "/", env: append(slices.Clone(c.Env), "PAWLD_LISTEN="+address, "PAWLD_URL=http://"+address, "PAWLD_DATABASE_URL="+storetest.URL(t))}
+	s := &shell{dir: "/", env: append(slices.Clone(c.Env), "PAWLD_LISTEN="+address, "PAWLD_URL=http://"+address, "PAWLD_DATABASE_URL="+pg.URL("postgres"))}
 	as := &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: serverUser, Gid: serverUser}}
 	s.serve(t, as, append(slices.Clone(c.Entrypoint), c.Cmd...)...)
 	await.True(t, "the page of the server", func() bool {

@@ -16,15 +16,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/goatnote-inc/pawl/internal/server/store/storetest"
 )
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	storetest.Stop()
-	os.Exit(code)
-}
 
 // unpackTar returns the entries of an archive, and the contents of its files.
 func unpackTar(t *testing.T, archive []byte) (headers []tar.Header, contents map[string][]byte) {
