@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -135,20 +134,23 @@ func (l *load) killPostgres() {
 // makes room again. PostgreSQL may have given up: an operator starts it again. The server goes on by itself.
 func (l *load) fillDisk() {
 	l.t.Helper()
-	ballast := filepath.Join(l.w.dir, "ballast")
-	refused := l.refused.Load()
-	rest := l.random.Int64N(1 << 20)
-	await.True(l.t, "the disk to be full", func() bool { // others take space meanwhile
-		var fs syscall.Statfs_t
-		if err := syscall.Statfs(l.w.dir, &fs); err != nil {
-			l.t.Fatal(err)
-		}
-		size := int64(fs.Bavail)*int64(fs.Bsize) - rest
-		return size <= 0 || exec.Command("fallocate", "-l", strconv.FormatInt(size, 10), ballast).Run() == nil
-	})
+	ballast, err := os.Create(filepath.Join(l.w.dir, "ballast"))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer ballast.Close()
+	refused, size := l.refused.Load(), int64(0)
+	for chunk := make([]byte, 1<<20); err == nil; {
+		var n int
+		n, err = ballast.Write(chunk)
+		size += int64(n)
+	}
+	if err := ballast.Truncate(max(0, size-l.random.Int64N(1<<20))); err != nil {
+		l.t.Fatal(err)
+	}
 	await.TrueWithin(l.t, patience, "writers to be refused", func() bool { return l.refused.Load() >= refused+8 || l.t.Failed() })
 	time.Sleep(time.Duration(l.random.Int64N(int64(500 * time.Millisecond))))
-	if err := os.Remove(ballast); err != nil {
+	if err := ballast.Truncate(0); err != nil {
 		l.t.Fatal(err)
 	}
 	await.TrueWithin(l.t, patience, "PostgreSQL to answer", func() bool {

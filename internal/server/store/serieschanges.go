@@ -70,23 +70,26 @@ func (s *Store) SeriesChanges(ctx context.Context, project int64, q SeriesQuery,
 	if asked := terms(q.Text); len(asked) > 0 {
 		where.Add("s.words like all ($%d)", likeTerms(asked))
 	}
-	sql := `with moved as materialized (` + newestChanges + `)
-		select ` + seriesColumns + `, coalesce(m.id, 0), coalesce(m.kind, ''), coalesce(m.worse, false), coalesce(m.from_sha, ''), coalesce(m.to_sha, ''),
+	const count = `select count(*) from moved m join pawl.series s on s.project_id = $1 and s.id = m.series_id and s.excluded is null`
+	const moved = `with moved as materialized (` + newestChanges + `) `
+	sql := moved + `select ` + seriesColumns + `, (` + count + `), coalesce(m.id, 0), coalesce(m.kind, ''), coalesce(m.worse, false), coalesce(m.from_sha, ''), coalesce(m.to_sha, ''),
 			coalesce(m.since, 'epoch'), coalesce(m.at, 'epoch'), coalesce(m."before", 0), coalesce(m."after", 0), coalesce(m.state, ''), coalesce(m.group_id, 0), coalesce(g.machine, 0) <> 0
 		from ` + seriesTables + ` left join moved m on m.series_id = s.id
 			left join pawl.event_group g on g.project_id = s.project_id and g.id = m.group_id
 		where s.project_id = $1` + o.only + where.String() + ` order by ` + o.by + ` limit ` + pg.Limit(q.Limit)
-	err = s.db.ReadBatch(ctx, project, func(b *pgx.Batch) {
-		pg.Queue(b, scanSeriesChange, &list, sql, where.Args...)
-		b.Queue(`select count(*) from (`+newestChanges+`) m join pawl.series s on s.project_id = $1 and s.id = m.series_id and s.excluded is null`, project, since).
-			QueryRow(func(row pgx.Row) error { return row.Scan(&changed) })
-	})
+	scan := func(row pgx.CollectableRow) (SeriesChange, error) { return scanSeriesChange(row, &changed) }
+	err = s.db.ReadBatch(ctx, project, func(b *pgx.Batch) { pg.Queue(b, scan, &list, sql, where.Args...) })
+	if err == nil && len(list) == 0 { // there is no row with the count
+		err = s.db.ReadBatch(ctx, project, func(b *pgx.Batch) {
+			b.Queue(moved+count, project, since).QueryRow(func(row pgx.Row) error { return row.Scan(&changed) })
+		})
+	}
 	return list, changed, pg.Wrap(err, "cannot list the series of project %d", project)
 }
 
-func scanSeriesChange(row pgx.CollectableRow) (c SeriesChange, err error) {
+func scanSeriesChange(row pgx.CollectableRow, changed *int) (c SeriesChange, err error) {
 	e := &c.Change
-	c.Series, err = scanSeriesAnd(row, &e.ID, &e.Kind, &e.Worse, &e.From, &e.To, &e.Since, &e.At, &e.Before, &e.After, &e.State, &e.Group, &e.Machine)
+	c.Series, err = scanSeriesAnd(row, changed, &e.ID, &e.Kind, &e.Worse, &e.From, &e.To, &e.Since, &e.At, &e.Before, &e.After, &e.State, &e.Group, &e.Machine)
 	if e.ID == 0 {
 		c.Change = client.Event{}
 		return c, err

@@ -43,6 +43,7 @@ function letters(u) {
   const ratio = devicePixelRatio || 1;
   ctx.save();
   ctx.font = `bold ${12 * ratio}px system-ui, sans-serif`;
+  ctx.textAlign = "left";
   ctx.textBaseline = "middle";
   swatches.forEach((s, n) => {
     let i = u.valToIdx(u.scales.x.max);
