@@ -209,7 +209,10 @@ func keepBusy() (stop func()) {
 	var done atomic.Bool
 	for range runtime.NumCPU() {
 		go func() {
-			for x := 1.0; !done.Load(); x *= 1.0000001 {
+			for x := 1.0; ; x *= 1.0000001 {
+				if done.Load() {
+					return
+				}
 			}
 		}()
 	}
