@@ -76,7 +76,7 @@ func ReadCubin(data []byte) (c Cubin, err error) {
 			r.add(shared, s, s.Name)
 			c.Data = sum(shared)
 		}
-		kind, kernel := partOf(s.Name)
+		kind, kernel := PartOf(s.Name)
 		parts[kernel] = append(parts[kernel], s)
 		if kind == ".text" && s.Type == elf.SHT_PROGBITS && !slices.Contains(kernels[max(0, len(kernels)-1):], kernel) {
 			kernels = append(kernels, kernel)
@@ -92,9 +92,9 @@ func ReadCubin(data []byte) (c Cubin, err error) {
 	return c, nil
 }
 
-// partOf splits the name of a section that belongs to one kernel into its kind and the kernel's
+// PartOf splits the name of a section that belongs to one kernel into its kind and the kernel's
 // symbol, which may contain dots.
-func partOf(section string) (kind, kernel string) {
+func PartOf(section string) (kind, kernel string) {
 	for _, k := range []string{".text", ".rel.text", ".rela.text", ".nv.shared", ".nv.info"} {
 		if symbol, ok := strings.CutPrefix(section, k+"."); ok {
 			return k, symbol
@@ -133,7 +133,7 @@ func (r *cubinReader) kernel(symbol string, sections []*elf.Section) Code {
 	h := sha256.New()
 	code := Code{Symbol: symbol}
 	for _, s := range sections {
-		switch kind, _ := partOf(s.Name); kind {
+		switch kind, _ := PartOf(s.Name); kind {
 		case ".rel.text", ".rela.text":
 			r.relocations(h, s)
 		case ".nv.info":
