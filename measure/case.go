@@ -22,6 +22,9 @@ type Case struct {
 	// Quarantine is set for a case that would be gated but currently is not. It names the owner, the end
 	// date and the reason: "@kernels, until 2026-12-31: two speeds".
 	Quarantine string `json:"quarantine,omitempty"`
+	// Unchanged is set for a case that cannot have changed: nothing that it executes or reads differs between the sides of
+	// the run.
+	Unchanged Unchanged `json:"unchanged,omitempty"`
 
 	// Definition is the digest of what the suite specifies for this case, with the definition files of its
 	// side. Method is how it was timed: "v1 wall hot trusted". Both are empty in records of older versions
@@ -108,6 +111,15 @@ const (
 
 	// TimerExternal is pawl's own clock outside the process, for cases that are scored by it.
 	TimerExternal Timer = "outside"
+)
+
+// Unchanged says what was done about a case that cannot have changed.
+type Unchanged string
+
+// What is done about a case that cannot have changed.
+const (
+	Skipped Unchanged = "skipped" // not measured
+	Sampled Unchanged = "sampled" // measured anyway, to test the rule
 )
 
 // Summary holds the statistics reported by a source without raw samples.

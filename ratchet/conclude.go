@@ -60,6 +60,9 @@ func (r *Result) sentence() string {
 	if r.Suite != nil && r.Suite.Verdict == Regression {
 		text += " " + r.Suite.Sentence
 	}
+	if left := r.LeftOut(); left != "" {
+		text += " " + left
+	}
 	if !anyGate(r.Cases) {
 		text += " No case is gated, so nothing can fail."
 	}

@@ -37,7 +37,9 @@ type Evidence struct {
 	HasBase, HasCandidate     bool
 	BaseError, CandidateError string // why a side has no samples or wrong results
 	Identical                 bool   // no input of a build or a kernel differs, and nothing was measured
-	NoSamples                 bool   // a side has only a summary: nothing can be decided
+	// Unchanged is what the record says about a case that cannot have changed. See BelieveSkipped.
+	Unchanged measure.Unchanged
+	NoSamples bool // a side has only a summary: nothing can be decided
 	// Redefined lists the parts of the case's definition that differ from the base's: the suite, the harness, a
 	// tolerance. Such a change must be accepted by a person.
 	Redefined   string

@@ -12,7 +12,7 @@ import (
 // judgement returns the public result of a case.
 func (s *caseAnalysis) judgement(p Policy) Judgment {
 	j := Judgment{
-		Name: s.Case.Name(), CaseKey: s.Case, Verdict: s.verdict, Ratchet: s.move, Gate: s.Gate, Reported: s.Reported, Limit: s.Limit, Quarantine: s.Quarantine, Cause: s.cause,
+		Name: s.Case.Name(), CaseKey: s.Case, Verdict: s.verdict, Ratchet: s.move, Gate: s.Gate, Reported: s.Reported, Limit: s.Limit, Quarantine: s.Quarantine, Unchanged: s.Unchanged, Cause: s.cause,
 	}
 	if s.Quarantine != "" { // its numbers are not trusted
 		j.Ratchet = Holds

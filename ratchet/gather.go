@@ -160,7 +160,11 @@ func (s *sideCase) redefined() string {
 func (e *Evidence) describe(s *sideCase) {
 	e.Case, e.Unit, e.Better, e.Timer, e.Gate = s.CaseKey, s.Unit, s.Better, s.Timer, s.Gate && s.Quarantine == ""
 	e.Reported, e.Limit, e.Quarantine = s.Reported, s.Limit, s.Quarantine
-	e.NoSamples = e.NoSamples || s.NoSamples && len(s.rounds) == 0
+	e.Unchanged = s.Unchanged
+	if s.Unchanged == measure.Skipped && len(s.rounds) > 0 {
+		e.Unchanged = "" // it was measured after all
+	}
+	e.NoSamples = e.NoSamples || (s.NoSamples || s.Unchanged == measure.Skipped) && len(s.rounds) == 0
 }
 
 // Mismatch describes why runs must not be compared, or returns nil if they may.

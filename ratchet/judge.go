@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/ratchet/integrity"
 	"github.com/goatnote-inc/pawl/stats"
 )
@@ -99,6 +100,7 @@ const (
 	baseFailed     reason = "base failed"
 	candidateFails reason = "candidate failed"
 	onlySummary    reason = "summary"
+	notMeasured    reason = "not measured"
 	manyCases      reason = "many cases" // enough for one case, but not among many
 	otherClock     reason = "clock"      // caused by the clock, which differs between sessions
 	tooNoisy       reason = "noise"
@@ -140,6 +142,8 @@ func (s *caseAnalysis) settle() {
 		set(New, noReason)
 	case s.BaseError != "":
 		set(Inconclusive, baseFailed)
+	case s.NoSamples && s.Unchanged == measure.Skipped:
+		set(Inconclusive, notMeasured)
 	case s.NoSamples:
 		set(Inconclusive, onlySummary)
 	case s.Unlike != "":

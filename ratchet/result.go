@@ -37,12 +37,14 @@ type Judgment struct {
 	Reported   bool     `json:"reported,omitempty"`   // the harness states the values: pawl did not measure them
 	Limit      *float64 `json:"limit,omitempty"`      // of every value
 	Quarantine string   `json:"quarantine,omitempty"` // owner, end date and reason
-	Sentence   string   `json:"sentence"`
-	Cause      string   `json:"cause,omitempty"` // "clock or power"
-	Needs      string   `json:"needs,omitempty"` // "accept": a person's word would settle it
-	Facts      *Facts   `json:"evidence,omitempty"`
-	Watch      []string `json:"watch,omitempty"`   // changes that are not gated
-	Devices    []string `json:"devices,omitempty"` // of a joined result: where this holds; empty for all of them
+	// Unchanged is set for a case that cannot have changed: it was skipped, or measured as a sample of these.
+	Unchanged measure.Unchanged `json:"unchanged,omitempty"`
+	Sentence  string            `json:"sentence"`
+	Cause     string            `json:"cause,omitempty"` // "clock or power"
+	Needs     string            `json:"needs,omitempty"` // "accept": a person's word would settle it
+	Facts     *Facts            `json:"evidence,omitempty"`
+	Watch     []string          `json:"watch,omitempty"`   // changes that are not gated
+	Devices   []string          `json:"devices,omitempty"` // of a joined result: where this holds; empty for all of them
 }
 
 // Fails reports whether the case alone fails the change.

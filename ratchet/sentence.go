@@ -19,6 +19,9 @@ func (s *caseAnalysis) sentence(f *Facts) string {
 	}
 	switch s.verdict {
 	case Identical:
+		if s.Unchanged == measure.Skipped {
+			return "Not measured: nothing that it executes or reads differs from the base."
+		}
 		return "No input of the build or the kernel differs from the base, so there was nothing to measure."
 	case New:
 		return "New: the base does not have this case, so there is nothing to compare it with."
@@ -56,6 +59,8 @@ func (s *caseAnalysis) noAnswer(f *Facts) string {
 		return fmt.Sprintf("No answer: %s If the baseline's commit builds, it is measured again instead.", s.Unlike)
 	case onlySummary:
 		return "No answer: the file has only a summary and no samples, so nothing can be decided."
+	case notMeasured:
+		return "No answer: it was not measured. The record says that it cannot have changed, but a record is no proof. Measure all cases: pawl run --force-measure."
 	case fewRounds:
 		return fmt.Sprintf("No answer: %s. Processes differ from each other: measure at least 4 rounds side by side with pawl run.", s.roundsWords())
 	case fewSessions:

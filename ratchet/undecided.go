@@ -13,7 +13,7 @@ func (r *Result) allowUndecided(cases []*caseAnalysis) {
 	gated := 0
 	var names []string
 	for _, c := range cases {
-		if !c.Gate {
+		if !c.Gate || c.Identical { // what was not measured cannot make up for it
 			continue
 		}
 		gated++

@@ -36,7 +36,10 @@ func measuredFromRecord(ctx context.Context, file string, e *entry) (*journal.Me
 		policy = s.JudgePolicy()
 	}
 	one := []*measure.Run{run}
-	judged := ratchet.Judge(policy.ForPlan(run.Plan), ratchet.Gather(one, one, measure.Base, measure.Candidate))
+	evidence := slices.DeleteFunc(ratchet.Gather(one, one, measure.Base, measure.Candidate), func(e ratchet.Evidence) bool {
+		return e.Unchanged == measure.Skipped // the journal is about what was measured
+	})
+	judged := ratchet.Judge(policy.ForPlan(run.Plan), evidence)
 	m.Verdict = string(judged.Verdict)
 	addVerdicts(m, judged)
 	m.BaseBefore = baseIsLastMeasured(ctx, run, e)

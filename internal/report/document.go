@@ -135,7 +135,7 @@ func (d *Document) lead(r *ratchet.Result) string {
 	switch first.Class {
 	case ClassBroken, ClassRegressed, ClassMissing, ClassInconclusive:
 		parts = append(parts, fmt.Sprintf("The worst case is %s: %s", first.Cases[0].Name, first.Cases[0].Sentence))
-	case ClassImproved, ClassNew, ClassUnchanged, ClassMeasured:
+	case ClassImproved, ClassNew, ClassUnchanged, ClassSkipped, ClassMeasured:
 		if d.Verdict.Severity() != ratchet.SeverityPass { // the reason is not in the cases
 			return words.SanitizeTo(r.Sentence, words.SentenceLength)
 		}
@@ -143,6 +143,9 @@ func (d *Document) lead(r *ratchet.Result) string {
 	}
 	if r.Suite != nil && r.Suite.Verdict == ratchet.Regression {
 		parts = append(parts, words.SanitizeTo(r.Suite.Sentence, words.SentenceLength))
+	}
+	if left := r.LeftOut(); left != "" {
+		parts = append(parts, words.SanitizeTo(left, words.SentenceLength))
 	}
 	return strings.Join(parts, " ")
 }

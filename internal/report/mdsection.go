@@ -32,7 +32,7 @@ func newMDSection(s *Section) *mdSection {
 	switch s.Class {
 	case ClassMeasured:
 		m.measured()
-	case ClassBroken, ClassMissing, ClassNew: // not two sides to compare
+	case ClassBroken, ClassMissing, ClassNew, ClassSkipped: // not two sides to compare
 		m.listRows()
 	case ClassRegressed, ClassInconclusive, ClassImproved, ClassUnchanged:
 		m.judged()
@@ -148,7 +148,7 @@ func (m *mdSection) rank() int {
 	switch m.Class {
 	case ClassBroken, ClassRegressed, ClassMissing:
 		return rankWorse
-	case ClassUnchanged:
+	case ClassUnchanged, ClassSkipped:
 		return rankSame
 	case ClassInconclusive, ClassImproved, ClassNew, ClassMeasured:
 		return rankChanged

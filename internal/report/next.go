@@ -61,7 +61,7 @@ func next(d *Document, forgets bool) []Step {
 			if s.Cases[0].Moves && !forgets && d.Verdict.Severity() == ratchet.SeverityPass {
 				list = append(list, Step{Text: "Merge it: on main, the baseline moves with the improvement."})
 			}
-		case ClassNew, ClassUnchanged, ClassMeasured:
+		case ClassNew, ClassUnchanged, ClassSkipped, ClassMeasured:
 		}
 	}
 	if d.Cases() > 0 && !d.gated() {

@@ -20,7 +20,7 @@ type Section struct {
 	Cases  []Case // worst first
 }
 
-// Class groups verdicts for display: maintained and identical are both unchanged.
+// Class groups verdicts for display.
 type Class string
 
 // The classes in display order. ClassMeasured holds cases that were not judged.
@@ -32,6 +32,7 @@ const (
 	ClassImproved     Class = "improvement"
 	ClassNew          Class = "new"
 	ClassUnchanged    Class = "unchanged"
+	ClassSkipped      Class = "skipped"
 	ClassMeasured     Class = "measured"
 )
 
@@ -48,7 +49,8 @@ var classes = []struct {
 	{ClassInconclusive, "inconclusive", "inconclusive", "Inconclusive", "No answer yet: the rounds do not agree well enough.", chart.Open, []ratchet.Verdict{ratchet.Inconclusive}},
 	{ClassImproved, "improvement", "improvements", "Improvements", "Clearly better than the base.", chart.Good, []ratchet.Verdict{ratchet.Improvement}},
 	{ClassNew, "new", "new", "New", "The base does not have them.", chart.Soft, []ratchet.Verdict{ratchet.New}},
-	{ClassUnchanged, "unchanged", "unchanged", "Unchanged", "Not worse by the limit or more.", chart.Soft, []ratchet.Verdict{ratchet.Maintained, ratchet.Identical}},
+	{ClassUnchanged, "unchanged", "unchanged", "Unchanged", "Not worse by the limit or more.", chart.Soft, []ratchet.Verdict{ratchet.Maintained}},
+	{ClassSkipped, "not measured", "not measured", "Not measured", "They cannot have changed: nothing differs from the base that they execute or read.", chart.Soft, []ratchet.Verdict{ratchet.Identical}},
 }
 
 // classOf returns the class of a verdict. An unknown verdict is inconclusive, so that it
@@ -116,7 +118,7 @@ func sections(in Input, summaries []summary.Case) []Section {
 	build := newCaseBuilder(summaries)
 	var list []Section
 	for _, class := range classes {
-		s := Section{Class: class.class, Title: class.title, About: class.about, Folded: class.class == ClassUnchanged}
+		s := Section{Class: class.class, Title: class.title, About: class.about, Folded: class.class == ClassUnchanged || class.class == ClassSkipped}
 		for _, j := range in.Result.Cases {
 			if classOf(j.Verdict) == class.class {
 				s.Cases = append(s.Cases, build.judged(j))

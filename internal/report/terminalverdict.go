@@ -86,7 +86,7 @@ func (t *terminal) cases(d *Document) {
 	for _, s := range d.Sections {
 		for i, c := range s.Cases {
 			if s.Folded && i >= unchangedShown {
-				left = len(s.Cases) - i
+				left += len(s.Cases) - i
 				break
 			}
 			g.add(string(c.Verdict)+c.gateNote(), c.Name, c.Base, c.Now, c.Change, c.Range)

@@ -58,6 +58,10 @@ main branch is confirmed with fresh rounds, and then moves the baseline.
 Cases that changed are profiled on both sides, the worst first (pawl profile), and the
 report starts with the reason.
 
+At trust checked, cases whose kernels cannot have changed are not measured, except for 8 of
+them, chosen at random. If one of the 8 differs, all cases are measured. With --no-keep, on
+the main branch and with --force-measure all cases are measured.
+
 With a command after --, no suite is needed: the command runs in both trees, and its
 times are judged. Its results are not checked, and no baseline moves.
 
@@ -94,7 +98,7 @@ missing case; 2 no answer, or the base does not work.`,
 	fl.StringVar(&f.Base, "base", "", "`commit` to judge against (default: the merge base with the main branch)")
 	fl.StringVarP(&f.dir, "out", "o", "", "`folder` for all output (default results)")
 	fl.StringVar(&f.on, "on", "", "run on the fleet of PAWL_SERVER, on one device of each of these `models` (l4,h100)")
-	fl.BoolVar(&f.Force, "force-measure", false, "measure even if both sides are identical")
+	fl.BoolVar(&f.Force, "force-measure", false, "measure all cases, even if they cannot have changed")
 	fl.BoolVar(&f.strict, "strict", false, "also fail if the base is slower than the baseline (drift)")
 	fl.BoolVar(&f.main, "main", false, "this commit is on the main branch: baselines may move (default: detected)")
 	fl.BoolVar(&f.noKeep, "no-keep", false, "write no baselines, and read them as this clone fetched them, for a job without credentials (see pawl baseline move)")
@@ -130,6 +134,7 @@ func (f *runFlags) run(ctx context.Context) error {
 	f.dir = cmp.Or(f.dir, filepath.Join(o.Dir, "results"))
 	o.Out, o.Owner = filepath.Join(f.dir, "current.json"), "pawl run"
 	o.BuildsOnly = f.built
+	o.OnlyChanged = !f.noKeep // otherwise another job judges the record, which proves no case that was left out
 	o.Resume = runner.ResumeOptions{Allow: true, Continue: f.resume, AnySeed: !f.IsSet("seed")}
 	gate, err := f.gate(ctx, s, o)
 	if err != nil {

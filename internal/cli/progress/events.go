@@ -26,6 +26,8 @@ func jsonEvent(e runner.Event) string {
 		name, fields["side"], fields["seconds"], fields["cached"] = "built", e.Side, e.Seconds, e.Cached
 	case runner.Identical:
 		name, fields["base"], fields["ignored"] = "identical", e.Base, e.Ignored
+	case runner.LeftOut:
+		name, fields["cases"], fields["unchanged"], fields["sampled"] = "left_out", e.Cases, e.Unchanged, e.Sampled
 	case runner.Judged:
 		name, fields["verdict"], fields["sentence"] = "judged", e.Result.Verdict, e.Result.Sentence
 	case runner.Confirming:

@@ -130,6 +130,8 @@ func (p *Display) describe(e runner.Event) string {
 			line += "; ignored: " + words.Plural(e.Ignored, "other file")
 		}
 		return line
+	case runner.LeftOut:
+		return fmt.Sprintf("%d of %d cases cannot have changed: only %d of them, chosen at random, are measured (--force-measure measures all)", e.Unchanged, e.Cases, e.Sampled)
 	case runner.Judged:
 		return fmt.Sprintf("%s: %s\nprofiling what changed to say why, %s at most", e.Result.Verdict, e.Result.Sentence, words.Duration(e.Explain))
 	case runner.Confirming:

@@ -93,6 +93,20 @@ func TestJudge(t *testing.T) {
 			want: ratchet.Inconclusive,
 			bend: func(run *measure.Run) { bend(run, func(c *measure.Case) { c.Rounds = nil }) },
 		},
+		"the record says that a slow case cannot have changed": {
+			slower: slower, want: ratchet.Inconclusive, cases: map[string]ratchet.Verdict{"softmax/N128": ratchet.Inconclusive},
+			bend: func(run *measure.Run) {
+				bend(run, func(c *measure.Case) {
+					if c.Config == "N128" {
+						c.Rounds, c.Unchanged = nil, measure.Skipped
+					}
+				})
+			},
+		},
+		"the record says that of a case and measures it": {
+			slower: slower, want: ratchet.Regression,
+			bend: func(run *measure.Run) { bend(run, func(c *measure.Case) { c.Unchanged = measure.Skipped }) },
+		},
 		"the record accepts its own definition": {
 			want: ratchet.Inconclusive,
 			bend: func(run *measure.Run) {

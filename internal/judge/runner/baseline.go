@@ -72,7 +72,7 @@ func (y baselineComparer) looked(run *measure.Run, over bool) loop.Looked {
 		bed := ratchet.NewTestbed(run.Testbed, e.Timer)
 		b, ok := y.of(e.Case.Name(), bed)
 		switch side := sideOfCommit(run, b.Commit); {
-		case !ok || !e.HasCandidate || e.Case.Metric != "" && !e.Reported:
+		case !ok || !e.HasCandidate || e.Unchanged == measure.Skipped || e.Case.Metric != "" && !e.Reported:
 		case side == BaselineSide:
 			l.Drift, l.Gain = append(l.Drift, only(drift, e.Case)...), append(l.Gain, e)
 		case side == suite.Base:

@@ -100,6 +100,7 @@ func (r *Setup) choose(w harness.Welcome) error {
 	if len(r.declared) == 0 && !r.plain() {
 		return r.noCase()
 	}
+	r.declareSkipped(w.Timers)
 	for _, c := range r.missing { // no samples: the judge sees that only the base has the case
 		if r.wants(c.Name(), c.Benchmark) {
 			key := c.CaseKey
@@ -157,7 +158,7 @@ func (r *Setup) add(s side, c suite.Case, timers []measure.Timer) error {
 	}
 	declared := measure.Case{
 		CaseKey: key, Params: measured.Params, Unit: "ns", Better: measure.Lower,
-		Gate: c.Gate, Timer: c.Timer, Flops: c.Flops, Bytes: c.Bytes,
+		Gate: c.Gate, Timer: c.Timer, Flops: c.Flops, Bytes: c.Bytes, Unchanged: r.leftOut.sampled[c.Name()],
 	}
 	r.declared = append(r.declared, declared)
 	r.declareMetrics(c, declared)

@@ -44,6 +44,8 @@ type (
 		Base    string
 		Ignored int // number of ignored files
 	}
+	// LeftOut reports how many cases cannot have changed. They are not measured, but for a sample.
+	LeftOut struct{ Cases, Unchanged, Sampled int }
 	// Waiting names the holder of something the run needs: the device, or the place of the record.
 	Waiting struct{ What, Holder string }
 	// Listed reports cases that will be measured, before their first result.

@@ -129,11 +129,17 @@ func (f *fuzz) prepareFuzz(ctx context.Context) (err error) {
 func (f *fuzz) plans() ([]target, error) {
 	var list []target
 	known := false
+	measured := map[string]bool{}
+	for _, c := range f.wanted() {
+		measured[c.Benchmark] = true
+	}
 	for _, b := range f.Suite.Benchmarks {
 		if b.Check == nil || len(b.Configs) == 0 {
 			continue
 		}
-		known = true
+		if known = true; len(f.Names) > 0 && !measured[b.Name] { // the results of what is left out cannot have changed
+			continue
+		}
 		t := target{Benchmark: b}
 		f.choosePoints(&t)
 		if len(t.points)+len(t.replay) == 0 {

@@ -116,10 +116,35 @@ func (d *driver) removeJournals() {
 	}
 }
 
-// measure builds the sides and takes all looks. The looks happen inside Run, which holds the device from the
-// first round to the last: at every look it asks whether to continue, and the loop answers.
+// measure measures what can have changed. If a sample of the rest differs, it measures everything, from the start.
 func (d *driver) measure(ctx context.Context) error {
 	o := d.Options
+	// On the main line every run adds to the evidence of the baselines. A strict policy judges drift in every case.
+	o.OnlyChanged = o.OnlyChanged && !d.Plan.Main && (!d.Plan.Ledger || !d.Plan.Policy.Strict)
+	if err := d.attempt(ctx, o); err != nil || d.State.Result == nil {
+		return err
+	}
+	for _, j := range d.State.Result.Cases {
+		if j.Differs() {
+			o.doubted = append(o.doubted, timed(j.CaseKey))
+		}
+	}
+	if len(o.doubted) == 0 {
+		return nil
+	}
+	if d.Resume.Allow {
+		if err := removeJournal(d.Out, d.Run.ID); err != nil {
+			return err
+		}
+	}
+	o.OnlyChanged, o.Resume.Continue = false, false
+	d.State = loop.Start(d.Plan)
+	return d.attempt(ctx, o)
+}
+
+// attempt builds the sides and takes all looks. The looks happen inside Run, which holds the device from the
+// first round to the last: at every look it asks whether to continue, and the loop answers.
+func (d *driver) attempt(ctx context.Context, o Options) error {
 	var stopped error
 	o.Built = d.runPreStages
 	if o.Baseline == nil {

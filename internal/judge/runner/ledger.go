@@ -49,10 +49,12 @@ func BaselineCommit(baselines ratchet.Baselines) func(gpu.Identity) string {
 
 // evidence turns a record into evidence for the loop.
 func (d *driver) evidence(run *measure.Run, over bool) loop.Looked {
-	if d.Ledger == nil {
-		return loop.Looked{Change: change(run, suite.Base, suite.Candidate), Over: over}
+	l := loop.Looked{Change: change(run, suite.Base, suite.Candidate), Over: over}
+	if d.Ledger != nil {
+		l = baselineComparer{d.Plan.Policy, d.baselines}.looked(run, over)
 	}
-	return baselineComparer{d.Plan.Policy, d.baselines}.looked(run, over)
+	ratchet.BelieveSkipped(l.Change) // this process compared the builds
+	return l
 }
 
 // confirmation returns the path of the record of fresh rounds.

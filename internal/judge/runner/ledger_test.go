@@ -81,3 +81,18 @@ func TestLooked_StoredTimesOfTheSameTestbed(t *testing.T) {
 		}
 	}
 }
+
+// A record that says that a case cannot have changed moves no baseline, and adds no session to one.
+func TestEntries_IgnoreSkippedCases(t *testing.T) {
+	run := keptRun("today", "570", fmt.Sprintf("%040x", 1))
+	for i := range run.Cases {
+		run.Cases[i].Rounds, run.Cases[i].Unchanged = nil, measure.Skipped
+	}
+	for name, baselines := range map[string]ratchet.Baselines{"a baseline": storedBaseline(t, "before"), "none": {}} {
+		k := LedgerUpdate{Policy: ratchet.Default(), Run: run, Confirmed: run, Time: time.Unix(1e9, 0)}
+		list, state, err := k.Entries(baselines)
+		if err != nil || len(list) > 0 || state.Result.Verdict != ratchet.Inconclusive {
+			t.Errorf("%s: %d entries, verdict %s: %v", name, len(list), state.Result.Verdict, err)
+		}
+	}
+}

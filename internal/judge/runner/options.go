@@ -42,6 +42,7 @@ type Options struct {
 	Out          string // path of the record
 	Results      string // path of other records in the suite's folder, which are no sources; empty for none
 	ForceMeasure bool   // measure even if the change is identical
+	OnlyChanged  bool   // leave out the cases that cannot have changed, but for a sample
 	Wait         time.Duration
 	LockDir      string
 	Version      string // version of pawl
@@ -62,9 +63,10 @@ type Options struct {
 	Built func(context.Context, *Setup) error
 	// Decide returns the cases that need more rounds, given everything measured so far. over means
 	// that no more rounds will follow. Nil decides all at the first look.
-	Decide func(seen *measure.Run, over bool) []string
-	Emit   func(Event)
-	Now    func() time.Time
+	Decide  func(seen *measure.Run, over bool) []string
+	Emit    func(Event)
+	Now     func() time.Time
+	doubted []string // sampled cases that differed although they cannot have changed
 	// Detect returns the suite for what the command of the suite turns out to report. If it is set, the command runs once
 	// on the candidate, before the rounds, to find out; nil for a suite that says it.
 	Detect func(trial.Detected) (*suite.Suite, error)

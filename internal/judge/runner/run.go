@@ -56,6 +56,7 @@ func Run(ctx context.Context, o Options) (res Result, err error) {
 	if err := r.begin(ctx); err != nil {
 		return Result{}, err
 	}
+	r.leaveOut(ctx)
 	if r.Built != nil {
 		if err := r.Built(ctx, r); err != nil {
 			return Result{}, err
@@ -123,6 +124,7 @@ type Setup struct {
 	baseHasNoSuite    bool                      // the base has no suite: the change adds the first
 	rebuilt           []string                  // how the change's recipe differs from the base's
 	missing           []suite.Case              // cases of the base that the candidate lacks
+	leftOut           unchangedCases            // cases that cannot have changed
 	baseSuite         *suite.Suite              // the base's suite, whose terms a change must meet; nil if it has none
 	secret            *rand.Rand                // random source that no side can predict
 	launchers         map[string]launcher       // pawl's own launchers, by kind
@@ -263,7 +265,7 @@ func (r *Setup) list(cases []measure.Case) error {
 			r.declared = append(r.declared, c)
 		}
 	}
-	r.Emit(Listed{Cases: cases})
+	r.Emit(Listed{Cases: slices.DeleteFunc(slices.Clone(cases), func(c measure.Case) bool { return c.Unchanged == measure.Skipped })})
 	return nil
 }
 
