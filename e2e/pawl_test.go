@@ -38,6 +38,7 @@ type result struct {
 	code           int
 	stdout, stderr string
 	took           time.Duration
+	cpu            time.Duration // CPU time, with that of its processes
 }
 
 // pawl runs a command in a folder, with locks of the test's own.
@@ -54,6 +55,7 @@ func pawl(t *testing.T, dir string, args ...string) result {
 	} else if err != nil {
 		t.Fatalf("pawl %v: %v", args, err)
 	}
+	r.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	return r
 }
 
