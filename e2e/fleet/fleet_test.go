@@ -33,6 +33,8 @@ func TestFleet(t *testing.T) {
 		t.Run("a killed "+name+" loses no round", func(t *testing.T) { w.testKill(t, name, times) })
 	}
 	t.Run("an interrupt cancels the gate", w.testCancel)
+	t.Run("several models have one report", w.testSeveral)
+	t.Run("a pull request is gated, and a new push cancels the older gate", w.testHook)
 	t.Run("code of a fork does not reach a host for own code", w.testTier)
 	t.Run("a lost host is replaced", w.testLost)
 	t.Run("a job of Slurm carries out a lease", w.testSlurm)

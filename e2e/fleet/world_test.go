@@ -21,6 +21,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/goatnote-inc/pawl/internal/base/await"
+	"github.com/goatnote-inc/pawl/internal/forge/githubtest"
 	"github.com/goatnote-inc/pawl/internal/server/pgtemp"
 )
 
@@ -34,6 +35,8 @@ type world struct {
 	bin     string
 	env     []string // of all processes
 	gateway string   // address of agents
+	server  string   // address of pawld
+	forge   *githubtest.Server
 	started map[string]*exec.Cmd
 }
 
@@ -60,13 +63,13 @@ func newWorld(t *testing.T) *world {
 	}
 	temporal := w.startTemporal(t, pg)
 	ports := freePorts(t, 2)
-	w.gateway = "http://127.0.0.1:" + ports[1]
+	w.gateway, w.server, w.forge = "http://127.0.0.1:"+ports[1], "http://127.0.0.1:"+ports[0], githubtest.New(t)
 	w.env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "NO_COLOR=1", "PAWL_CACHE=" + filepath.Join(dir, "cache"), "PAWL_LOCK_DIR=" + filepath.Join(dir, "locks"),
 		"PAWLD_DATABASE_URL=" + pg.URL("postgres"), "PAWLD_LISTEN=127.0.0.1:" + ports[0], "PAWLD_BLOBS_URL=file://" + filepath.Join(dir, "blobs"),
 		"PAWLD_ADMIN_LISTEN=off", "PAWLD_CI_ISSUERS=", "PAWLD_SHUTDOWN_DELAY=0s", "PAWLD_DATABASE_ALLOW_UNSAFE=true",
 		"PAWLD_FLEET_CALIBRATE=0s", "PAWLD_FLEET_ADDRESS=" + temporal, "PAWLD_FLEET_LISTEN=127.0.0.1:" + ports[1], "PAWLD_FLEET_SECRET=" + strings.Repeat("s", 32),
-		"PAWL_SERVER=http://127.0.0.1:" + ports[0], "PAWL_PROJECT=kernels",
+		"PAWL_SERVER=" + w.server, "PAWL_PROJECT=kernels",
 	}
 	await.TrueWithin(t, patience, "Temporal to answer", func() bool {
 		_, _, err := w.run(t, dir, "pawld", "fleet", "setup")
@@ -144,7 +147,11 @@ func (w *world) again(name string) {
 // start starts a process until the test ends.
 func (w *world) start(name string, args ...string) {
 	w.t.Helper()
-	w.started[name] = w.startAs(name, nil, name, args...)
+	var env []string
+	if name == "pawld" { // agents get no credentials of the forge
+		env = []string{"GITHUB_TOKEN=" + w.forge.Token, "GITHUB_API_URL=" + w.forge.URL, "GITHUB_SERVER_URL=" + w.forge.URL}
+	}
+	w.started[name] = w.startAs(name, env, name, args...)
 }
 
 // startAs starts a program under another name and with more variables.
