@@ -202,5 +202,5 @@ func (a *Agent) tidy() {
 // beatNow returns what a heartbeat says now.
 func (d *leaseDir) beatNow() job.Beat {
 	phase, _ := d.phase.Load().(string)
-	return job.Beat{Phase: phase, Rounds: int(d.rounds.Load())}
+	return job.Beat{Phase: phase, Rounds: int(d.rounds.Load()), At: time.Now().UTC()}
 }

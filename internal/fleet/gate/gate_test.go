@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/temporal"
+
+	"github.com/goatnote-inc/pawl/internal/fleet/job"
 )
 
 func TestGate_Paths(t *testing.T) {
@@ -102,6 +104,24 @@ func (w *world) check(out Outcome) {
 	}
 	if n := len(w.state.Leases) + len(w.state.Requests); n != 0 {
 		w.t.Fatalf("%d leases and requests are left", n)
+	}
+}
+
+func TestEngineWasAway(t *testing.T) {
+	now := time.Date(2026, 11, 18, 7, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"the last beat is as old as the timeout": {temporal.NewHeartbeatTimeoutError(job.Beat{At: now.Add(-heartbeat)}), false},
+		"it is minutes old":                      {temporal.NewHeartbeatTimeoutError(job.Beat{At: now.Add(-5 * time.Minute)}), true},
+		"an agent without a clock":               {temporal.NewHeartbeatTimeoutError(job.Beat{Phase: "measuring"}), false},
+		"no beat":                                {errLost, false},
+		"another error":                          {errors.New("broken"), false},
+	} {
+		if got := engineWasAway(c.err, now); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
 	}
 }
 

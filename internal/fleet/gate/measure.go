@@ -18,6 +18,7 @@ const (
 	buildWithin = 5 * time.Second
 	takeWithin  = 55 * time.Second // a lease that is not taken by then goes to the next device: after 60 s with its build
 	againWithin = 20 * time.Second // the same, for a measurement that is offered to its card again
+	afterOutage = 2 * time.Minute  // the same, if it was the engine that was away: it needs time to recover, and the agent is there
 	// An agent sends a heartbeat every 2 s. A shorter timeout would end measurements whenever the engine restarts, a
 	// longer one would delay the next card.
 	heartbeat = 30 * time.Second
@@ -31,7 +32,11 @@ func (g *gate) measure(ctx workflow.Context, l placement.Lease) (job.Result, pla
 	g.taken = false
 	r, err := g.offer(ctx, l, start, takeWithin)
 	if ctx.Err() == nil && timeoutOf(err) == enums.TIMEOUT_TYPE_HEARTBEAT {
-		r, err = g.offer(ctx, l, start, againWithin)
+		within := againWithin
+		if engineWasAway(err, workflow.Now(ctx)) {
+			within = afterOutage
+		}
+		r, err = g.offer(ctx, l, start, within)
 	}
 	give := placement.Release{Lease: l.Lease}
 	if g.taken {
@@ -99,6 +104,14 @@ func (g *gate) do(ctx workflow.Context, build bool, l placement.Lease, start tim
 		return job.Result{}, fmt.Errorf("device %s answered for lease %.100q, attempt %d, instead of %s, attempt %d", l.Device, r.Lease, r.Attempt, lease.ID, lease.Attempt)
 	}
 	return r, nil
+}
+
+// engineWasAway reports whether a heartbeat timeout was noticed so late that the engine itself was away. The time of the last
+// beat is the agent's own. If its clock is slow, it only gets more time than it should.
+func engineWasAway(err error, now time.Time) bool {
+	var last job.Beat
+	t, ok := errors.AsType[*temporal.TimeoutError](err)
+	return ok && t.LastHeartbeatDetails(&last) == nil && !last.At.IsZero() && now.Sub(last.At) > 2*heartbeat
 }
 
 // IsLost reports whether an activity ended because its agent is gone.

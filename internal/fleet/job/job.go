@@ -2,6 +2,8 @@
 package job
 
 import (
+	"time"
+
 	"github.com/goatnote-inc/pawl/internal/fleet/calibration"
 	"github.com/goatnote-inc/pawl/internal/fleet/tier"
 )
@@ -69,6 +71,7 @@ type Result struct {
 
 // A Beat is what a heartbeat says of a measurement.
 type Beat struct {
-	Phase  string `json:"phase"`
-	Rounds int    `json:"rounds"`
+	Phase  string    `json:"phase"`
+	Rounds int       `json:"rounds"`
+	At     time.Time `json:"at,omitzero"` // by the clock of the agent
 }
