@@ -53,7 +53,9 @@ type pace struct {
 // A canceled lease frees its card within a beat, its patience and the time that pawl takes to stop.
 var defaultPace = pace{beat: 2 * time.Second, patience: time.Second, retry: time.Second, stop: 3 * time.Second}
 
-const maxRetry = 15 * time.Second
+// maxRetry is well below the 20 s for which a lost lease is offered to its device again: an agent that delivers a result learns
+// only from its next try that the lease was lost.
+const maxRetry = 5 * time.Second
 
 // Agent carries out leases.
 type Agent struct {

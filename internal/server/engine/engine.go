@@ -16,6 +16,8 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 
 	"github.com/goatnote-inc/pawl/internal/fleet/gate"
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
@@ -49,9 +51,18 @@ type Engine struct {
 	client client.Client
 }
 
+// maxReconnect is the longest pause before pawld connects to Temporal again. Heartbeats of agents pass through this connection, and
+// one that is 30 s late ends an attempt. The SDK's own limit of 10 s would let that happen after an outage of 20 s.
+const maxReconnect = 2 * time.Second
+
 // New returns an engine that is not connected yet.
 func New(o Options) (*Engine, error) {
-	c, err := client.NewLazyClient(client.Options{HostPort: o.Address, Namespace: o.Namespace, Logger: log.NewStructuredLogger(o.Log), Identity: "pawld"})
+	again := grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: 20 * time.Second}
+	again.Backoff.BaseDelay, again.Backoff.MaxDelay = 200*time.Millisecond, maxReconnect
+	c, err := client.NewLazyClient(client.Options{
+		HostPort: o.Address, Namespace: o.Namespace, Logger: log.NewStructuredLogger(o.Log), Identity: "pawld",
+		ConnectionOptions: client.ConnectionOptions{DialOptions: []grpc.DialOption{grpc.WithConnectParams(again)}},
+	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot use Temporal at %s: %w", o.Address, err)
 	}
