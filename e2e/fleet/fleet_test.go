@@ -29,7 +29,7 @@ func TestFleet(t *testing.T) {
 	w := newWorld(t)
 	t.Run("a gate ends like a run here", w.testSame)
 	t.Run("a gate builds each side once", w.testBuild)
-	for name, times := range map[string]int{"pawl-agent": 100, "pawld": 20, "temporal-server": 20} {
+	for name, times := range map[string]int{"pawl-agent": 100, "pawld": 20, "temporal-server": 20, postgres: 20} {
 		t.Run("a killed "+name+" loses no round", func(t *testing.T) { w.testKill(t, name, times) })
 	}
 	t.Run("an interrupt cancels the gate", w.testCancel)
@@ -44,25 +44,28 @@ func TestFleet(t *testing.T) {
 	}
 }
 
-// repository is a kernel that takes as long as the file ms says. While hold exists, it waits after as many calls as hold says.
-type repository struct{ dir, calls, hold string }
+// repository is a kernel that says it took as long as the file ms says. While hold exists, it waits after as many calls as hold
+// says. It notes its calls, and those that came to their end in ended.
+type repository struct{ dir, calls, ended, hold string }
 
 func newRepository(t *testing.T) repository {
 	t.Helper()
 	dir, outside := t.TempDir(), t.TempDir()
-	r := repository{dir, filepath.Join(outside, "calls"), filepath.Join(outside, "hold")}
-	r.write(t, "pawl.yaml", "version: 1\nharness: {command: sh kernel.sh, format: hyperfine, files: [kernel.sh, ms]}\n")
+	r := repository{dir, filepath.Join(outside, "calls"), filepath.Join(outside, "ended"), filepath.Join(outside, "hold")}
+	r.write(t, "pawl.yaml", "version: 1\nharness: {command: sh kernel.sh, format: hyperfine, files: [kernel.sh, ms], timeout: 1h}\n")
 	r.write(t, "kernel.sh", fmt.Sprintf(`exec 9>"$TMPDIR/card"
 flock -n 9 || echo two processes on one card >>%[3]s
 echo call >>%[1]s
-while [ -e %[2]s ] && [ "$(wc -l <%[1]s)" -gt "$(cat %[2]s)" ]; do sleep 0.1; done
+n=$(wc -l <%[1]s)
+while [ -e %[2]s ] && { read -r limit <%[2]s; [ "$n" -gt "${limit:-$n}" ]; }; do sleep 0.2; done
 awk -v ms="$(cat ms)" -v seed=$$ 'BEGIN {
   srand(seed)
   printf "{\"results\":[{\"command\":\"kernel\",\"times\":["
   for (i = 0; i < 9; i++) printf "%%s%%.7f", (i ? "," : ""), ms / 1000 * (1 + 0.002 * rand())
   print "]}]}"
 }'
-`, r.calls, r.hold, r.problems()))
+echo end >>%[4]s
+`, r.calls, r.hold, r.problems(), r.ended))
 	r.write(t, ".gitignore", "results/\n")
 	r.git(t, "init", "-q", "-b", "main")
 	r.commit(t, "100")
@@ -179,12 +182,6 @@ func (w *world) testKill(t *testing.T, name string, times int) {
 	}
 }
 
-// away returns how long a killed process stays away: not at all, or as long as PAWL_LAB_AWAY says.
-func away() time.Duration {
-	d, _ := time.ParseDuration(os.Getenv("PAWL_LAB_AWAY")) // 0 if it is not set
-	return d
-}
-
 func (w *world) killAfter(t *testing.T, name string, calls int) {
 	t.Helper()
 	r := newRepository(t)
@@ -196,7 +193,6 @@ func (w *world) killAfter(t *testing.T, name string, calls int) {
 		t.Errorf("%d rounds are in the journal after %d calls", len(kept.Rounds), calls)
 	}
 	must(t, os.Remove(r.hold))
-	time.Sleep(away())
 	w.again(name)
 	if code := exitCode(t, g.wait()); code != 1 {
 		t.Fatalf("exit code %d, want 1\n%s", code, g.said())
@@ -276,8 +272,10 @@ func (w *world) testCalibrate(t *testing.T) {
 }
 
 // made returns how often the kernel was called.
-func (r repository) made() int {
-	text, _ := os.ReadFile(r.calls)
+func (r repository) made() int { return countLines(r.calls) }
+
+func countLines(path string) int {
+	text, _ := os.ReadFile(path)
 	return strings.Count(string(text), "\n")
 }
 

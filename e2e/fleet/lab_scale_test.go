@@ -57,26 +57,29 @@ func TestLabScale(t *testing.T) {
 
 // TestLabNodes kills one of two nodes of Temporal with kill -9 while gates run. All gates must end.
 //
-//	PAWL_LAB=FOLDER [PAWL_LAB_SECONDS=90] go test ./e2e/fleet -run LabNodes -v
+//	PAWL_LAB=FOLDER go test ./e2e/fleet -run LabNodes -v
 func TestLabNodes(t *testing.T) {
 	if os.Getenv("PAWL_LAB") == "" {
 		t.Skip("a lab: set PAWL_LAB")
 	}
-	length := labLength()
 	l := newScaleLab(t)
 	const second = "second-node"
 	l.world.startNode(t, second, filepath.Join(l.world.dir, second), l.database)
-	gates := func(ctx context.Context, n int) error { return l.gate(ctx, n, n%labModels) }
 	for _, phase := range []struct {
-		name string
-		kill bool
-	}{{"two nodes", false}, {"one of two is killed", true}, {"one node is left", false}} {
-		if phase.kill {
-			timer := time.AfterFunc(length/3, func() { _ = l.world.started[second].Process.Kill() })
-			defer timer.Stop()
-		}
-		times := l.closed(length, gates)
-		t.Logf("%s: %d gates in %v, p50 %.2f s, p99 %.2f s, longest %.2f s", phase.name, len(times), length, quantile(times, 0.5), quantile(times, 0.99), quantile(times, 1))
+		name  string
+		gates int64
+		kill  bool
+	}{{"two nodes", 100, false}, {"one of two is killed", 200, true}, {"one node is left", 100, false}} {
+		var ended atomic.Int64
+		start := time.Now()
+		times := l.closed(func() bool { return ended.Load() < phase.gates }, func(ctx context.Context, n int) error {
+			err := l.gate(ctx, n, n%labModels)
+			if ended.Add(1) == phase.gates/4 && phase.kill {
+				_ = l.world.started[second].Process.Kill()
+			}
+			return err
+		})
+		t.Logf("%s: %d gates in %.0f s, p50 %.2f s, p99 %.2f s, longest %.2f s", phase.name, ended.Load(), time.Since(start).Seconds(), quantile(times, 0.5), quantile(times, 0.99), quantile(times, 1))
 	}
 	if n := l.count("failed", "canceled"); n > 0 {
 		t.Errorf("%d gates failed", n)
@@ -108,7 +111,8 @@ func (l *scaleLab) compare(length time.Duration) string {
 		{"gates on one model", func(ctx context.Context, n int) error { return l.gate(ctx, n, 0) }},
 	} {
 		u := l.use()
-		times := l.closed(length, c.do)
+		end := time.Now().Add(length)
+		times := l.closed(func() bool { return time.Now().Before(end) }, c.do)
 		fmt.Fprintf(&b, "| %s | %.1f | %.2f s | %.2f s | %s |\n", c.name, float64(len(times))/length.Seconds(), quantile(times, 0.5), quantile(times, 0.99), l.use().since(u))
 	}
 	return b.String()
@@ -130,26 +134,25 @@ func (l *scaleLab) rates(length time.Duration) string {
 	return b.String()
 }
 
-// closed lets clients repeat something, and returns how many seconds each took that ended in time.
-func (l *scaleLab) closed(length time.Duration, do func(context.Context, int) error) []float64 {
+// closed lets clients repeat something while more returns true, and returns how many seconds each took that ended before that.
+func (l *scaleLab) closed(more func() bool, do func(context.Context, int) error) []float64 {
 	var (
 		all   sync.WaitGroup
 		mu    sync.Mutex
 		times []float64
 		n     atomic.Int64
 	)
-	end := time.Now().Add(length)
 	for range labClients {
 		all.Go(func() {
-			for time.Now().Before(end) {
+			for more() {
 				start := time.Now()
 				if err := do(l.t.Context(), int(n.Add(1))); err != nil {
 					l.t.Error(err)
 					return
 				}
-				if now := time.Now(); now.Before(end) {
+				if took := time.Since(start).Seconds(); more() {
 					mu.Lock()
-					times = append(times, now.Sub(start).Seconds())
+					times = append(times, took)
 					mu.Unlock()
 				}
 			}

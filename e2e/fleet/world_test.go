@@ -37,8 +37,12 @@ type world struct {
 	gateway string   // address of agents
 	server  string   // address of pawld
 	forge   *githubtest.Server
+	pg      *pgtemp.Server
 	started map[string]*exec.Cmd
 }
+
+// postgres is the name of PostgreSQL for kill and again.
+const postgres = "postgres"
 
 // newWorld starts PostgreSQL, Temporal on it, pawld and an agent.
 func newWorld(t *testing.T) *world {
@@ -50,12 +54,13 @@ func newWorld(t *testing.T) *world {
 	}
 	dir := t.TempDir()
 	w := &world{t: t, started: map[string]*exec.Cmd{}, dir: dir, bin: filepath.Join(dir, "bin")}
-	pg, err := pgtemp.Start(t.Context(), pgtemp.Options{Dir: filepath.Join(dir, "pg")})
+	pg, err := pgtemp.Start(t.Context(), pgtemp.Options{Dir: filepath.Join(dir, "pg"), Durable: true}) // tests kill it
 	if errors.Is(err, pgtemp.ErrNotInstalled) {
 		t.Skip(err)
 	}
 	must(t, err)
 	t.Cleanup(func() { _ = pg.Stop(context.WithoutCancel(t.Context()), true) })
+	w.pg = pg
 	for _, name := range []string{"pawl", "pawld", "pawl-agent"} {
 		if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(w.bin, name), "../../cmd/"+name).CombinedOutput(); err != nil {
 			t.Fatalf("building %s: %v\n%s", name, err, out)
@@ -134,6 +139,10 @@ func (w *world) state() string { return filepath.Join(w.dir, "agent") }
 // kill kills a process with SIGKILL.
 func (w *world) kill(name string) {
 	w.t.Helper()
+	if name == postgres {
+		must(w.t, w.pg.Kill())
+		return
+	}
 	must(w.t, w.started[name].Process.Kill())
 	_ = w.started[name].Wait()
 }
@@ -141,6 +150,10 @@ func (w *world) kill(name string) {
 // again starts a killed process as before.
 func (w *world) again(name string) {
 	w.t.Helper()
+	if name == postgres {
+		must(w.t, w.pg.Restart(w.t.Context()))
+		return
+	}
 	w.start(name, w.started[name].Args[1:]...)
 }
 

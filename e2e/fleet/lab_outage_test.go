@@ -1,0 +1,318 @@
+package fleet
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/goatnote-inc/pawl/internal/base/await"
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
+	"github.com/goatnote-inc/pawl/measure"
+)
+
+// outage is a part of the fleet that is away for a while, several times, each time with several gates under way.
+type outage struct {
+	name  string
+	seed  uint64
+	part  string
+	away  time.Duration
+	times int
+	gates int
+}
+
+// The two halves of the longest outages run side by side.
+var outages = []outage{
+	{"Temporal away for 20 s", 1, "temporal-server", 20 * time.Second, 5, 10},
+	{"PostgreSQL away for 20 s", 2, postgres, 20 * time.Second, 5, 10},
+	{"pawld restarted", 3, "pawld", 0, 5, 10},
+	{"Temporal away for 5 minutes", 4, "temporal-server", 5 * time.Minute, 5, 5},
+	{"Temporal away for 5 minutes", 5, "temporal-server", 5 * time.Minute, 5, 5},
+}
+
+// hit is a gate that an outage hits, and what became of it.
+type hit struct {
+	Outage string  `json:"outage"`
+	Seed   uint64  `json:"seed"`
+	Number int     `json:"number"` // of the outage
+	Truth  string  `json:"truth"`
+	Calls  int     `json:"calls"` // of the kernel that had ended before the last seconds; -1: the gate did not exist yet
+	Lead   float64 `json:"lead"`  // the last seconds before the outage, in which the gate ran freely
+	More   int     `json:"more"`  // calls after which the kernel waits for the end of the outage; 0: it does not wait
+
+	Over      bool    `json:"over"` // the gate had ended before the outage
+	Verdict   string  `json:"verdict"`
+	Rounds    int     `json:"rounds"`    // in the record
+	Cut       int     `json:"cut"`       // calls that were cut off
+	Repeated  int     `json:"repeated"`  // calls that ended and are not in the record, beside a first side without a second one
+	Published int     `json:"published"` // results in the database
+	Attempts  int     `json:"attempts"`
+	After     float64 `json:"after"` // seconds from the end of the outage to that of the gate
+
+	repository
+	cmd  *exec.Cmd
+	said bytes.Buffer
+	end  time.Time // set when done has its error
+	done chan error
+}
+
+// maxLead is the longest time for which a gate runs freely before an outage.
+const maxLead = 1500 * time.Millisecond
+
+// TestLabOutages takes parts of a fleet away at seeded moments of gates whose result is known. It adds a line for each gate to
+// fleet-outages.jsonl, and continues there when it is started again.
+//
+//	PAWL_LAB=FOLDER go test ./e2e/fleet -run LabOutages -parallel 5 -timeout 3h -v
+func TestLabOutages(t *testing.T) {
+	folder := os.Getenv("PAWL_LAB")
+	if folder == "" {
+		t.Skip("a lab: set PAWL_LAB")
+	}
+	must(t, os.MkdirAll(folder, 0o755))
+	file := filepath.Join(folder, "fleet-outages.jsonl")
+	t.Cleanup(func() {
+		text := outageTable(testrun.Rows[hit](t, file))
+		t.Log("\n" + text)
+		must(t, os.WriteFile(filepath.Join(folder, "fleet-outages.md"), []byte(text), 0o600))
+	})
+	var mu sync.Mutex
+	known := testrun.Rows[hit](t, file)
+	for _, o := range outages {
+		t.Run(fmt.Sprintf("%s, seed %d", o.name, o.seed), func(t *testing.T) {
+			t.Parallel()
+			l := &outageLab{}
+			for n := range o.times {
+				if slices.ContainsFunc(known, func(h hit) bool { return h.Seed == o.seed && h.Number == n }) {
+					continue
+				}
+				if l.world == nil {
+					l.open(t, o.gates)
+				}
+				list := l.strike(t, o, n)
+				mu.Lock()
+				appendRows(t, file, list)
+				mu.Unlock()
+			}
+		})
+	}
+}
+
+func appendRows(t *testing.T, path string, list []*hit) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	must(t, err)
+	defer f.Close()
+	for _, h := range list {
+		must(t, json.NewEncoder(f).Encode(h))
+	}
+}
+
+// outageLab is a fleet with several hosts of one model.
+type outageLab struct{ world *world }
+
+const pool = "pool"
+
+func (l *outageLab) open(t *testing.T, hosts int) {
+	t.Helper()
+	l.world = newWorld(t)
+	for n := range hosts {
+		l.world.newIsland(t, pool, strconv.Itoa(n))
+	}
+}
+
+// strike starts gates, takes a part of the fleet away and brings it back, and waits for the gates to end.
+func (l *outageLab) strike(t *testing.T, o outage, n int) []*hit {
+	t.Helper()
+	random := rand.New(rand.NewPCG(o.seed, uint64(n)))
+	var list []*hit
+	for range o.gates {
+		list = append(list, newHit(t, o, n, random))
+	}
+	for _, h := range list {
+		if h.Calls >= 0 {
+			h.setHold(t, h.Calls)
+			l.start(t, h)
+		}
+	}
+	for _, h := range list {
+		await.TrueWithin(t, patience, "the kernel to wait", func() bool { return h.Calls < 0 || h.made() > h.Calls })
+	}
+	last := slices.SortedFunc(slices.Values(list), func(a, b *hit) int { return cmp.Compare(b.Lead, a.Lead) })
+	moment := time.Now().Add(maxLead)
+	for _, h := range last {
+		time.Sleep(time.Until(moment.Add(-time.Duration(h.Lead * float64(time.Second)))))
+		h.setHold(t, h.until())
+		if h.Calls < 0 {
+			l.start(t, h)
+		}
+	}
+	time.Sleep(time.Until(moment))
+	for _, h := range list {
+		h.Over = len(h.done) > 0
+	}
+	l.away(t, o)
+	back := time.Now()
+	await.TrueWithin(t, patience, "the fleet to answer", func() bool {
+		_, _, err := l.world.run(t, l.world.dir, "pawl", "fleet", "devices")
+		return err == nil
+	})
+	time.Sleep(time.Duration(random.Int64N(int64(5 * time.Second))))
+	for _, h := range list {
+		h.setHold(t, -1)
+	}
+	for _, h := range list {
+		l.check(t, h, back)
+	}
+	return list
+}
+
+// newHit draws a gate and the moment at which the outage hits it.
+func newHit(t *testing.T, o outage, n int, random *rand.Rand) *hit {
+	t.Helper()
+	h := &hit{
+		Outage: o.name, Seed: o.seed, Number: n, Truth: []string{"regression", "improvement", "maintained"}[random.IntN(3)], Calls: random.IntN(13) - 1,
+		Lead: random.Float64() * maxLead.Seconds(), More: max(0, random.IntN(8)-3), repository: newRepository(t), done: make(chan error, 1),
+	}
+	h.commit(t, map[string]string{"regression": "120", "improvement": "80", "maintained": "100.0"}[h.Truth])
+	return h
+}
+
+// until returns after how many calls the kernel waits during the outage; -1 if it does not wait.
+func (h *hit) until() int {
+	if h.More == 0 {
+		return -1
+	}
+	return max(h.Calls, 0) + h.More
+}
+
+// setHold lets the kernel wait after so many calls, or not at all if calls is negative.
+func (h *hit) setHold(t *testing.T, calls int) {
+	t.Helper()
+	if calls < 0 {
+		_ = os.Remove(h.hold)
+		return
+	}
+	must(t, os.WriteFile(h.hold+".new", []byte(strconv.Itoa(calls)), 0o600))
+	must(t, os.Rename(h.hold+".new", h.hold)) // the kernel may read it at any time
+}
+
+func (l *outageLab) start(t *testing.T, h *hit) {
+	t.Helper()
+	h.cmd = l.world.command(t, h.dir, "pawl", "run", "--base", "HEAD~1", "--on", pool)
+	h.cmd.Stderr = &h.said
+	must(t, h.cmd.Start())
+	go func() {
+		err := h.cmd.Wait()
+		h.end = time.Now()
+		h.done <- err
+	}()
+}
+
+// away stops a part of the fleet and starts it again.
+func (l *outageLab) away(t *testing.T, o outage) {
+	t.Helper()
+	if o.part == "pawld" {
+		serve := l.world.started[o.part]
+		must(t, serve.Process.Signal(syscall.SIGTERM))
+		_ = serve.Wait()
+	} else {
+		l.world.kill(o.part)
+	}
+	time.Sleep(o.away)
+	l.world.again(o.part)
+}
+
+// check waits for the end of a gate and compares what is left of it with what was planted.
+func (l *outageLab) check(t *testing.T, h *hit, back time.Time) {
+	t.Helper()
+	err := await.ReceiveWithin(t, 20*time.Minute, "a gate to end", h.done)
+	h.After = max(0, h.end.Sub(back).Seconds())
+	said := fmt.Sprintf("%s, outage %d, after %d calls, %.1f s and %d calls more:\n%s", h.Outage, h.Number, h.Calls, h.Lead, h.More, h.said.String())
+	want := 0
+	if h.Truth == "regression" {
+		want = 1
+	}
+	if code := exitCode(t, err); code != want {
+		t.Errorf("exit code %d, want %d: %s", code, want, said)
+		return
+	}
+	results := filepath.Join(h.dir, "results")
+	if h.Verdict = verdictOf(t, results); h.Verdict != h.Truth {
+		t.Errorf("verdict %s, want %s: %s", h.Verdict, h.Truth, said)
+	}
+	run, err := measure.Load(filepath.Join(results, "current.json"))
+	must(t, err)
+	ended := countLines(h.ended)
+	h.Rounds, h.Cut, h.Repeated = len(run.Rounds), h.made()-ended, max(0, ended-2*len(run.Rounds)-1)
+	if h.Repeated > 0 || ended < 2*h.Rounds {
+		t.Errorf("%d calls ended for %d rounds: %s", ended, h.Rounds, said)
+	}
+	if text, err := os.ReadFile(h.problems()); err == nil {
+		t.Errorf("%s: %s", text, said)
+	}
+	l.checkPublished(t, h, said)
+}
+
+// checkPublished looks for the one result of a gate in the database.
+func (l *outageLab) checkPublished(t *testing.T, h *hit, said string) {
+	t.Helper()
+	_, rest, _ := strings.Cut("\n"+h.said.String(), "\ngate ")
+	id, _, _ := strings.Cut(rest, "\n")
+	db, err := pgx.Connect(t.Context(), l.world.pg.URL("postgres"))
+	must(t, err)
+	defer db.Close(t.Context())
+	var state string
+	var rounds int
+	must(t, db.QueryRow(t.Context(), `select g.state, g.attempt, count(p.gate), coalesce(sum(p.rounds), 0) from pawl.gate g left join pawl.publication p on p.gate = g.id
+		where g.id = $1 group by g.state, g.attempt`, id).Scan(&state, &h.Attempts, &h.Published, &rounds))
+	if state != "done" || h.Published != 1 || rounds != h.Rounds {
+		t.Errorf("gate %s is %s with %d results of %d rounds, want one of %d: %s", id, state, h.Published, rounds, h.Rounds, said)
+	}
+}
+
+// outageTable counts what became of all gates.
+func outageTable(rows []hit) string {
+	var b strings.Builder
+	b.WriteString("| | outages | gates hit | wrong or no verdict | finished rounds measured again | results lost | results doubled | calls cut off | second attempts | gate ended after the outage, median and longest |\n" +
+		"| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
+	for _, o := range outages[:4] { // the last one has the name of the one before
+		times, after := map[[2]uint64]bool{}, []float64{}
+		var gates, wrong, repeated, lost, doubled, cut, second int
+		for _, h := range rows {
+			if h.Outage != o.name || h.Over {
+				continue
+			}
+			times[[2]uint64{h.Seed, uint64(h.Number)}] = true
+			after = append(after, h.After)
+			gates++
+			repeated += (h.Repeated + 1) / 2
+			cut += h.Cut
+			wrong += count(h.Verdict != h.Truth)
+			lost += count(h.Published == 0)
+			doubled += count(h.Published > 1)
+			second += count(h.Attempts > 1)
+		}
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d | %d | %d | %d | %.0f s, %.0f s |\n", o.name, len(times), gates, wrong, repeated, lost, doubled, cut, second, quantile(after, 0.5), quantile(after, 1))
+	}
+	return b.String()
+}
+
+func count(holds bool) int {
+	if holds {
+		return 1
+	}
+	return 0
+}
