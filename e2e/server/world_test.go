@@ -66,13 +66,13 @@ func newWorldOn(t *testing.T, dir string, pgEnv []string, env ...string) *world 
 	built(t, "pawld") // takes a while, in which a free port would not stay free
 	port := freePort(t)
 	w.url = "http://127.0.0.1:" + port
-	w.env = append(env,
-		"PATH="+os.Getenv("PATH"), "HOME="+dir, "TMPDIR="+dir, "SSL_CERT_FILE="+cert,
-		"PAWLD_DATABASE_URL="+pg.URL("postgres"), "PAWLD_LISTEN=127.0.0.1:"+port, "PAWLD_URL="+publicURL,
-		"PAWLD_BLOBS_URL=file://"+w.blobs(), "PAWLD_ADMIN_LISTEN=off", "PAWLD_CI_ISSUERS="+w.issuer.URL,
-		"PAWLD_LOGIN_ISSUER="+w.people.URL, "PAWLD_LOGIN_CLIENT_ID=pawl", "PAWLD_LOGIN_CLIENT_SECRET=secret",
+	w.env = append([]string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "SSL_CERT_FILE=" + cert,
+		"PAWLD_DATABASE_URL=" + pg.URL("postgres"), "PAWLD_LISTEN=127.0.0.1:" + port, "PAWLD_URL=" + publicURL,
+		"PAWLD_BLOBS_URL=file://" + w.blobs(), "PAWLD_ADMIN_LISTEN=off", "PAWLD_CI_ISSUERS=" + w.issuer.URL,
+		"PAWLD_LOGIN_ISSUER=" + w.people.URL, "PAWLD_LOGIN_CLIENT_ID=pawl", "PAWLD_LOGIN_CLIENT_SECRET=secret",
 		"PAWLD_HOOKS_ALLOW_PRIVATE=true", "PAWLD_HOOKS_EVERY=1ms", "PAWLD_SHUTDOWN_DELAY=0s", "PAWLD_LOG_LEVEL=warn",
-	)
+	}, env...)
 	w.start(t)
 	t.Cleanup(func() {
 		_ = w.serve.Process.Kill()
