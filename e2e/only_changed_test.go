@@ -90,7 +90,7 @@ func thousandSuite() string {
 	return `version: 1
 trust: checked
 device: {kind: cpu}
-build: {command: gcc -O2 -falign-functions=4096 -fPIC -shared -o kernels.so kernels.c, outputs: [kernels.so]}
+build: {command: gcc -O2 -fno-ipa-icf -falign-functions=4096 -fPIC -shared -o kernels.so kernels.c, outputs: [kernels.so]}
 measure: {timer: cpu, samples: 20, warmup: 5, rounds: [4]} # the same work in every run
 benchmarks:
   work:
