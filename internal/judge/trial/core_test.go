@@ -48,9 +48,15 @@ func burn(threads string) {
 	all.Wait()
 }
 
+// useCPU computes, and seldom makes a system call: at each, Go's runtime may wake another thread to go on.
 func useCPU() {
-	for start := threadTime(); threadTime() < start+100*time.Millisecond; { //nolint:revive // a kernel
+	x := 1.0
+	for start := threadTime(); threadTime() < start+100*time.Millisecond; {
+		for range 1_000_000 {
+			x *= 1.0000001
+		}
 	}
+	runtime.KeepAlive(x)
 }
 
 func threadTime() time.Duration { return cpuClock(unix.CLOCK_THREAD_CPUTIME_ID) }
