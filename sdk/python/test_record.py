@@ -217,7 +217,7 @@ def test_the_real_pytest_benchmark_is_recorded(play):
     if not has("pytest_benchmark.fixture"):
         pytest.skip("pytest-benchmark is not installed")
     files = {"test_it.py": "def test_sum(benchmark):\n    assert benchmark(sum, [1, 2]) == 3\n"}
-    done = play("", files=files.items(), module=["pytest", "-q", "-p", "no:cacheprovider", "test_it.py"])
+    done = play("", files=files.items(), module=["pytest", "-q", "-p", "no:cacheprovider", "-p", "pytest_benchmark.plugin", "test_it.py"])
     assert (done.code, done.notes, list(done.cases)) == (0, "", ["test_it.test_sum"])
 
 
