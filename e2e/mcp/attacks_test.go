@@ -205,7 +205,8 @@ func TestAttacks_Budget(t *testing.T) {
 		t.Errorf("five names of a suite and a second for each: %.2f s", took)
 	}
 	before = spentBy(a)
-	_, cancel, _ := running(5)
+	const long = 60 // seconds, in which the kernel begins to run even on a busy machine
+	_, cancel, _ := running(long)
 	defer cancel()
 	killed := below(server.Process.Pid)
 	must(t, server.Process.Kill())
@@ -213,9 +214,9 @@ func TestAttacks_Budget(t *testing.T) {
 	for _, pid := range killed {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
-	b, _ := client(serveSocket(t, filepath.Join(top, "k"), "--total", fmt.Sprintf("%.0fs", before+5+4)))
-	if took := spentBy(b) - before; took < 4.9 {
-		t.Errorf("a killed server: %.2f s of a budget of 5 s were charged", took)
+	b, _ := client(serveSocket(t, filepath.Join(top, "k"), "--total", fmt.Sprintf("%.0fs", before+long+4)))
+	if took := spentBy(b) - before; took < long-0.1 {
+		t.Errorf("a killed server: %.2f s of a budget of %d s were charged", took, long)
 	}
 	var calls sync.WaitGroup
 	for range 8 { // together they get what is left, and no more
