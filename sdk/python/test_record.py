@@ -216,7 +216,7 @@ def has(module):
 def test_the_real_pytest_benchmark_is_recorded(play):
     if not has("pytest_benchmark.fixture"):
         pytest.skip("pytest-benchmark is not installed")
-    files = {"test_it.py": "def test_sum(benchmark):\n    assert benchmark(sum, [1, 2]) == 3\n"}
+    files = {"test_it.py": "def test_sum(benchmark):\n    assert benchmark.pedantic(sum, [[1, 2]], rounds=3) == 3\n"}
     done = play("", files=files.items(), module=["pytest", "-q", "-p", "no:cacheprovider", "-p", "pytest_benchmark.plugin", "test_it.py"])
     assert (done.code, done.notes, list(done.cases)) == (0, "", ["test_it.test_sum"])
 
