@@ -58,7 +58,7 @@ const litAndDark = async (browser) => {
 };
 
 const phone = async (browser) => {
-  const { context, page, problems } = await watched(browser, { viewport: { width: 360, height: 740 }, colorScheme: "light", isMobile: true, hasTouch: true });
+  const { context, page, problems } = await watched(browser, { viewport: { width: 360, height: 740 }, colorScheme: "light", isMobile: true, hasTouch: true, reducedMotion: "reduce" });
   for (const one of ask.pages) {
     const began = Date.now();
     await open(page, problems, one, true);
