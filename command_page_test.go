@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 )
 
 // The page about commands is typed as it stands. The benchmark reports fixed times, so that the verdict does not depend on
@@ -34,15 +36,15 @@ func TestRunAnyCommand_PageIsTyped(t *testing.T) {
 		}
 	}
 	shell.run(t, "git init -q -b main && git add -A && git commit -q -m fast && echo 'MS = 120' > kernel.py && git commit -q -a -m slow")
-	steps := tutorialSteps(string(text))
+	steps := testrun.Steps(string(text))
 	if len(steps) == 0 {
 		t.Fatal("the page has no command")
 	}
 	for _, s := range steps {
-		got := withoutNumbers(shell.run(t, s.command+" || [ $? = 1 ]")) // a regression is an answer
-		for line := range strings.Lines(withoutNumbers(s.output)) {
+		got := withoutNumbers(shell.run(t, s.Command+" || [ $? = 1 ]")) // a regression is an answer
+		for line := range strings.Lines(withoutNumbers(s.Output)) {
 			if line != "...\n" && !strings.Contains(got, line) {
-				t.Errorf("$ %s prints no line %q:\n%s", s.command, line, got)
+				t.Errorf("$ %s prints no line %q:\n%s", s.Command, line, got)
 			}
 		}
 	}

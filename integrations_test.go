@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -78,9 +79,9 @@ func TestIntegrations_AreTyped(t *testing.T) {
 		t.Run(i.section, func(t *testing.T) {
 			t.Parallel()
 			shell := integrationShell(t, i.files)
-			for _, s := range tutorialSteps(integrationSection(t, i.section)) {
-				if name, ok := strings.CutPrefix(s.command, "cat "); ok {
-					shell.showFile(t, name, s.output)
+			for _, s := range testrun.Steps(integrationSection(t, i.section)) {
+				if name, ok := strings.CutPrefix(s.Command, "cat "); ok {
+					shell.showFile(t, name, s.Output)
 					continue
 				}
 				shell.typeStep(t, s)
@@ -95,12 +96,12 @@ func TestIntegrations_Buildkite(t *testing.T) {
 		t.Skip("it measures")
 	}
 	section := integrationSection(t, "Buildkite")
-	steps := tutorialSteps(section)
+	steps := testrun.Steps(section)
 	if len(steps) != 1 {
 		t.Fatalf("the section has %d commands, want one file", len(steps))
 	}
 	shell := integrationShell(t, map[string]string{
-		".buildkite/pawl.sh": steps[0].output,
+		".buildkite/pawl.sh": steps[0].Output,
 		".gitignore":         "pawl-results/\nannotation.md\n",
 		"pawl.yaml":          "version: 1\nname: sort\ndefinition: [bench.sh]\nharness: {command: sh bench.sh, format: lines}\n",
 		"bench.sh":           ". ./settings\nfor i in 1 2 3 4 5; do echo \"sort N=64 took $((COST * 100 + i)) us\"; done\n",

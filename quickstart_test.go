@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"github.com/goatnote-inc/pawl/internal/kernel/device/devicetest"
 )
 
@@ -68,9 +69,9 @@ func TestQuickStarts_AreTyped(t *testing.T) {
 			if q.env != nil {
 				shell.env = append(shell.env, q.env(t)...)
 			}
-			for _, s := range tutorialSteps(string(text)) {
-				if name, ok := strings.CutPrefix(s.command, "cat "); ok {
-					shell.showFile(t, name, s.output)
+			for _, s := range testrun.Steps(string(text)) {
+				if name, ok := strings.CutPrefix(s.Command, "cat "); ok {
+					shell.showFile(t, name, s.Output)
 					continue
 				}
 				shell.typeStep(t, s)
@@ -95,17 +96,17 @@ func (s *typed) showFile(t *testing.T, name, content string) {
 }
 
 // typeStep types a command. A regression and a wrong candidate are answers too.
-func (s *typed) typeStep(t *testing.T, step step) {
+func (s *typed) typeStep(t *testing.T, step testrun.Step) {
 	t.Helper()
-	command := step.command
+	command := step.Command
 	if strings.HasPrefix(command, "pawl") {
 		command += " || [ $? -le 2 ]"
 	}
 	got := s.run(t, command)
 	masked := withoutNumbers(got)
-	for line := range strings.Lines(withoutNumbers(step.output)) {
+	for line := range strings.Lines(withoutNumbers(step.Output)) {
 		if strings.TrimSpace(line) != "..." && !strings.Contains(masked, line) {
-			t.Errorf("$ %s prints no line %q:\n%s", step.command, line, got)
+			t.Errorf("$ %s prints no line %q:\n%s", step.Command, line, got)
 		}
 	}
 }

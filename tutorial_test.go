@@ -4,11 +4,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -29,28 +29,28 @@ func TestTutorial(t *testing.T) {
 		t.Fatal(err)
 	}
 	shell := newTyped(t)
-	steps := tutorialSteps(string(text))
+	steps := testrun.Steps(string(text))
 	if len(steps) < 12 {
 		t.Fatalf("found only %d commands", len(steps))
 	}
 	for _, s := range steps {
-		if dir, ok := strings.CutPrefix(s.command, "cd "); ok {
+		if dir, ok := strings.CutPrefix(s.Command, "cd "); ok {
 			shell.dir = filepath.Join(shell.dir, dir)
 			continue
 		}
-		if strings.HasPrefix(s.command, "git init") {
+		if strings.HasPrefix(s.Command, "git init") {
 			shell.beBrief(t)
 		}
-		got := shell.run(t, s.command)
-		if s.command != "pawl" && !strings.HasPrefix(s.command, "pawl bench") && s.command != "pawl doctor" {
-			if diff := cmp.Diff(s.output, got); diff != "" {
-				t.Errorf("$ %s (-tutorial +now)\n%s", s.command, diff)
+		got := shell.run(t, s.Command)
+		if s.Command != "pawl" && !strings.HasPrefix(s.Command, "pawl bench") && s.Command != "pawl doctor" {
+			if diff := cmp.Diff(s.Output, got); diff != "" {
+				t.Errorf("$ %s (-tutorial +now)\n%s", s.Command, diff)
 			}
 			continue
 		}
-		for _, want := range marks(s.output) {
+		for _, want := range marks(s.Output) {
 			if !slices.Contains(marks(got), want) {
-				t.Errorf("$ %s prints no line that begins with %q:\n%s", s.command, want, got)
+				t.Errorf("$ %s prints no line that begins with %q:\n%s", s.Command, want, got)
 			}
 		}
 	}
@@ -113,24 +113,6 @@ func (s *typed) run(t *testing.T, command string) string {
 		t.Fatalf("$ %s: %v\n%s", command, err, out)
 	}
 	return string(out)
-}
-
-type step struct{ command, output string }
-
-var consoleBlock = regexp.MustCompile("(?s)```console\n(.*?)```")
-
-func tutorialSteps(text string) []step {
-	var steps []step
-	for _, block := range consoleBlock.FindAllStringSubmatch(text, -1) {
-		for line := range strings.Lines(block[1]) {
-			if command, ok := strings.CutPrefix(line, "$ "); ok {
-				steps = append(steps, step{command: strings.TrimSpace(command)})
-				continue
-			}
-			steps[len(steps)-1].output += line
-		}
-	}
-	return steps
 }
 
 // marks are the words that lines begin with, but for those that depend on the

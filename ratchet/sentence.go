@@ -164,9 +164,9 @@ func change(f Facts) string {
 	if f.Unit != "ns" {
 		what = "it changed by"
 	}
-	text := what + " " + words.Signed(100*f.Change, 1) + " %"
+	text := what + " " + words.SignedPercent(f.Change)
 	if f.Interval != nil {
-		text += fmt.Sprintf(" (%s to %s %%)", words.Signed(100*f.Interval.Low, 1), words.Signed(100*f.Interval.High, 1))
+		text += fmt.Sprintf(" (%s to %s)", words.Signed(100*f.Interval.Low, 1), words.SignedPercent(f.Interval.High))
 	}
 	return text
 }

@@ -18,9 +18,9 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
-// Every page works without script, with it, in the dark and on a phone; axe finds nothing
-// wrong with it, and it asks nobody but its own server. PAWL_PICTURES=FOLDER keeps pictures
-// of every page on a desktop and a phone, light and dark: docs/images has a few of them.
+// Every page works with and without script, in the dark and on a phone, has no violations that axe
+// finds, and loads nothing from other servers. PAWL_PICTURES=FOLDER keeps pictures of every page on a
+// desktop and a phone, light and dark: docs/images has a few of them.
 func TestPages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser")

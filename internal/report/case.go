@@ -181,6 +181,6 @@ func rangeOf(f *ratchet.Facts) string {
 	case f.Change <= -0.5 && i.Low > -1:
 		return fmt.Sprintf("%.2fx to %.2fx", 1/(1+i.High), 1/(1+i.Low))
 	default:
-		return words.Signed(100*i.Low, 1) + " to " + words.Signed(100*i.High, 1) + " %"
+		return words.Signed(100*i.Low, 1) + " to " + words.SignedPercent(i.High)
 	}
 }

@@ -65,7 +65,7 @@ func signed(base, now float64) string {
 	if !(base > 0 && now > 0) {
 		return ""
 	}
-	return words.Signed(100*(now/base-1), 1) + " %"
+	return words.SignedPercent(now/base - 1)
 }
 
 // evidenceOf lists the statistics behind the verdict and the other checks made.
@@ -88,7 +88,7 @@ func evidenceOf(f *ratchet.Facts) []Fact {
 	add("Cliff's delta", "%s (%s)", words.Signed(f.Delta, 2), f.Effect)
 	add("not used for the verdict", "Wilcoxon %s, Mann-Whitney %s", chance(f.Wilcoxon), chance(f.MannWhitney))
 	if f.Cycles != nil {
-		add("change in clock cycles", "%s %%", words.Signed(100**f.Cycles, 1))
+		add("change in clock cycles", "%s", words.SignedPercent(*f.Cycles))
 	}
 	return list
 }

@@ -51,7 +51,7 @@ func row(name, unit string, s summary.Side) []string {
 	}
 	over := ""
 	if s.Ratio != 0 && s.Rounds > 1 {
-		over = words.Signed((s.RatioLow-1)*100, 1) + " .. " + words.Signed((s.RatioHigh-1)*100, 1) + " %"
+		over = words.Signed((s.RatioLow-1)*100, 1) + " .. " + words.SignedPercent(s.RatioHigh-1)
 	}
 	return []string{
 		name, words.SanitizeTo(s.Implementation, words.NameLength), words.Quantity(s.P50, unit), words.Quantity(s.P95, unit), words.Quantity(s.P99, unit), words.Percent(s.CV),

@@ -116,13 +116,13 @@ func TestInstallPage_IsTyped(t *testing.T) {
 	s := newShell(t)
 	s.withWheel(t)
 	var fresh []string // what the environment holds before anything is installed
-	steps := typed(string(text))
+	steps := testrun.Steps(string(text))
 	if len(steps) < 6 {
 		t.Fatalf("the page has only %d commands", len(steps))
 	}
 	for n, step := range steps {
-		if got := s.run(t, step.command); !matches(step.output, got) {
-			t.Errorf("$ %s\n%s\nwant\n%s", step.command, got, step.output)
+		if got := s.run(t, step.Command); !matches(step.Output, got) {
+			t.Errorf("$ %s\n%s\nwant\n%s", step.Command, got, step.Output)
 		}
 		if n == 0 {
 			fresh = s.files(t)
@@ -182,25 +182,6 @@ def test_sum(pawl, monkeypatch):
 	if got := s.run(t, pytest); !strings.Contains(got, "test_it.test_sum: regression.") || !strings.Contains(got, "1 failed") || !strings.HasSuffix(got, "\n1\n") {
 		t.Errorf("slower code:\n%s", got)
 	}
-}
-
-type step struct{ command, output string }
-
-var consoleBlock = regexp.MustCompile("(?s)```console\n(.*?)```")
-
-// typed returns the commands of a page, each with its output.
-func typed(page string) []step {
-	var steps []step
-	for _, block := range consoleBlock.FindAllStringSubmatch(page, -1) {
-		for line := range strings.Lines(block[1]) {
-			if command, ok := strings.CutPrefix(line, "$ "); ok {
-				steps = append(steps, step{command: strings.TrimSpace(command)})
-				continue
-			}
-			steps[len(steps)-1].output += line
-		}
-	}
-	return steps
 }
 
 // matches compares outputs. "..." stands for anything within a line, and at its end also for more lines.

@@ -123,23 +123,23 @@ func clean(t *testing.T, bin string) *shell {
 // quickStart types docs/tutorial/quick-benchmarks.md, whose benchmark prints fixed times.
 func (s *shell) quickStart(t *testing.T) {
 	t.Helper()
-	steps := typed(string(readFile(t, filepath.Join("..", "..", "docs", "tutorial", "quick-benchmarks.md"))))
+	steps := testrun.Steps(string(readFile(t, filepath.Join("..", "..", "docs", "tutorial", "quick-benchmarks.md"))))
 	judged := false
 	for _, step := range steps {
-		if name, ok := strings.CutPrefix(step.command, "cat "); ok {
-			s.write(t, name, []byte(step.output))
+		if name, ok := strings.CutPrefix(step.Command, "cat "); ok {
+			s.write(t, name, []byte(step.Output))
 			continue
 		}
-		command := step.command
+		command := step.Command
 		if strings.HasPrefix(command, "pawl ") {
 			command += "; [ $? -eq 1 ]"
 		}
 		got := s.run(t, command)
-		for line := range strings.Lines(step.output) {
+		for line := range strings.Lines(step.Output) {
 			if strings.HasPrefix(line, "FAIL: ") || strings.HasPrefix(line, "wrote ") {
 				judged = true
 				if !strings.Contains(got, line) {
-					t.Errorf("$ %s prints no line %q:\n%s", step.command, line, got)
+					t.Errorf("$ %s prints no line %q:\n%s", step.Command, line, got)
 				}
 			}
 		}

@@ -1,6 +1,7 @@
 // Package testrun tells tests how they run: in CI or at night, with or without the race
-// detector. CI runs part of the slow tests; the nightly run (make nightly) runs all of them.
-// Only tests may import this package.
+// detector. CI runs part of the slow tests; the nightly run (make nightly) runs all of them. It
+// also has what tests of several packages need: the pawl binary, rows of a lab, steps of a page,
+// compiled code. Only tests may import this package.
 package testrun
 
 import (
@@ -11,7 +12,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
 )
 
 // Nightly reports whether all tests should run: PAWL_NIGHTLY is set.
@@ -72,4 +76,43 @@ func Rows[T any](t testing.TB, path string) []T {
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// Step is a command of a page, and what the page shows below it.
+type Step struct{ Command, Output string }
+
+var consoleBlock = lazyregexp.New("(?s)```console\n(.*?)```")
+
+// Steps returns what the console blocks of a page tell its readers to type.
+func Steps(page string) []Step {
+	var steps []Step
+	for _, block := range consoleBlock.FindAllStringSubmatch(page, -1) {
+		for line := range strings.Lines(block[1]) {
+			if command, ok := strings.CutPrefix(line, "$ "); ok {
+				steps = append(steps, Step{Command: strings.TrimSpace(command)})
+				continue
+			}
+			steps[len(steps)-1].Output += line
+		}
+	}
+	return steps
+}
+
+// Compile compiles a text with a real compiler and returns the path of what came out, beside the source. It skips the
+// test where the compiler is missing.
+func Compile(t testing.TB, out, source, text string, command ...string) string {
+	t.Helper()
+	if _, err := exec.LookPath(command[0]); err != nil {
+		t.Skipf("there is no %s here", command[0])
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, source), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), command[0], append(command[1:], source, "-o", out)...)
+	cmd.Dir = dir
+	if log, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", command, err, log)
+	}
+	return filepath.Join(dir, out)
 }

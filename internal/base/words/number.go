@@ -76,6 +76,9 @@ func Fixed(v float64, decimals int) string { return plainZero(fmt.Sprintf("%.*f"
 // Signed is Fixed with a sign in front of everything but zero: "+4.2", "-0.4", "0.0".
 func Signed(v float64, decimals int) string { return plainZero(fmt.Sprintf("%+.*f", decimals, v)) }
 
+// SignedPercent formats a change as a fraction: 0.0123 is "+1.2 %".
+func SignedPercent(v float64) string { return Signed(v*100, 1) + " %" }
+
 func plainZero(text string) string {
 	if digits := strings.TrimLeft(text, "+-"); strings.Trim(digits, "0.") == "" {
 		return digits

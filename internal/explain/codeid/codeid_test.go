@@ -1,7 +1,6 @@
 package codeid_test
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"github.com/goatnote-inc/pawl/internal/explain/codeid"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/measure/codediff"
@@ -18,19 +18,8 @@ import (
 // built compiles a text with a real compiler and identifies what came out.
 func built(t *testing.T, out, source, text string, command ...string) []measure.CodeDigest {
 	t.Helper()
-	if _, err := exec.LookPath(command[0]); err != nil {
-		t.Skipf("there is no %s here", command[0])
-	}
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, source), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), command[0], append(command[1:], source, "-o", out)...)
-	cmd.Dir = dir
-	if log, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %v\n%s", command, err, log)
-	}
-	code, err := codeid.Of(t.Context(), []string{filepath.Join(dir, out), filepath.Join(dir, source)})
+	path := testrun.Compile(t, out, source, text, command...)
+	code, err := codeid.Of(t.Context(), []string{path, filepath.Join(filepath.Dir(path), source)})
 	if err != nil {
 		t.Fatal(err)
 	}

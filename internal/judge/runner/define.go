@@ -166,16 +166,11 @@ func (r *Setup) noticeDefinition() {
 		}
 	}
 	r.noticeBuild()
-	var overlay []string
-	for _, s := range r.sides {
-		if s.name == suite.Base {
-			overlay = s.overlay
-		}
-	}
+	base, _ := r.sideNamed(suite.Base)
 	if r.baseHasNoSuite {
 		text := "the base has no suite yet: it is built and measured as the change's suite defines"
-		if len(overlay) > 0 {
-			text += ", with the change's " + strings.Join(overlay, ", ")
+		if len(base.overlay) > 0 {
+			text += ", with the change's " + strings.Join(base.overlay, ", ")
 		}
 		r.Notice(device.Notice{Code: "definition", Message: text})
 	}
@@ -189,7 +184,7 @@ func (r *Setup) noticeDefinition() {
 	switch {
 	case slices.Equal(r.definition.Changed, []string{"harness"}):
 		text += "; each side is started as its own commit defines"
-	case len(overlay) == 0 && slices.Contains(r.definition.Changed, "harness"):
+	case len(base.overlay) == 0 && slices.Contains(r.definition.Changed, "harness"):
 		text += "; each side is started as its own commit defines, and the rest comes from the change on both sides"
 	default:
 		text += "; both sides are measured with the change's definition"

@@ -49,8 +49,10 @@ func BaselineCommit(baselines ratchet.Baselines) func(gpu.Identity) string {
 
 // evidence turns a record into evidence for the loop.
 func (d *driver) evidence(run *measure.Run, over bool) loop.Looked {
-	l := loop.Looked{Change: change(run, suite.Base, suite.Candidate), Over: over}
-	if d.Ledger != nil {
+	var l loop.Looked
+	if d.Ledger == nil {
+		l = loop.Looked{Change: change(run, suite.Base, suite.Candidate), Over: over}
+	} else {
 		l = baselineComparer{d.Plan.Policy, d.baselines}.looked(run, over)
 	}
 	ratchet.BelieveSkipped(l.Change) // this process compared the builds

@@ -38,12 +38,15 @@ func (r *Setup) leaveOut(ctx context.Context) {
 	if !r.OnlyChanged || r.ForceMeasure || !r.checked() || !ok || base.own == nil || len(r.missing) > 0 || r.Suite.NeedsHarness() {
 		return
 	}
+	all := r.wanted()
+	if len(all) <= unchangedSample { // all would be in the sample
+		return
+	}
 	candidate := r.sides[0]
 	builds := affected.Builds{
 		Checked: r.checked(), Redefined: r.definition != nil, Rebuilt: len(r.rebuilt) > 0 || base.impl.Recipe != candidate.impl.Recipe,
 		Base: base.impl.Toolchain, Candidate: candidate.impl.Toolchain,
 	}
-	all := r.wanted()
 	files := map[string]*reach.File{}
 	var measured []string
 	var unchanged []suite.Case

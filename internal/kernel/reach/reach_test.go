@@ -11,27 +11,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"github.com/goatnote-inc/pawl/internal/kernel/reach"
 )
 
-// compiled compiles a text and returns the path of what came out.
+// compiled compiles a text, where objdump can read what comes out.
 func compiled(t *testing.T, out, source, text string, command ...string) string {
 	t.Helper()
-	for _, tool := range []string{command[0], "objdump"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("there is no %s here", tool)
-		}
+	if _, err := exec.LookPath("objdump"); err != nil {
+		t.Skip("there is no objdump here")
 	}
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, source), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), command[0], append(command[1:], source, "-o", out)...)
-	cmd.Dir = dir
-	if log, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %v\n%s", command, err, log)
-	}
-	return filepath.Join(dir, out)
+	return testrun.Compile(t, out, source, text, command...)
 }
 
 // shared compiles a shared object.

@@ -189,7 +189,7 @@ func (d *Digest) bed(m markup, id int64) string {
 	return "testbed " + strconv.FormatInt(id, 10)
 }
 
-func percent(e client.Event) string { return words.Signed(100*e.Change, 1) + " %" }
+func percent(e client.Event) string { return words.SignedPercent(e.Change) }
 
 func commits(g client.Group) string { return short(g.From) + ".." + short(g.To) }
 

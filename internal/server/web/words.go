@@ -62,7 +62,7 @@ func Change(share float64) string {
 	case share >= 1:
 		return fmt.Sprintf("%.1fx", share+1)
 	default:
-		return strings.Replace(words.Signed(share*100, 1)+" %", "-", "\u2212", 1)
+		return strings.Replace(words.SignedPercent(share), "-", "\u2212", 1)
 	}
 }
 
