@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -79,11 +80,10 @@ func (r *Setup) build(ctx context.Context, s *side) error {
 	}
 	defer log.Close()
 	s.impl.Name = s.name
-	var commands, files, starts []string
+	var commands, files []string
 	var recipes []build.Recipe
 	done := map[string]bool{}
 	for _, v := range r.toBuild(*s) {
-		starts = append(starts, fmt.Sprintf("%q %q", v.Harness.Command, suite.Variables(v.Harness.Env)))
 		recipe, err := r.recipe(ctx, *s, v.Build)
 		if err != nil {
 			return err
@@ -107,8 +107,22 @@ func (r *Setup) build(ctx context.Context, s *side) error {
 	s.impl.Harness.Command = commands[1]
 	s.impl.Toolchain = build.Toolchain(ctx, s.dir, commands...)
 	s.impl.Recipe = digestOf(cmp.Or(s.own, r.suiteOf(*s)).Recipe(s.from, r.suiteOf(*s)))
-	s.impl.Digest = build.Combine(r.suiteOf(*s).Digest, s.impl, starts)
+	r.combine(s)
 	return nil
+}
+
+// combine computes the digest of a side. A result that an earlier run of a plain command left is not part of it, though the
+// command line may name it.
+func (r *Setup) combine(s *side) {
+	var starts []string
+	for _, v := range r.toBuild(*s) {
+		starts = append(starts, fmt.Sprintf("%q %q", v.Harness.Command, suite.Variables(v.Harness.Env)))
+		s.impl.Harness.Files = slices.DeleteFunc(s.impl.Harness.Files, func(f measure.FileDigest) bool {
+			result, _ := path.Match(path.Clean(v.Harness.Output), filepath.ToSlash(f.Path))
+			return result
+		})
+	}
+	s.impl.Digest = build.Combine(r.suiteOf(*s).Digest, s.impl, starts)
 }
 
 // buildVariant builds one variant of a side.

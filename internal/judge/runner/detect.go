@@ -61,6 +61,9 @@ func (r *Setup) detect(ctx context.Context) error {
 	if r.Suite, err = r.Detect(found); err != nil {
 		return err
 	}
+	for i := range r.sides {
+		r.combine(&r.sides[i])
+	}
 	r.Notice(device.Notice{Code: measure.WarnCommand, Message: found.String()})
 	believed := "the times are those that the command reports, "
 	if found.Format == trial.Process {
