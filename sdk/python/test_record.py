@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import threading
 
 import pytest
 
@@ -28,6 +29,8 @@ class Done:
         assert len(self.cases) == len(lines), "a case has two lines"
         notes = pathlib.Path(str(path) + ".notes")
         self.notes = notes.read_text() if notes.exists() else ""
+        cpu = pathlib.Path(str(path) + ".cpu")
+        self.cpu = [json.loads(line) for line in cpu.read_text().splitlines()] if cpu.exists() else []
 
 
 @pytest.fixture
@@ -322,3 +325,62 @@ def test_the_plugin_uses_the_recorder_in_place(play):
     command = ["pytest", "-q", "-p", "no:cacheprovider", "-p", "pawl_perf.pytest_plugin", "test_it.py"]
     done = play("", files=[("test_it.py", test)], paths=[SDK], module=command)
     assert (done.code, list(done.cases)) == (0, ["test_it.test_list"]), done.stdout
+
+
+@pytest.mark.parametrize(
+    "code, seen, turns",
+    [
+        ("import timeit; timeit.repeat('sum(range(9))', repeat=3, number=5)", True, True),
+        ("import timeit; timeit.Timer('pass').autorange()", True, True),
+        ("from triton.testing import do_bench; do_bench(lambda: [1.0])", False, False),
+        ("import timeit; from triton.testing import do_bench; timeit.timeit('1', number=9); do_bench(lambda: [1.0])", False, False),
+    ],
+)
+def test_what_is_known_of_the_cpu(play, code, seen, turns):
+    done = play(code, paths=[NEW])
+    assert [(not cpu["unseen"], cpu["turns"]) for cpu in done.cpu] == [(seen, turns)], done.stderr
+
+
+def test_other_threads_are_seen(play):
+    done = play(
+        """
+        import threading, time, timeit
+
+        def spin():
+            end = time.thread_time() + 0.05
+            while time.thread_time() < end:
+                pass
+
+        def work():
+            other = threading.Thread(target=spin)
+            other.start()
+            other.join()
+
+        timeit.timeit(work, number=1)
+        """
+    )
+    (cpu,) = done.cpu
+    assert cpu["others"] > 0.04 > cpu["alone"], cpu
+
+
+def test_blocks_wait_for_their_turn(play, tmp_path):
+    for name in ("ask", "answer"):
+        os.mkfifo(tmp_path / f"samples.jsonl.python.{name}")
+    log = []
+
+    def serve():
+        with open(tmp_path / "samples.jsonl.python.ask", "rb", buffering=0) as ask:
+            with open(tmp_path / "samples.jsonl.python.answer", "wb", buffering=0) as answer:
+                while True:
+                    said = ask.read(1)
+                    if not said:
+                        return
+                    log.append(said)
+                    if said == b"?":
+                        answer.write(b"1")
+
+    server = threading.Thread(target=serve, daemon=True)
+    server.start()
+    done = play("import timeit; timeit.repeat('timeit.timeit(number=1)', 'import timeit', repeat=2, number=3)")
+    server.join(PATIENCE)
+    assert (done.code, b"".join(log)) == (0, b"?.?."), done.stderr

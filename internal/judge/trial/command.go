@@ -47,15 +47,26 @@ type Commands struct {
 	cores coreUse
 }
 
-// Round runs the command once. If it does something else on one core, it runs again on all.
+// Round runs the command once.
 func (c *Commands) Round(ctx context.Context, r Request) ([]measure.Result, error) {
-	run, err := c.run(ctx, r.place)
-	if err == nil && c.cores.changes(run.Cases) {
-		run, err = c.run(ctx, place{})
-	}
+	run, err := c.runAt(ctx, r.place)
 	if err != nil {
 		return nil, err
 	}
+	return c.report(run, r)
+}
+
+// runAt runs the command once. If it does something else on one core, it runs again on all.
+func (c *Commands) runAt(ctx context.Context, at place) (*measure.Run, error) {
+	run, err := c.run(ctx, at)
+	if err == nil && c.cores.changes(run.Cases) {
+		run, err = c.run(ctx, place{})
+	}
+	return run, err
+}
+
+// report passes the results of a run on.
+func (c *Commands) report(run *measure.Run, r Request) ([]measure.Result, error) {
 	var cases []measure.Case
 	var results []measure.Result
 	for _, found := range run.Cases {
@@ -134,6 +145,14 @@ func (c *Commands) start(ctx context.Context, at place) (done *commandRun, err e
 		}
 		command.Env = append(command.Env, variable)
 	}
+	if at.seat != nil {
+		leave, err := at.seat.take(filepath.Join(done.folder.Path, recordedFile))
+		if err != nil {
+			done.remove()
+			return nil, err
+		}
+		defer leave()
+	}
 	command.Around = func(run func() error) error {
 		began := c.Now()
 		err := run()
@@ -146,6 +165,9 @@ func (c *Commands) start(ctx context.Context, at place) (done *commandRun, err e
 	if stop(); err != nil {
 		done.remove()
 		return nil, err
+	}
+	if !c.cores.bound {
+		c.cores.timed = done.timed()
 	}
 	return done, nil
 }

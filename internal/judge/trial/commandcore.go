@@ -8,15 +8,16 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// A plain command cannot take turns: its own clock would go on while it is stopped. But the commands of a round
+// A plain command cannot be stopped for another's turn: its own clock would go on. But the commands of a round
 // can run on the same core, one after the other. The first rounds run on all cores and show how many threads
-// do the work.
+// do the work. Timers of Python that wait for their turn by themselves are in commandturns.go.
 
 // place says where a command runs. The zero value is any core.
 type place struct {
 	counted bool // count its threads
 	bound   bool // bind it to core
 	core    int
+	seat    *seat // at the table where it takes turns; nil if it takes none
 }
 
 // commandPlace returns where the commands of a round run.
@@ -55,6 +56,7 @@ type coreUse struct {
 	crowded  int                // of these, with several threads
 	unfit    bool               // it chose its own cores, or does something else on one core
 	bound    bool               // the last run was bound
+	timed    timed              // what the recorder of Python saw in the last run on all cores
 	cases    []string           // of the last run on all cores
 	each     func(harness.Load) // is called with every reading; for tests
 }
@@ -65,6 +67,9 @@ const (
 	// maxCrowded is the share of readings in which a command that one thread works for may have several: a pipe, or
 	// the collector of a runtime.
 	maxCrowded = 0.05
+	// minTimed is the CPU time in seconds from which the recorder of Python knows what its timers measure. Less is that of a timer
+	// that waits for another process.
+	minTimed = 0.02
 	// startTime is the CPU time after which a program has started. Before that, it is not bound: programs count their cores when they
 	// start, and with another number they would do or report something else.
 	startTime = 20 * time.Millisecond
@@ -76,8 +81,12 @@ const (
 func (u *coreUse) known() bool { return u.unfit || u.readings >= minReadings }
 
 // oneThread reports whether at most one thread works at a time. Threads that wait for a core count, so that the answer does not depend
-// on the load of the machine.
+// on the load of the machine. Where the recorder of Python saw what was measured, only that counts: libraries have threads
+// that spin for a while after the import.
 func (u *coreUse) oneThread() bool {
+	if t := u.timed; !u.unfit && t.Alone >= minTimed {
+		return t.Others <= maxCrowded*t.Alone
+	}
 	return !u.unfit && u.readings >= minReadings && float64(u.crowded) <= maxCrowded*float64(u.readings)
 }
 

@@ -10,6 +10,7 @@ import (
 func TestCoreUse_OneThread(t *testing.T) {
 	for name, tt := range map[string]struct {
 		running          []int // threads in each reading
+		timed            timed
 		unfit            bool
 		known, oneThread bool
 	}{
@@ -20,10 +21,13 @@ func TestCoreUse_OneThread(t *testing.T) {
 		"several once":           {running: append(slices.Repeat([]int{1}, 19), 2), known: true, oneThread: true},
 		"several twice":          {running: append(slices.Repeat([]int{1}, 18), 2, 3), known: true},
 		"waits most of the time": {running: slices.Concat(slices.Repeat([]int{0}, 100), slices.Repeat([]int{1}, 18), []int{4, 4}), known: true},
+		"Python spins at first":  {running: slices.Repeat([]int{2}, 20), timed: timed{Alone: 0.2, Others: 0.01}, known: true, oneThread: true},
+		"Python has threads":     {running: slices.Repeat([]int{1}, 20), timed: timed{Alone: 0.2, Others: 0.011}, known: true},
+		"Python waits":           {running: slices.Repeat([]int{2}, 20), timed: timed{Alone: 0.01}, known: true},
 		"chose its own cores":    {running: slices.Repeat([]int{1}, 20), unfit: true, known: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			u := coreUse{unfit: tt.unfit}
+			u := coreUse{unfit: tt.unfit, timed: tt.timed}
 			for _, n := range tt.running {
 				u.add(n)
 			}

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -22,6 +23,7 @@ import (
 const (
 	recordedFile = samplesFile + ".python"
 	notesFile    = recordedFile + ".notes"
+	cpuFile      = recordedFile + ".cpu"
 )
 
 // recorderFolder is the folder of the recorder beside the file of samples.
@@ -78,15 +80,40 @@ func (r *commandRun) withNote(d Detected) Detected {
 
 // note returns the first note of the recorder.
 func (r *commandRun) note() string {
-	if r.sizeOf(notesFile) <= 0 {
+	first, _, _ := strings.Cut(r.beginning(notesFile), "\n")
+	return words.Sanitize(first)
+}
+
+// beginning returns the first kilobytes of a file in the folder of samples; the rest is not needed.
+func (r *commandRun) beginning(name string) string {
+	if r.sizeOf(name) <= 0 {
 		return ""
 	}
-	f, err := os.Open(filepath.Join(r.folder.Path, notesFile))
+	f, err := os.Open(filepath.Join(r.folder.Path, name))
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
-	text, _ := io.ReadAll(io.LimitReader(f, 4<<10)) // the rest is not shown
-	first, _, _ := strings.Cut(string(text), "\n")
-	return words.Sanitize(first)
+	text, _ := io.ReadAll(io.LimitReader(f, 4<<10))
+	return string(text)
+}
+
+// timed is the CPU time that the recorder saw while Python's timers ran, in seconds.
+type timed struct {
+	Alone  float64 `json:"alone"`  // of the threads that measured
+	Others float64 `json:"others"` // of all others meanwhile
+	Unseen bool    `json:"unseen"` // some samples are from elsewhere
+	Turns  bool    `json:"turns"`  // every sample is a block that waits for its turn
+}
+
+// timed returns the CPU time of all processes that recorded samples; zero if it is not known. Only a single process takes turns.
+func (r *commandRun) timed() (all timed) {
+	for line := range strings.Lines(r.beginning(cpuFile)) {
+		var one timed
+		if json.Unmarshal([]byte(line), &one) != nil || one.Unseen || one.Alone < 0 || one.Others < 0 {
+			return timed{}
+		}
+		all = timed{Alone: all.Alone + one.Alone, Others: all.Others + one.Others, Turns: one.Turns && all == timed{}}
+	}
+	return all
 }

@@ -22,8 +22,11 @@ func (t *trial) measure(ctx context.Context, order []int, attempt int) (measure.
 
 	t.unread = ""
 	run := t.oneByOne
-	if t.canTakeTurns() {
+	switch {
+	case t.canTakeTurns():
 		run = t.together
+	case t.commandsTakeTurns():
+		run = t.commandsTogether
 	}
 	results, err := run(ctx, order, &round)
 	t.compareSides(results)

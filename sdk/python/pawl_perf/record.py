@@ -7,6 +7,11 @@ the program. Each case becomes one line of the file PAWL_SAMPLES + ".python":
 
     {"case": "bench.softmax/N4096", "metric": "time", "unit": "s", "better": "lower", "samples": [1.2e-05, ...]}
 
+Beside it, PAWL_SAMPLES + ".python.cpu" gets the CPU time of the thread that measured and of all others meanwhile: pawl binds a
+program to one core only if one thread did the work. Libraries start others that spin while they are imported. Where pawl made
+the pipes PAWL_SAMPLES + ".python.ask" and ".answer", timeit.Timer waits for its turn before each block: the same program of another commit
+measures between two blocks, on the same machine.
+
 Recorded are do_bench and its variants and perf_report of triton.testing, torch.utils.benchmark.Timer, elapsed_time of
 torch.cuda.Event, timeit.Timer, and the fixture of pytest-benchmark. A call inside another recorded call is not recorded,
 and neither are the measurements of autotuners.
@@ -29,6 +34,7 @@ import os
 import re
 import sys
 import threading
+import time
 from types import CodeType, FrameType, ModuleType
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
@@ -62,6 +68,13 @@ class Recorder:
         self.names: Dict[Tuple[str, Any], str] = {}  # case and line -> case with its number
         self.lines: Dict[str, int] = {}  # case -> how many lines gave this name
         self.notes: List[str] = []
+        self.alone = self.others = 0.0  # CPU seconds during recorded calls: of the thread that measured, and of all others
+        self.unseen = False  # some samples are not of such a call
+        self.turns = True  # every sample is a block of timeit.Timer, which waits for its turn
+
+    def used(self, alone: float, others: float) -> None:
+        with self.lock:
+            self.alone, self.others = self.alone + alone, self.others + max(others, 0.0)
 
     def add(self, benchmark: str, params: Params, site: Any, seconds: Iterable[float]) -> None:
         """Adds samples of a case. site is the line that measures."""
@@ -70,6 +83,8 @@ class Recorder:
         samples = [float(s) for s in seconds]
         good = [s for s in samples if math.isfinite(s) and s > 0]
         with self.lock:
+            self.unseen = self.unseen or not getattr(_here, "seen", False)
+            self.turns = self.turns and len(samples) <= getattr(_here, "blocks", 0)
             if len(good) < len(samples):
                 self._note(f"{case}: left out {len(samples) - len(good)} times that are not finite numbers above 0")
             if (case, site) not in self.names:
@@ -100,12 +115,49 @@ class Recorder:
                 if samples
             ]
             notes = [_line(note) for note in self.notes]
+            cpu = {"alone": self.alone, "others": self.others, "unseen": self.unseen, "turns": self.turns}
+            used = [json.dumps(cpu)] if cases else []
             self.clear()
-        for path, lines in ((self.path, cases), (self.path + ".notes", notes)):
+        for path, lines in ((self.path, cases), (self.path + ".notes", notes), (self.path + ".cpu", used)):
             if lines:
                 fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
                 with os.fdopen(fd, "w", encoding="utf-8") as f:
                     f.write("".join(line + "\n" for line in lines))
+
+
+class Turns:
+    """Lets this program and the one it is compared with measure in turns."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.forget()
+
+    def forget(self) -> None:
+        """Starts anew in a forked child: the pipes there are its parent's."""
+        self.busy = threading.Lock()  # held by the thread whose turn it is; others measure without one
+        self.ask = self.answer = -1
+
+    def begin(self) -> bool:
+        """Waits for the turn. Without pipes, and inside a turn, there is none."""
+        if not self.path or not self.busy.acquire(blocking=False):
+            return False
+        try:
+            if self.ask < 0:
+                self.ask, self.answer = os.open(self.path + ".ask", os.O_WRONLY), os.open(self.path + ".answer", os.O_RDONLY)
+            os.write(self.ask, b"?")
+            os.read(self.answer, 1)
+            return True
+        except OSError:  # pawl has ended, or did not ask for turns
+            self.path = ""
+            self.busy.release()
+            return False
+
+    def end(self) -> None:
+        try:
+            os.write(self.ask, b".")
+        except OSError:
+            self.path = ""
+        self.busy.release()
 
 
 # ---- Names ----
@@ -222,7 +274,9 @@ def _loops(filename: str, frame: FrameType) -> List[Tuple[int, int, List[str], b
 
 # ---- Recording ----
 _recorder: Optional[Recorder] = None
-_here = threading.local()  # depth: how many recorded calls this one is inside of; report: the call of perf_report
+_turns = Turns("")
+_here = threading.local()  # depth: how many recorded calls this one is inside of; seen: its CPU time is known; blocks: of timeit inside
+# it; report: the call of perf_report
 
 
 def recorder() -> Optional[Recorder]:
@@ -255,8 +309,9 @@ def _safely(task: Callable[..., None], *args: Any) -> None:
             _recorder.note(f"{getattr(task, '__name__', 'record')}: {type(exc).__name__}: {exc}")
 
 
-def _wrap(owner: Any, name: str, after: Callable[..., None]) -> None:
-    """Makes owner.name call after(result, *args, **kwargs) once it returned, unless it is part of a recorded call."""
+def _wrap(owner: Any, name: str, after: Callable[..., None], measures: bool = True) -> None:
+    """Makes owner.name call after(result, *args, **kwargs) once it returned, unless it is part of a recorded call. measures says
+    that the call is what is measured."""
     original = getattr(owner, name, None)
     if not callable(original) or hasattr(original, "pawl_original"):
         return
@@ -264,13 +319,21 @@ def _wrap(owner: Any, name: str, after: Callable[..., None]) -> None:
     @functools.wraps(original)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         depth = getattr(_here, "depth", 0)
+        if depth == 0:
+            _here.blocks = 0
         _here.depth = depth + 1
+        alone, everyone = time.thread_time(), time.process_time()
         try:
             result = original(*args, **kwargs)
         finally:
+            alone, everyone = time.thread_time() - alone, time.process_time() - everyone
             _here.depth = depth
         if depth == 0:
+            _here.seen = measures
             _safely(functools.partial(after, result, *args, **kwargs))
+            _here.seen = False
+            if measures and _recorder is not None:
+                _recorder.used(alone, everyone - alone)
         return result
 
     wrapper.pawl_original = original  # type: ignore[attr-defined]
@@ -290,9 +353,29 @@ def _hook_timeit(module: ModuleType) -> None:
     def ranged(result: Tuple[int, float], self: Any, *args: Any, **kwargs: Any) -> None:
         timed(result[1], self, result[0])
 
-    _wrap(module.Timer, "__init__", remember)
+    _wrap(module.Timer, "__init__", remember, measures=False)
+    _take_turns(module.Timer)
     _wrap(module.Timer, "timeit", timed)
     _wrap(module.Timer, "autorange", ranged)
+
+
+def _take_turns(timer: Any) -> None:
+    """Makes each block of timeit.Timer a turn. Timers of torch use it too."""
+    block = timer.timeit
+    if hasattr(block, "pawl_original"):
+        return
+
+    @functools.wraps(block)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        _here.blocks = getattr(_here, "blocks", 0) + 1
+        mine = _turns.begin()
+        try:
+            return block(*args, **kwargs)
+        finally:
+            if mine:
+                _turns.end()
+
+    timer.timeit = wrapper
 
 
 def _hook_torch_timer(module: ModuleType) -> None:
@@ -337,7 +420,7 @@ def _hook_torch_events(module: ModuleType) -> None:
 
 def _hook_triton(module: ModuleType) -> None:
     if hasattr(module, "_summarize_statistics"):  # every do_bench ends in it, in whatever module it was imported
-        _wrap(module, "_summarize_statistics", _summarized)
+        _wrap(module, "_summarize_statistics", _summarized, measures=False)
     elif callable(getattr(module, "do_bench", None)):
         module.do_bench = _with_events(module.do_bench)
     if hasattr(module, "Mark") and hasattr(module.Mark, "_run"):
@@ -413,7 +496,7 @@ def _hook_pytest_benchmark(module: ModuleType) -> None:
 
 def _hook_pytest(module: ModuleType) -> None:
     """pytest puts a finder of its own before all others."""
-    _wrap(module, "install_importhook", lambda *args, **kwargs: _finder.install())
+    _wrap(module, "install_importhook", lambda *args, **kwargs: _finder.install(), measures=False)
 
 
 _HOOKS: Dict[str, Callable[[ModuleType], None]] = {
@@ -469,12 +552,14 @@ def start(suffix: str = "") -> Optional[Recorder]:
     path = os.environ.get(VARIABLE)
     if path and _recorder is None:
         _recorder = Recorder(path + suffix)
+        _turns.path = _recorder.path
         _finder.install()
         for name, hook in _HOOKS.items():
             if name in sys.modules:
                 _safely(hook, sys.modules[name])
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=_recorder.forget)
+            os.register_at_fork(after_in_child=_turns.forget)
         atexit.register(_safely, _recorder.write)
     return _recorder
 

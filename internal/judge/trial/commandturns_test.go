@@ -1,0 +1,89 @@
+package trial
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// Programs take turns AB BA AB BA, one at a time, as long as they are there.
+func TestTable(t *testing.T) {
+	for name, tt := range map[string]struct {
+		turns []int // of each program
+		want  []int // who has a turn
+	}{
+		"equal":              {[]int{3, 3}, []int{0, 1, 1, 0, 0, 1}},
+		"one has more":       {[]int{1, 4}, []int{0, 1, 1, 1, 1}},
+		"one asks for none":  {[]int{0, 2}, []int{1, 1}},
+		"three":              {[]int{2, 2, 2}, []int{0, 1, 2, 2, 1, 0}},
+		"nobody asks at all": {[]int{0, 0}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			table := newTable(len(tt.turns))
+			var mu sync.Mutex
+			var got []int
+			var all sync.WaitGroup
+			for i, turns := range tt.turns {
+				all.Go(func() {
+					s := table.seats[i]
+					defer s.leave()
+					p := program(t, s)
+					defer p.end()
+					for range turns {
+						p.begin(t)
+						mu.Lock()
+						got = append(got, i)
+						mu.Unlock()
+						p.say(t, "."+"junk") // what is not known is ignored
+					}
+				})
+			}
+			all.Wait()
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("turns of %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// player is the recorder's end of the pipes.
+type player struct {
+	ask, answer *os.File
+	closePipes  func()
+}
+
+func program(t *testing.T, s *seat) (p player) {
+	path := filepath.Join(t.TempDir(), "samples")
+	var err error
+	if p.closePipes, err = s.take(path); err != nil {
+		t.Error(err)
+		return p
+	}
+	if p.ask, err = os.OpenFile(path+".ask", os.O_WRONLY, 0); err != nil {
+		t.Error(err)
+	}
+	if p.answer, err = os.Open(path + ".answer"); err != nil {
+		t.Error(err)
+	}
+	return p
+}
+
+func (p player) say(t *testing.T, text string) {
+	if _, err := p.ask.WriteString(text); err != nil {
+		t.Error(err)
+	}
+}
+
+func (p player) begin(t *testing.T) {
+	p.say(t, "?")
+	if _, err := p.answer.Read(make([]byte, 1)); err != nil {
+		t.Error(err)
+	}
+}
+
+func (p player) end() {
+	_, _ = p.ask.Close(), p.answer.Close()
+	p.closePipes()
+}
