@@ -67,8 +67,9 @@ func TestBisections(t *testing.T) {
 		}
 	}
 	n := float64(len(done))
-	t.Logf("%d bisections: %d right and certain, %d not certain with the culprit among the suspects, %d wrong and called certain; %d killed", len(done), right, among, wrong, kills)
-	t.Logf("%.1f gates and %.1f rounds each; with 32 rounds a gate it would be %.0f rounds", float64(gates)/n, float64(rounds)/n, 32*float64(gates)/n)
+	write(t, filepath.Join(out, "bisect.md"), fmt.Sprintf("| bisections | right and certain | not certain, the culprit among the suspects | wrong and called certain | killed once | gates each | rounds each | with 32 rounds a gate |\n"+
+		"| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n| %d | %d | %d | %d | %d | %.1f | %.1f | %.0f |\n",
+		len(done), right, among, wrong, kills, float64(gates)/n, float64(rounds)/n, 32*float64(gates)/n))
 }
 
 func bisectOnce(t *testing.T, seed int) bisection {
