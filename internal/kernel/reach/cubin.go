@@ -1,7 +1,6 @@
 package reach
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"debug/elf"
 	"encoding/binary"
@@ -13,12 +12,6 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/kernel/build/cuda"
 )
-
-// emCUDA is the ELF machine of a cubin.
-const emCUDA elf.Machine = 190
-
-// entryFlag marks the symbol of a kernel.
-const entryFlag = 0x10
 
 // cubin is device code for one architecture. A kernel has sections of its own. Everything else is shared: it may be
 // called or read by any kernel.
@@ -34,30 +27,18 @@ var notCode = []string{"", ".shstrtab", ".strtab", ".symtab", ".symtab_shndx", "
 var forDebugger = lazyregexp.New(`^(\.rel[a]?)?\.(nv_)?debug`)
 
 func openCubin(data []byte) (*cubin, error) {
-	// NVIDIA uses its own version in the header, which debug/elf would reject.
-	plain := bytes.Clone(data)
-	binary.LittleEndian.PutUint32(plain[20:], uint32(elf.EV_CURRENT))
-	f, err := elf.NewFile(bytes.NewReader(plain))
+	f, err := cuda.OpenCubin(data)
 	if err != nil {
 		return nil, err
 	}
-	r := cubinReader{data: data, sections: f.Sections, entries: map[string]bool{}, budget: 2 * len(data)}
-	if r.symbols, err = f.Symbols(); err != nil {
-		return nil, err
-	}
-	for _, s := range r.symbols {
-		if s.Other&entryFlag != 0 {
-			r.entries[s.Name] = true
-		}
-	}
+	r := cubinReader{File: f}
 	shared, own := sha256.New(), map[string]hash.Hash{}
-	const flagsOffset = 48
-	fmt.Fprintf(shared, "flags %d %d\n", binary.LittleEndian.Uint32(data[flagsOffset:]), f.ABIVersion)
+	fmt.Fprintf(shared, "flags %d %d\n", f.Flags, f.ABIVersion)
 	for _, s := range f.Sections {
 		kind, kernel := cuda.PartOf(s.Name)
 		switch {
 		case slices.Contains(notCode, s.Name), forDebugger.MatchString(s.Name), s.Type == elf.SHT_NOTE:
-		case r.entries[kernel]:
+		case f.Entries[kernel]:
 			if own[kernel] == nil {
 				own[kernel] = sha256.New()
 			}
@@ -67,8 +48,8 @@ func openCubin(data []byte) (*cubin, error) {
 		}
 	}
 	switch {
-	case r.budget < 0:
-		return nil, errors.New("its sections overlap")
+	case f.Broken:
+		return nil, errors.New("its sections overlap or are truncated")
 	case r.launches != "":
 		return nil, fmt.Errorf("its code or data refers to the kernel %s, which may be launched from the device", r.launches)
 	}
@@ -88,13 +69,8 @@ func (c *cubin) kernel(symbol string) (string, error) {
 }
 
 type cubinReader struct {
-	data     []byte
-	sections []*elf.Section
-	symbols  []elf.Symbol
-	entries  map[string]bool // names of kernels
-	launches string          // a kernel that something else refers to; empty if there is none
-	// budget is how many bytes may still be hashed. It keeps overlapping sections from making a small file expensive.
-	budget int
+	*cuda.File
+	launches string // a kernel that something else refers to; empty if there is none
 }
 
 // registers is the part of a section's info that has the number of registers of a kernel. The rest is the index of its
@@ -108,39 +84,22 @@ func (r *cubinReader) add(h hash.Hash, name, kernel string, s *elf.Section) {
 		info = s.Info & registers
 	}
 	fmt.Fprintf(h, "%s %d %d %d %d %d\n", name, s.Type, s.Flags, s.Size, s.Addralign, info)
-	if s.Type == elf.SHT_NOBITS {
+	if s.Type != elf.SHT_REL && s.Type != elf.SHT_RELA { //nolint:misspell // it is called so
+		h.Write(r.Content(s))
 		return
 	}
-	if r.budget -= int(min(s.FileSize, maxFile)); r.budget < 0 || s.Offset > uint64(len(r.data)) || s.FileSize > uint64(len(r.data))-s.Offset {
-		r.budget = -1
-		return
-	}
-	content := r.data[s.Offset : s.Offset+s.FileSize]
-	step := map[elf.SectionType]int{elf.SHT_REL: 16, elf.SHT_RELA: 24}[s.Type] //nolint:misspell // it is called so
-	if step == 0 {
-		h.Write(content)
-		return
-	}
-	for entry := range slices.Chunk(content, step) {
-		if len(entry) < step {
-			r.budget = -1
-			return
-		}
-		info, to := binary.LittleEndian.Uint64(entry[8:]), elf.Symbol{}
-		if i := info >> 32; i > 0 && i <= uint64(len(r.symbols)) {
-			to = r.symbols[i-1]
-			r.refer(kernel, to)
-		}
-		fmt.Fprintf(h, "relocation %d %d %q %d %x\n", binary.LittleEndian.Uint64(entry), uint32(info), to.Name, to.Value, entry[16:])
+	for entry, to := range r.Relocations(s) {
+		r.refer(kernel, to)
+		fmt.Fprintf(h, "relocation %d %d %q %d %x\n", binary.LittleEndian.Uint64(entry), binary.LittleEndian.Uint32(entry[8:]), to.Name, to.Value, entry[16:])
 	}
 }
 
 // refer notes a kernel that a symbol belongs to, unless it is the one that refers to it.
 func (r *cubinReader) refer(kernel string, s elf.Symbol) {
-	if int(s.Section) >= len(r.sections) { // it is not in the file
+	if int(s.Section) >= len(r.Sections) { // it is not in the file
 		return
 	}
-	if _, other := cuda.PartOf(r.sections[s.Section].Name); other != kernel && r.entries[other] {
+	if _, other := cuda.PartOf(r.Sections[s.Section].Name); other != kernel && r.Entries[other] {
 		r.launches = other
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"hash"
 	"io"
 	"os"
+
+	"github.com/goatnote-inc/pawl/internal/kernel/build/cuda"
 )
 
 // maxFile is the max size of a file in bytes. A larger one is not read.
@@ -40,7 +42,7 @@ func Open(ctx context.Context, path string) (*File, error) {
 		if o, err = openObject(ctx, path, data); err == nil {
 			return &File{o.kernel}, nil
 		}
-	case emCUDA:
+	case cuda.Machine:
 		var c *cubin
 		if c, err = openCubin(data); err == nil {
 			return &File{c.kernel}, nil

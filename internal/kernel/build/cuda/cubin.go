@@ -9,12 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"iter"
 	"slices"
 	"strings"
 )
 
-// emCUDA is the ELF machine type of a cubin.
-const emCUDA elf.Machine = 190
+// Machine is the ELF machine type of a cubin.
+const Machine elf.Machine = 190
 
 // elfHeader is the size of the header of a 64-bit ELF file.
 const elfHeader = 64
@@ -39,41 +40,99 @@ type Code struct {
 	MaxThreads int  // per block, if compiled for a limit; 0 means no limit
 }
 
+// File is a cubin as an ELF file. A build of untrusted code may have written it.
+type File struct {
+	*elf.File
+	Names   []elf.Symbol    // numbered from 1
+	Entries map[string]bool // names of kernels
+	Flags   uint32          // of the header
+	Broken  bool            // a section that was read is truncated, or sections overlap
+
+	data []byte
+	// left is how many bytes may still be read. It keeps overlapping sections from making a
+	// small file expensive.
+	left int
+}
+
+// OpenCubin parses the ELF file of one architecture.
+func OpenCubin(data []byte) (*File, error) {
+	if len(data) < elfHeader {
+		return nil, errors.New("cannot read cubin: it is truncated")
+	}
+	// NVIDIA uses its own version in the header, which debug/elf would reject.
+	data = bytes.Clone(data)
+	binary.LittleEndian.PutUint32(data[20:], uint32(elf.EV_CURRENT))
+	e, err := elf.NewFile(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("cannot read cubin: %w", err)
+	}
+	if e.Machine != Machine || e.Class != elf.ELFCLASS64 || e.ByteOrder != binary.LittleEndian {
+		return nil, fmt.Errorf("cannot read cubin: not a 64-bit little-endian CUDA file (machine %v)", e.Machine)
+	}
+	f := &File{File: e, Entries: map[string]bool{}, Flags: binary.LittleEndian.Uint32(data[48:]), data: data, left: 2 * len(data)}
+	if f.Names, err = e.Symbols(); err != nil && !errors.Is(err, elf.ErrNoSymbols) {
+		return nil, fmt.Errorf("cannot read cubin: %w", err)
+	}
+	for _, s := range f.Names {
+		if s.Other&entryFlag != 0 {
+			f.Entries[s.Name] = true
+		}
+	}
+	return f, nil
+}
+
+// Content returns a section as stored in the file; nil if it is broken.
+func (f *File) Content(s *elf.Section) []byte {
+	if s.Type == elf.SHT_NOBITS {
+		return nil
+	}
+	if size := uint64(len(f.data)); s.Offset > size || s.FileSize > size-s.Offset || s.FileSize > uint64(f.left) {
+		f.Broken = true
+		return nil
+	}
+	f.left -= int(s.FileSize)
+	return f.data[s.Offset : s.Offset+s.FileSize]
+}
+
+// Relocations yields the entries of a section, each with the symbol it names. The number of a
+// symbol changes when another kernel is added.
+func (f *File) Relocations(s *elf.Section) iter.Seq2[[]byte, elf.Symbol] {
+	step := 16
+	if s.Type == elf.SHT_RELA { //nolint:misspell // it is called so
+		step = 24
+	}
+	return func(yield func([]byte, elf.Symbol) bool) {
+		for entry := range slices.Chunk(f.Content(s), step) {
+			if len(entry) < step {
+				f.Broken = true
+				return
+			}
+			to := elf.Symbol{}
+			if i := binary.LittleEndian.Uint32(entry[12:]); i > 0 && uint64(i) <= uint64(len(f.Names)) {
+				to = f.Names[i-1]
+			}
+			if !yield(entry, to) {
+				return
+			}
+		}
+	}
+}
+
 // ReadCubin parses the ELF file of one architecture. The digest of a kernel covers its instructions,
 // its literal constants, its static shared memory and the names it refers to. Addresses, notes and
 // line information are in other sections and do not count, nor does the kernel's position.
-func ReadCubin(data []byte) (c Cubin, err error) {
-	if len(data) < elfHeader {
-		return c, errors.New("cannot read cubin: it is truncated")
-	}
-	// NVIDIA uses its own version in the header, which debug/elf would reject.
-	plain := bytes.Clone(data)
-	binary.LittleEndian.PutUint32(plain[20:], uint32(elf.EV_CURRENT))
-	f, err := elf.NewFile(bytes.NewReader(plain))
+func ReadCubin(data []byte) (Cubin, error) {
+	f, err := OpenCubin(data)
 	if err != nil {
-		return c, fmt.Errorf("cannot read cubin: %w", err)
+		return Cubin{}, err
 	}
-	if f.Machine != emCUDA || f.Class != elf.ELFCLASS64 || f.ByteOrder != binary.LittleEndian {
-		return c, fmt.Errorf("cannot read cubin: not a 64-bit little-endian CUDA file (machine %v)", f.Machine)
-	}
-	r := cubinReader{data: data, budget: 2 * len(data)}
-	r.symbols, err = f.Symbols()
-	if err != nil && !errors.Is(err, elf.ErrNoSymbols) {
-		return c, fmt.Errorf("cannot read cubin: %w", err)
-	}
-	r.entries = map[string]bool{}
-	for _, s := range r.symbols {
-		if s.Other&entryFlag != 0 {
-			r.entries[s.Name] = true
-		}
-	}
-	c.Arch = cubinArch(data, f)
+	c := Cubin{Arch: f.arch()}
 	shared := sha256.New()
 	parts := map[string][]*elf.Section{}
 	var kernels []string
 	for _, s := range f.Sections {
 		if s.Name == ".nv.constant3" || s.Name == ".nv.global.init" {
-			r.add(shared, s, s.Name)
+			f.add(shared, s, s.Name)
 			c.Data = sum(shared)
 		}
 		kind, kernel := PartOf(s.Name)
@@ -83,11 +142,11 @@ func ReadCubin(data []byte) (c Cubin, err error) {
 		}
 	}
 	for _, kernel := range kernels {
-		c.Kernels = append(c.Kernels, r.kernel(kernel, parts[kernel]))
+		c.Kernels = append(c.Kernels, f.code(kernel, parts[kernel]))
 		delete(parts, kernel) // a second section with this name is not a second kernel
 	}
-	if r.budget < 0 {
-		return Cubin{}, errors.New("cannot read cubin: its sections overlap")
+	if f.Broken {
+		return Cubin{}, errors.New("cannot read cubin: its sections overlap or are truncated")
 	}
 	return c, nil
 }
@@ -109,79 +168,39 @@ func PartOf(section string) (kind, kernel string) {
 	return "", ""
 }
 
-// cubinArch reads the architecture from the flags in the header. It moved by one byte in version 8
+// arch reads the architecture from the flags in the header. It moved by one byte in version 8
 // of the ABI.
-func cubinArch(data []byte, f *elf.File) string {
-	const flagsOffset = 48
-	flags := binary.LittleEndian.Uint32(data[flagsOffset:])
+func (f *File) arch() string {
+	flags := f.Flags
 	if f.ABIVersion >= 8 {
 		flags >>= 8
 	}
 	return fmt.Sprintf("sm_%d", flags&0xff)
 }
 
-type cubinReader struct {
-	data    []byte
-	symbols []elf.Symbol
-	entries map[string]bool
-	// budget is how many bytes may still be hashed. It keeps overlapping sections from making
-	// a small file expensive.
-	budget int
-}
-
-func (r *cubinReader) kernel(symbol string, sections []*elf.Section) Code {
+func (f *File) code(symbol string, sections []*elf.Section) Code {
 	h := sha256.New()
-	code := Code{Symbol: symbol}
+	code := Code{Symbol: symbol, Kernel: f.Entries[symbol]}
 	for _, s := range sections {
 		switch kind, _ := PartOf(s.Name); kind {
 		case ".rel.text", ".rela.text":
-			r.relocations(h, s)
+			for entry, to := range f.Relocations(s) {
+				fmt.Fprintf(h, "relocation %d %d %q", binary.LittleEndian.Uint64(entry), binary.LittleEndian.Uint32(entry[8:]), to.Name)
+				h.Write(entry[16:])
+			}
 		case ".nv.info":
-			code.MaxThreads = maxThreads(r.bytes(s))
+			code.MaxThreads = maxThreads(f.Content(s))
 		default:
-			r.add(h, s, kind)
+			f.add(h, s, kind)
 		}
 	}
 	code.Digest = sum(h)
-	code.Kernel = r.entries[symbol]
 	return code
 }
 
-// bytes returns a section's content as stored in the file; nil if it is incomplete.
-func (r *cubinReader) bytes(s *elf.Section) []byte {
-	if s.Type == elf.SHT_NOBITS || s.Offset > uint64(len(r.data)) || s.FileSize > uint64(len(r.data))-s.Offset {
-		return nil
-	}
-	if r.budget -= int(s.FileSize); r.budget < 0 {
-		return nil
-	}
-	return r.data[s.Offset : s.Offset+s.FileSize]
-}
-
-func (r *cubinReader) add(h hash.Hash, s *elf.Section, name string) {
+func (f *File) add(h hash.Hash, s *elf.Section, name string) {
 	fmt.Fprintf(h, "%s %d\n", name, s.Size)
-	h.Write(r.bytes(s))
-}
-
-// relocations hashes relocations by the names they refer to, not by symbol numbers, which change when
-// another kernel is added.
-func (r *cubinReader) relocations(h hash.Hash, s *elf.Section) {
-	step := 16
-	if s.Type == elf.SHT_RELA { //nolint:misspell // it is called so
-		step = 24
-	}
-	for entry := range slices.Chunk(r.bytes(s), step) {
-		if len(entry) < step {
-			return
-		}
-		info := binary.LittleEndian.Uint64(entry[8:])
-		name := ""
-		if i := info >> 32; i > 0 && i <= uint64(len(r.symbols)) {
-			name = r.symbols[i-1].Name
-		}
-		fmt.Fprintf(h, "relocation %d %d %q", binary.LittleEndian.Uint64(entry), uint32(info), name)
-		h.Write(entry[16:])
-	}
+	h.Write(f.Content(s))
 }
 
 // The attributes of .nv.info that limit the threads of a block, and the format of its records: a

@@ -53,7 +53,7 @@ func HasCode(path string) bool {
 }
 
 func isCubin(head []byte) bool {
-	return bytes.HasPrefix(head, []byte(elf.ELFMAG)) && elf.Machine(binary.LittleEndian.Uint16(head[18:])) == emCUDA
+	return bytes.HasPrefix(head, []byte(elf.ELFMAG)) && elf.Machine(binary.LittleEndian.Uint16(head[18:])) == Machine
 }
 
 // Cubins reads all device code of a file.
