@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"maps"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/goatnote-inc/pawl/internal/cli"
+	"github.com/goatnote-inc/pawl/internal/cli/agent"
+	"github.com/goatnote-inc/pawl/internal/cli/lab"
 )
 
 // A mention is a command that a page names: a line of a shell, or a code span.
@@ -68,20 +71,22 @@ var (
 // Every command of pawl and pawld that a page names is there, with its flags, or the line
 // says that it comes later.
 func TestDocsCommands(t *testing.T) {
-	for _, binary := range []string{"pawl", "pawl-agent", "pawl-lab", "pawld"} {
-		t.Run(binary, func(t *testing.T) { testDocsCommands(t, binary) })
+	for binary, run := range map[string]program{
+		"pawl": pawlProgram(cli.Main), "pawl-agent": pawlProgram(agent.Main), "pawl-lab": pawlProgram(lab.Main), "pawld": pawldProgram,
+	} {
+		t.Run(binary, func(t *testing.T) { testDocsCommands(t, binary, run) })
 	}
 }
 
-func testDocsCommands(t *testing.T, binary string) {
+func testDocsCommands(t *testing.T, binary string, run program) {
 	t.Helper()
 	helps := map[string]string{}
 	help := func(command []string) string {
 		name := strings.Join(command, " ")
 		if helps[name] == "" {
-			helps[name] = output(t, binary, append(slices.Clone(command), "--help")...)
+			helps[name] = run(append(slices.Clone(command), "--help")...)
 			if name == "" && binary == "pawl" {
-				helps[name] += output(t, binary, "help", "more")
+				helps[name] += run("help", "more")
 			}
 		}
 		return helps[name]
@@ -110,15 +115,6 @@ func testDocsCommands(t *testing.T, binary string) {
 	if len(helps) < 2 {
 		t.Errorf("pages name only %d commands", len(helps))
 	}
-}
-
-func output(t *testing.T, name string, args ...string) string {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
-	}
-	return string(out)
 }
 
 var makeRule = regexp.MustCompile(`(?m)^([a-z][a-z0-9-]*):`)
