@@ -3,7 +3,6 @@ package e2e
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,19 +17,8 @@ import (
 // binary is the pawl under test.
 var binary string
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "pawl-e2e-")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
-	if binary, err = testrun.Pawl(dir); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
+func TestMain(m *testing.M) {
+	os.Exit(testrun.WithPawl(m, func(pawl, _ string) { binary = pawl }))
 }
 
 // result is what a command left.

@@ -2,7 +2,6 @@ package github
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,25 +17,8 @@ import (
 // bin is the folder of the pawl under test, and cache its builds, made once.
 var bin, cache string
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "pawl-github-")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
-	bin, cache = filepath.Join(dir, "bin"), filepath.Join(dir, "cache")
-	if pawl := os.Getenv("PAWL"); pawl != "" {
-		bin = filepath.Dir(pawl)
-	} else if _, err := exec.LookPath("act"); err == nil {
-		cmd := exec.CommandContext(context.Background(), "go", "build", "-o", filepath.Join(bin, "pawl"), "../../cmd/pawl")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			os.Stderr.Write(out)
-			return 1
-		}
-	}
-	return m.Run()
+func TestMain(m *testing.M) {
+	os.Exit(testrun.WithPawl(m, func(pawl, dir string) { bin, cache = filepath.Dir(pawl), filepath.Join(dir, "cache") }))
 }
 
 // world is a repository on a GitHub: a clone, its remote, and the server that answers.

@@ -14,6 +14,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
 )
 
@@ -21,23 +22,8 @@ import (
 // another.
 var binary string
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	if binary = os.Getenv("PAWL"); binary != "" {
-		return m.Run()
-	}
-	dir, err := os.MkdirTemp("", "pawl-mcp-")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
-	binary = filepath.Join(dir, "pawl")
-	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/pawl").CombinedOutput(); err != nil {
-		os.Stderr.Write(out)
-		return 1
-	}
-	return m.Run()
+func TestMain(m *testing.M) {
+	os.Exit(testrun.WithPawl(m, func(pawl, _ string) { binary = pawl }))
 }
 
 const axpySuite = `version: 1

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"github.com/goatnote-inc/pawl/internal/cli"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/forge"
@@ -33,23 +34,8 @@ const (
 
 var pawl string // the real pawl, for what takes memory
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	flag.Parse()
-	dir, err := os.MkdirTemp("", "pawl-poison-")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
-	if pawl = os.Getenv("PAWL"); pawl == "" {
-		pawl = filepath.Join(dir, "pawl")
-		if out, err := exec.CommandContext(context.Background(), "go", "build", "-o", pawl, "../../cmd/pawl").CombinedOutput(); err != nil {
-			os.Stderr.Write(out)
-			return 1
-		}
-	}
-	return m.Run()
+func TestMain(m *testing.M) {
+	os.Exit(testrun.WithPawl(m, func(built, _ string) { pawl = built }))
 }
 
 // seen is what came of a poison.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,20 +26,8 @@ var cache string
 // path finds the system's Python first, which has NumPy where any has.
 var path = "/usr/bin:" + os.Getenv("PATH")
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "pawl-redteam-")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
-	cache = filepath.Join(dir, "cache")
-	if binary, err = testrun.Pawl(dir); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
+func TestMain(m *testing.M) {
+	os.Exit(testrun.WithPawl(m, func(pawl, dir string) { binary, cache = pawl, filepath.Join(dir, "cache") }))
 }
 
 // repository is a folder with the files of a suite, edited, with pawl.h and one commit.

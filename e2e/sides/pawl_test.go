@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,19 +20,8 @@ import (
 // binary is the pawl under test.
 var binary string
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "pawl-sides-")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
-	if binary, err = testrun.Pawl(dir); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
+func TestMain(m *testing.M) {
+	os.Exit(testrun.WithPawl(m, func(pawl, _ string) { binary = pawl }))
 }
 
 // repository is a git repository with locks, a cache and temporary files of its own.
