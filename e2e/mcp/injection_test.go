@@ -11,19 +11,25 @@ import (
 	"syscall"
 	"testing"
 	"unicode"
+
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 )
 
 // injections returns strings that want to be obeyed, each with a number to know it by.
 func injections(t *testing.T) []string {
 	t.Helper()
 	var list []string
+	n := 0
 	for line := range bytes.Lines([]byte(readFile(t, "testdata/injections.jsonl"))) {
 		var s string
 		must(t, json.Unmarshal(line, &s))
-		list = append(list, fmt.Sprintf("INJ%03d %s", len(list), s))
+		n++
+		if testrun.Nightly() || n%7 == 0 { // ten sentences in 22 disguises: CI tries each sentence and each disguise
+			list = append(list, fmt.Sprintf("INJ%03d %s", n, s))
+		}
 	}
-	if len(list) < 200 {
-		t.Fatalf("%d injections, want 200", len(list))
+	if n < 200 {
+		t.Fatalf("%d injections, want 200", n)
 	}
 	return list
 }
@@ -61,7 +67,8 @@ func TestInjections(t *testing.T) {
 			t.Errorf("not listed as untrusted in %v: %.800s", r.about.Untrusted, rest)
 		}
 	}
-	for several := range slices.Chunk(injections(t), 60) { // in the errors of a compiler, three a candidate, and in names of files
+	all := injections(t)
+	for several := range slices.Chunk(all, 60) { // in the errors of a compiler, three a candidate, and in names of files
 		var list []map[string]any
 		for s := range slices.Chunk(several, 3) {
 			diff := fmt.Sprintf("--- a/kernel.c\n+++ b/kernel.c\n@@ -1 +1,%d @@\n #include <math.h>\n", 1+len(s))
@@ -98,7 +105,7 @@ func TestInjections(t *testing.T) {
 	if a.heard("INJ") {
 		t.Error("a message of progress has the words of others")
 	}
-	if seen < 30 {
+	if seen < len(all)/7 {
 		t.Errorf("only %d answers had an injection: nothing was tried", seen)
 	}
 }

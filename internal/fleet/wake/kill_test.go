@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/base/await"
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"github.com/goatnote-inc/pawl/internal/fleet/wake"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/githubtest"
@@ -33,14 +34,14 @@ import (
 // in the end every job was served and every host sleeps. PAWL_WAKE_KILLS asks for more.
 func TestKillNine(t *testing.T) {
 	t.Parallel()
-	kills := 24
+	kills := testrun.Times(12, 24)
 	if n, err := strconv.Atoi(os.Getenv("PAWL_WAKE_KILLS")); err == nil {
 		kills = n
 	}
 	y := newYard(t)
-	binary := filepath.Join(t.TempDir(), "pawl")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "github.com/goatnote-inc/pawl/cmd/pawl").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	binary, err := testrun.Pawl(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(9, 9))
 	for range kills {
