@@ -34,11 +34,19 @@ func TestFleet(t *testing.T) {
 	}
 	t.Run("an interrupt cancels the gate", w.testCancel)
 	t.Run("several models have one report", w.testSeveral)
-	t.Run("a pull request is gated, and a new push cancels the older gate", w.testHook)
 	t.Run("code of a fork does not reach a host for own code", w.testTier)
-	t.Run("a lost host is replaced", w.testLost)
 	t.Run("a job of Slurm carries out a lease", w.testSlurm)
-	t.Run("a calibration is shown with the verdict", w.testCalibrate)
+	t.Run("hosts at the same time", func(t *testing.T) { // it takes most of a minute to miss a host
+		t.Run("a lost host is replaced", func(t *testing.T) {
+			t.Parallel()
+			w.testLost(t)
+		})
+		t.Run("the first host", func(t *testing.T) {
+			t.Parallel()
+			t.Run("a pull request is gated, and a new push cancels the older gate", w.testHook)
+			t.Run("a calibration is shown with the verdict", w.testCalibrate)
+		})
+	})
 	if out := w.must(t, "pawld", "agent", "refusals"); out != "" {
 		t.Errorf("the gateway refused requests of its own agent:\n%s", out)
 	}

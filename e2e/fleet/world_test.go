@@ -61,10 +61,8 @@ func newWorld(t *testing.T) *world {
 	must(t, err)
 	t.Cleanup(func() { _ = pg.Stop(context.WithoutCancel(t.Context()), true) })
 	w.pg = pg
-	for _, name := range []string{"pawl", "pawld", "pawl-agent"} {
-		if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(w.bin, name), "../../cmd/"+name).CombinedOutput(); err != nil {
-			t.Fatalf("building %s: %v\n%s", name, err, out)
-		}
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", w.bin+"/", "../../cmd/pawl", "../../cmd/pawld", "../../cmd/pawl-agent").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
 	temporal := w.startTemporal(t, pg)
 	ports := freePorts(t, 2)
