@@ -183,7 +183,7 @@ func TestIntegrity(t *testing.T) {
 // A kernel that does nothing is seen in any measurement, though nobody keeps a sample of it.
 func TestUnwrittenOutputsAreSeen(t *testing.T) {
 	t.Parallel()
-	program := build(t, "gcc", "testdata/arguments.c", "-O1", "-pthread")
+	program := build(t, "gcc", "testdata/arguments.c", "-O1", "-w", "-pthread")
 	play(t, harness(program), "> "+prepareDouble(500, "idle"), `< {"id":2,"op":"prepare","timer":"wall"}`,
 		`> {"id":3,"op":"measure","samples":40}`, `< {"id":3,"op":"measure","error":{"code":"integrity","message":"<string the output y was never written in a timed run>"}}`)
 }
@@ -191,7 +191,7 @@ func TestUnwrittenOutputsAreSeen(t *testing.T) {
 // A thread that goes on writing after the return is seen, though not in every check: nobody can wait for it.
 func TestLateWritesAreSeen(t *testing.T) {
 	t.Parallel()
-	program, dir := build(t, "gcc", "testdata/arguments.c", "-O1", "-pthread"), t.TempDir()
+	program, dir := build(t, "gcc", "testdata/arguments.c", "-O1", "-w", "-pthread"), t.TempDir()
 	_, _, out := converse(t, program, prepareDouble(2, "late")+"\n"+strings.Repeat(keepOne(dir, 2, 1)+"\n", 20))
 	if !strings.Contains(out, `"code":"integrity","message":"the output y changed after the run had returned"`) {
 		t.Errorf("20 measurements, and none saw it:\n%s", out)

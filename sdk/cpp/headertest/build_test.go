@@ -16,7 +16,7 @@ import (
 )
 
 // tool returns the path of a program, or skips the test.
-func tool(t *testing.T, name string) string {
+func tool(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 
 // build compiles a source file with the given compiler and flags and returns the program,
 // which is compiled once for all tests. Warnings fail the test.
-func build(t *testing.T, compiler, source string, flags ...string) string {
+func build(t testing.TB, compiler, source string, flags ...string) string {
 	t.Helper()
 	path := tool(t, compiler)
 	key := fmt.Sprintf("%q %q %q", path, source, flags)

@@ -3,7 +3,6 @@ package headertest_test
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -94,14 +93,7 @@ func fastestOf(t *testing.T, program, cache string) float64 {
 
 // Hostile input: any bytes on the pipe end in an answer or in a clean exit, never in a crash.
 func FuzzPipe(f *testing.F) {
-	cc, err := exec.LookPath("gcc")
-	if err != nil {
-		f.Skip("there is no gcc here")
-	}
-	program := filepath.Join(f.TempDir(), "program")
-	if out, err := exec.Command(cc, "-I..", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-o", program, "../conformance.c").CombinedOutput(); err != nil {
-		f.Fatalf("%v\n%s", err, out)
-	}
+	program := build(f, "gcc", "../conformance.c", sanitized...)
 	all, err := conformance.Transcripts()
 	if err != nil {
 		f.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,15 +12,7 @@ import (
 // Whatever stands in a file of inputs, pawl.h answers or refuses, under the eyes of
 // the sanitizers.
 func FuzzTensors(f *testing.F) {
-	cc, err := exec.LookPath("gcc")
-	if err != nil {
-		f.Skip("there is no gcc here")
-	}
-	dir := f.TempDir()
-	program := filepath.Join(dir, "program")
-	if out, err := exec.Command(cc, "-I..", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-o", program, "../conformance.c").CombinedOutput(); err != nil {
-		f.Fatalf("%v\n%s", err, out)
-	}
+	program := build(f, "gcc", "../conformance.c", sanitized...)
 	file := func(header string, data int) []byte {
 		b := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 		return append(append(b, header...), make([]byte, data)...)
