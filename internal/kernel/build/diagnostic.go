@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 )
 
@@ -199,22 +200,7 @@ func number(s string) int {
 }
 
 // clean removes everything that cannot be printed on one line.
-func clean(s string) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\t':
-			return ' '
-		case r == utf8.RuneError || !unicode.IsPrint(r):
-			return -1
-		}
-		return r
-	}, s)
-	s = strings.TrimSpace(s)
-	if runes := []rune(s); len(runes) > maxMessage {
-		s = string(runes[:maxMessage]) + "..."
-	}
-	return s
-}
+func clean(s string) string { return words.SanitizeTo(s, maxMessage) }
 
 // Where returns the position of the error in the form that editors understand.
 func (d Diagnostic) Where() string {

@@ -214,8 +214,8 @@ func lookTool(env []string, name string) string {
 	return ""
 }
 
-// words joins the nonempty parts with spaces.
-func words(parts ...string) string {
+// joinWords joins the nonempty parts with spaces.
+func joinWords(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
 }
 

@@ -30,12 +30,12 @@ func (c *composer) nvcc() error {
 		c.Recipe.Outputs = []string{c.Target}
 	}
 	c.Recipe.Title = fmt.Sprintf("nvcc %s -> %s for %s", shortList(sources), c.Target, strings.Join(archs, ", "))
-	flags := words(level(c.Flags), archFlags(archs), "-Xptxas -v", c.Flags)
+	flags := joinWords(level(c.Flags), archFlags(archs), "-Xptxas -v", c.Flags)
 	switch kind := filepath.Ext(c.Target); kind {
 	case ".cubin", ".ptx", ".fatbin":
 		return c.device(kind[1:], sources, archs, flags)
 	case ".so":
-		c.program(sources, words(flags, "-Xcompiler -fPIC"), words(archFlags(archs), "-shared"))
+		c.program(sources, joinWords(flags, "-Xcompiler -fPIC"), joinWords(archFlags(archs), "-shared"))
 	default:
 		c.program(sources, flags, archFlags(archs))
 	}
@@ -73,7 +73,7 @@ func (c *composer) device(kind string, sources, archs []string, flags string) er
 		flags = strings.Replace(flags, "-Xptxas -v", "", 1) // ptxas does not run
 	}
 	c.scratch(kind, flags, c.Target)
-	c.Recipe.Command = words("nvcc", "-"+kind, flags, "-o", quote(c.Target), quote(sources[0]))
+	c.Recipe.Command = joinWords("nvcc", "-"+kind, flags, "-o", quote(c.Target), quote(sources[0]))
 	return nil
 }
 
@@ -81,7 +81,7 @@ func (c *composer) device(kind string, sources, archs []string, flags string) er
 // are printed in the order of the sources.
 func (c *composer) program(sources []string, flags, link string) {
 	o := c.scratch(flags, link, c.Link, c.Target, strings.Join(sources, "\x00"))
-	compiler := words(c.launcher(), "nvcc", flags)
+	compiler := joinWords(c.launcher(), "nvcc", flags)
 	var objects, logs []string
 	for i := range sources {
 		objects = append(objects, fmt.Sprintf("%s/%d.o", o, i))
@@ -99,7 +99,7 @@ func (c *composer) program(sources []string, flags, link string) {
 		}
 		fmt.Fprintf(&b, "wait\ncat %s\n[ ! -e %s/failed ] || exit 1\n", strings.Join(logs, " "), o)
 	}
-	b.WriteString(words("nvcc", link, "-o", quote(c.Target), strings.Join(objects, " "), c.Link))
+	b.WriteString(joinWords("nvcc", link, "-o", quote(c.Target), strings.Join(objects, " "), c.Link))
 	c.Recipe.Command = b.String()
 }
 

@@ -47,9 +47,9 @@ func (c *composer) cmake() error {
 	if c.Target != "" {
 		target = "--target " + quote(c.Target)
 	}
-	c.Recipe.Title = words("cmake", target, "in", folder)
+	c.Recipe.Title = joinWords("cmake", target, "in", folder)
 	c.Recipe.Scratch = filepath.ToSlash(filepath.Clean(folder)) // CMake and Ninja can continue from what they left there
-	c.Recipe.Command = words(words(configure...), c.Flags, "&&", "cmake --build", quote(folder), target, `-j "$PAWL_JOBS"`)
+	c.Recipe.Command = joinWords(joinWords(configure...), c.Flags, "&&", "cmake --build", quote(folder), target, `-j "$PAWL_JOBS"`)
 	return nil
 }
 
@@ -75,8 +75,8 @@ func (c *composer) make() error {
 			}
 		}
 	}
-	c.Recipe.Title = words("make", c.Target, arch, c.Flags)
-	c.Recipe.Command = words("make", `-j"$PAWL_JOBS"`, quoteAny(c.Target), arch, c.Flags)
+	c.Recipe.Title = joinWords("make", c.Target, arch, c.Flags)
+	c.Recipe.Command = joinWords("make", `-j"$PAWL_JOBS"`, quoteAny(c.Target), arch, c.Flags)
 	return nil
 }
 
@@ -136,7 +136,7 @@ func (c *composer) torch() error {
 	}
 	name := strings.TrimSuffix(filepath.Base(c.Target), ".so")
 	arguments, err := json.Marshal(map[string]any{
-		"name": name, "sources": sources, "flags": strings.Fields(words(level(c.Flags), hostFlags(c.Flags))), "cuda_flags": cudaFlags(c.Flags),
+		"name": name, "sources": sources, "flags": strings.Fields(joinWords(level(c.Flags), hostFlags(c.Flags))), "cuda_flags": cudaFlags(c.Flags),
 		"link": strings.Fields(c.Link), "folder": c.scratch("torch", c.Flags, c.Link, c.Target, strings.Join(sources, "\x00"), strings.Join(c.Recipe.Arch, ",")),
 		"target": c.Target, "module": 0,
 	})
@@ -160,7 +160,7 @@ func hostFlags(flags string) string {
 }
 
 func cudaFlags(flags string) []string {
-	return strings.Fields(words(level(flags), "-Xptxas -v", flags))
+	return strings.Fields(joinWords(level(flags), "-Xptxas -v", flags))
 }
 
 // capability formats an architecture as PyTorch does: sm_89 is 8.9, sm_90a is 9.0a.

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 )
 
@@ -196,21 +197,7 @@ func parseFailure(text []byte) (Failure, error) {
 }
 
 // clean makes untrusted text safe to print, and short.
-func clean(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' {
-			return ' '
-		}
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
-	if len(s) > 500 {
-		s = strings.ToValidUTF8(s[:500], "") + "..."
-	}
-	return s
-}
+func clean(s string) string { return words.SanitizeTo(s, 500) }
 
 // sameNames reports whether two configs have the same parameters, in any order. If a
 // benchmark has changed its parameters since a failure, the failure cannot be tried.

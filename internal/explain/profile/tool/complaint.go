@@ -2,7 +2,8 @@ package tool
 
 import (
 	"strings"
-	"unicode"
+
+	"github.com/goatnote-inc/pawl/internal/base/words"
 )
 
 // complaint is a known error message of a tool with our explanation.
@@ -91,19 +92,9 @@ func marked(printed, mark string) []string {
 			continue
 		}
 		seen[text] = true
-		list = append(list, printable(text))
+		list = append(list, words.SanitizeTo(text, 300))
 	}
 	return list
-}
-
-// printable removes control characters from a message and limits its length.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return -1
-		}
-		return r
-	}, text[:min(len(text), 300)])
 }
 
 // maxMarked is the max number of messages of one kind.
