@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/measure"
 	"github.com/goatnote-inc/pawl/sdk/conformance"
@@ -152,6 +153,9 @@ func TestAttentionCompiles(t *testing.T) {
 	for _, arch := range []string{"sm_80", "sm_89", "sm_90"} {
 		t.Run(arch, func(t *testing.T) {
 			t.Parallel()
+			if arch != "sm_89" {
+				testrun.NightlyOnly(t)
+			}
 			makeTarget(t, workspace(t, "attention-cuda"), "ARCH="+arch, "NVCCFLAGS=-O3 -Xcompiler -Wall,-Wextra", "harness")
 		})
 	}
