@@ -41,11 +41,7 @@ func killedRepository(t *testing.T) string {
 	}
 	git := func(args ...string) {
 		t.Helper()
-		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=A", "-c", "user.email=a@example.com"}, args...)...)
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
+		testrun.Git(t, dir, args...)
 	}
 	git("init", "-q", "-b", "main")
 	git("add", "-A")

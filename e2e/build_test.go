@@ -47,12 +47,8 @@ func buildIn(t *testing.T, dir, caches string, args ...string) (built, time.Dura
 
 func inGit(t *testing.T, root string) {
 	t.Helper()
-	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=A", "-c", "user.email=a@example.com", "commit", "-q", "-m", "one"}} {
-		cmd := exec.CommandContext(t.Context(), "git", args...)
-		cmd.Dir = root
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
+	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"commit", "-q", "-m", "one"}} {
+		git(t, root, args...)
 	}
 }
 

@@ -245,19 +245,10 @@ func smaller(t *testing.T, path string) {
 func commit(t *testing.T, dir, message string) {
 	t.Helper()
 	git(t, dir, "add", "-A")
-	git(t, dir, "-c", "user.name=t", "-c", "user.email=t@example.invalid", "commit", "-q", "-m", message)
+	git(t, dir, "commit", "-q", "-m", message)
 }
 
-func git(t *testing.T, dir string, args ...string) string {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "git", args...)
-	cmd.Dir = dir
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("git %v: %v: %s", args, err, out)
-	}
-	return string(out)
-}
+var git = testrun.Git
 
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
@@ -272,9 +263,4 @@ func write(t *testing.T, path, text string) {
 	must(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = testrun.Must

@@ -291,12 +291,7 @@ func files(t *testing.T, dir string) []string {
 	return list
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = testrun.Must
 
 func writePage(t *testing.T, path string, all []poison, rows [][2]seen) {
 	t.Helper()

@@ -141,22 +141,9 @@ func write(t testing.TB, path string, content []byte) {
 	must(t, os.WriteFile(path, content, 0o600))
 }
 
-func git(t testing.TB, dir string, args ...string) {
-	t.Helper()
-	args = append([]string{"-c", "user.name=test", "-c", "user.email=test@example.com", "-c", "init.defaultBranch=main"}, args...)
-	cmd := exec.CommandContext(t.Context(), "git", args...)
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-}
+var git = testrun.Git
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = testrun.Must
 
 func needsOpenCL(t *testing.T) {
 	t.Helper()

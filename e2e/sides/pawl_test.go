@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -75,12 +74,7 @@ func (r *repository) commit(t *testing.T) string {
 
 func (r *repository) git(t *testing.T, args ...string) string {
 	t.Helper()
-	args = append([]string{"-c", "user.name=test", "-c", "user.email=test@example.com", "-c", "init.defaultBranch=main", "-C", r.dir}, args...)
-	out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-	return strings.TrimSpace(string(out))
+	return testrun.Git(t, r.dir, args...)
 }
 
 // result is what a command left.
@@ -145,12 +139,7 @@ func beside(t *testing.T) {
 	}
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = testrun.Must
 
 func asJSON(t *testing.T, v any) string {
 	t.Helper()

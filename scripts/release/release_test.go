@@ -8,7 +8,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -16,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 )
 
 // unpackTar returns the entries of an archive, and the contents of its files.
@@ -284,10 +285,7 @@ func TestRun_Refuses(t *testing.T) {
 	}
 	git := func(args ...string) {
 		t.Helper()
-		args = append([]string{"-c", "user.name=A", "-c", "user.email=a@example.com"}, args...)
-		if out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
+		testrun.Git(t, ".", args...)
 	}
 	save := func(name, text string) {
 		t.Helper()

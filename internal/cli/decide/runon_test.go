@@ -12,13 +12,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/base/shell"
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"github.com/goatnote-inc/pawl/internal/cli/bench"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/cli/env"
@@ -103,11 +103,7 @@ func repository(t *testing.T) string {
 				t.Fatal(err)
 			}
 		}
-		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=mona", "-c", "user.email=mona@example.com"}, args...)...)
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
+		testrun.Git(t, dir, args...)
 	}
 	return filepath.Join(dir, "pawl.yaml")
 }

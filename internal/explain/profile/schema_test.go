@@ -11,6 +11,7 @@ import (
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/goatnote-inc/pawl/internal/base/golden"
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
 )
 
@@ -55,9 +56,4 @@ func TestPinnedRecordSatisfiesTheSchema(t *testing.T) {
 	}
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = testrun.Must

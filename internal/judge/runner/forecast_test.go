@@ -3,12 +3,12 @@ package runner
 import (
 	"errors"
 	"math"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
@@ -19,14 +19,7 @@ func repository(t *testing.T, dir string) {
 	gitIn(t, dir, "commit", "-q", "--allow-empty", "-m", "first")
 }
 
-func gitIn(t *testing.T, dir string, args ...string) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-}
+var gitIn = testrun.Git
 
 // A dry run finds the mistakes that the run would find.
 func TestForecastOfWhatCannotBe(t *testing.T) {

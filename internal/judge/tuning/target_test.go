@@ -2,11 +2,11 @@ package tuning
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/internal/tune"
 )
@@ -32,11 +32,7 @@ func repository(t *testing.T, files map[string]string) (dir string, s *suite.Sui
 		}
 	}
 	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}} {
-		cmd := exec.CommandContext(t.Context(), "git", args...)
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
+		testrun.Git(t, dir, args...)
 	}
 	s, err := suite.Load(filepath.Join(dir, "pawl.yaml"))
 	if err != nil {

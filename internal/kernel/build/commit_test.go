@@ -2,10 +2,11 @@ package build
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 )
 
 // A commit of changes leaves the working tree and its index alone, and is the same for the same changes.
@@ -14,13 +15,7 @@ func TestCommitChanges(t *testing.T) {
 	dir := t.TempDir()
 	run := func(args ...string) string {
 		t.Helper()
-		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=A", "-c", "user.email=a@example.com"}, args...)...)
-		cmd.Dir = dir
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("git %s: %v\n%s", args, err, out)
-		}
-		return strings.TrimSpace(string(out))
+		return testrun.Git(t, dir, args...)
 	}
 	run("init", "-q")
 	for name, text := range map[string]string{"a.c": "a\n", "b.c": "b\n", ".gitattributes": "*.c filter=upper\n"} {

@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 )
 
 // emptyFolder returns a folder, and a function that runs git there.
@@ -16,11 +18,7 @@ func emptyFolder(t *testing.T) (dir string, run func(args ...string)) {
 	dir = t.TempDir()
 	return dir, func(args ...string) {
 		t.Helper()
-		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=A", "-c", "user.email=a@example.com"}, args...)...)
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
+		testrun.Git(t, dir, args...)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/base/shell"
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"github.com/goatnote-inc/pawl/internal/fleet/gate"
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
 	"github.com/goatnote-inc/pawl/internal/fleet/tier"
@@ -105,12 +105,7 @@ func (p *place) must(err error) {
 
 func (p *place) git(args ...string) string {
 	p.t.Helper()
-	cmd := exec.CommandContext(p.t.Context(), "git", append([]string{"-C", p.work, "-c", "user.name=mona", "-c", "user.email=mona@example.com"}, args...)...)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		p.t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-	return strings.TrimSpace(string(out))
+	return testrun.Git(p.t, p.work, args...)
 }
 
 // commit makes a commit, pushes it to a ref, and shows its suite at the forge.

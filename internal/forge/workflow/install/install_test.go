@@ -3,11 +3,11 @@ package install_test
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/workflow"
 	"github.com/goatnote-inc/pawl/internal/forge/workflow/install"
@@ -15,9 +15,7 @@ import (
 
 func TestWrite_OnceThenUpgrade(t *testing.T) {
 	dir := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "git", "init", "--quiet", dir).CombinedOutput(); err != nil {
-		t.Fatalf("git init: %v\n%s", err, out)
-	}
+	testrun.Git(t, dir, "init", "--quiet")
 	suite := "version: 1\nharness: {command: ./h}\nbenchmarks: {sum: {matrix: {N: [1]}}}\n"
 	if err := os.WriteFile(filepath.Join(dir, "pawl.yaml"), []byte(suite), 0o644); err != nil {
 		t.Fatal(err)
