@@ -49,6 +49,13 @@ var (
 	fastKernel = kernelOf(each + "c[i] = a[i] * b[i] + sqrtf(a[i] * a[i] + 1);")
 )
 
+// The search for wrong results of a full judgment takes ten seconds at night, and one in CI.
+func init() {
+	if !testrun.Nightly() {
+		fuzzTime[Full] = time.Second
+	}
+}
+
 // newGrant returns a grant for a new repository whose suite is in the folder k.
 func newGrant(t *testing.T, terms Terms) *Grant {
 	t.Helper()
