@@ -36,12 +36,27 @@ benchmarks:
 func gpuFolder(t *testing.T) (string, *devicetest.Stub) {
 	t.Helper()
 	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), "cc", "-O2", "-o", filepath.Join(dir, "harness"), "../sdk/cpp/conformance.c", "-lm")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build the conformance harness: %v\n%s", err, out)
-	}
+	linkHarness(t, dir)
 	write(t, filepath.Join(dir, "pawl.yaml"), spinSuite)
 	return dir, devicetest.BuildStub(t)
+}
+
+// conformance compiles the harness of the protocol's tests, once.
+var conformance = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(shared, "conformance")
+	out, err := exec.Command("cc", "-O2", "-o", path, "../sdk/cpp/conformance.c", "-lm").CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("build the conformance harness: %w\n%s", err, out)
+	}
+	return path, err
+})
+
+// linkHarness puts the conformance harness into a folder.
+func linkHarness(t *testing.T, dir string) {
+	t.Helper()
+	path, err := conformance()
+	must(t, err)
+	must(t, os.Link(path, filepath.Join(dir, "harness")))
 }
 
 func gpuCommand(t *testing.T, dir string, stub *devicetest.Stub, args ...string) *exec.Cmd {

@@ -21,10 +21,7 @@ import (
 func aLongRun(t *testing.T) (dir string, cmd *exec.Cmd) {
 	t.Helper()
 	dir = t.TempDir()
-	build := exec.CommandContext(t.Context(), "cc", "-O2", "-o", filepath.Join(dir, "harness"), "../sdk/cpp/conformance.c", "-lm")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the conformance harness: %v\n%s", err, out)
-	}
+	linkHarness(t, dir)
 	write(t, filepath.Join(dir, "pawl.yaml"), strings.Replace(spinSuite, "kind: nvidia, clocks: 1200MHz, persistence: true", "kind: cpu", 1))
 	return dir, command(t, dir, "bench", "--rounds", "500", "--samples", "5")
 }

@@ -14,11 +14,11 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// binary is the pawl under test.
-var binary string
+// binary is the pawl under test, and shared a folder of all tests.
+var binary, shared string
 
 func TestMain(m *testing.M) {
-	os.Exit(testrun.WithPawl(m, func(pawl, _ string) { binary = pawl }))
+	os.Exit(testrun.WithPawl(m, func(pawl, dir string) { binary, shared = pawl, dir }))
 }
 
 // result is what a command left.

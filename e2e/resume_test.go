@@ -72,7 +72,7 @@ func TestResume_AtFailpoints(t *testing.T) {
 // A run with a harness that speaks the protocol goes on after a kill with the same cases, calibration and sides.
 func TestResume_Harness(t *testing.T) {
 	needsTime(t)
-	dir := slowRepository(t, slowSuite, slowedThrice)
+	dir := slowRepository(t, slowSuiteSmall, slowedThrice)
 	cmd := command(t, dir, "run", "--base", "HEAD~1", "--profile", "0")
 	stderr, err := cmd.StderrPipe()
 	must(t, err)
