@@ -69,7 +69,7 @@ func honestOnce(t *testing.T, w way, suite, file, level string, variant int) (ve
 	t.Helper()
 	dir := repositoryWith(t, filepath.Join(w.source, "sdk"), suite, edit{file: "pawl.yaml", from: ", rounds: [4]", to: ""})
 	choose(t, filepath.Join(dir, file), variant)
-	got := judgeWith(t, w.pawl, dir, "--trust", level, "--fuzz", "0", "--profile", "0")
+	got := judgeWith(t, w.pawl, dir, "--trust", level, "--fuzz", "0")
 	if len(got.Cases) == 0 || got.Code > 2 {
 		t.Fatalf("nothing was judged:\n%s", got.Said)
 	}

@@ -89,7 +89,7 @@ func judgeWith(t *testing.T, binary, dir string, args ...string) answer {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer cancel()
-	args = append([]string{"run", "--base", "HEAD", "--no-color"}, args...)
+	args = append([]string{"run", "--base", "HEAD", "--no-color", "--profile", "0"}, args...)
 	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Dir = dir
 	// Kernels for OpenCL stand for those of a GPU, which cannot reach the launcher.
