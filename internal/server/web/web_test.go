@@ -238,6 +238,9 @@ func TestPagesAreAsTheyWere(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := folder.ReplaceAllString(b.String(), web.AssetPath+"X/")
+			if name != "overview" && name != "fleet" { // what follows is the same in all others
+				got, _, _ = strings.Cut(got, `<footer class="foot">`)
+			}
 			golden.Check(t, name+".html", got)
 		})
 	}
