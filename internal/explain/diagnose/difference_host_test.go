@@ -18,7 +18,7 @@ func TestHostPairs(t *testing.T) {
 		"scalar": {"host-vector", "work on 4 bytes (was 32 bytes)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			before, after := record(t, name+".before.json"), record(t, name+".after.json")
+			before, after := record(t, "before.json"), record(t, name+".json")
 			d := compare(t, before, after)
 			if len(d.Causes) == 0 || d.Causes[0].Name != want.cause || !strings.Contains(d.Sentence, want.says) || d.Timer != "measured" {
 				t.Errorf("%s\n%s", d.Sentence, names(d))
