@@ -195,14 +195,6 @@ func (f *wakeFlags) token(c *wake.Config) (func(context.Context) (string, error)
 	app := &identity.App{
 		ID: strconv.FormatInt(g.App.ID, 10), Installation: g.App.Installation, Key: key, BaseURL: g.API,
 		Permissions: map[string]string{"actions": "read"}, Now: time.Now,
-		Sleep: func(ctx context.Context, d time.Duration) error {
-			select {
-			case <-time.After(d):
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		},
 	}
 	return app.Source(), nil
 }

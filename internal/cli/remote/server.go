@@ -64,21 +64,8 @@ func (s *Server) jobToken(ctx context.Context, digest string) (string, error) {
 	if err != nil {
 		return "", command.Usage(err)
 	}
-	env := identity.Env{Getenv: s.Getenv, HTTP: http.DefaultClient, Sleep: s.Sleep}
-	if env.Sleep == nil {
-		env.Sleep = sleep
-	}
-	token, err := identity.Request(ctx, env, audience)
+	token, err := identity.Request(ctx, identity.Env{Getenv: s.Getenv, HTTP: http.DefaultClient, Sleep: s.Sleep}, audience)
 	return token.Reveal(), err
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 func parseDigest(text string) (identity.Digest, error) {

@@ -28,7 +28,7 @@ type App struct {
 	Permissions  map[string]string // permissions that tokens are limited to; empty for all of the App
 	HTTP         *http.Client
 	Now          func() time.Time
-	Sleep        func(context.Context, time.Duration) error
+	Sleep        func(context.Context, time.Duration) error // nil waits on a timer
 
 	mu      sync.Mutex
 	token   Token

@@ -23,7 +23,7 @@ var ErrFork = errors.New("a pull request from a fork gets no ID token: the workf
 type Env struct {
 	Getenv func(string) string
 	HTTP   *http.Client // nil for the default
-	// Sleep waits between attempts; it returns early if the context ends.
+	// Sleep waits between attempts; it returns early if the context ends. Nil waits on a timer.
 	Sleep func(context.Context, time.Duration) error
 }
 
@@ -93,6 +93,9 @@ func try(ctx context.Context, client *http.Client, sleep func(context.Context, t
 		c.Transport = client.Transport
 		c.Timeout = cmp.Or(client.Timeout, requestTimeout)
 	}
+	if sleep == nil {
+		sleep = wait
+	}
 	for attempt := 1; ; attempt++ {
 		body, err := once(ctx, &c, want, build)
 		var status *StatusError
@@ -103,6 +106,15 @@ func try(ctx context.Context, client *http.Client, sleep func(context.Context, t
 		if err := sleep(ctx, time.Second<<(attempt-1)); err != nil {
 			return nil, err
 		}
+	}
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -47,6 +48,31 @@ func TestRequest(t *testing.T) {
 			t.Errorf("attempt %d: %q, %v", n, token.Reveal(), err)
 		}
 	}
+}
+
+type roundTrip func(*http.Request) *http.Response
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
+
+// Commands and the server give no clock of their own.
+func TestRequest_WaitsOnATimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answers := []*http.Response{
+			{StatusCode: http.StatusServiceUnavailable, Body: http.NoBody},
+			{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{"value":"token"}`))},
+		}
+		env := job(map[string]string{"ACTIONS_ID_TOKEN_REQUEST_URL": "https://forge.example/job", "ACTIONS_ID_TOKEN_REQUEST_TOKEN": canary})
+		env.Sleep, env.HTTP.Transport = nil, roundTrip(func(*http.Request) *http.Response {
+			next := answers[0]
+			answers = answers[1:]
+			return next
+		})
+		began := time.Now()
+		token, err := identity.Request(t.Context(), env, audience(t, report))
+		if err != nil || token.Reveal() != "token" || time.Since(began) != time.Second {
+			t.Errorf("%q after %v, %v", token.Reveal(), time.Since(began), err)
+		}
+	})
 }
 
 func TestRequestWithoutRights(t *testing.T) {
