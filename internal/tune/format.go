@@ -230,7 +230,7 @@ func (m *imported) header(kernel, device string) (Header, error) {
 		h.Case = "kernel"
 	}
 	for _, name := range m.names {
-		values := sortedValues(m.values[name])
+		values := space.Sorted(m.values[name])
 		h.Space.Parameters = append(h.Space.Parameters, space.Parameter{Name: name, Values: values, Default: values[0]})
 	}
 	h.Space = h.Space.WithDigest()

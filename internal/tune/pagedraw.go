@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -69,22 +68,9 @@ func newFrame(s *Suggestions, ranked []Evaluation) *frame {
 	}
 	f.drawn = f.drawn[:min(len(f.drawn), maxAxes)]
 	for i := range f.drawn {
-		f.drawn[i].Values = sortedValues(f.drawn[i].Values)
+		f.drawn[i].Values = space.Sorted(f.drawn[i].Values)
 	}
 	return f
-}
-
-// sortedValues returns values with numbers in ascending order, and others as they are.
-func sortedValues(values []any) []any {
-	values = slices.Clone(values)
-	if !slices.ContainsFunc(values, func(v any) bool { _, is := space.Number(v); return !is }) {
-		slices.SortFunc(values, func(a, b any) int {
-			x, _ := space.Number(a)
-			y, _ := space.Number(b)
-			return cmp.Compare(x, y)
-		})
-	}
-	return values
 }
 
 // scale returns the scale of times between the bottom and the top of a figure. It is

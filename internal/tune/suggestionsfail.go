@@ -182,7 +182,7 @@ func candidates(parameters []space.Parameter, tried []Evaluation, failed set) []
 // about returns the conditions on one parameter: equal to a value and, for numbers, at
 // least or at most a value.
 func about(p space.Parameter, tried []Evaluation) []condition {
-	values := sortedValues(p.Values)
+	values := space.Sorted(p.Values)
 	var list []condition
 	if strings.ContainsFunc(p.Name, func(r rune) bool { return r == ' ' }) || len(values) < 2 {
 		return nil

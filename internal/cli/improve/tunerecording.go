@@ -1,13 +1,11 @@
 package improve
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/tune"
@@ -43,7 +41,7 @@ func recordingOf(h tune.Header, list []tune.Evaluation) (*replay.Recording, erro
 	parameters := make([]space.Parameter, len(h.Space.Parameters))
 	places := make([]map[string]uint16, len(parameters))
 	for i, p := range h.Space.Parameters {
-		parameters[i] = space.Parameter{Name: p.Name, Values: sortedValues(p.Values), Default: p.Default}
+		parameters[i] = space.Parameter{Name: p.Name, Values: space.Sorted(p.Values), Default: p.Default}
 		places[i] = map[string]uint16{}
 		for k, v := range parameters[i].Values {
 			places[i][tune.Key(map[string]any{"": v})] = uint16(k)
@@ -77,20 +75,4 @@ func recordingOf(h tune.Header, list []tune.Evaluation) (*replay.Recording, erro
 	var err error
 	rec.Space, err = space.FromPoints(parameters, points)
 	return rec, err
-}
-
-// sortedValues returns values in the order for a strategy: numbers by size, others unchanged.
-func sortedValues(values []any) []any {
-	list := slices.Clone(values)
-	for _, v := range list {
-		if _, ok := v.(float64); !ok {
-			return list
-		}
-	}
-	slices.SortFunc(list, func(a, b any) int {
-		x, _ := a.(float64)
-		y, _ := b.(float64)
-		return cmp.Compare(x, y)
-	})
-	return list
 }

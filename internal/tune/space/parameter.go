@@ -51,6 +51,19 @@ func Number(v any) (float64, bool) {
 	return 0, false
 }
 
+// Sorted returns values with numbers in ascending order. Other values stay in the order of the suite.
+func Sorted(values []any) []any {
+	values = slices.Clone(values)
+	if !slices.ContainsFunc(values, func(v any) bool { _, is := Number(v); return !is }) {
+		slices.SortFunc(values, func(a, b any) int {
+			x, _ := Number(a)
+			y, _ := Number(b)
+			return cmp.Compare(x, y)
+		})
+	}
+	return values
+}
+
 // Definition is a space as a suite declares it.
 type Definition struct {
 	Parameters  []Parameter
