@@ -50,7 +50,7 @@ func (p *process) start(t *testing.T, env []string, args ...string) {
 		t.Fatal(err)
 	}
 	p.cmd = exec.Command(self, args...)
-	p.cmd.Env = append([]string{asPawld, "PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TMPDIR=" + os.Getenv("TMPDIR")}, env...)
+	p.cmd.Env = append([]string{asPawld, "PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TMPDIR=" + os.Getenv("TMPDIR"), "GORACE=atexit_sleep_ms=0"}, env...)
 	out, err := p.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
