@@ -142,7 +142,7 @@ func (p *components) verifier(c *config, now func() time.Time) (*identity.Verifi
 // work maps the jobs of the queue to functions of the parts.
 func (p *components) work(c *config, m *metrics) queue.Workers {
 	teller := alert.NewNotifier(alert.Options{URL: c.URL, Private: c.Hooks.AllowPrivate, Mail: c.mail(), Now: failpoint.Now})
-	return queue.Workers{
+	w := queue.Workers{
 		Look: func(ctx context.Context, project int64) error { return p.scan(ctx, m, project) },
 		Tell: func(ctx context.Context, project int64, send queue.Send) error {
 			return p.store.Notify(ctx, project, c.Hooks.Every, send)
@@ -174,6 +174,10 @@ func (p *components) work(c *config, m *metrics) queue.Workers {
 		}),
 		Collect: m.job("collect", func(ctx context.Context) error { return collect(ctx, p.store, p.blobs, failpoint.Now()) }),
 	}
+	if p.engine != nil {
+		w.Gates = m.job("gates", func(ctx context.Context) error { return p.engine.EndLost(ctx, failpoint.Now()) })
+	}
+	return w
 }
 
 // scan moves points of commits whose time became known, then scans the project for changes.

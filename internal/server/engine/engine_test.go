@@ -165,12 +165,19 @@ func (p *place) serve(device string, measure func(context.Context, job.Lease) (j
 	}
 }
 
-func (p *place) start(id string, models ...string) {
+// recordOnly records a gate, and does not start it.
+func (p *place) recordOnly(id string, models ...string) gate.Work {
 	p.t.Helper()
 	w := gate.Work{Gate: id, Project: "kernels", Bundle: "b", Base: "base", Head: "head", Suite: "pawl.yaml", Seconds: 600}
 	if err := p.fleet.AddGate(p.t.Context(), p.project, w, models, ""); err != nil {
 		p.t.Fatal(err)
 	}
+	return w
+}
+
+func (p *place) start(id string, models ...string) {
+	p.t.Helper()
+	w := p.recordOnly(id, models...)
 	// A new search attribute is known to all parts of Temporal after some seconds.
 	await.True(p.t, "gate "+id+" has started", func() bool { return p.engine.Start(p.t.Context(), w, models) == nil })
 	if err := p.engine.Start(p.t.Context(), w, models); err != nil { // a client that got no answer asks again
@@ -211,7 +218,7 @@ func (p *place) calibrate(device string) fleetstore.Device {
 }
 
 // One gate succeeds, one is canceled while it measures, one while it waits, one by a new push to its pull request, and one
-// waits until its device has left the quarantine, with real servers.
+// waits until its device has left the quarantine, with real servers. One that was recorded and never started ends as failed.
 func TestEngine(t *testing.T) {
 	p := newPlace(t)
 	for _, f := range p.engine.Check(t.Context()) {
@@ -317,6 +324,51 @@ func TestEngine(t *testing.T) {
 		p.keep(gate.SeveralID("kernels", "G1"), "../../fleet/gate/testdata/history/fanout-done.json")
 		p.keep(placer.ID("l4"), "../../fleet/placer/testdata/history/placer.json")
 		p.keep(calibrate.ID("GPU-a"), "../../fleet/calibrate/testdata/history/calibrate.json")
+	}
+	p.endLost()
+}
+
+// endLost checks that a gate without a workflow ends, and that one that only waits does not.
+func (p *place) endLost() {
+	p.t.Helper()
+	p.start("G8", "b200") // a model without devices: it waits
+	p.recordOnly("G9", "l4")
+	for _, c := range []struct {
+		later  time.Duration
+		waits  []string
+		failed []string
+	}{
+		{0, []string{"G8", "G9"}, nil},
+		{2 * unstartedAfter, []string{"G8"}, []string{"G9"}},
+		{2 * silentAfter, []string{"G8"}, []string{"G9"}},
+	} {
+		if err := p.engine.EndLost(p.t.Context(), time.Now().Add(c.later)); err != nil {
+			p.t.Fatal(err)
+		}
+		for _, id := range c.waits {
+			if got := p.part(id); got.State != gate.Waiting {
+				p.t.Errorf("after %v gate %s is %s, want waiting", c.later, id, got.State)
+			}
+		}
+		for _, id := range c.failed {
+			if got := p.part(id); got.State != gate.Failed || got.Reason == "" {
+				p.t.Errorf("after %v gate %s is %s because of %q, want failed", c.later, id, got.State, got.Reason)
+			}
+		}
+	}
+	p.start("G9", "l4") // its client sends it again after all
+	p.until("G9", gate.Done)
+	if err := p.engine.client.TerminateWorkflow(p.t.Context(), gate.SeveralID("kernels", "G8"), "", "by an operator"); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := p.engine.client.TerminateWorkflow(p.t.Context(), gate.ID("kernels", "G8", "b200"), "", "by an operator"); err != nil && !isNotFound(err) {
+		p.t.Fatal(err)
+	}
+	if err := p.engine.EndLost(p.t.Context(), time.Now().Add(2*silentAfter)); err != nil {
+		p.t.Fatal(err)
+	}
+	if got := p.part("G8"); got.State == gate.Waiting {
+		p.t.Errorf("gate G8 waits although its workflow was terminated")
 	}
 }
 

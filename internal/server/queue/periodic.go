@@ -10,12 +10,16 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/failpoint"
 )
 
-const sweep = "sweep"
+// Names of the tasks that must not wait behind hours of compaction.
+const (
+	sweep = "sweep"
+	gates = "gates"
+)
 
 // maintenanceTasks returns the periodic tasks by name.
 func (q *Queue) maintenanceTasks(w Workers) map[string]func(context.Context) error {
 	all := map[string]func(context.Context) error{
-		"compact": w.Compact, "partitions": w.Partitions, "retain": w.Retain, "collect": w.Collect,
+		"compact": w.Compact, "partitions": w.Partitions, "retain": w.Retain, "collect": w.Collect, gates: w.Gates,
 	}
 	if w.Waiting != nil {
 		all[sweep] = func(ctx context.Context) error { return q.sweep(ctx, w) }
@@ -27,17 +31,17 @@ func (q *Queue) maintenanceTasks(w Workers) map[string]func(context.Context) err
 // that they also run on a server that is restarted every day.
 func (q *Queue) periodic(w Workers) []*river.PeriodicJob {
 	every := map[string]time.Duration{
-		sweep: 30 * time.Second, "compact": time.Hour, "partitions": 6 * time.Hour, "retain": 6 * time.Hour, "collect": 12 * time.Hour,
+		sweep: 30 * time.Second, gates: 5 * time.Minute, "compact": time.Hour, "partitions": 6 * time.Hour, "retain": 6 * time.Hour, "collect": 12 * time.Hour,
 	}
 	house := q.maintenanceTasks(w)
 	var list []*river.PeriodicJob
-	for _, what := range []string{sweep, "partitions", "compact", "retain", "collect"} {
+	for _, what := range []string{sweep, gates, "partitions", "compact", "retain", "collect"} {
 		if house[what] == nil {
 			continue
 		}
 		queue := maintenanceQueue
-		if what == sweep {
-			queue = tellQueue // it must not wait behind hours of compaction
+		if what == sweep || what == gates {
+			queue = tellQueue
 		}
 		list = append(list, river.NewPeriodicJob(river.PeriodicInterval(every[what]),
 			func() (river.JobArgs, *river.InsertOpts) {

@@ -57,6 +57,8 @@ type Workers struct {
 	Waiting func(ctx context.Context) (look, tell []int64, err error)
 
 	Compact, Partitions, Retain, Collect func(ctx context.Context) error
+	// Gates ends gates of the fleet whose workflow was lost.
+	Gates func(ctx context.Context) error
 }
 
 // Send schedules the delivery of the digest of a time to a hook, if the transaction commits.

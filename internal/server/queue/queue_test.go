@@ -214,7 +214,7 @@ func connect(t *testing.T, url string) *pgx.Conn {
 func TestSweep(t *testing.T) {
 	url, _ := migrated(t)
 	q := newQueue(t, queue.Config{URL: url, Pause: -1})
-	var looked, compacted, parted, retained, collected atomic.Int64
+	var looked, compacted, parted, retained, collected, gated atomic.Int64
 	work := queue.Workers{
 		Look:       func(_ context.Context, project int64) error { looked.Store(project); return nil },
 		Waiting:    func(context.Context) ([]int64, []int64, error) { return []int64{42}, nil, nil },
@@ -222,6 +222,7 @@ func TestSweep(t *testing.T) {
 		Partitions: func(context.Context) error { parted.Add(1); return nil },
 		Retain:     func(context.Context) error { retained.Add(1); return nil },
 		Collect:    func(context.Context) error { collected.Add(1); return errors.New("the bucket is away") },
+		Gates:      func(context.Context) error { gated.Add(1); return nil },
 	}
 	if err := q.Start(t.Context(), work); err != nil {
 		t.Fatal(err)
@@ -229,7 +230,7 @@ func TestSweep(t *testing.T) {
 	defer stop(t, q)
 	await.True(t, "a look at a forgotten project", func() bool { return looked.Load() == 42 })
 	await.True(t, "every periodic job to run", func() bool {
-		return compacted.Load() > 0 && parted.Load() > 0 && retained.Load() > 0 && collected.Load() > 0
+		return compacted.Load() > 0 && parted.Load() > 0 && retained.Load() > 0 && collected.Load() > 0 && gated.Load() > 0
 	})
 }
 

@@ -137,6 +137,60 @@ func TestOlder_OfTheSameChange(t *testing.T) {
 	}
 }
 
+// A gate whose workflow never started has no attempt. It ends as failed unless something happens to it meanwhile.
+func TestSilent_UntouchedByAWorkflow(t *testing.T) {
+	s, project, other := opened(t)
+	addGate(t, s, project, "started", "")
+	addGate(t, s, project, "ended", "")
+	addGate(t, s, other, "lost", "")
+	note := func(id, model string, state gate.State) {
+		t.Helper()
+		if err := s.Note(t.Context(), project, gate.Progress{Gate: id, Model: model, State: state, Attempt: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, model := range []string{"l4", "h100"} {
+		note("started", model, gate.Waiting)
+		note("ended", model, gate.Canceled)
+	}
+	before, after := noon.Add(-time.Second), noon.Add(time.Second)
+	list := func(unstarted, old time.Time) (names []string) {
+		t.Helper()
+		found, err := s.Silent(t.Context(), unstarted, old)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range found {
+			names = append(names, p.Project+" "+p.Gate+" "+p.Model)
+		}
+		return names
+	}
+	for _, c := range []struct {
+		unstarted, old time.Time
+		want           []string
+	}{
+		{before, before, nil},
+		{after, before, []string{"others lost h100", "others lost l4"}},
+		{after, after, []string{"kernels started h100", "kernels started l4", "others lost h100", "others lost l4"}},
+	} {
+		if diff := cmp.Diff(c.want, list(c.unstarted, c.old)); diff != "" {
+			t.Errorf("unstarted since %v, unchanged since %v (-want +got):\n%s", c.unstarted, c.old, diff)
+		}
+	}
+	lost := fleetstore.Silent{ProjectID: other, Project: "others", Gate: "lost", Model: "l4", Changed: noon}
+	stale := lost
+	stale.Model, stale.Changed = "h100", before
+	for _, p := range []fleetstore.Silent{lost, stale} {
+		if err := s.EndSilent(t.Context(), p, "no workflow"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	parts, err := s.Gate(t.Context(), other, "lost")
+	if err != nil || parts[0].State != gate.Waiting || parts[1].State != gate.Failed || parts[1].Reason != "no workflow" {
+		t.Errorf("parts %+v, %v: want only l4 failed", parts, err)
+	}
+}
+
 func TestDevices(t *testing.T) {
 	s, _, _ := opened(t)
 	d := fleetstore.Device{Device: placement.Device{ID: "GPU-1", Host: "h", Power: placement.Ready, Price: 0.8, Tier: tier.Own}, Model: "l4"}
