@@ -112,11 +112,16 @@ missing case; 2 no answer, or the base does not work.`,
 }
 
 func (f *runFlags) run(ctx context.Context) error {
+	if f.IsSet("on") {
+		if err := f.checkOn(); err != nil {
+			return command.Usage(err)
+		}
+	}
 	if err := errors.Join(f.CheckNumbers(), f.Live.Check(f.Env)); err != nil {
 		return command.Usage(err)
 	}
-	if f.built && (f.on != "" || f.DryRun) {
-		return command.Usage(errors.New("--build-only builds here: leave out --on and --dry-run"))
+	if f.built && f.DryRun {
+		return command.Usage(errors.New("--build-only builds and --dry-run does not: leave one of them out"))
 	}
 	s, path, err := f.LoadSuite(ctx)
 	if err != nil {

@@ -14,8 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/base/scratch"
 	"github.com/goatnote-inc/pawl/internal/base/words"
@@ -35,9 +33,6 @@ const (
 
 // runOn runs the loop on devices of a server's fleet, and leaves the same documents and exit code as a run here.
 func (f *runFlags) runOn(ctx context.Context, path string) error {
-	if err := f.checkOn(); err != nil {
-		return command.Usage(err)
-	}
 	s := remote.Server{Env: f.Env, URL: f.Getenv("PAWL_SERVER"), Project: f.Getenv("PAWL_PROJECT"), Patience: gateAway}
 	if s.URL == "" || s.Project == "" {
 		return command.Usage(errors.New("--on: set PAWL_SERVER and PAWL_PROJECT to a pawl server with a fleet, and PAWL_TOKEN to a key with the scopes read and report"))
@@ -67,17 +62,6 @@ func (f *runFlags) runOn(ctx context.Context, path string) error {
 		return err
 	}
 	return f.collect(ctx, c, g, cmp.Or(f.dir, filepath.Join(filepath.Dir(path), "results")))
-}
-
-// checkOn refuses flags that a gate on the fleet does not know.
-func (f *runFlags) checkOn() error {
-	var wrong error
-	f.FlagSet.Visit(func(fl *pflag.Flag) {
-		if !slices.Contains([]string{"on", "base", "suite", "out", "trust", "json", "dir", "no-color"}, fl.Name) {
-			wrong = fmt.Errorf("--%s cannot be combined with --on: a gate on the fleet follows the suite", fl.Name)
-		}
-	})
-	return wrong
 }
 
 // gateRequest describes the change: two commits in a bundle, which it writes to dir. The working tree must be committed.
