@@ -202,13 +202,20 @@ func TestEnroll_RefusesAddressesThatShowTheKey(t *testing.T) {
 }
 
 func TestChildEnv_PassesNoSecrets(t *testing.T) {
-	got := childEnv([]string{"PATH=/bin", "PAWL_TOKEN=x", "AWS_SECRET_ACCESS_KEY=x", "GIT_DIR=x", "CUDA_VISIBLE_DEVICES=0", "HOME=/root"}, "GPU-1")
+	got := childEnv([]string{"PATH=/bin", "PAWL_TOKEN=x", "AWS_SECRET_ACCESS_KEY=x", "GIT_DIR=x", "CUDA_VISIBLE_DEVICES=0", "HOME=/root"}, job.Lease{Device: "GPU-1"})
 	want := []string{"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "PATH=/bin", "HOME=/root", "CUDA_VISIBLE_DEVICES=GPU-1"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := childEnv([]string{"CUDA_VISIBLE_DEVICES=3"}, "slurm-0"); !slices.Contains(got, "CUDA_VISIBLE_DEVICES=3") {
+	if got := childEnv([]string{"CUDA_VISIBLE_DEVICES=3"}, job.Lease{Device: "slurm-0"}); !slices.Contains(got, "CUDA_VISIBLE_DEVICES=3") {
 		t.Errorf("%q: want the GPU that the batch system chose", got)
+	}
+	const part, cpu = "PAWL_OPENCL_DEVICE=gfx942", "PAWL_OPENCL_CPU=unprotected"
+	if got := childEnv([]string{cpu}, job.Lease{Device: "opencl:gfx942"}); !slices.Contains(got, part) || slices.Contains(got, cpu) {
+		t.Errorf("%q: want the device that the lease names, and no OpenCL on a CPU for a gate", got)
+	}
+	if got := childEnv(nil, job.Lease{Device: "opencl:gfx942", Calibrate: 7}); !slices.Contains(got, part) || !slices.Contains(got, cpu) {
+		t.Errorf("%q: want a calibration to run on every device", got)
 	}
 }
 

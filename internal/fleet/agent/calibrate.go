@@ -26,6 +26,9 @@ import (
 //go:embed calibrate
 var kernels embed.FS
 
+// openCL starts the name of a device that only OpenCL reaches. A part of its OpenCL name follows.
+const openCL = "opencl:"
+
 // kernelOf returns the folder of the suite for a device.
 func kernelOf(device string) (string, error) {
 	switch {
@@ -33,6 +36,8 @@ func kernelOf(device string) (string, error) {
 		return "calibrate/cpu", nil
 	case strings.HasPrefix(device, "GPU-"), strings.HasPrefix(device, "MIG-"):
 		return "calibrate/cuda", nil
+	case strings.HasPrefix(device, openCL):
+		return "calibrate/opencl", nil
 	}
 	return "", fmt.Errorf("there is no calibration kernel for %.100q", device)
 }

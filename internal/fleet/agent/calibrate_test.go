@@ -49,8 +49,16 @@ func TestCalibrate_DeliversARecord(t *testing.T) {
 	if got := w.lines("runs"); len(got) != 1 || got[0] != "doctor --gate --json --seed=7 --suite=pawl.yaml" {
 		t.Errorf("ran %q", got)
 	}
-	if got := strings.Join(w.lines("files"), " "); got != "harness.c pawl.h pawl.yaml" {
-		t.Errorf("files %q", got)
+}
+
+func TestCalibrate_KernelOfTheDevice(t *testing.T) {
+	for device, want := range map[string]string{
+		"cpu:0": "harness.c pawl.h pawl.yaml", "GPU-1": "kernel.ptx pawl.h pawl.yaml", "MIG-1": "kernel.ptx pawl.h pawl.yaml", "opencl:gfx942": "kernel.cl pawl.h pawl.yaml",
+	} {
+		w, r := calibrates(t, device, calibrated, "0")
+		if got := strings.Join(w.lines("files"), " "); got != want || r.Calibration.Error != "" {
+			t.Errorf("%s: files %q, error %q, want %q", device, got, r.Calibration.Error, want)
+		}
 	}
 }
 

@@ -79,7 +79,7 @@ func (a *Agent) run(ctx context.Context, d *leaseDir) (int, error) {
 // When ctx ends, pawl is asked to stop, which restores clocks and keeps finished rounds, and is killed if it does not.
 func (a *Agent) exec(ctx context.Context, d *leaseDir, out io.Writer, args ...string) (int, error) {
 	cmd := exec.CommandContext(ctx, a.pawl, args...)
-	cmd.Dir, cmd.Env = d.file("work"), childEnv(os.Environ(), d.lease.Device)
+	cmd.Dir, cmd.Env = d.file("work"), childEnv(os.Environ(), d.lease)
 	log := &shell.Tail{Max: maxLog}
 	cmd.Stdout, cmd.Stderr = log, log
 	if out != nil {
@@ -128,17 +128,23 @@ var passed = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ",
 
 // childEnv returns the environment of pawl: no configuration of git, and no other GPU than that of the lease. The GPU of
 // a device that is not named by its UUID is the one that a batch system chose.
-func childEnv(environ []string, device string) []string {
+func childEnv(environ []string, l job.Lease) []string {
 	const visible = "CUDA_VISIBLE_DEVICES"
 	env := []string{"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0"}
-	named := strings.HasPrefix(device, "GPU-") || strings.HasPrefix(device, "MIG-")
+	named := strings.HasPrefix(l.Device, "GPU-") || strings.HasPrefix(l.Device, "MIG-")
 	for _, kv := range environ {
 		if name, _, _ := strings.Cut(kv, "="); slices.Contains(passed, name) || name == visible && !named {
 			env = append(env, kv)
 		}
 	}
 	if named {
-		env = append(env, visible+"="+device)
+		env = append(env, visible+"="+l.Device)
+	}
+	if part, ok := strings.CutPrefix(l.Device, openCL); ok {
+		env = append(env, "PAWL_OPENCL_DEVICE="+part)
+		if l.Calibrate != 0 {
+			env = append(env, "PAWL_OPENCL_CPU=unprotected") // the kernel is the agent's own, also if the device is a CPU
+		}
 	}
 	return env
 }
