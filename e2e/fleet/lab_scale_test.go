@@ -59,10 +59,13 @@ func TestLabScale(t *testing.T) {
 //
 //	PAWL_LAB=FOLDER go test ./e2e/fleet -run LabNodes -v
 func TestLabNodes(t *testing.T) {
-	if os.Getenv("PAWL_LAB") == "" {
+	folder := os.Getenv("PAWL_LAB")
+	if folder == "" {
 		t.Skip("a lab: set PAWL_LAB")
 	}
 	l := newScaleLab(t)
+	var b strings.Builder
+	b.WriteString("| | gates | took | p50 | p99 | longest | failed so far |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	const second = "second-node"
 	l.world.startNode(t, second, filepath.Join(l.world.dir, second), l.database)
 	for _, phase := range []struct {
@@ -79,8 +82,11 @@ func TestLabNodes(t *testing.T) {
 			}
 			return err
 		})
-		t.Logf("%s: %d gates in %.0f s, p50 %.2f s, p99 %.2f s, longest %.2f s", phase.name, ended.Load(), time.Since(start).Seconds(), quantile(times, 0.5), quantile(times, 0.99), quantile(times, 1))
+		fmt.Fprintf(&b, "| %s | %d | %.0f s | %.1f s | %.1f s | %.1f s | %d |\n", phase.name, ended.Load(), time.Since(start).Seconds(), quantile(times, 0.5), quantile(times, 0.99), quantile(times, 1), l.count("failed", "canceled"))
 	}
+	t.Log("\n" + b.String())
+	must(t, os.MkdirAll(folder, 0o755))
+	must(t, os.WriteFile(filepath.Join(folder, "fleet-nodes.md"), []byte(b.String()), 0o600))
 	if n := l.count("failed", "canceled"); n > 0 {
 		t.Errorf("%d gates failed", n)
 	}
