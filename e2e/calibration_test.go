@@ -14,7 +14,7 @@ func TestCalibration_OpenCLKernelRunsWithAPlantedSlowdown(t *testing.T) {
 	needsTime(t)
 	needsOpenCL(t, "opencl")
 	dir := t.TempDir()
-	small := strings.NewReplacer("rounds: [8, 16, 32]", "rounds: [4]", "N: [1048576]", "N: [65536]")
+	small := strings.NewReplacer("rounds: [8, 16, 32]", "rounds: [4]", "samples: 30, warmup: 10", "samples: 5, warmup: 2", "N: [1048576]", "N: [4096]")
 	for _, name := range []string{"kernel.cl", "pawl.yaml"} {
 		text, err := os.ReadFile(filepath.Join("../internal/fleet/agent/calibrate/opencl", name))
 		must(t, err)
@@ -35,7 +35,7 @@ func TestCalibration_OpenCLKernelRunsWithAPlantedSlowdown(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.stdout), &answer); err != nil || r.code > 2 || answer.Gate == nil || len(answer.Gate.Cases) != 1 {
 		t.Fatalf("exit code %d, %v\n%s%s", r.code, err, r.stdout, r.stderr)
 	}
-	if c := answer.Gate.Cases[0]; c.Case != "calibration/N65536" || c.Rounds != 4 || !c.Planted || answer.Gate.Slowdown != 0.0625 {
+	if c := answer.Gate.Cases[0]; c.Case != "calibration/N4096" || c.Rounds != 4 || !c.Planted || answer.Gate.Slowdown != 0.0625 {
 		t.Errorf("answer %+v", *answer.Gate)
 	}
 }
