@@ -1,9 +1,6 @@
 package alert
 
-import (
-	"context"
-	"slices"
-)
+import "context"
 
 // Mismatch is a series whose stored events differ from those that its points give.
 type Mismatch struct {
@@ -18,8 +15,7 @@ func Check(ctx context.Context, s Store, project int64, series []int64) ([]Misma
 	var list []Mismatch
 	err := s.WithScanLock(ctx, project, func(d ScanTx) error {
 		list = nil
-		for some := range slices.Chunk(series, seriesAtOnce) {
-			histories, err := d.Histories(ctx, some)
+		for histories, err := range d.Histories(ctx, series) {
 			if err != nil {
 				return err
 			}

@@ -10,10 +10,11 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/trend"
 )
 
+// Limits of one transaction. A scan reads each series whole, so it costs as much as its series are long, however
+// many of their reports it takes: one transaction takes as many as possible.
 const (
-	reportsAtOnce = 500    // per transaction
-	pointsAtOnce  = 50_000 // per transaction, so that a job finishes in time even after an import
-	seriesAtOnce  = 128    // in memory at once
+	reportsAtOnce = 50_000
+	seriesAtOnce  = 10_000 // so that a job finishes in time even after an import
 )
 
 // ScanStats counts what a scan did.
@@ -60,14 +61,13 @@ func Scan(ctx context.Context, s Store, project int64) (ScanStats, error) {
 
 // look runs one transaction of a scan.
 func look(ctx context.Context, d ScanTx) (l ScanStats, more bool, err error) {
-	taken, err := d.TakeReports(ctx, reportsAtOnce, pointsAtOnce)
+	taken, err := d.TakeReports(ctx, reportsAtOnce, seriesAtOnce)
 	if err != nil {
 		return l, false, err
 	}
 	l = ScanStats{Reports: taken.Reports, Series: len(taken.Series), Oldest: taken.Oldest}
 	var m regroupPlan
-	for some := range slices.Chunk(taken.Series, seriesAtOnce) {
-		histories, err := d.Histories(ctx, some)
+	for histories, err := range d.Histories(ctx, taken.Series) {
 		if err != nil {
 			return l, false, err
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -19,6 +20,7 @@ type paper struct {
 	events  map[int64]alert.Event
 	groups  map[int64]alert.Group
 	last    int64 // id given
+	most    int   // reports that a scan takes at once, if above zero
 }
 
 // result is a report: one commit on one testbed.
@@ -68,11 +70,13 @@ func (p *paper) WithScanLock(_ context.Context, _ int64, f func(alert.ScanTx) er
 	return f(p)
 }
 
-func (p *paper) TakeReports(_ context.Context, reports, points int) (alert.Taken, error) {
+func (p *paper) TakeReports(_ context.Context, reports, _ int) (alert.Taken, error) {
+	if p.most > 0 {
+		reports = p.most
+	}
 	var t alert.Taken
-	for n := 0; len(p.dirty) > 0 && t.Reports < reports && n < points; p.dirty = p.dirty[1:] {
+	for ; len(p.dirty) > 0 && t.Reports < reports; p.dirty = p.dirty[1:] {
 		t.Reports++
-		n += len(p.reports[p.dirty[0]].values)
 		t.Series = slices.AppendSeq(t.Series, maps.Keys(p.reports[p.dirty[0]].values))
 	}
 	t.More = len(p.dirty) > 0
@@ -81,16 +85,23 @@ func (p *paper) TakeReports(_ context.Context, reports, points int) (alert.Taken
 	return t, nil
 }
 
-func (p *paper) Histories(_ context.Context, series []int64) ([]alert.History, error) {
-	var list []alert.History
-	for _, id := range series {
-		s := p.series[id]
-		list = append(list, alert.History{
-			Series: id, Testbed: s.bed, Points: s.points, Known: s.known,
-			Events: p.eventsWhere(func(e alert.Event) bool { return e.Series == id }),
-		})
+// Histories returns three series at a time.
+func (p *paper) Histories(_ context.Context, series []int64) iter.Seq2[[]alert.History, error] {
+	return func(yield func([]alert.History, error) bool) {
+		for some := range slices.Chunk(series, 3) {
+			var list []alert.History
+			for _, id := range some {
+				s := p.series[id]
+				list = append(list, alert.History{
+					Series: id, Testbed: s.bed, Points: s.points, Known: s.known,
+					Events: p.eventsWhere(func(e alert.Event) bool { return e.Series == id }),
+				})
+			}
+			if !yield(list, nil) {
+				return
+			}
+		}
 	}
-	return list, nil
 }
 
 func (p *paper) eventsWhere(want func(alert.Event) bool) []alert.Event {

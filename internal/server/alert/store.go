@@ -3,6 +3,7 @@ package alert
 import (
 	"context"
 	"errors"
+	"iter"
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
@@ -20,12 +21,13 @@ type Store interface {
 
 // ScanTx provides the data of one scan.
 type ScanTx interface {
-	// TakeReports removes reports from the list of unscanned ones, oldest first. It returns their main-lane series,
-	// each once, in order. It takes at most the given number of reports, and stops at the given number of points.
-	TakeReports(ctx context.Context, reports, points int) (Taken, error)
-	// Histories returns the points of series in commit order, with their stored state. A series without
-	// points has none.
-	Histories(ctx context.Context, series []int64) ([]History, error)
+	// TakeReports removes reports from the list of unscanned ones, oldest first, and returns their main-lane series,
+	// each once, in order. It looks at no more than the given number of reports. It takes all of them whose series
+	// are among the first ones, up to the given number of series, and at least the oldest.
+	TakeReports(ctx context.Context, reports, series int) (Taken, error)
+	// Histories returns the points of series in commit order, with their stored state, as many series at a time as
+	// fit in memory. A series without points has none. A portion is valid until the next one.
+	Histories(ctx context.Context, series []int64) iter.Seq2[[]History, error]
 	// Commits returns the commit of each report.
 	Commits(ctx context.Context, reports []int64) (map[int64]string, error)
 	// Keep writes the outcomes and sets the ids of new events.

@@ -275,20 +275,33 @@ func TestWhatPeopleSaidStaysInTheStore(t *testing.T) {
 	}
 }
 
-// What is taken at once has bounds, whatever was imported, and nothing is left behind.
-func TestTakeHasBounds(t *testing.T) {
+// What is taken at once has bounds, whatever was imported, and nothing is left behind. Reports whose series are read
+// anyway are taken, too.
+func TestTakeReports_Bounds(t *testing.T) {
 	s, url := opened(t)
 	p := projectNamed(t, s, "kernels")
-	for n := range 10 {
-		ingest(t, s, p, reportNo(n, 3), client.Main)
+	for n := range 12 { // 4 of 3 series, 4 of 3 others, 4 of a fork
+		r, lane := reportNo(n, 3), client.Main
+		r.Suite = []string{"a", "b"}[n%2]
+		if n >= 8 {
+			lane = client.Fork
+		}
+		ingest(t, s, p, r, lane)
 	}
 	for _, c := range []struct {
-		reports, points, taken int
-		more                   bool
-	}{{reports: 4, points: 100, taken: 4, more: true}, {reports: 4, points: 4, taken: 2, more: true}, {reports: 4, points: 1, taken: 1, more: true}, {reports: 3, points: 100, taken: 3}, {reports: 3, points: 100}} {
+		reports, series      int // at most
+		taken, seriesOfTaken int
+		more                 bool
+	}{
+		{reports: 2, series: 100, taken: 2, seriesOfTaken: 6, more: true},
+		{reports: 100, series: 5, taken: 7, seriesOfTaken: 3, more: true}, // one suite, and all of the fork
+		{reports: 2, series: 1, taken: 2, seriesOfTaken: 3, more: true},
+		{reports: 100, series: 1, taken: 1, seriesOfTaken: 3},
+		{reports: 100, series: 100},
+	} {
 		err := s.WithScanLock(t.Context(), p, func(d alert.ScanTx) error {
-			got, err := d.TakeReports(t.Context(), c.reports, c.points)
-			if got.Reports != c.taken || got.More != c.more || len(got.Series) != min(3, 3*c.taken) {
+			got, err := d.TakeReports(t.Context(), c.reports, c.series)
+			if got.Reports != c.taken || got.More != c.more || len(got.Series) != c.seriesOfTaken {
 				t.Errorf("%+v: %+v", c, got)
 			}
 			return err

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -102,7 +104,7 @@ func ask(t testing.TB, url, sql string, args ...any) int64 {
 // allPoints reads series as a scan does.
 func allPoints(ctx context.Context, s *store.Store, project int64, series []int64) (all map[int64][]pointcodec.Point, err error) {
 	err = s.DB().InProject(ctx, project, func(tx pgx.Tx) (err error) {
-		all, err = pointstore.Of(ctx, tx, project, series)
+		all, _, err = pointstore.Of(ctx, tx, project, slices.Sorted(slices.Values(series)), math.MaxInt)
 		return err
 	})
 	return all, err

@@ -3,6 +3,7 @@ package eventstore
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -46,107 +47,143 @@ type scanTx struct {
 	project int64
 }
 
-// TakeReports implements alert.ScanTx.
-func (d scanTx) TakeReports(ctx context.Context, reports, points int) (alert.Taken, error) {
+// TakeReports implements alert.ScanTx. It deletes the marks before any point is read, and waits for transactions that
+// mark the same reports: what they change is read by this scan. Those that come later wait for its end, and mark them
+// again. Marks are locked in the order of reports, as others do.
+func (d scanTx) TakeReports(ctx context.Context, reports, series int) (alert.Taken, error) {
 	var t alert.Taken
-	rows, err := d.tx.Query(ctx, `with waiting as (
-			select w.report_id, w.since, case when coalesce(r.lane, x.lane) = 0 then coalesce(r.points, x.points) else 0 end as n
-			from pawl.dirty w left join pawl.report r on r.project_id = $1 and r.id = w.report_id
-			left join pawl.excluded x on x.project_id = $1 and x.report_id = w.report_id
-			where w.project_id = $1 order by w.since, w.report_id limit $2 + 1),
-		chosen as (
-			select report_id from (select report_id, sum(n) over before_it as before, row_number() over (order by since, report_id) as place from waiting
-				window before_it as (order by since, report_id rows between unbounded preceding and 1 preceding)) c
-			where coalesce(before, 0) < $3 and place <= $2),
-		taken as (delete from pawl.dirty where project_id = $1 and report_id in (select report_id from chosen) returning report_id, since)
-		select t.since, coalesce(r.series, x.series), coalesce(r.lane, x.lane), (select count(*) from waiting) > (select count(*) from chosen)
-		from taken t left join pawl.report r on r.project_id = $1 and r.id = t.report_id
-		left join pawl.excluded x on x.project_id = $1 and x.report_id = t.report_id`, d.project, reports, points)
+	rows, err := d.tx.Query(ctx, `select w.report_id, w.since, case when coalesce(r.lane, x.lane) = 0 then coalesce(r.series, x.series) end
+		from (select report_id, since from pawl.dirty where project_id = $1 order by since, report_id limit $2) w
+		left join pawl.report r on r.project_id = $1 and r.id = w.report_id
+		left join pawl.excluded x on x.project_id = $1 and x.report_id = w.report_id
+		order by w.since, w.report_id`, d.project, reports)
 	if err != nil {
-		return t, fmt.Errorf("cannot take the reports to scan: %w", err)
+		return t, fmt.Errorf("cannot read the reports to scan: %w", err)
 	}
+	var taken []int64
+	chosen := map[int64]bool{}
+	seen := 0
+	var report int64
 	var since time.Time
-	var packed []byte
-	var lane *int16
-	_, err = pgx.ForEachRow(rows, []any{&since, &packed, &lane, &t.More}, func() error {
-		if t.Reports++; t.Oldest.IsZero() || since.Before(t.Oldest) {
+	var packed []byte // null if the report was deleted meanwhile, or is in a lane that is not scanned
+	_, err = pgx.ForEachRow(rows, []any{&report, &since, &packed}, func() error {
+		seen++
+		ids, err := pointcodec.UnpackIDs(packed)
+		if err != nil || !choose(chosen, ids, series) {
+			t.More = true
+			return err
+		}
+		if t.Oldest.IsZero() {
 			t.Oldest = since
 		}
-		if lane == nil || *lane != 0 { // deleted meanwhile, or in a lane that is not scanned
-			return nil
-		}
-		ids, err := pointcodec.UnpackIDs(packed)
-		t.Series = append(t.Series, ids...)
-		return err
+		taken = append(taken, report)
+		return nil
 	})
+	if err == nil && len(taken) > 0 {
+		_, err = d.tx.Exec(ctx, `delete from pawl.dirty d
+			using (select report_id from pawl.dirty where project_id = $1 and report_id = any($2) order by report_id for update) t
+			where d.project_id = $1 and d.report_id = t.report_id`, d.project, taken)
+	}
 	if err != nil {
 		return t, fmt.Errorf("cannot take the reports to scan: %w", err)
 	}
 	failpoint.At("look.taken")
-	slices.Sort(t.Series)
-	t.Series = slices.Compact(t.Series)
+	t.Reports, t.More = len(taken), t.More || seen == reports
+	t.Series = slices.Sorted(maps.Keys(chosen))
 	return t, nil
 }
 
+// choose adds the series of a report to those chosen, unless there would be too many. The first report always fits.
+func choose(chosen map[int64]bool, ids []int64, most int) bool {
+	fresh := 0
+	for _, id := range ids {
+		if !chosen[id] {
+			fresh++
+		}
+	}
+	if len(chosen) > 0 && fresh > 0 && len(chosen)+fresh > most {
+		return false
+	}
+	for _, id := range ids {
+		chosen[id] = true
+	}
+	return true
+}
+
+// Limits of the histories in memory at once. One series may have more points.
+const (
+	historySeries = 128
+	historyPoints = 500_000
+)
+
 // Histories implements alert.ScanTx. It returns only series of the main lane, whatever a report
 // claims.
-func (d scanTx) Histories(ctx context.Context, series []int64) ([]alert.History, error) {
-	list, excluded, err := d.known(ctx, series)
-	if err != nil {
-		return nil, err
+func (d scanTx) Histories(ctx context.Context, series []int64) iter.Seq2[[]alert.History, error] {
+	return func(yield func([]alert.History, error) bool) {
+		for some := range slices.Chunk(series, historySeries) {
+			list, excluded, err := d.known(ctx, some)
+			for alone := false; err == nil && len(list) > 0; {
+				var n int
+				if n, err = d.addPoints(ctx, list, excluded, &alone); err != nil {
+					break
+				}
+				if !yield(list[:n], nil) {
+					return
+				}
+				clear(list[:n]) // releases the points
+				list = list[n:]
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+		}
 	}
-	ids := make([]int64, len(list))
-	var scanned []int64
+}
+
+// addPoints reads the points of the first n histories. If some cannot be read, it sets alone and reads one series at
+// a time, to find those that are damaged. A failure of the database itself is not counted as damage.
+func (d scanTx) addPoints(ctx context.Context, list []alert.History, excluded map[int64]bool, alone *bool) (n int, err error) {
+	var ids []int64
 	for i := range list {
-		if ids[i] = list[i].Series; !excluded[ids[i]] {
-			scanned = append(scanned, ids[i])
+		if !excluded[list[i].Series] {
+			ids = append(ids, list[i].Series)
 		}
 	}
-	all, err := pointstore.Of(ctx, d.tx, d.project, scanned)
-	if err != nil {
-		if all, err = d.oneByOne(ctx, list, excluded, err); err != nil {
-			return nil, err
-		}
+	wanted := ids
+	if *alone {
+		wanted = ids[:min(1, len(ids))]
 	}
-	events, err := d.events(ctx, `e.series_id = any($2)`, ids)
-	if err != nil {
-		return nil, err
-	}
-	of := map[int64][]alert.Event{}
-	for _, e := range events {
-		of[e.Series] = append(of[e.Series], e)
+	all, n, err := pointstore.Of(ctx, d.tx, d.project, wanted, historyPoints)
+	const alive = 'T' // in a transaction that has not failed
+	switch {
+	case err == nil:
+	case ctx.Err() != nil || d.tx.Conn().PgConn().TxStatus() != alive:
+		return 0, err
+	case !*alone:
+		*alone = true
+		return d.addPoints(ctx, list, excluded, alone)
+	default:
+		n = 1
 	}
 	for i := range list {
 		h := &list[i]
-		h.Events = of[h.Series]
+		if n < len(ids) && h.Series == ids[n] {
+			return i, nil
+		}
+		if !excluded[h.Series] {
+			h.Damaged = err
+		}
 		h.Points = make([]alert.Point, len(all[h.Series]))
 		for k, p := range all[h.Series] {
 			h.Points[k] = alert.Point{At: p.Time(), Report: p.Report, Value: float64(p.Value)}
 		}
+		delete(all, h.Series)
 	}
-	return list, nil
+	return len(list), nil
 }
 
-// oneByOne reads the points of each series separately, to find the ones that cannot be read. A
-// failure of the database itself is not counted as damage.
-func (d scanTx) oneByOne(ctx context.Context, list []alert.History, excluded map[int64]bool, why error) (map[int64][]pointcodec.Point, error) {
-	const alive = 'T' // in a transaction that has not failed
-	all := map[int64][]pointcodec.Point{}
-	for i := range list {
-		if ctx.Err() != nil || d.tx.Conn().PgConn().TxStatus() != alive {
-			return nil, why
-		}
-		if excluded[list[i].Series] {
-			continue
-		}
-		one, err := pointstore.Of(ctx, d.tx, d.project, []int64{list[i].Series})
-		list[i].Damaged = err
-		maps.Copy(all, one)
-	}
-	return all, nil
-}
-
-// known reads the stored state of series, and which of them are excluded: those have no points.
+// known reads the stored state and the events of series, and which of them are excluded: those have no points.
 func (d scanTx) known(ctx context.Context, series []int64) ([]alert.History, map[int64]bool, error) {
 	excluded := map[int64]bool{}
 	list, err := pg.Collect(ctx, d.tx, func(row pgx.CollectableRow) (h alert.History, err error) {
@@ -159,7 +196,18 @@ func (d scanTx) known(ctx context.Context, series []int64) ([]alert.History, map
 			coalesce(t.first_at, 'epoch'), coalesce(t.last_at, 'epoch'), t.state, s.excluded is not null
 		from pawl.series s left join pawl.trend_state t on t.project_id = $1 and t.series_id = s.id
 		where s.project_id = $1 and s.id = any($2) and s.lane = 0 order by s.id`, d.project, series)
-	return list, excluded, pg.Wrap(err, "cannot read the state of %d series", len(series))
+	if err != nil {
+		return nil, nil, fmt.Errorf("cannot read the state of %d series: %w", len(series), err)
+	}
+	events, err := d.events(ctx, `e.series_id = any($2)`, series)
+	of := map[int64][]alert.Event{}
+	for _, e := range events {
+		of[e.Series] = append(of[e.Series], e)
+	}
+	for i := range list {
+		list[i].Events = of[list[i].Series]
+	}
+	return list, excluded, err
 }
 
 // Commits implements alert.ScanTx.

@@ -102,32 +102,6 @@ func (s *Store) NewestPoints(ctx context.Context, project int64, series []int64,
 	return tails, nil
 }
 
-// Of returns all points of many series as stored, without commits. A series without points is not in the
-// result. It reads hot points first, like pointsIn.
-func Of(ctx context.Context, q pg.Querier, project int64, series []int64) (map[int64][]pointcodec.Point, error) {
-	cold, hot := map[int64][]pointcodec.Point{}, map[int64][]pointcodec.Point{}
-	rows, err := q.Query(ctx, `select `+pointColumns+` from pawl.point where project_id = $1 and series_id = any($2) order by series_id, at, report_id`, project, series)
-	if err == nil {
-		err = eachPoint(rows, func(id int64, p pointcodec.Point) { hot[id] = append(hot[id], p) })
-	}
-	if err == nil {
-		rows, err = q.Query(ctx, `select `+tileColumns+` from pawl.tile where project_id = $1 and series_id = any($2) order by series_id, first_at, first_report`, project, series)
-	}
-	if err == nil {
-		err = eachTile(rows, func(r tileRecord, points []pointcodec.Point) error {
-			cold[r.Series] = append(cold[r.Series], points...)
-			return nil
-		})
-	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the points of %d series of project %d: %w", len(series), project, err)
-	}
-	for id, points := range hot {
-		cold[id] = pointcodec.Merge(cold[id], points)
-	}
-	return cold, nil
-}
-
 // OfReport returns the points of one report by series. All of them have the same time, that of its commit.
 func OfReport(ctx context.Context, q pg.Querier, project, report int64, series []int64, at time.Time) (map[int64]pointcodec.Point, error) {
 	points := make(map[int64]pointcodec.Point, len(series))
