@@ -39,15 +39,17 @@ var (
 
 // Bucket stores blobs.
 type Bucket struct {
-	kept  *blob.Bucket
-	place atomicWriter
+	kept *blob.Bucket
+	backend
 }
 
-// atomicWriter writes a blob atomically and durably.
-type atomicWriter interface {
-	// place calls fill with the writer for the bytes. The blob exists afterwards if fill returned nil, and does
-	// not if it returned an error.
+// backend is what a folder and S3 do differently.
+type backend interface {
+	// place writes a blob atomically and durably. It calls fill with the writer for the bytes. The blob exists
+	// afterwards if fill returned nil, and does not if it returned an error.
 	place(ctx context.Context, key string, size int64, fill func(io.Writer) error) error
+	// all lists the blobs of a project. It stops at the first error.
+	all(ctx context.Context, project int64) iter.Seq2[Object, error]
 }
 
 // Object describes a stored blob.
@@ -113,7 +115,7 @@ func (b *Bucket) Put(ctx context.Context, project int64, digest string, r io.Rea
 	if size < 0 {
 		return fmt.Errorf("cannot store blob %.12s: %w: size %d", digest, ErrMismatch, size)
 	}
-	err = b.place.place(ctx, key, size, func(w io.Writer) error {
+	err = b.place(ctx, key, size, func(w io.Writer) error {
 		return copyExactly(w, r, digest, size)
 	})
 	if err != nil {
@@ -165,17 +167,11 @@ func (b *Bucket) Delete(ctx context.Context, project int64, digest string) error
 // All lists the blobs of a project. It stops at the first error.
 func (b *Bucket) All(ctx context.Context, project int64) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
-		prefix := strconv.FormatInt(project, 10) + "/"
-		for o, err := range b.list(ctx, &blob.ListOptions{Prefix: prefix}) {
+		for o, err := range b.all(ctx, project) {
 			if err != nil {
-				yield(Object{}, fmt.Errorf("cannot list the blobs of project %d: %w", project, err))
-				return
+				err = fmt.Errorf("cannot list the blobs of project %d: %w", project, err)
 			}
-			_, digest, _ := strings.Cut(strings.TrimPrefix(o.Key, prefix), "/")
-			if key, err := keyOf(project, digest); err != nil || key != o.Key {
-				continue // not a blob
-			}
-			if !yield(Object{project, digest, o.Size, o.ModTime}, nil) {
+			if !yield(o, err) || err != nil {
 				return
 			}
 		}
@@ -185,7 +181,7 @@ func (b *Bucket) All(ctx context.Context, project int64) iter.Seq2[Object, error
 // Projects lists the projects that have blobs. It stops at the first error.
 func (b *Bucket) Projects(ctx context.Context) iter.Seq2[int64, error] {
 	return func(yield func(int64, error) bool) {
-		for o, err := range b.list(ctx, &blob.ListOptions{Delimiter: "/"}) {
+		for o, err := range list(ctx, b.kept, &blob.ListOptions{Delimiter: "/"}) {
 			if err != nil {
 				yield(0, fmt.Errorf("cannot list the projects that have blobs: %w", err))
 				return
@@ -203,9 +199,9 @@ func (b *Bucket) Projects(ctx context.Context) iter.Seq2[int64, error] {
 }
 
 // list lists objects up to the first error.
-func (b *Bucket) list(ctx context.Context, o *blob.ListOptions) iter.Seq2[*blob.ListObject, error] {
+func list(ctx context.Context, kept *blob.Bucket, o *blob.ListOptions) iter.Seq2[*blob.ListObject, error] {
 	return func(yield func(*blob.ListObject, error) bool) {
-		for list := b.kept.List(o); ; {
+		for list := kept.List(o); ; {
 			object, err := list.Next(ctx)
 			if errors.Is(err, io.EOF) || !yield(object, err) || err != nil {
 				return

@@ -328,6 +328,41 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
+func TestFolder_ListsOnlyBlobs(t *testing.T) {
+	dir := t.TempDir()
+	b := open(t, "file://"+dir)
+	d := digest([]byte("x"))
+	if err := b.Put(t.Context(), 1, d, strings.NewReader("x"), 1); err != nil {
+		t.Fatal(err)
+	}
+	for _, stray := range []string{"stray", d, d[:2] + "/stray", "zz/" + d, d[:2] + "/deeper/" + d} {
+		path := filepath.Join(dir, "1", filepath.FromSlash(stray))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var found []string
+	for o, err := range b.All(t.Context(), 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, o.Digest)
+	}
+	if !slices.Equal(found, []string{d}) {
+		t.Errorf("found %v", found)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, err := range b.All(ended, 1) {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("after the end of its context: %v", err)
+		}
+	}
+}
+
 // What a killed writer left goes when the folder is opened a day later; what is under
 // way stays.
 func TestOpenSweeps(t *testing.T) {

@@ -5,8 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"gocloud.dev/blob"
@@ -55,6 +59,38 @@ func (d folder) place(ctx context.Context, key string, _ int64, fill func(io.Wri
 	}
 }
 
+// all lists the files itself: fileblob reads the whole folder again for every thousand of them, and ignores what it
+// cannot read.
+func (d folder) all(ctx context.Context, project int64) iter.Seq2[Object, error] {
+	return func(yield func(Object, error) bool) {
+		root := filepath.Join(string(d), strconv.FormatInt(project, 10))
+		err := filepath.WalkDir(root, func(path string, f fs.DirEntry, err error) error {
+			if err == nil && f.IsDir() {
+				return ctx.Err()
+			}
+			var info fs.FileInfo
+			if err == nil {
+				info, err = f.Info()
+			}
+			if err != nil {
+				if errors.Is(err, fs.ErrNotExist) {
+					return nil // the project has no blobs yet, or one was removed meanwhile
+				}
+				return err
+			}
+			key, wrong := keyOf(project, f.Name())
+			isBlob := wrong == nil && filepath.Join(string(d), filepath.FromSlash(key)) == path
+			if isBlob && !yield(Object{project, f.Name(), info.Size(), info.ModTime()}, nil) {
+				return fs.SkipAll
+			}
+			return nil
+		})
+		if err != nil {
+			yield(Object{}, err)
+		}
+	}
+}
+
 // sweep removes files that killed writers left behind. No upload lasts a day.
 func sweep(dir string, now time.Time) error {
 	files, err := os.ReadDir(dir)
@@ -86,7 +122,7 @@ func (w interruptedWriter) Write(p []byte) (int, error) {
 	return w.w.Write(p)
 }
 
-// remote writes blobs through gocloud.
+// remote uses gocloud.
 type remote struct{ bucket *blob.Bucket }
 
 func (r remote) place(ctx context.Context, key string, size int64, fill func(io.Writer) error) error {
@@ -108,4 +144,23 @@ func (r remote) place(ctx context.Context, key string, size int64, fill func(io.
 		return fmt.Errorf("cannot send %d bytes: %w", size, err)
 	}
 	return nil
+}
+
+func (r remote) all(ctx context.Context, project int64) iter.Seq2[Object, error] {
+	return func(yield func(Object, error) bool) {
+		prefix := strconv.FormatInt(project, 10) + "/"
+		for o, err := range list(ctx, r.bucket, &blob.ListOptions{Prefix: prefix}) {
+			if err != nil {
+				yield(Object{}, err)
+				return
+			}
+			_, digest, _ := strings.Cut(strings.TrimPrefix(o.Key, prefix), "/")
+			if key, err := keyOf(project, digest); err != nil || key != o.Key {
+				continue // not a blob
+			}
+			if !yield(Object{project, digest, o.Size, o.ModTime}, nil) {
+				return
+			}
+		}
+	}
 }

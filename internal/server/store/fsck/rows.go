@@ -13,10 +13,15 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
 
-// each reports a problem for each text that a query returns, up to the limit.
-func (f *fsck) each(ctx context.Context, kind, do, sql string, args ...any) error {
-	args = append([]any{f.project, f.o.Most + 1}, args...)
-	wrong, err := pg.List(ctx, f.s.DB(), f.project, pgx.RowTo[string], sql, args...)
+// each reports a problem for each text that a query returns, up to the limit. The queries compare whole tables.
+// Without statistics, a plan that is made for any project expects few rows and reads one table for every row of the
+// other: 80,000 reports took minutes instead of a second.
+func (f *fsck) each(ctx context.Context, kind, do, sql string) error {
+	var wrong []string
+	err := f.s.DB().ReadBatch(ctx, f.project, func(b *pgx.Batch) {
+		b.Queue(`select set_config('enable_nestloop', 'off', true)`)
+		pg.Queue(b, pgx.RowTo[string], &wrong, sql, f.project, f.o.Most+1)
+	})
 	for _, what := range wrong {
 		f.tell(kind, do, "%s", what)
 	}
