@@ -116,7 +116,7 @@ func newHTTPLab(t *testing.T) *httpLab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := store.Open(t.Context(), store.Config{URL: url}, jobs.Enqueue)
+	s, err := store.Open(t.Context(), store.Config{URL: url}, jobs.RequestScan)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,8 +2,8 @@
 // failpoint does nothing. With the build tag failpoint, it kills the process or its database
 // if the environment asks for it:
 //
-//	PAWLD_FAILPOINT=ingest.before-commit:3:self       kills this process the third time it is reached
-//	PAWLD_FAILPOINT=ingest.before-commit:1:postgres   kills the process in PAWLD_FAILPOINT_PID
+//	PAWLD_FAILPOINT=ingest.after-commit:3:self        kills this process the third time it is reached
+//	PAWLD_FAILPOINT=ingest.after-commit:1:postgres    kills the process in PAWLD_FAILPOINT_PID
 //	PAWLD_FAILPOINT_FILE=order                        reads "NAME:N:postgres PID" from a file at every failpoint,
 //	                                                  and renames it to order.fired before it kills
 //	PAWLD_FAILPOINT_CLOCK_FILE=clock                  moves the clock by the duration in a file: "1h", "-1h"
@@ -18,11 +18,8 @@ var names = []string{
 	// The store's transaction for a report, in the order of execution.
 	"ingest.checked",       // nothing is written
 	"ingest.series-known",  // rows of series and testbeds exist, the report does not
-	"ingest.begun",         // the transaction is open
-	"ingest.written",       // receipt, report and points are written, not committed
-	"ingest.enqueued",      // the follow-up job is also written, not committed
-	"ingest.before-commit", // the last point without an effect
-	"ingest.after-commit",  // the report is stored, the client has no reply
+	"ingest.written",       // receipt, report and points are written, and may be committed
+	"ingest.after-commit",  // the report is stored, the client has no reply, and no scan is requested
 	"blob.noted",           // the row of a blob exists, the client has no reply
 	"resolve.moved",        // points of a resolved commit are moved, not committed
 	"resolve.after-commit", // one batch of reports is moved, others are pending

@@ -18,14 +18,14 @@ func TestParse(t *testing.T) {
 		ok        bool
 	}{
 		{"", "", order{}, true},
-		{"ingest.begun:3:self", "", order{"ingest.begun", 3, 77}, true},
-		{"ingest.begun:1:postgres", "99", order{"ingest.begun", 1, 99}, true},
-		{"ingest.begun:1:postgres", "", order{}, false},
-		{"ingest.begun:1:postgres", "1", order{}, false},
-		{"ingest.begun:0:self", "", order{}, false},
-		{"ingest.begun:x:self", "", order{}, false},
-		{"ingest.begun:1", "", order{}, false},
-		{"ingest.begun:1:world", "", order{}, false},
+		{"ingest.checked:3:self", "", order{"ingest.checked", 3, 77}, true},
+		{"ingest.checked:1:postgres", "99", order{"ingest.checked", 1, 99}, true},
+		{"ingest.checked:1:postgres", "", order{}, false},
+		{"ingest.checked:1:postgres", "1", order{}, false},
+		{"ingest.checked:0:self", "", order{}, false},
+		{"ingest.checked:x:self", "", order{}, false},
+		{"ingest.checked:1", "", order{}, false},
+		{"ingest.checked:1:world", "", order{}, false},
 		{"nowhere:1:self", "", order{}, false},
 	} {
 		if got, err := parse(test.text, test.pid, 77); got != test.want || (err == nil) != test.ok {
@@ -37,15 +37,15 @@ func TestParse(t *testing.T) {
 // A process ends at the passing that was asked for, without a word.
 func TestAtKills(t *testing.T) {
 	if os.Getenv("PAWLD_FAILPOINT") != "" {
-		At("ingest.begun")
+		At("ingest.checked")
 		At("ingest.written")
 		os.Stdout.WriteString("once\n")
-		At("ingest.begun")
+		At("ingest.checked")
 		os.Stdout.WriteString("twice\n")
 		return
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestAtKills$")
-	cmd.Env = append(os.Environ(), "PAWLD_FAILPOINT=ingest.begun:2:self")
+	cmd.Env = append(os.Environ(), "PAWLD_FAILPOINT=ingest.checked:2:self")
 	out, err := cmd.Output()
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if !ok || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL || string(out) != "once\n" {
@@ -58,13 +58,13 @@ func TestAtKills(t *testing.T) {
 func TestAtReadsAFile(t *testing.T) {
 	order := os.Getenv("PAWLD_FAILPOINT_FILE")
 	if order != "" {
-		At("ingest.begun")
-		if err := os.WriteFile(order, []byte("ingest.begun:2:self\n"), 0o600); err != nil {
+		At("ingest.checked")
+		if err := os.WriteFile(order, []byte("ingest.checked:2:self\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		At("ingest.begun")
+		At("ingest.checked")
 		os.Stdout.WriteString("once\n")
-		At("ingest.begun")
+		At("ingest.checked")
 		os.Stdout.WriteString("twice\n")
 		return
 	}

@@ -45,7 +45,7 @@ func openParts(ctx context.Context, c *config, log *slog.Logger, t *tracing) (*c
 	}
 	p.store, err = store.Open(ctx, store.Config{
 		URL: url, Conns: c.Database.Connections, AllowUnsafe: c.Database.AllowUnsafe, Now: failpoint.Now,
-	}, p.queue.Enqueue)
+	}, p.queue.RequestScan)
 	if err != nil {
 		p.close(ctx)
 		return nil, scrub(err, c)

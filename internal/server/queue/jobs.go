@@ -33,11 +33,9 @@ const (
 	maintenanceQueue = "house"
 )
 
-// scanArgs requests a scan of a project. The report id is for people who read the table, the trace for
-// following one report through the server.
+// scanArgs requests a scan of a project. The trace is for following a report through the server.
 type scanArgs struct {
 	Project int64  `json:"project"`
-	Report  int64  `json:"report,omitempty"`
 	Trace   string `json:"trace,omitempty"`
 }
 

@@ -93,7 +93,7 @@ func newLag(t *testing.T) *lag {
 	must(errors.Join(err, queue.Migrate(ctx, url)))
 	l.q, err = queue.New(ctx, queue.Config{URL: url})
 	must(err)
-	l.s, err = store.Open(ctx, store.Config{URL: url, Conns: 16}, l.q.Enqueue)
+	l.s, err = store.Open(ctx, store.Config{URL: url, Conns: 16}, l.q.RequestScan)
 	must(err)
 	t.Cleanup(l.s.Close)
 	p, err := l.s.CreateProject(ctx, store.Project{Project: client.Project{Slug: "lab"}})

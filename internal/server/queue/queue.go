@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -78,6 +79,9 @@ type Queue struct {
 	insert *river.Client[pgx.Tx] // only adds jobs
 	work   *river.Client[pgx.Tx] // nil before Start
 	looks  *scanCoalescer
+
+	mu        sync.Mutex
+	requested map[int64]scanArgs // scans that have no job yet, by project; nil after Stop
 }
 
 // New connects to the queue. Jobs run between Start and Stop.
@@ -106,20 +110,49 @@ func New(ctx context.Context, c Config) (*Queue, error) {
 		pool.Close()
 		return nil, fmt.Errorf("cannot open the queue: %w", err)
 	}
-	return &Queue{config: c, pool: pool, insert: insert, looks: newLooks(c.Pause)}, nil
+	return &Queue{config: c, pool: pool, insert: insert, looks: newLooks(c.Pause), requested: map[int64]scanArgs{}}, nil
 }
 
-// Enqueue requests a scan, in the transaction that stores a report. The job is not unique: otherwise writers
-// would wait for each other.
-func (q *Queue) Enqueue(ctx context.Context, tx pgx.Tx, project, report int64) error {
-	args := scanArgs{Project: project, Report: report}
+// requestDelay is how long requests of scans are collected. A job costs as much as some points, so one covers many
+// reports.
+const requestDelay = 50 * time.Millisecond
+
+// RequestScan makes a scan of a project start soon. Call it after the commit of what is to be scanned. It does not
+// wait. A request that is lost, because the process or the database dies, costs time: the sweep finds the work.
+func (q *Queue) RequestScan(ctx context.Context, project int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if _, already := q.requested[project]; already || q.requested == nil {
+		return
+	}
+	args := scanArgs{Project: project}
 	if q.config.Carry != nil {
 		args.Trace = q.config.Carry(ctx)
 	}
-	if _, err := q.insert.InsertTx(ctx, tx, args, nil); err != nil {
-		return fmt.Errorf("cannot queue a scan of report %d: %w", report, err)
+	q.requested[project] = args
+	if len(q.requested) == 1 {
+		later := context.WithoutCancel(ctx)
+		time.AfterFunc(requestDelay, func() { q.insertRequested(later) })
 	}
-	return nil
+}
+
+// insertRequested adds a job for each requested scan.
+func (q *Queue) insertRequested(ctx context.Context) {
+	q.mu.Lock()
+	var jobs []river.InsertManyParams
+	for _, args := range q.requested {
+		jobs = append(jobs, river.InsertManyParams{Args: args})
+	}
+	clear(q.requested)
+	q.mu.Unlock()
+	if len(jobs) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
+	defer cancel()
+	if _, err := q.insert.InsertMany(ctx, jobs); err != nil {
+		q.config.Log.WarnContext(ctx, "cannot queue scans; the next sweep does", "projects", len(jobs), "error", err)
+	}
 }
 
 // Start starts the workers. All work runs under ctx; Stop ends it gracefully.
@@ -139,6 +172,9 @@ func (q *Queue) Start(ctx context.Context, w Workers) error {
 // afterwards.
 func (q *Queue) Stop(ctx context.Context) error {
 	defer q.pool.Close()
+	q.mu.Lock()
+	q.requested = nil // the marks are found when a server starts
+	q.mu.Unlock()
 	if q.work == nil {
 		return nil
 	}

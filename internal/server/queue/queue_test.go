@@ -76,31 +76,28 @@ func TestMigrateTogetherAndAgain(t *testing.T) {
 	}
 }
 
-func TestAJobIsThereIfTheReportIs(t *testing.T) {
+// Every project of which a scan is requested is scanned, and many requests are few jobs. After Stop they are ignored.
+func TestRequestScan_ManyRequestsAreFewJobs(t *testing.T) {
 	url, conn := migrated(t)
 	q := newQueue(t, queue.Config{URL: url, Pause: -1})
 	var looked sync.Map
 	if err := q.Start(t.Context(), queue.Workers{Look: func(_ context.Context, project int64) error { looked.Store(project, true); return nil }}); err != nil {
 		t.Fatal(err)
 	}
-	defer stop(t, q)
-	for project, commits := range map[int64]bool{1: false, 2: true} {
-		err := pgx.BeginFunc(t.Context(), conn, func(tx pgx.Tx) error {
-			if err := q.Enqueue(t.Context(), tx, project, 7); err != nil {
-				return err
-			}
-			if !commits {
-				return errors.New("the report is not kept")
-			}
-			return nil
-		})
-		if (err == nil) != commits {
-			t.Fatal(err)
-		}
+	const requests = 1000
+	for n := range int64(requests) {
+		q.RequestScan(t.Context(), 1+n%2)
 	}
-	await.True(t, "the second project to be looked at", func() bool { _, ok := looked.Load(int64(2)); return ok })
-	if _, ok := looked.Load(int64(1)); ok {
-		t.Error("there was a job of a report that there is not")
+	await.True(t, "both projects to be looked at", func() bool {
+		_, one := looked.Load(int64(1))
+		_, two := looked.Load(int64(2))
+		return one && two
+	})
+	stop(t, q)
+	q.RequestScan(t.Context(), 3)
+	var jobs int
+	if err := conn.QueryRow(t.Context(), `select count(*) from river.river_job where kind = 'look'`).Scan(&jobs); err != nil || jobs < 2 || jobs > requests/2 {
+		t.Errorf("%d jobs for %d requests: %v", jobs, requests, err)
 	}
 }
 
@@ -109,6 +106,13 @@ func TestAJobIsThereIfTheReportIs(t *testing.T) {
 func TestManyNudgesAreFewLooks(t *testing.T) {
 	url, conn := migrated(t)
 	q := newQueue(t, queue.Config{URL: url, Pause: -1})
+	jobs := func() (n int) {
+		t.Helper()
+		if err := conn.QueryRow(t.Context(), `select count(*) from river.river_job where kind = 'look'`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
 	var here, looks, dirty, seen atomic.Int64
 	all := make(chan struct{})
 	work := queue.Workers{Look: func(context.Context, int64) error {
@@ -124,15 +128,12 @@ func TestManyNudgesAreFewLooks(t *testing.T) {
 	if err := q.Start(t.Context(), work); err != nil {
 		t.Fatal(err)
 	}
-	const reports = 300
-	for n := range int64(reports) {
-		err := pgx.BeginFunc(t.Context(), conn, func(tx pgx.Tx) error {
-			dirty.Store(n + 1) // before the job can be seen
-			return q.Enqueue(t.Context(), tx, 1, n)
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+	const reports = 20
+	for n := range reports {
+		dirty.Add(1) // before the job can be seen
+		q.RequestScan(t.Context(), 1)
+		await.True(t, "the request to be a job", func() bool { return jobs() == n+1 })
+		await.True(t, "the first look to begin", func() bool { return looks.Load() > 0 })
 	}
 	await.True(t, "all jobs but the first to end", func() bool {
 		d, err := q.Depth(t.Context())
@@ -184,9 +185,7 @@ func TestLaterAgainAndNever(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop(t, q)
-	if err := pgx.BeginFunc(t.Context(), conn, func(tx pgx.Tx) error { return q.Enqueue(t.Context(), tx, 1, 1) }); err != nil {
-		t.Fatal(err)
-	}
+	q.RequestScan(t.Context(), 1)
 	await.True(t, "a look at what was put off", func() bool { return looks.Load() >= 2 })
 	await.True(t, "the sweep to deliver", func() bool { return delivered.Load() >= 1 && refused.Load() >= 1 })
 	await.True(t, "what is refused to be given up", func() bool {
@@ -235,7 +234,7 @@ func TestSweep(t *testing.T) {
 }
 
 func TestStopWaitsAndThenDoesNot(t *testing.T) {
-	url, conn := migrated(t)
+	url, _ := migrated(t)
 	for name, patient := range map[string]bool{"with time": true, "without": false} {
 		t.Run(name, func(t *testing.T) {
 			q := newQueue(t, queue.Config{URL: url, Pause: -1, Last: time.Minute})
@@ -254,9 +253,7 @@ func TestStopWaitsAndThenDoesNot(t *testing.T) {
 			if err := q.Start(t.Context(), queue.Workers{Look: look}); err != nil {
 				t.Fatal(err)
 			}
-			if err := pgx.BeginFunc(t.Context(), conn, func(tx pgx.Tx) error { return q.Enqueue(t.Context(), tx, 1, 1) }); err != nil {
-				t.Fatal(err)
-			}
+			q.RequestScan(t.Context(), 1)
 			<-begun
 			if patient {
 				time.AfterFunc(50*time.Millisecond, func() { close(end) })

@@ -40,7 +40,7 @@ func (s *Store) ExcludeRun(ctx context.Context, project, id int64, actor, reason
 	if reason == "" || len(reason) > maxReason {
 		return &pg.InvalidError{What: fmt.Sprintf("a reason of 1 to %d bytes is needed", maxReason)}
 	}
-	err := s.ChangeAudited(ctx, project, actor, "run.exclude", func(in *Store) (map[string]string, error) {
+	err := s.changeScanned(ctx, project, actor, "run.exclude", func(in *Store) (map[string]string, error) {
 		detail := map[string]string{"id": strconv.FormatInt(id, 10), "reason": reason}
 		return detail, in.db.InProject(ctx, project, func(tx pgx.Tx) (err error) {
 			detail["run"], err = in.exclude(ctx, tx, project, id, sanitizeText(actor), sanitizeText(reason))
@@ -81,16 +81,27 @@ func (s *Store) exclude(ctx context.Context, tx pgx.Tx, project, id int64, actor
 	return run, s.rescan(ctx, tx, project, id, series)
 }
 
+// markSQL marks a report for a scan. It updates a mark that is there already: that locks it, so that a scan which
+// takes it waits for the end of this transaction, and reads what it changed.
+const markSQL = `insert into pawl.dirty (project_id, report_id, since) values ($1, $2, $3)
+	on conflict (project_id, report_id) do update set since = excluded.since`
+
 // rescan makes the next scan read series in full. The finder's stored state is valid only for points that
 // are appended.
 func (s *Store) rescan(ctx context.Context, tx pgx.Tx, project, report int64, series []int64) error {
 	b := &pgx.Batch{}
-	b.Queue(`insert into pawl.dirty (project_id, report_id, since) values ($1, $2, $3) on conflict do nothing`, project, report, s.db.Now())
+	b.Queue(markSQL, project, report, s.db.Now())
 	b.Queue(`update pawl.trend_state set version = 0 where project_id = $1 and series_id = any($2)`, project, series)
-	if err := tx.SendBatch(ctx, b).Close(); err != nil {
-		return err
+	return tx.SendBatch(ctx, b).Close()
+}
+
+// changeScanned is ChangeAudited for changes that call rescan.
+func (s *Store) changeScanned(ctx context.Context, project int64, actor, action string, change func(in *Store) (map[string]string, error)) error {
+	err := s.ChangeAudited(ctx, project, actor, action, change)
+	if err == nil {
+		s.scan(ctx, project)
 	}
-	return s.enqueue(ctx, tx, project, report)
+	return err
 }
 
 // RestoreRun puts an excluded run back.
@@ -101,7 +112,7 @@ func (s *Store) RestoreRun(ctx context.Context, project, id int64, actor string)
 			err = s.MakeMonth(ctx, x.at)
 		}
 		if err == nil {
-			err = s.ChangeAudited(ctx, project, actor, "run.restore", func(in *Store) (map[string]string, error) {
+			err = s.changeScanned(ctx, project, actor, "run.restore", func(in *Store) (map[string]string, error) {
 				return map[string]string{"id": strconv.FormatInt(id, 10), "run": x.run}, in.db.InProject(ctx, project, func(tx pgx.Tx) error {
 					return in.restore(ctx, tx, project, id)
 				})

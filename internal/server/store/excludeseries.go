@@ -41,7 +41,7 @@ func (s *Store) RestoreSeries(ctx context.Context, project, id int64, actor stri
 
 // changeSeries excludes a series at a time, or restores it if there is none.
 func (s *Store) changeSeries(ctx context.Context, project, id int64, actor, action, reason string, at *time.Time) error {
-	err := s.ChangeAudited(ctx, project, actor, action, func(in *Store) (map[string]string, error) {
+	err := s.changeScanned(ctx, project, actor, action, func(in *Store) (map[string]string, error) {
 		detail := map[string]string{"series": strconv.FormatInt(id, 10)}
 		if reason != "" {
 			detail["reason"] = reason

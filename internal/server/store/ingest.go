@@ -49,7 +49,7 @@ func (e *QuotaError) Error() string {
 // Ingest stores a report completely, durably and once. The same key and body always get the same
 // receipt. The same key with another body gets [ErrConflict].
 //
-// A report of known series takes one transaction of four round trips. It waits only for a report
+// A report of known series takes one transaction of one round trip. It waits only for a report
 // with the same key, or for one that is committing the same new commit at that moment.
 func (s *Store) Ingest(ctx context.Context, project int64, in Incoming) (client.Receipt, error) {
 	r, err := s.newRow(project, in)
@@ -89,31 +89,24 @@ func (s *Store) keep(ctx context.Context, r *row) (client.Receipt, error) {
 	}
 	failpoint.At("ingest.series-known")
 	var id int64
-	// Plan once, using the indexes. Planning each report costs as much as writing its points. A
-	// plan made when a table was small would scan the whole table forever.
-	const generic = `; set local plan_cache_mode = force_generic_plan; set local enable_seqscan = off`
-	err := s.db.InProjectWith(ctx, r.project, generic, func(tx pgx.Tx) (err error) {
-		failpoint.At("ingest.begun")
-		if id, err = r.write(ctx, tx); err != nil || id == 0 {
-			return err
-		}
-		failpoint.At("ingest.written")
-		if err := s.enqueue(ctx, tx, r.project, id); err != nil {
-			return fmt.Errorf("cannot queue the work that follows: %w", err)
-		}
-		failpoint.At("ingest.enqueued")
-		failpoint.At("ingest.before-commit")
-		return nil
+	var lacks []string
+	err := s.db.ReadBatch(ctx, r.project, func(b *pgx.Batch) {
+		// Plan once, using the indexes. Planning each report costs as much as writing its points. A
+		// plan made when a table was small would scan the whole table forever.
+		b.Queue(`select set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true)`)
+		r.write(b, &id, &lacks)
 	})
-	if _, lacks := errors.AsType[*MissingBlobsError](err); lacks { // the blobs may have been removed since the report was stored
-		if receipt, ok, again := s.kept(ctx, r); ok || again != nil {
-			return receipt, again
-		}
-	}
 	if err != nil {
 		return client.Receipt{}, err
 	}
 	failpoint.At("ingest.after-commit")
+	if len(lacks) > 0 { // nothing was written; the blobs may have been removed since the report was stored
+		receipt, ok, err := s.kept(ctx, r)
+		if err == nil && !ok {
+			err = &MissingBlobsError{lacks}
+		}
+		return receipt, err
+	}
 	if id == 0 {
 		receipt, ok, err := s.kept(ctx, r)
 		if err == nil && !ok {
@@ -121,6 +114,7 @@ func (s *Store) keep(ctx context.Context, r *row) (client.Receipt, error) {
 		}
 		return receipt, err
 	}
+	s.scan(ctx, r.project)
 	s.cacheCommits(r)
 	s.quotas.add(r.project, r.in.Lane, int64(len(r.points.series)), 0)
 	return client.Receipt{Report: id, Run: r.report.Run, Received: r.received, Points: len(r.points.series), Lane: r.in.Lane}, nil

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/store"
@@ -155,30 +154,31 @@ func TestIngestRefuses(t *testing.T) {
 	}
 }
 
-// Work follows a report if and only if the report is kept.
-func TestEnqueueBelongsToTheReport(t *testing.T) {
+// A report is stored with a mark that it is to be scanned, in one transaction. The scan is requested after the commit,
+// once.
+func TestIngest_MarksAndRequestsAScan(t *testing.T) {
 	url := storetest.URL(t)
-	var fail atomic.Bool
-	s, err := store.Open(t.Context(), store.Config{URL: url, AllowUnsafe: true}, func(ctx context.Context, tx pgx.Tx, project, report int64) error {
-		if fail.Load() {
-			return fmt.Errorf("no")
-		}
-		_, err := tx.Exec(ctx, `insert into pawl.token_use values ('job', $1::text, '', '', now())`, fmt.Sprint(report))
-		return err
+	var requests, marked atomic.Int64
+	s, err := store.Open(t.Context(), store.Config{URL: url, AllowUnsafe: true}, func(_ context.Context, _ int64) {
+		requests.Add(1)
+		marked.Store(ask(t, url, `select count(*) from pawl.dirty d join pawl.report r on r.project_id = d.project_id and r.id = d.report_id`))
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	p := projectNamed(t, s, "kernels")
-	ingest(t, s, p, reportNo(0, 2), client.Main)
-	ingest(t, s, p, reportNo(0, 2), client.Main)
-	fail.Store(true)
-	if _, err := s.Ingest(t.Context(), p, incoming(reportNo(1, 2), client.Main)); err == nil {
-		t.Error("a report without its work was kept")
+	kept := ingest(t, s, p, reportNo(0, 2), client.Main)
+	ingest(t, s, p, reportNo(0, 2), client.Main) // is there already
+	conn := owner(t, url)
+	if _, err := conn.Exec(t.Context(), fmt.Sprintf(`alter table pawl.dirty add constraint none check (report_id <= %d)`, kept.Report)); err != nil {
+		t.Fatal(err)
 	}
-	if jobs, reports := ask(t, url, `select count(*) from pawl.token_use`), ask(t, url, `select count(*) from pawl.report`); jobs != 1 || reports != 1 {
-		t.Errorf("%d jobs of %d reports, want one of one", jobs, reports)
+	if _, err := s.Ingest(t.Context(), p, incoming(reportNo(1, 2), client.Main)); err == nil {
+		t.Error("a report without its mark was kept")
+	}
+	if reports := ask(t, url, `select count(*) from pawl.report`); reports != 1 || requests.Load() != 1 || marked.Load() != 1 {
+		t.Errorf("%d reports, %d requests, of which the first saw %d marks: want one each", reports, requests.Load(), marked.Load())
 	}
 }
 

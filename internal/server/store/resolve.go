@@ -29,7 +29,7 @@ func (s *Store) Resolve(ctx context.Context, project int64) (reports int, err er
 		}
 		moved := 0
 		err = s.db.InProject(ctx, project, func(tx pgx.Tx) (err error) {
-			moved, err = resolve(ctx, tx, project, ids)
+			moved, err = resolve(ctx, tx, project, ids, s.db.Now())
 			return err
 		})
 		if err != nil {
@@ -68,7 +68,7 @@ type pendingMove struct {
 	packed   []byte
 }
 
-func resolve(ctx context.Context, tx pgx.Tx, project int64, ids []int64) (int, error) {
+func resolve(ctx context.Context, tx pgx.Tx, project int64, ids []int64, now time.Time) (int, error) {
 	if err := pointstore.LockTiles(ctx, tx, project); err != nil {
 		return 0, err
 	}
@@ -82,7 +82,7 @@ func resolve(ctx context.Context, tx pgx.Tx, project int64, ids []int64) (int, e
 		return 0, err
 	}
 	for _, m := range list {
-		if err := m.move(ctx, tx, project); err != nil {
+		if err := m.move(ctx, tx, project, now); err != nil {
 			return 0, fmt.Errorf("report %d: %w", m.id, err)
 		}
 	}
@@ -91,7 +91,7 @@ func resolve(ctx context.Context, tx pgx.Tx, project int64, ids []int64) (int, e
 }
 
 // move moves the report's points, and makes the next scan read their series in full.
-func (m pendingMove) move(ctx context.Context, tx pgx.Tx, project int64) error {
+func (m pendingMove) move(ctx context.Context, tx pgx.Tx, project int64, now time.Time) error {
 	series, err := pointcodec.UnpackIDs(m.packed)
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (m pendingMove) move(ctx context.Context, tx pgx.Tx, project int64) error {
 	}
 	b := &pgx.Batch{}
 	b.Queue(`update pawl.report set at = $3, placed = true where project_id = $1 and id = $2`, project, m.id, m.to)
-	b.Queue(`insert into pawl.dirty (project_id, report_id) values ($1, $2) on conflict do nothing`, project, m.id)
+	b.Queue(markSQL, project, m.id, now)
 	// The finder's stored state is valid only for points that are appended.
 	b.Queue(`update pawl.trend_state set version = 0 where project_id = $1 and series_id = any($2)`, project, series)
 	return tx.SendBatch(ctx, b).Close()

@@ -2,7 +2,6 @@ package store
 
 import (
 	"cmp"
-	"context"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/base/failpoint"
 	"github.com/goatnote-inc/pawl/internal/server/pointcodec"
 	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 	"github.com/goatnote-inc/pawl/measure"
@@ -140,21 +140,21 @@ func (r *row) arrange() error {
 	return nil
 }
 
-// write inserts the report and returns its number, or 0 if its key already exists.
-func (r *row) write(ctx context.Context, tx pgx.Tx) (id int64, err error) {
-	var lacks []string
-	err = tx.QueryRow(ctx, writeReportSQL,
+// write adds the statement that inserts the report. It sets the number of the report, or 0 if its key already
+// exists, and the digests of missing blobs.
+func (r *row) write(b *pgx.Batch, id *int64, lacks *[]string) {
+	b.Queue(writeReportSQL,
 		r.project, r.key, r.in.Body[:], r.report.Run, r.report.Suite, r.report.Measured, r.received, r.at, r.placed,
 		r.report.Commit.SHA, r.report.Branch, r.report.Pull, r.lane, int16(r.trust), r.report.Pawl, r.testbed, r.health,
 		string(r.report.Verdict), r.report.Sentence, len(r.points.series), pointcodec.PackIDs(r.points.series), r.sender,
 		r.points.series, r.points.value, r.points.low, r.points.high, r.points.spread, r.points.baseline, r.points.rounds, r.points.flags,
 		r.blobs.digests, r.blobs.kinds, r.blobs.names,
 		r.commits.shas, r.commits.parents, r.commits.times, r.commits.authors, r.commits.titles,
-	).Scan(&id, &lacks)
-	if err == nil && len(lacks) > 0 {
-		err = &MissingBlobsError{lacks}
-	}
-	return id, err
+	).QueryRow(func(row pgx.Row) error {
+		err := row.Scan(id, lacks)
+		failpoint.At("ingest.written")
+		return err
+	})
 }
 
 // writeReportSQL is one statement. It writes nothing if the key exists, a blob is missing, or the

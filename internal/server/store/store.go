@@ -11,9 +11,9 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/store/pointstore"
 )
 
-// Enqueue adds the follow-up work of a report to its transaction, so that the work exists if and only
-// if the report does.
-type Enqueue func(ctx context.Context, tx pgx.Tx, project, report int64) error
+// RequestScan is called after a commit that marked reports to be scanned. A call that is lost delays the scan: the
+// marks stay, and [eventstore.Store.PendingProjects] finds them.
+type RequestScan func(ctx context.Context, project int64)
 
 // Config says where the database is and how strictly to check it.
 type Config = pg.Config
@@ -31,31 +31,31 @@ type (
 type Store struct {
 	*pointStore
 	*eventStore
-	db      *pg.DB
-	enqueue Enqueue
-	known   *knownRows
-	quotas  *quotas
-	bounds  Bounds
-	size    *databaseSize
+	db     *pg.DB
+	scan   RequestScan
+	known  *knownRows
+	quotas *quotas
+	bounds Bounds
+	size   *databaseSize
 
 	auditKey []byte              // signs audit lines; empty for none
 	writers  *semaphore.Weighted // limits concurrent reports; the other connections are for reads
 }
 
 // Open connects to a migrated database. It refuses one that cannot keep the server's guarantees: see
-// [pg.RefusedError]. enqueue is nil if a report has no follow-up work.
-func Open(ctx context.Context, c Config, enqueue Enqueue) (*Store, error) {
+// [pg.RefusedError]. A nil scan requests none.
+func Open(ctx context.Context, c Config, scan RequestScan) (*Store, error) {
 	db, err := pg.Open(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	conns := int64(db.Pool.Config().MaxConns)
 	s := &Store{
-		pointStore: pointstore.New(db), eventStore: eventstore.New(db), db: db, enqueue: enqueue, known: newKnown(), quotas: newQuotas(), size: &databaseSize{},
+		pointStore: pointstore.New(db), eventStore: eventstore.New(db), db: db, scan: scan, known: newKnown(), quotas: newQuotas(), size: &databaseSize{},
 		writers: semaphore.NewWeighted(max(1, conns-max(1, conns/readersShare))),
 	}
-	if s.enqueue == nil {
-		s.enqueue = func(context.Context, pgx.Tx, int64, int64) error { return nil }
+	if s.scan == nil {
+		s.scan = func(context.Context, int64) {}
 	}
 	return s, nil
 }
