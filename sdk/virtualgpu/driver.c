@@ -1,7 +1,7 @@
 /* The CUDA driver API in front of the model, as libcuda.so.1: as much of it as the launcher calls. A module is a text that
    names a shared object: "virtual module: /path/to/kernels.so". A kernel is a C function in it that does the work of the
    whole grid; NAME_params, if there is one, lists the sizes of its parameters and ends with 0, and NAME_cluster says that it
-   cannot run without clusters. The launcher's own kernels (device.cu) are here. */
+   cannot run without clusters. A parameter of 128 bytes is a vgpu_tensor_map. The launcher's own kernels (device.cu) are here. */
 #include "model.h"
 
 #include <dlfcn.h>
@@ -24,7 +24,7 @@ typedef struct function {
 typedef struct launched {
   const function *of;
   unsigned grid[3], block[3];
-  uint64_t values[MOST_PARAMETERS][2];
+  uint64_t values[MOST_PARAMETERS][16];
 } launched;
 
 #define CALL(name)                        \
@@ -114,6 +114,13 @@ static void check_read(void **p, const unsigned *grid, const unsigned *block) {
   copy_first(p, grid[0] * block[0]);
 }
 
+static void check_map(void **p, const unsigned *grid, const unsigned *block) {
+  const vgpu_tensor_map *const m = p[0];
+  float *const out = *(float **)p[1];
+  vgpu_write(out, grid[0] * block[0] * sizeof *out);
+  for (unsigned i = 0; i < grid[0] * block[0]; i++) out[i] = (float)m->sizes[0];
+}
+
 static void check_fault(void **p, const unsigned *grid, const unsigned *block) {
   (void)p, (void)grid, (void)block;
   vgpu_crash();
@@ -157,7 +164,7 @@ static const struct {
            {"pawl_hold", own_hold, {8, 8}}, {"pawl_chain", own_chain, {8}}, {"check_empty", check_empty, {0}},
            {"check_spin", check_spin, {8, 8, 4}}, {"check_read", check_read, {8, 8, 4}}, {"check_fault", check_fault, {8, 8, 4}},
            {"check_timer", check_timer, {8, 4}}, {"check_clock", check_clock, {8, 4}}, {"check_fma", check_fma, {8, 4}},
-           {"check_scratch", check_read, {8, 8, 4, 8, 8}}, {"check_map", check_read, {128, 8, 4}}};
+           {"check_scratch", check_read, {8, 8, 4, 8, 8}}, {"check_map", check_map, {128, 8, 4}}};
 
 /* ---- devices and contexts ---- */
 
@@ -403,7 +410,7 @@ int cuLaunchKernel(void *of, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
   if (bx * by * bz > 1024 || (shared > 49152 && (int)shared > f->shared)) return VGPU_INVALID;
   l = calloc(1, sizeof *l);
   *l = (launched){.of = f, .grid = {gx, gy, gz}, .block = {bx, by, bz}};
-  for (int i = 0; i < MOST_PARAMETERS && f->sizes[i]; i++) memcpy(l->values[i], parameters[i], f->sizes[i] <= 16 ? (size_t)f->sizes[i] : 16);
+  for (int i = 0; i < MOST_PARAMETERS && f->sizes[i]; i++) memcpy(l->values[i], parameters[i], f->sizes[i] <= 128 ? (size_t)f->sizes[i] : 128);
   return vgpu_launch(f->name, run_launched, l, free), 0;
 }
 
@@ -446,6 +453,41 @@ int cuLaunchKernelEx(const launch_config *c, void *of, void **parameters, void *
   }
   return cuLaunchKernel(of, g[0], g[1], g[2], b[0], b[1], b[2], c->shared, c->stream, parameters, extra);
 }
+
+/* ---- tensor maps ---- */
+
+#ifndef VGPU_BEFORE_MAPS /* of drivers before CUDA 12.0 */
+_Static_assert(sizeof(vgpu_tensor_map) <= 128, "a tensor map has 128 bytes");
+
+/* Refuses what the documentation forbids. Interleaved maps and types of less than a byte are not modeled, and refused. */
+int cuTensorMapEncodeTiled(void *to, int type, uint32_t rank, void *at, const uint64_t *sizes, const uint64_t *strides,
+                           const uint32_t *box, const uint32_t *steps, int interleave, int swizzle, int promotion, int fill) {
+  static const unsigned char bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
+  vgpu_tensor_map m;
+  int major = 0;
+  CALL(cuTensorMapEncodeTiled);
+  cuDeviceGetAttribute(&major, 75, 0);
+  if (major < 9) return 801;
+  if ((uintptr_t)to % 64 || (uintptr_t)at % 16 || type < 0 || type >= (int)sizeof bytes || rank < 1 || rank > 5 || interleave) return VGPU_INVALID;
+  if (swizzle < 0 || swizzle > 3 || promotion < 0 || promotion > 3 || fill < 0 || fill > 1 || (fill && type < 6)) return VGPU_INVALID;
+  memset(&m, 0, sizeof m);
+  m.at = at;
+  m.strides[0] = bytes[type];
+  for (uint32_t i = 0; i < rank; i++) {
+    if (!sizes[i] || sizes[i] > UINT64_C(1) << 32 || !box[i] || box[i] > 256 || !steps[i] || steps[i] > 8) return VGPU_INVALID;
+    if (i && (strides[i - 1] % 16 || strides[i - 1] >= UINT64_C(1) << 40)) return VGPU_INVALID;
+    if (i) m.strides[i] = strides[i - 1];
+    m.sizes[i] = sizes[i];
+    m.box[i] = (uint16_t)box[i];
+  }
+  if (box[0] * bytes[type] % 16 || (swizzle && box[0] * bytes[type] > 16u << swizzle)) return VGPU_INVALID;
+  m.rank = (uint8_t)rank, m.type = (uint8_t)type, m.swizzle = (uint8_t)swizzle;
+  memset(to, 0, 128);
+  memcpy(to, &m, sizeof m);
+  vgpu_trace("map", "tensor", (double)rank);
+  return 0;
+}
+#endif
 
 /* ---- memory ---- */
 

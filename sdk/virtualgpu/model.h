@@ -46,6 +46,15 @@ void vgpu_crash(void);                              /* an illegal address */
 long long vgpu_clock(void);                         /* clock64() */
 unsigned long long vgpu_timer(void);                /* %globaltimer */
 
+/* A tensor map as driver.c makes it. The innermost dimension is the first, and strides are in bytes. How a tile is swizzled
+   is up to the kernel: nothing is copied here. */
+typedef struct vgpu_tensor_map {
+  void *at;
+  uint64_t sizes[5], strides[5];
+  uint16_t box[5];
+  uint8_t rank, type, swizzle;
+} vgpu_tensor_map;
+
 /* ---- for the APIs ---- */
 
 enum { VGPU_NO_MEMORY = 2, VGPU_NO_DEVICE = 100, VGPU_INVALID = 1, VGPU_ILLEGAL_ADDRESS = 700 };

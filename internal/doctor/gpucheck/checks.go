@@ -42,7 +42,7 @@ var checks = []check{
 	{25, "an illegal address", "the case breaks, and the next is measured", "one bad kernel breaks every later case", 3, illegalAddress},
 	{26, "refusals", "too much memory, too much shared memory, a wrong image: refused in words", "a kernel that cannot run crashes the run instead of breaking its case", 3, refusals},
 	{27, "pawl's own kernels", "load", "checked and --gpu cannot run on this driver", 0, ownKernels},
-	{28, "unusual kernels", "hidden pointers run, a tensor map is refused in words", "Triton kernels crash, or are launched with garbage", 2, unusualKernels},
+	{28, "unusual kernels", "hidden pointers run; a tensor map that the suite does not describe is refused, one that it does runs", "Triton kernels crash, or are launched with garbage", 2, unusualKernels},
 	{29, "profilers", "ncu and nsys see a planted kernel", "pawl profile has no data here", 10, profilers},
 	{30, "the judge", "16 rounds: no false answer on the same code, 6 % found", "gates on this card are blind or wrong", 60, judge},
 	{31, "turns of two contexts", "from the third sample of a turn on within 3 %", "sides that take turns disturb each other", 2, turns},

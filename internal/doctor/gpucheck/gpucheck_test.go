@@ -184,6 +184,13 @@ func TestRun_FailsWhenAnAssumptionIsBroken(t *testing.T) {
 	}
 }
 
+func TestRun_MakesATensorMapWhereThereIsTMA(t *testing.T) {
+	r := onModel(t, []int{28}, fixed, "VGPU_CARD=H100", "VGPU_NAME=NVIDIA H100 80GB HBM3")
+	if r.Results[0].State != Passed || !strings.Contains(r.Results[0].Message, "hidden pointers and a tensor map run") {
+		t.Errorf("%+v", r.Results)
+	}
+}
+
 // A reading that is slow disturbs the round.
 func TestRun_FailsWhenAStateIsSlow(t *testing.T) {
 	at := noon

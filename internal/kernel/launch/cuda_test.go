@@ -163,10 +163,10 @@ func TestCUDAOnTheVirtualGPU(t *testing.T) {
 func TestCUDAParameters_AreComparedWithTheArguments(t *testing.T) {
 	v := virtualGPU(t)
 	for kernel, says := range map[string]string{
-		"tensor_map": "parameter 1 of tensor_map has 128 bytes and is given 8 (a tensor map",
-		"too_many":   "parameter 4 of too_many has 4 bytes and is given 0",
-		"too_few":    "too_few takes 2 arguments, the suite declares 3",
-		"clustered":  "clustered must be launched in clusters: say launch.cluster",
+		"mapped":    "parameter 1 of mapped has 128 bytes and is given 8 (a tensor map: say map in the suite's arguments)",
+		"too_many":  "parameter 4 of too_many has 4 bytes and is given 0",
+		"too_few":   "too_few takes 2 arguments, the suite declares 3",
+		"clustered": "clustered must be launched in clusters: say launch.cluster",
 	} {
 		err := v.scale(t, kernel, 1000, 0)
 		if e, ok := errors.AsType[*harness.Error](err); !ok || e.Kind != harness.Refused || !strings.Contains(e.Detail, says) {

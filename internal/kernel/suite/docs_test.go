@@ -78,7 +78,7 @@ func TestReferenceTables(t *testing.T) {
 		reflect.TypeFor[measureDoc](), reflect.TypeFor[budgetDoc](), reflect.TypeFor[metricDoc](), reflect.TypeFor[variantDoc](),
 		reflect.TypeFor[benchmarkDoc](), reflect.TypeFor[overrideDoc](),
 		reflect.TypeFor[policyDoc](), reflect.TypeFor[caseLimitsDoc](), reflect.TypeFor[baselineDoc](), reflect.TypeFor[gateDoc](), reflect.TypeFor[quarantineDoc](),
-		reflect.TypeFor[argumentDoc](), reflect.TypeFor[launchDoc](), reflect.TypeFor[checkDoc](), reflect.TypeFor[fuzzDoc](), reflect.TypeFor[toleranceDoc](),
+		reflect.TypeFor[argumentDoc](), reflect.TypeFor[mapDoc](), reflect.TypeFor[launchDoc](), reflect.TypeFor[checkDoc](), reflect.TypeFor[fuzzDoc](), reflect.TypeFor[toleranceDoc](),
 		reflect.TypeFor[tuneDoc](), reflect.TypeFor[tunableDoc](), reflect.TypeFor[occupancyDoc](),
 		reflect.TypeFor[gatesDoc](), reflect.TypeFor[preflightDoc](), reflect.TypeFor[claimsDoc](), reflect.TypeFor[profileDoc](),
 	} {

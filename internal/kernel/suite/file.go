@@ -225,9 +225,16 @@ type argumentDoc struct {
 	InOut   elementType `yaml:"inout" example:"f32" doc:"A tensor that is read and written: its element type, or the parameter that names the type."`
 	Shape   []formula   `yaml:"shape" least:"1" most:"8" example:"[B, H, S, D]" doc:"Sizes of a tensor, outermost first, as expressions over the parameters."`
 	Strides []formula   `yaml:"strides" least:"1" most:"8" example:"[2 * D, 1]" doc:"Distance in elements from one index to the next, for each size. Default: row-major without gaps."`
+	Map     *mapDoc     `yaml:"map" example:"{box: [128, 64], swizzle: 128}" doc:"How a CUDA kernel of launch takes the tensor, if as a tensor map (const __grid_constant__ CUtensorMap) instead of a pointer. From sm_90 on."`
 	Fill    fillDoc     `yaml:"fill" example:"{uniform: [0, S]}" doc:"Meaningful contents for an input: normal, or uniform between two limits. For integers the upper limit is excluded."`
 	Value   formula     `yaml:"value" example:"S" doc:"A number passed by value, as an expression over the parameters."`
 	Type    valueType   `yaml:"type" example:"i64" doc:"Type of a value. Default: i32."`
+}
+
+// mapDoc describes a tensor map, which the driver makes of the tensor's type, sizes and strides.
+type mapDoc struct {
+	Box     []formula `yaml:"box" require:"true" least:"1" most:"5" example:"[128, 64]" doc:"Elements of a tile in each dimension, outermost first, as expressions over the parameters: at most 256 each."`
+	Swizzle formula   `yaml:"swizzle" example:"128" doc:"How the rows of a tile lie in shared memory, in bytes: 32, 64 or 128. Default: 0, not swizzled."`
 }
 
 type launchDoc struct {

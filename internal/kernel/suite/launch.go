@@ -69,6 +69,11 @@ func (d *launchDoc) launch(p Params) (*Launch, *evalError) {
 	return l, nil
 }
 
+// isCUDA reports whether a CUDA kernel is launched.
+func (d *launchDoc) isCUDA() bool {
+	return d != nil && slices.Contains(cudaFiles, path.Ext(d.File.string))
+}
+
 func (r *resolver) checkLaunch(e *entry[benchmarkDoc], params []string) {
 	d := e.value.Launch
 	if d == nil {
@@ -85,7 +90,7 @@ func (r *resolver) checkLaunch(e *entry[benchmarkDoc], params []string) {
 		r.Add(d.File.at, "", "file: %q is outside the suite's folder", strictyaml.Shorten(d.File.string))
 	case host && (d.Grid != nil || d.Block != nil || d.Shared.set()):
 		r.Add(d.File.at, "", "a host kernel cannot have grid, block or shared")
-	case (d.Cluster != nil || d.Cooperative != nil || d.Dependent != nil) && !slices.Contains(cudaFiles, ending):
+	case (d.Cluster != nil || d.Cooperative != nil || d.Dependent != nil) && !d.isCUDA():
 		r.Add(d.File.at, "", "cluster, cooperative and dependent are for CUDA kernels")
 	case !host && (d.Grid == nil || d.Block == nil):
 		r.Add(e.node.Get("launch"), "", "launch: grid and block are required")

@@ -92,6 +92,11 @@ func (d argumentDoc) argument(name string, p Params) (tensor.Argument, *evalErro
 	if elements := storage(a); elements > maxStorage {
 		return a, &evalError{d.Shape[0], fmt.Errorf("%.0f elements exceed the limit of %d", elements, int64(maxStorage))}
 	}
+	if d.Map != nil {
+		if a.Map, bad = d.Map.tensorMap(a, variables); bad != nil {
+			return a, bad
+		}
+	}
 	return a, d.fill(&a, variables)
 }
 
@@ -248,6 +253,9 @@ func (r *resolver) checkArguments(e *entry[benchmarkDoc], params []string) {
 		}
 		for _, x := range slices.Concat(d.Shape, d.Strides, []formula{d.Value, d.Fill.low, d.Fill.high}) {
 			r.checkVariables(x, params)
+		}
+		if d.Map != nil {
+			r.checkMap(e, &a, params)
 		}
 	}
 }

@@ -79,3 +79,29 @@ func TestConfigsThatDoNotFit(t *testing.T) {
 		t.Error("an implementation that is not there")
 	}
 }
+
+// A map that the driver would refuse is refused here, with the reason.
+func TestTensorMaps(t *testing.T) {
+	for _, tt := range []struct{ shape, more, maps, want string }{
+		{"[N, 64]", "", "{box: [N, 32], swizzle: 2 * N}", ""},
+		{"[2, 2, 2, 2, 64]", "", "{box: [1, 1, 1, 1, 64]}", ""},
+		{"[N, 64]", "strides: [68, 1], ", "{box: [1, 4]}", ""},
+		{"[N]", "", "{box: [256]}", ""},
+		{"[N]", "", "{box: [257]}", "a box has at most 256 elements in each dimension, not 257"},
+		{"[N]", "", "{box: [0]}", "0 is not a whole number from 1"},
+		{"[N]", "", "{box: [6]}", "a row of the box has 24 bytes, which is no multiple of 16"},
+		{"[N]", "", "{box: [16], swizzle: 32}", "a row of the box has 64 bytes, more than the swizzle of 32"},
+		{"[N]", "", "{box: [16], swizzle: 48}", "48 is not 0, 32, 64 or 128 bytes"},
+		{"[N]", "strides: [2], ", "{box: [16]}", "the last stride of a tensor with a map must be 1, not 2"},
+		{"[N, 7]", "", "{box: [1, 4]}", "a stride of 28 bytes is no multiple of 16 below 2^40"},
+		{"[N, 8]", "", "{box: [4]}", `argument "x" has 2 sizes and a box of 1`},
+		{"[N]", "", "{box: [M]}", `unknown variable "M"`},
+	} {
+		_, err := Parse("pawl.yaml", []byte("version: 1\nharness: {command: x}\nbenchmarks:\n  a:\n    matrix: {N: [64]}\n    arguments:\n"+
+			"      x: {in: f32, shape: "+tt.shape+", "+tt.more+"map: "+tt.maps+"}\n"+
+			"    launch: {file: a.ptx, kernel: a, grid: [1], block: [1]}\n"))
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s of %s %s: got %v, want %q", tt.maps, tt.shape, tt.more, err, tt.want)
+		}
+	}
+}

@@ -170,7 +170,7 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 	}
 	for _, at := range []reflect.Type{
 		reflect.TypeFor[fileDoc](), reflect.TypeFor[benchmarkDoc](), reflect.TypeFor[overrideDoc](), reflect.TypeFor[metricDoc](),
-		reflect.TypeFor[argumentDoc](), reflect.TypeFor[launchDoc](), reflect.TypeFor[checkDoc](),
+		reflect.TypeFor[argumentDoc](), reflect.TypeFor[mapDoc](), reflect.TypeFor[launchDoc](), reflect.TypeFor[checkDoc](),
 	} {
 		walk(at)
 	}

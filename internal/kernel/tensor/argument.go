@@ -10,6 +10,14 @@ type Argument struct {
 	Strides []int   `json:"strides,omitempty"` // in elements; empty means row-major without gaps
 	Value   float64 `json:"value,omitempty"`   // the number of a Value argument
 	Fill    Fill    `json:"fill,omitzero"`     // contents of an input
+	Map     *Map    `json:"map,omitempty"`     // how a CUDA kernel takes the tensor; nil means as a pointer
+}
+
+// Map describes the tensor map (CUtensorMap) that a CUDA kernel takes instead of a pointer.
+// The driver makes it of the argument's type, sizes and strides.
+type Map struct {
+	Box     []int `json:"box"`               // elements of a tile, outermost first
+	Swizzle int   `json:"swizzle,omitempty"` // bytes: 32, 64 or 128; 0 means none
 }
 
 // Role is what a kernel does with an argument.

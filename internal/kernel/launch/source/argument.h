@@ -45,6 +45,8 @@ typedef struct argument {
   size_t bytes;   /* of the storage; 0 for a value */
   value value;
   pawli_spec spec; /* how an input is drawn */
+  int mapped;      /* a CUDA kernel takes it as a tensor map */
+  long long box[MOST_RANK], swizzle;
 } argument;
 
 static struct {
@@ -143,6 +145,17 @@ static void read_fill(argument *a, const char *fill) {
   if (to->low > to->high) pawl_fail_as("bad_params", "%s: fill.low is above fill.high", a->name);
 }
 
+static void read_map(argument *a, const char *map) {
+  const char *const swizzle = pawli_member(map, "swizzle");
+  double bytes = 0;
+  if (!map) return;
+  a->mapped = 1;
+  if (read_sizes(pawli_member(map, "box"), 1, a->box, MOST_RANK, a->name) != a->rank) pawl_fail_as("bad_params", "%s: map.box has not %d sizes", a->name, a->rank);
+  if (swizzle && (!pawli_number(swizzle, &bytes) || (bytes != 0 && bytes != 32 && bytes != 64 && bytes != 128)))
+    pawl_fail_as("bad_params", "%s: map.swizzle is 0, 32, 64 or 128", a->name);
+  a->swizzle = (long long)bytes;
+}
+
 static int one_of(const char *json, const char *const *names, size_t step, int count) {
   int i;
   for (i = 0; i < count; i++)
@@ -171,6 +184,7 @@ static void read_argument(const char *json, argument *a) {
   a->rank = read_sizes(pawli_member(json, "shape"), 1, a->shape, MOST_RANK, a->name);
   measure_storage(a, read_sizes(pawli_member(json, "strides"), 0, a->strides, MOST_RANK, a->name));
   if (is_read(a)) read_fill(a, pawli_member(json, "fill"));
+  read_map(a, pawli_member(json, "map"));
 }
 
 static void read_arguments(const char *json) {

@@ -13,7 +13,7 @@ enum { BAND = 4096, ALIGN = 256, MOST_SETS = 256, FEW_SETS = 3 };
 typedef struct memory {
   void *in;    /* an area, or a buffer of OpenCL */
   size_t from; /* where in it, or the address on a CUDA device */
-  void *view;  /* the window as OpenCL wants it */
+  void *view;  /* the window as OpenCL wants it, or its tensor map */
 } memory;
 static void device_reserve(size_t inputs, size_t others); /* the most that all sets will need; before the first alloc */
 static void device_alloc(memory *m, size_t bytes, int input);

@@ -21,7 +21,7 @@ typedef void *handle;
 typedef uint64_t address;
 
 enum { /* names and numbers of the CUDA driver API that are used here */
-  ATTRIBUTE_L2_BYTES = 38, ATTRIBUTE_SHARED_OPT_IN = 97, ATTRIBUTE_PERSISTING_BYTES = 108, FUNCTION_SHARED_BYTES = 1,
+  ATTRIBUTE_L2_BYTES = 38, ATTRIBUTE_MAJOR = 75, ATTRIBUTE_SHARED_OPT_IN = 97, ATTRIBUTE_PERSISTING_BYTES = 108, FUNCTION_SHARED_BYTES = 1,
   FUNCTION_MOST_DYNAMIC_SHARED = 8, FUNCTION_NEEDS_CLUSTER = 10, FUNCTION_LARGE_CLUSTER = 14, LAUNCH_COOPERATIVE = 2,
   LAUNCH_CLUSTER = 4, LAUNCH_DEPENDENT = 6, PORTABLE_CLUSTER = 8, LIMIT_PERSISTING_BYTES = 6, HOST_ALLOC_MAPPED = 2,
   ERROR_INVALID_VALUE = 1, ERROR_OUT_OF_MEMORY = 2, ERROR_NO_DEVICE = 100
@@ -81,6 +81,7 @@ static struct {
   int (*host_address)(address *, void *, unsigned);
   int (*profiler_start)(void);
   int (*profiler_stop)(void);
+  int (*encode_map)(void *, int, uint32_t, void *, const uint64_t *, const uint64_t *, const uint32_t *, const uint32_t *, int, int, int, int);
 } cu;
 
 static struct {
@@ -130,7 +131,7 @@ static void open_driver(void) {
       {(void **)&cu.to_device, "cuMemcpyHtoD_v2"}, {(void **)&cu.to_host, "cuMemcpyDtoH_v2"},
       {(void **)&cu.set_bytes, "cuMemsetD8_v2"}, {(void **)&cu.host_alloc, "cuMemHostAlloc"},
       {(void **)&cu.host_address, "cuMemHostGetDevicePointer_v2"}, {(void **)&cu.profiler_start, "cuProfilerStart"},
-      {(void **)&cu.profiler_stop, "cuProfilerStop"},
+      {(void **)&cu.profiler_stop, "cuProfilerStop"}, {(void **)&cu.encode_map, "cuTensorMapEncodeTiled", 1},
   };
   open_library(names, entries, sizeof entries / sizeof *entries, "CUDA driver (libcuda.so.1)");
 }
@@ -212,6 +213,8 @@ static double device_quantum(pawli_timer timer) {
   return timer == PAWLI_TIMER_DEVICE ? pawli.device_quantum_ns : pawli_step_ns(CLOCK_MONOTONIC_RAW);
 }
 
+#include "map.h"
+
 /* ---- the kernel ---- */
 
 static void device_calibration(void) {
@@ -234,6 +237,7 @@ static void set_shared(void) {
 
 static size_t size_of_argument(int i) {
   const argument *const a = &arguments.all[i];
+  if (i < arguments.count && a->mapped) return MAP_BYTES;
   return i >= arguments.count || is_tensor(a) ? sizeof(address) : dtypes[a->type].size;
 }
 
@@ -248,7 +252,7 @@ static void check_parameters(void) {
   for (i = 0; cu.parameter_info && !(error = cu.parameter_info(device.kernel, (size_t)i, &at, &size)); i++)
     if (size != size_of_argument(i) || i == arguments.count + MOST_SCRATCH)
       pawl_fail("parameter %d of %s has %zu bytes and is given %zu%s: compare the suite's arguments with the kernel's", i + 1, launching.kernel,
-                size, i < arguments.count ? size_of_argument(i) : 0, size == 128 ? " (a tensor map, which pawl's launcher cannot make)" : "");
+                size, i < arguments.count ? size_of_argument(i) : 0, size == MAP_BYTES ? " (a tensor map: say map in the suite's arguments)" : "");
   if (!cu.parameter_info) return; /* before CUDA 12.4 the driver does not tell */
   if (error != ERROR_INVALID_VALUE) must(error, "asking for the kernel's parameters");
   if (i < arguments.count) pawl_fail("%s takes %d arguments, the suite declares %d", launching.kernel, i, arguments.count);
@@ -290,6 +294,7 @@ static void device_load(void) {
   must(cu.module_load(&device.module, image), launching.file);
   must(cu.module_function(&device.kernel, device.module, launching.kernel), launching.kernel);
   check_parameters();
+  check_maps();
   set_shared();
   set_attributes();
 }
@@ -312,7 +317,11 @@ static void device_alloc(memory *m, size_t bytes, int input) {
   must(cu.alloc(&m->from, bytes), "allocating a buffer");
 }
 
-static void device_free(memory *m) { m->from = 0; /* went with the context */ }
+static void device_free(memory *m) {
+  free(m->view);
+  m->in = m->view = NULL;
+  m->from = 0; /* went with the context */
+}
 
 static void device_write(memory *m, size_t at, const void *from, size_t bytes) {
   must(cu.to_device(m->from + at, from, bytes), "writing a buffer");
@@ -374,8 +383,9 @@ static void start_run(set *of) {
   int i;
   for (i = 0; i < device.scratch; i++) parameters[arguments.count + i] = &none;
   for (i = 0; i < arguments.count; i++) {
+    const argument *const a = &arguments.all[i];
     at[i] = of->slots[i].m.from + of->slots[i].window;
-    parameters[i] = is_tensor(&arguments.all[i]) ? (void *)&at[i] : (void *)&arguments.all[i].value;
+    parameters[i] = a->mapped ? of->slots[i].m.view : is_tensor(a) ? (void *)&at[i] : (void *)&arguments.all[i].value;
   }
   const launch_config with = {
       .grid = {(unsigned)launching.grid[0], (unsigned)launching.grid[1], (unsigned)launching.grid[2]},
@@ -397,12 +407,14 @@ static void hold_back(int count) {
 
 static void device_queue(set *const *of, int count) {
   int i;
+  make_maps(of, count);
   for (i = 0; i < count; i++) start_run(of[i]);
 }
 
 /* A sample whose hold gave up has launches in it. Its reading stays 0, so that it is taken again. */
 static void device_run(set *const *of, int count, pawli_reading *r) {
   float ms = 0;
+  make_maps(of, count);
   must(cu.context_synchronize(), "waiting for the device");
   hold_back(count);
   const double wall = pawli_clock(CLOCK_MONOTONIC_RAW);
@@ -456,6 +468,10 @@ static void device_warm(set *const *of, int count) {
   must(cu.context_synchronize(), "warming the cache");
 }
 
-static void device_begin(void) {}
+/* A tensor map that the driver refuses is refused before anything is measured. */
+static void device_begin(void) {
+  set *const first = &sets.all[0];
+  if (sets.count) make_maps(&first, 1);
+}
 
 #include "check.h"

@@ -68,8 +68,18 @@ void scratch(void **p, const unsigned *grid, const unsigned *block) {
   if (*(uint64_t *)p[3] || *(uint64_t *)p[4]) vgpu_crash();
 }
 
-const int tensor_map_params[] = {128, 8, 4, 0};
-void tensor_map(void **p, const unsigned *grid, const unsigned *block) { compute(p, grid, block); }
+/* Takes x and out as tensor maps of two dimensions: out = 2 * x + 1, a tile of x after the other. */
+const int mapped_params[] = {128, 128, 4, 0};
+void mapped(void **p, const unsigned *grid, const unsigned *block) {
+  const vgpu_tensor_map *const x = p[0], *const out = p[1];
+  (void)grid, (void)block;
+  if (x->rank != 2 || x->swizzle != n_of(p) || x->strides[0] != 4) return;
+  for (uint64_t row = 0; row < x->sizes[1]; row += x->box[1])
+    for (uint64_t at = 0; at < x->sizes[0]; at += x->box[0])
+      for (uint64_t i = row; i < row + x->box[1] && i < x->sizes[1]; i++)
+        for (uint64_t k = at; k < at + x->box[0] && k < x->sizes[0]; k++)
+          *(float *)((char *)out->at + i * out->strides[1] + k * 4) = 2 * *(float *)((char *)x->at + i * x->strides[1] + k * 4) + 1;
+}
 
 const int too_many_params[] = {8, 8, 4, 4, 0};
 void too_many(void **p, const unsigned *grid, const unsigned *block) { compute(p, grid, block); }
