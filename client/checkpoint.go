@@ -68,7 +68,7 @@ func (c *checker) point(p *Point) {
 	c.name(p.Unit, "/unit", maxLabel)
 	c.must(p.Better == "" || p.Better == measure.Lower || p.Better == measure.Higher, "/better", "must be lower or higher")
 	switch p.Timer {
-	case "", measure.TimerDevice, measure.TimerWall, measure.TimerCPU, measure.TimerExternal:
+	case "", measure.TimerDevice, measure.TimerKernel, measure.TimerWall, measure.TimerCPU, measure.TimerExternal:
 	default:
 		c.must(false, "/timer", "unknown timer")
 	}

@@ -106,6 +106,7 @@ type Timer string
 // The timers of the harness protocol.
 const (
 	TimerDevice Timer = "device" // events on the device
+	TimerKernel Timer = "kernel" // the driver's records of kernels, without what is between them
 	TimerWall   Timer = "wall"   // a steady clock on the host
 	TimerCPU    Timer = "cpu"    // CPU time of the measuring thread
 

@@ -106,7 +106,7 @@ func headline(run *measure.Run, style Style) string {
 }
 
 func timers(run *measure.Run) string {
-	names := map[measure.Timer]string{measure.TimerDevice: "device time", measure.TimerWall: "wall time", measure.TimerCPU: "CPU time"}
+	names := map[measure.Timer]string{measure.TimerDevice: "device time", measure.TimerKernel: "kernel time", measure.TimerWall: "wall time", measure.TimerCPU: "CPU time"}
 	var seen []string
 	for _, c := range run.Cases {
 		n, ok := names[c.Timer]

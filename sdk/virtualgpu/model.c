@@ -382,6 +382,9 @@ static void spend(void) {
 
 /* ---- the queue ---- */
 
+static vgpu_watcher watcher;
+void vgpu_watch(vgpu_watcher to) { watcher = to; }
+
 static void run_oldest(void) {
   device *const d = vgpu.now;
   const op o = d->queue[d->first];
@@ -398,6 +401,7 @@ static void run_oldest(void) {
     vgpu_trace("kernel", o.name, 1);
     o.body(o.with);
     spend();
+    if (watcher) watcher(o.name, kernel.start, d->live->free_at);
   }
   if (o.drop) o.drop(o.with);
 }

@@ -74,6 +74,7 @@ typedef struct vgpu_reading {
 } vgpu_reading;
 
 typedef void (*vgpu_body)(void *with);
+typedef void (*vgpu_watcher)(const char *kernel, double start, double end);
 
 int vgpu_call(const char *name); /* what a call must return instead of doing its work, or 0 */
 void vgpu_trace(const char *what, const char *name, double count);
@@ -87,6 +88,7 @@ size_t vgpu_rest(const void *memory);       /* bytes to the end of its allocatio
 void vgpu_copy(void *to, const void *from, size_t bytes); /* now, as from pageable memory */
 void vgpu_launch(const char *name, vgpu_body body, void *with, vgpu_body drop); /* drop frees with */
 void vgpu_record(double *event);            /* gets the time, in steps */
+void vgpu_watch(vgpu_watcher to);           /* is told of every kernel that has run; NULL for none */
 int vgpu_wait(void);
 int vgpu_waited(void);                      /* whether the running kernel has read the cycle counter more than once */
 int vgpu_described(void);                   /* whether the running kernel has described its cost */

@@ -38,7 +38,7 @@ const auto = "auto"
 
 func (deviceKind) Words() []string  { return []string{auto, "nvidia", "cpu"} }
 func (format) Words() []string      { return Formats() }
-func (timer) Words() []string       { return []string{auto, "device", "wall", "cpu"} }
+func (timer) Words() []string       { return []string{auto, "device", "kernel", "wall", "cpu"} }
 func (turns) Words() []string       { return []string{auto, "always", "never"} }
 func (cacheMode) Words() []string   { return []string{"hot", "cold"} }
 func (better) Words() []string      { return []string{"lower", "higher"} }

@@ -23,6 +23,7 @@ typedef struct launch { /* what prepare says of the kernel */
 } launch;
 
 static launch launching;
+static int by_records; /* the time of the device is that of records of its kernels, not of events */
 
 #include "buffer.h"
 #if defined(LAUNCH_HOST)
@@ -32,9 +33,13 @@ static launch launching;
 #elif defined(LAUNCH_CUDA)
 #include "cuda.h"
 #endif
+#ifndef DEVICE_HAS_RECORDS
+#define DEVICE_HAS_RECORDS() 0
+#endif
 #include "sample.h"
 
 #define OBSERVED 10 /* one sample of so many is looked at twice */
+#define KERNEL_TIMER "kernel"
 
 static void answer_hello(const char *request) {
   const char *s;
@@ -49,6 +54,7 @@ static void answer_hello(const char *request) {
             ",\"features\":[\"check\",\"run\",\"keep\",\"verify\",\"profile\",\"launch\"],\"timers\":");
   for (i = DEVICE_FIRST_TIMER; i <= DEVICE_LAST_TIMER; i++)
     pawli_put("%s\"%s\"", i == DEVICE_FIRST_TIMER ? "[" : ",", pawli_timer_names[i]);
+  if (DEVICE_HAS_RECORDS()) pawli_put(",\"" KERNEL_TIMER "\"");
   pawli_put("],\"device\":{\"name\":");
   pawli_put_string(pawli.device_name);
   pawli_put_fact("runtime", pawli.runtime);
@@ -109,7 +115,8 @@ static void read_launch(const char *json) {
 static void read_timer(const char *request) {
   const char *const timer = pawli_member(request, "timer"), *const cache = pawli_member(request, "cache");
   int i = DEVICE_FIRST_TIMER;
-  while (timer && i <= DEVICE_LAST_TIMER && !pawli_is(timer, pawli_timer_names[i])) i++;
+  by_records = timer && pawli_is(timer, KERNEL_TIMER) && DEVICE_HAS_RECORDS();
+  while (!by_records && timer && i <= DEVICE_LAST_TIMER && !pawli_is(timer, pawli_timer_names[i])) i++;
   if (i > DEVICE_LAST_TIMER) pawl_fail_as("unsupported", "there is no timer %s here", pawli_quote(timer));
   pawli.timer = (pawli_timer)i;
   pawli.cold = pawli_is(cache, "cold");
@@ -137,6 +144,7 @@ static void prepare(void *with) {
   device_load();
   make_sets();
   device_begin();
+  pawli.quantum_ns = device_quantum(pawli.timer);
 }
 
 static void answer_prepare(const char *request) {
@@ -146,9 +154,8 @@ static void answer_prepare(const char *request) {
     pawli_raise();
   }
   is_prepared = 1;
-  pawli.quantum_ns = device_quantum(pawli.timer);
   pawli_begin("prepare");
-  pawli_put(",\"timer\":\"%s\",\"quantum_ns\":", pawli_timer_names[pawli.timer]);
+  pawli_put(",\"timer\":\"%s\",\"quantum_ns\":", by_records ? KERNEL_TIMER : pawli_timer_names[pawli.timer]);
   pawli_put_number(pawli.quantum_ns);
   pawli_send();
 }
