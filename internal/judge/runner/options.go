@@ -95,9 +95,9 @@ func (o Options) growth() []int {
 	}
 }
 
-// turns reports whether sides take turns inside a round. On a GPU two processes would hold its
+// TakesTurns reports whether sides take turns inside a round. On a GPU two processes would hold its
 // memory at once, so there it is opt-in.
-func (r *Setup) turns() bool {
+func (r *Setup) TakesTurns() bool {
 	switch r.Suite.Measure.Turns {
 	case "always":
 		return true

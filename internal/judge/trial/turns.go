@@ -201,7 +201,7 @@ func (t *trial) takeTurns(ctx context.Context, playing []*participant, states ma
 	for len(playing) > 0 {
 		for _, s := range playing {
 			c, cr := s.cases[name], states[s]
-			n := min(turnSamples(longest), s.process.samples-len(cr.Samples))
+			n := min(TurnSamples(longest), s.process.samples-len(cr.Samples))
 			cr.SamplesPerTurn = max(cr.SamplesPerTurn, n)
 			if err := s.timed(t.Now, func() error { return s.process.take(ctx, c, cr, n) }); err != nil {
 				return err
@@ -215,9 +215,9 @@ func (t *trial) takeTurns(ctx context.Context, playing []*participant, states ma
 	return nil
 }
 
-// turnSamples returns how many samples fit in a turn. All sides take the same number,
-// so that the turns of a round can be paired.
-func turnSamples(sample float64) int {
+// TurnSamples returns how many samples that take so many nanoseconds fit in a turn. All sides
+// of a round take the same number, so that its turns can be paired.
+func TurnSamples(sample float64) int {
 	if sample <= 0 {
 		return 1
 	}

@@ -2,6 +2,7 @@ package tuning
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -219,7 +220,7 @@ func inTurns(t *testing.T, o runner.Options, target string, a, b map[string]any)
 	return stats.Median(ratios), stats.RobustSD(ratios)
 }
 
-// turns measures points round by round, each in a fresh process, in random order: the medians.
+// turns measures points round by round, each in a fresh process beside the default, in random order: the medians.
 func turns(t *testing.T, o runner.Options, target string, points []map[string]any, rounds int) [][]float64 {
 	t.Helper()
 	s := &tuner{Setup: runner.NewSetup(o), startedAt: time.Now()}
@@ -235,6 +236,12 @@ func turns(t *testing.T, o runner.Options, target string, points []map[string]an
 	}()
 	if err := s.prepareSearch(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	if point, ok := s.space.Default(); ok {
+		usual := s.prepare(t.Context(), point)
+		if err := errors.Join(usual.err, s.openBeside(t.Context(), usual)); err != nil || usual.e.Status != "" {
+			t.Fatal(err, usual.e.Why)
+		}
 	}
 	var ready []*attempt
 	for _, p := range points {

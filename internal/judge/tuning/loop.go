@@ -86,10 +86,13 @@ func (t *tuner) evaluateDefault(ctx context.Context) error {
 	if a.err == nil && a.e.Status == "" {
 		a.err = t.meetDefault(ctx, a)
 	}
+	if a.err == nil && a.e.Status == "" {
+		a.err = t.openBeside(ctx, a)
+	}
 	if a.err == nil && a.e.Status == "" && !resumed {
 		a.err = t.measureOrFail(ctx, a)
 	}
-	if err := errors.Join(a.err, t.release(ctx, a), a.failure()); err != nil || resumed {
+	if err := errors.Join(a.err, t.releaseDefault(ctx, a), a.failure()); err != nil || resumed {
 		return err
 	}
 	return t.keep(a)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/judge/trial"
 	"github.com/goatnote-inc/pawl/internal/kernel/correctness"
 	"github.com/goatnote-inc/pawl/internal/kernel/device"
 	"github.com/goatnote-inc/pawl/internal/kernel/harness"
@@ -111,22 +112,41 @@ func (t *tuner) meetDefault(ctx context.Context, a *attempt) error {
 	return session.Bye(ctx)
 }
 
-// samples takes as many samples as the race asks for.
-func (t *tuner) samples(ctx context.Context, a *attempt, session *harness.Session) (samples []float64, lost bool, err error) {
+// warm prepares the case in a session of a point and warms it up. It returns how long a sample takes.
+func (t *tuner) warm(ctx context.Context, a *attempt, session *harness.Session) (ns float64, err error) {
 	b, c := a.suite.Benchmarks[0], t.target
 	p := harness.Prepare{
 		Benchmark: b.Name, Implementation: suite.Candidate, Params: b.Complete(c.Params).Map(), Cache: cmp.Or(c.Cache, measure.Hot),
-		Timer: cmp.Or(c.Timer, session.Welcome.Timers[0]), Seed: t.Seed, Bytes: c.Bytes,
+		Timer: t.timer(session), Seed: t.Seed, Bytes: c.Bytes,
 	}
 	if p.Arguments, err = b.Arguments(c.Params); err != nil {
-		return nil, false, err
+		return 0, err
 	}
 	if _, err := session.Prepare(ctx, p); err != nil {
+		return 0, err
+	}
+	m, err := session.Measure(ctx, "warm-up of "+t.searchHeader.Case, harness.Measure{Samples: 1, Busy: warmUp.Nanoseconds(), Warmup: true})
+	if err != nil {
+		return 0, err
+	}
+	return stats.Median(m.Samples) * float64(max(m.Batch, 1)), nil
+}
+
+// timer returns the clock that counts.
+func (t *tuner) timer(session *harness.Session) measure.Timer {
+	return cmp.Or(t.target.Timer, session.Welcome.Timers[0])
+}
+
+// samples takes as many samples as the race asks for.
+func (t *tuner) samples(ctx context.Context, a *attempt, session *harness.Session) (samples []float64, lost bool, err error) {
+	ns, err := t.warm(ctx, a, session)
+	if err != nil {
 		return nil, false, err
 	}
-	name := t.searchHeader.Case
-	if _, err := session.Measure(ctx, "warm-up of "+name, harness.Measure{Samples: 1, Busy: warmUp.Nanoseconds(), Warmup: true}); err != nil {
-		return nil, false, err
+	if t.beside != nil {
+		if err := t.beside.begin(ctx, t, session); err != nil {
+			return nil, false, err
+		}
 	}
 	var best []float64
 	if t.best != nil {
@@ -137,12 +157,21 @@ func (t *tuner) samples(ctx context.Context, a *attempt, session *harness.Sessio
 		if more == 0 {
 			return samples, lost, nil
 		}
-		m, err := session.Measure(ctx, name, harness.Measure{Samples: more})
+		got, err := t.take(ctx, session, ns, more)
 		if err != nil {
 			return nil, false, err
 		}
-		samples = append(samples, m.Samples...)
+		samples = append(samples, got...)
 	}
+}
+
+// take takes n samples of a point, each of which lasts ns nanoseconds.
+func (t *tuner) take(ctx context.Context, session *harness.Session, ns float64, n int) ([]float64, error) {
+	if t.beside != nil {
+		return t.beside.take(ctx, t, session, ns, n)
+	}
+	m, err := session.Measure(ctx, t.searchHeader.Case, harness.Measure{Samples: n})
+	return m.Samples, err
 }
 
 // silence returns how long a point may stay silent. The suite's limit is meant for kernels worth
@@ -157,6 +186,9 @@ func (t *tuner) silence(h suite.Harness) time.Duration {
 
 // setStatus turns a failure of the kernel into the status of its point. Any other error ends the search.
 func (t *tuner) setStatus(a *attempt, err error) error {
+	if _, ok := errors.AsType[*trial.SideError](err); ok { // of the default beside the point
+		return err
+	}
 	var hung, dishonest bool
 	if fault, ok := errors.AsType[*correctness.FaultError](err); ok {
 		hung, dishonest, a.e.Why = fault.Kind == string(harness.Hung), fault.Kind == harness.CodeIntegrity, oneLine(fault.Message)

@@ -100,9 +100,11 @@ type tuner struct {
 	startedAt time.Time
 	end       string
 
-	slots      chan struct{}          // one per running build
-	workspaces chan *build.SourceCopy // nil if all points share one build
-	quiet      sync.RWMutex           // on the CPU, nothing is built during a measurement
+	slots        chan struct{}          // one per running build
+	workspaces   chan *build.SourceCopy // nil if all points share one build
+	addWorkspace func(context.Context) error
+	beside       *beside      // nil if points are measured alone
+	quiet        sync.RWMutex // on the CPU, nothing is built during a measurement
 }
 
 // chooseCase finds the case and checks that it can be tuned.
@@ -199,13 +201,19 @@ func (t *tuner) openWorkspaces(ctx context.Context) error {
 		return err
 	}
 	t.workspaces = make(chan *build.SourceCopy, jobs+1) // one more than the parallel builds: the one being measured
-	for range cap(t.workspaces) {
+	t.addWorkspace = func(ctx context.Context) error {
 		folder, err := copies.New(ctx)
 		if err != nil {
 			return err
 		}
 		t.AtEnd(folder.Remove)
 		t.workspaces <- folder
+		return nil
+	}
+	for range cap(t.workspaces) {
+		if err := t.addWorkspace(ctx); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -86,6 +86,9 @@ func (s *Session) explainNoHello(err error) error {
 	return err
 }
 
+// Bind lets the processes of the harness run only on one core. It reports whether they do.
+func (s *Session) Bind(core int) bool { return s.process.tree.Bind(core) }
+
 // PID returns the process of the harness, or of the shell that started it.
 func (s *Session) PID() int { return s.process.cmd.Process.Pid }
 
