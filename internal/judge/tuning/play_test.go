@@ -31,6 +31,8 @@ func TestMain(m *testing.M) {
 	case "":
 	case "search":
 		os.Exit(searchTuned(os.Args[1:]))
+	case "burn":
+		burn()
 	default:
 		os.Exit(playTuned())
 	}
