@@ -3,7 +3,7 @@
 
    CUPTI is opened when the launcher runs. Without it there is no such timer. */
 
-enum { RECORDS_OF_KERNELS = 10, RECORD_BYTES = 1 << 20 }; /* CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL */
+enum { RECORDS_OF_KERNELS = 10, FLUSH_ALL = 1, RECORD_BYTES = 1 << 20 }; /* the first is CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL */
 
 typedef struct kernel_record { /* how CUpti_ActivityKernel4 and all later ones begin */
   uint32_t kind;
@@ -61,7 +61,7 @@ static void take_records(handle context, uint32_t stream, uint8_t *from, size_t 
   (void)context, (void)stream, (void)room;
   while (bytes && records.next(from, bytes, &record) == 0) {
     const kernel_record *const k = (const kernel_record *)record;
-    if (k->kind != RECORDS_OF_KERNELS || k->end < k->start || !k->name) continue;
+    if (k->kind != RECORDS_OF_KERNELS || k->end <= k->start || !k->name) continue;
     records.step = pawli_common_step(records.step, (double)(k->end - k->start));
     if (strcmp(k->name, name) != 0) continue;
     records.ns += k->end - k->start;
@@ -79,13 +79,13 @@ static void record_kernels(int on) {
 }
 
 static void forget_records(void) {
-  must_record(records.flush(0));
+  must_record(records.flush(FLUSH_ALL));
   records.ns = records.count = 0;
 }
 
 static double recorded_ns(int runs) {
-  uint32_t force;
-  for (force = 0; force < 2 && records.count < (uint64_t)runs; force++) must_record(records.flush(force));
+  must_record(records.flush(0));
+  if (records.count < (uint64_t)runs) must_record(records.flush(FLUSH_ALL));
   if (records.count != (uint64_t)runs) pawl_fail("CUPTI recorded %llu runs of %d: use another timer", (unsigned long long)records.count, runs);
   return (double)records.ns;
 }
