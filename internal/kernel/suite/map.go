@@ -74,21 +74,21 @@ func (r *resolver) checkMap(e *entry[benchmarkDoc], a *entry[argumentDoc], param
 // mappable reports why the driver can make no map of a tensor.
 func mappable(a tensor.Argument) error {
 	stride := a.DType.Size() // bytes from one index to the next in a tensor without gaps
-	for i := len(a.Shape) - 1; i >= 0; i-- {
+	for i, size := range slices.Backward(a.Shape) {
 		inner := i == len(a.Shape)-1
 		bytes := stride
 		if len(a.Strides) > 0 {
 			bytes = a.Strides[i] * a.DType.Size()
 		}
 		switch {
-		case a.Shape[i] > maxMapSize:
-			return fmt.Errorf("a tensor map has at most 2^32 elements in each dimension, not %d", a.Shape[i])
+		case size > maxMapSize:
+			return fmt.Errorf("a tensor map has at most 2^32 elements in each dimension, not %d", size)
 		case inner && bytes != a.DType.Size():
 			return fmt.Errorf("the last stride of a tensor with a map must be 1, not %d", a.Strides[i])
 		case !inner && (bytes%mapUnit != 0 || bytes >= maxMapStride):
 			return fmt.Errorf("a stride of %d bytes is no multiple of %d below 2^40, which a tensor map requires", bytes, mapUnit)
 		}
-		stride *= a.Shape[i]
+		stride *= size
 	}
 	return nil
 }
