@@ -90,11 +90,13 @@ func CardFor(id Identity) (Card, bool) {
 	c := Card{Name: id.Name, TFLOPS: map[DType]Cell[float64]{}}
 	if arch, err := FindArch(id.ComputeCapability); err == nil {
 		c.Arch = arch.Name
+	} else if id.Kind == AMD {
+		c.Arch = id.ComputeCapability
 	}
 	if id.Units > 0 {
 		c.SMs = certain(id.Units, fromDriver)
 	}
-	if id.CacheBytes > 0 {
+	if id.CacheBytes > 0 && id.Kind == NVIDIA {
 		c.L2MB = certain(float64(id.CacheBytes)/(kib*kib), fromDriver)
 	}
 	if id.MaxClockMHz > 0 {

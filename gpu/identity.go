@@ -23,11 +23,11 @@ type Identity struct {
 	VBIOS             string `json:"vbios,omitempty"`
 	Driver            string `json:"driver,omitempty"`
 	CUDA              string `json:"cuda,omitempty"`               // highest CUDA version the driver supports: "12.4"
-	ComputeCapability string `json:"compute_capability,omitempty"` // "8.9"
+	ComputeCapability string `json:"compute_capability,omitempty"` // "8.9"; of an AMD GPU its architecture: "gfx942"
 
 	Units       int   `json:"units,omitempty"` // streaming multiprocessors, or CPU cores
 	MemoryBytes int64 `json:"memory_bytes,omitempty"`
-	CacheBytes  int64 `json:"cache_bytes,omitempty"` // L2 of a GPU, last-level cache of a CPU
+	CacheBytes  int64 `json:"cache_bytes,omitempty"` // L2 of an NVIDIA GPU; otherwise the last cache before memory
 
 	MaxClockMHz  int     `json:"max_clock_mhz,omitempty"`      // highest SM clock that the driver allows
 	BandwidthGBs float64 `json:"bandwidth_gb_per_s,omitempty"` // of DRAM: bus width times highest memory clock

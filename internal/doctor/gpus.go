@@ -3,35 +3,54 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/kernel/device"
 )
 
-// driver reports whether NVIDIA GPUs can be read and, if not, why. Having none
+// driver reports whether the GPUs of the vendor that matters here can be read and, if not, why. Having none
 // matters only to a suite that wants one.
 func driver(_ context.Context, e *exam) []Finding {
 	var list []Finding
-	switch {
-	case e.inv.None[gpu.NVIDIA] != "" && e.devErr != nil:
-		list = append(list, missing("nvidia", "the suite requires an NVIDIA GPU, but there is none: %s", e.inv.None[gpu.NVIDIA]).
+	kind := e.vendor()
+	name := string(kind)
+	switch none := e.inv.None[kind]; {
+	case none != "" && e.devErr != nil:
+		list = append(list, missing(name, "the suite requires an %s GPU, but there is none: %s", strings.ToUpper(name), none).
 			withFix("fix the driver, or measure on the CPU: device: {kind: cpu}"))
-	case e.inv.None[gpu.NVIDIA] != "":
-		return append(list, note("nvidia", "no NVIDIA GPU: %s", e.inv.None[gpu.NVIDIA]))
+	case none != "":
+		return append(list, note(name, "no %s GPU: %s", strings.ToUpper(name), none))
 	default:
-		id := e.cards()[0].Identity()
+		var id gpu.Identity
+		for _, d := range slices.Backward(e.cards()) {
+			if d.Identity().Kind == kind {
+				id = d.Identity() // the first one's remains
+			}
+		}
 		text := "driver " + id.Driver
 		if id.CUDA != "" {
 			text += ", supports CUDA up to " + id.CUDA
 		}
-		list = append(list, ok("nvidia", "%s, read through %s", text, e.inv.Reader))
-		list = append(list, e.nvidiaSMI())
+		list = append(list, ok(name, "%s, read through %s", text, e.inv.Reader))
+		if kind == gpu.NVIDIA {
+			list = append(list, e.nvidiaSMI())
+		}
 	}
 	for _, n := range e.inv.Notices {
-		list = append(list, findingOf("nvidia", n))
+		list = append(list, findingOf(name, n))
 	}
 	return list
+}
+
+// vendor returns the vendor that the suite asks for, or else that of the first GPU; without any, NVIDIA.
+func (e *exam) vendor() gpu.Kind {
+	cards := e.cards()
+	if e.wanted().Kind == gpu.AMD || e.wanted().Kind != gpu.NVIDIA && len(cards) > 0 && cards[0].Identity().Kind == gpu.AMD {
+		return gpu.AMD
+	}
+	return gpu.NVIDIA
 }
 
 // nvidiaSMI reports nvidia-smi, with which users set clocks; pawl itself uses the library.
@@ -72,7 +91,10 @@ func gpus(_ context.Context, e *exam) []Finding {
 
 func describe(id gpu.Identity) string {
 	parts := []string{id.Name}
-	if id.ComputeCapability != "" {
+	switch {
+	case id.Kind == gpu.AMD:
+		parts = append(parts, id.ComputeCapability)
+	case id.ComputeCapability != "":
 		parts = append(parts, "compute capability "+id.ComputeCapability)
 	}
 	if id.MemoryBytes > 0 {
@@ -84,7 +106,7 @@ func describe(id gpu.Identity) string {
 // selected reports which device pawl bench would measure on.
 func selected(_ context.Context, e *exam) []Finding {
 	switch {
-	case e.devErr != nil && e.inv.None[gpu.NVIDIA] != "":
+	case e.devErr != nil && e.inv.None[e.vendor()] != "":
 		return nil // already reported by driver
 	case e.devErr != nil:
 		return []Finding{missing("measures on", "%v", e.devErr).withFix("change device.kind or device.select in the suite")}

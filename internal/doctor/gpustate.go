@@ -22,7 +22,7 @@ func clocks(_ context.Context, e *exam) []Finding {
 	}
 	policy := e.wanted().Clocks
 	free := policy.Mode == "" || policy.Mode == gpu.ClocksFree
-	byHand := fmt.Sprintf("lock them as root: sudo nvidia-smi -i %s -lgc MHZ,MHZ", e.chosen.id.LockName())
+	byHand := fmt.Sprintf("lock them as root: sudo %s", device.LockCommand(e.chosen.id, gpu.ClockPolicy{}))
 	switch may := e.sys.admin(); {
 	case may && !free:
 		return []Finding{ok("clocks", "pawl may lock them at %s, as the suite requests", policy)}

@@ -26,7 +26,7 @@ func lock(_ context.Context, e *exam) []Finding {
 	if e.lockState.Leftover != "" {
 		f := warn("restore", "%s", e.lockState.Leftover).withFix("nothing to do: the next pawl bench on this device undoes it first")
 		if !e.sys.admin() {
-			f = f.withFix("run pawl bench once as root, or: sudo nvidia-smi -i %s -rgc", e.chosen.id.LockName())
+			f = f.withFix("run pawl bench once as root, or: sudo %s", device.FreeCommand(e.chosen.id))
 		}
 		list = append(list, f)
 	}

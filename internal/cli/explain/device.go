@@ -126,6 +126,10 @@ func deviceHere(ctx context.Context) (localGPU, error) {
 	}
 	dev, err := inventory.Select(gpu.NVIDIA, "")
 	if err != nil {
+		if dev, err = inventory.Select(gpu.AMD, ""); err == nil {
+			identity := dev.Identity()
+			return localGPU{Identity: &identity}, nil
+		}
 		none := inventory.None[gpu.NVIDIA]
 		if none == "" {
 			none = "CUDA_VISIBLE_DEVICES hides it"

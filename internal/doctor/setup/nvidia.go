@@ -19,8 +19,8 @@ type variant = suite.Variant
 // nvidia adds the driver, its settings and the profiler, for suites that measure on an NVIDIA GPU or could.
 func (l *planner) nvidia(ctx context.Context) {
 	wanted := l.Suite.Device.Kind == gpu.NVIDIA
-	card := slices.IndexFunc(l.inventory.Devices, func(d device.Device) bool { return d.Identity().Kind != gpu.CPU })
-	if l.Suite.Device.Kind == gpu.CPU || !wanted && card < 0 {
+	card := slices.IndexFunc(l.inventory.Devices, func(d device.Device) bool { return d.Identity().Kind == gpu.NVIDIA })
+	if l.Suite.Device.Kind == gpu.CPU || l.Suite.Device.Kind == gpu.AMD || !wanted && card < 0 {
 		return
 	}
 	i := Item{Name: "driver", State: Present, Required: wanted, Why: "the suite measures on an NVIDIA GPU"}

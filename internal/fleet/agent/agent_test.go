@@ -203,7 +203,7 @@ func TestEnroll_RefusesAddressesThatShowTheKey(t *testing.T) {
 
 func TestChildEnv_PassesNoSecrets(t *testing.T) {
 	got := childEnv([]string{"PATH=/bin", "PAWL_TOKEN=x", "AWS_SECRET_ACCESS_KEY=x", "GIT_DIR=x", "CUDA_VISIBLE_DEVICES=0", "HOME=/root"}, job.Lease{Device: "GPU-1"})
-	want := []string{"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "PATH=/bin", "HOME=/root", "CUDA_VISIBLE_DEVICES=GPU-1"}
+	want := []string{"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "PATH=/bin", "HOME=/root", "CUDA_VISIBLE_DEVICES=GPU-1", "ROCR_VISIBLE_DEVICES=GPU-1"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -126,19 +126,23 @@ func outcome(ctx context.Context, err error, log []byte) (int, error) {
 // passed are the variables that pawl and builds get from the agent's environment. Others may hold secrets of the host.
 var passed = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "PAWL_CACHE", "PAWL_CACHE_SIZE", "PAWL_LOCK_DIR", "PAWL_NVML_LIBRARY"}
 
+// visible are the variables by which NVIDIA's and AMD's runtimes choose a GPU. The other vendor's is ignored.
+var visible = []string{"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}
+
 // childEnv returns the environment of pawl: no configuration of git, and no other GPU than that of the lease. The GPU of
 // a device that is not named by its UUID is the one that a batch system chose.
 func childEnv(environ []string, l job.Lease) []string {
-	const visible = "CUDA_VISIBLE_DEVICES"
 	env := []string{"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0"}
 	named := strings.HasPrefix(l.Device, "GPU-") || strings.HasPrefix(l.Device, "MIG-")
 	for _, kv := range environ {
-		if name, _, _ := strings.Cut(kv, "="); slices.Contains(passed, name) || name == visible && !named {
+		if name, _, _ := strings.Cut(kv, "="); slices.Contains(passed, name) || slices.Contains(visible, name) && !named {
 			env = append(env, kv)
 		}
 	}
-	if named {
-		env = append(env, visible+"="+l.Device)
+	for _, name := range visible {
+		if named {
+			env = append(env, name+"="+l.Device)
+		}
 	}
 	if part, ok := strings.CutPrefix(l.Device, openCL); ok {
 		env = append(env, "PAWL_OPENCL_DEVICE="+part)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/goatnote-inc/pawl/gpu"
@@ -80,7 +82,14 @@ func DeviceEnv(id gpu.Identity) []string {
 	if id.UUID == "" {
 		return nil
 	}
-	return []string{"CUDA_VISIBLE_DEVICES=" + id.UUID}
+	if id.Kind != gpu.AMD {
+		return []string{"CUDA_VISIBLE_DEVICES=" + id.UUID}
+	}
+	// HIP numbers what ROCm leaves; a number that a user or a scheduler set would then be another card's.
+	if strings.HasPrefix(id.UUID, "GPU-") {
+		return []string{"ROCR_VISIBLE_DEVICES=" + id.UUID, "HIP_VISIBLE_DEVICES=0"}
+	}
+	return []string{"ROCR_VISIBLE_DEVICES=" + strconv.Itoa(id.Index), "HIP_VISIBLE_DEVICES=0"}
 }
 
 // calibrate measures pawl's own kernel, which never changes.

@@ -214,7 +214,7 @@ func (o *referenceSite) path() string {
 // oracleVariables are the variables passed to an oracle: Python's, and those of libraries it may use.
 var oracleVariables = append([]string{
 	"PAWL_PROTOCOL", "PAWL_IN", "PAWL_OUT", "PYTHONHOME", "PYTHONUTF8", "PYTHONUNBUFFERED", "PYTHONHASHSEED",
-	"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "CUDA_MODULE_LOADING",
+	"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "CUDA_MODULE_LOADING", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
 }, correctness.PythonVariables...)
 
 // confine runs a command in the sandbox of the site, if it has one. dir is the only folder it can write to.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
 
 	"github.com/goatnote-inc/pawl/gpu"
 )
@@ -108,14 +109,14 @@ func (c *change) persist(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	return c.noticeFor(err, "persistence", "persistence mode stays off", "-pm 1", func() { c.plan.Persistence = c.start.Persistence })
+	return c.noticeFor(err, "persistence", "persistence mode stays off", "nvidia-smi -i "+c.dev.Identity().LockName()+" -pm 1", func() { c.plan.Persistence = c.start.Persistence })
 }
 
 func (c *change) lock(ctx context.Context, policy gpu.ClockPolicy) error {
 	note, err := c.dev.LockClocks(ctx, policy)
 	if err != nil {
 		result := "measuring with " + c.lease.clocks.String() + " clocks"
-		return c.noticeFor(err, "clocks", result, "-lgc "+example(policy), func() { c.plan.ResetClocks = c.start.ResetClocks })
+		return c.noticeFor(err, "clocks", result, LockCommand(c.dev.Identity(), policy), func() { c.plan.ResetClocks = c.start.ResetClocks })
 	}
 	c.lease.clocks = policy
 	if note != "" {
@@ -142,14 +143,14 @@ func (c *change) unlock(ctx context.Context) error {
 
 // noticeFor turns a refusal into a notice, and removes the refused change from the plan.
 // Any other failure stays an error and stays in the plan: the change may have happened.
-func (c *change) noticeFor(err error, what, result, option string, undone func()) error {
+func (c *change) noticeFor(err error, what, result, command string, undone func()) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		undone()
 		c.notices = append(c.notices, Notice{
 			Code:    what + "_denied",
 			Message: fmt.Sprintf("no permission to set %s on %s; %s", what, c.dev.Identity().Name, result),
-			Fix:     fmt.Sprintf("run pawl as root, or set it as root before the run: sudo nvidia-smi -i %s %s", c.dev.Identity().LockName(), option),
+			Fix:     fmt.Sprintf("run pawl as root, or set it as root before the run: sudo %s", command),
 		})
 		return nil
 	case errors.Is(err, errors.ErrUnsupported):
@@ -164,10 +165,23 @@ func (c *change) noticeFor(err error, what, result, option string, undone func()
 	}
 }
 
-// example returns a policy as an argument of nvidia-smi.
-func example(policy gpu.ClockPolicy) string {
+// LockCommand returns the command with which a user locks the clocks of a GPU. That of AMD is for all cards of the
+// machine: it numbers them in its own way.
+func LockCommand(id gpu.Identity, policy gpu.ClockPolicy) string {
+	mhz := "MHZ"
 	if policy.Mode == gpu.ClocksFixed {
-		return fmt.Sprintf("%d,%d", policy.MHz, policy.MHz)
+		mhz = strconv.Itoa(policy.MHz)
 	}
-	return "MHZ,MHZ"
+	if id.Kind == gpu.AMD {
+		return "amd-smi set --perf-determinism " + mhz
+	}
+	return fmt.Sprintf("nvidia-smi -i %s -lgc %s,%s", id.LockName(), mhz, mhz)
+}
+
+// FreeCommand returns the command with which a user frees the clocks of a GPU.
+func FreeCommand(id gpu.Identity) string {
+	if id.Kind == gpu.AMD {
+		return "amd-smi reset --perf-determinism"
+	}
+	return fmt.Sprintf("nvidia-smi -i %s -rgc", id.LockName())
 }

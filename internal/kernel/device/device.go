@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/kernel/device/amd"
 	"github.com/goatnote-inc/pawl/internal/kernel/device/host"
 	"github.com/goatnote-inc/pawl/internal/kernel/device/nvml"
 	"github.com/goatnote-inc/pawl/internal/kernel/device/smi"
@@ -31,6 +32,7 @@ type Controller interface {
 var (
 	_ Controller = (*nvml.Device)(nil)
 	_ Controller = (*smi.Device)(nil)
+	_ Controller = (*amd.Device)(nil)
 	_ Device     = (*host.Host)(nil)
 )
 

@@ -14,7 +14,7 @@
 // measure with the policy "free": pawl then changes nothing.
 //
 // The packages below read the devices: nvidia (through nvml, its library, or smi, the
-// program nvidia-smi) and host (the CPU). Another vendor is a package that has a
+// program nvidia-smi), amd (through the files of its driver) and host (the CPU). Another vendor is a package that has a
 // vendor.Vendor, and a line in the list of vendors. This package must not know suites, harnesses or
 // rounds, and it judges nothing: it returns data.
 package device

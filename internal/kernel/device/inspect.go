@@ -35,7 +35,7 @@ func Inspect(dev Device, opts LockOptions) (LockStatus, error) {
 	_, controlled := dev.(Controller)
 	switch {
 	case err != nil:
-		s.Notices = append(s.Notices, l.unreadable(id.Name, err))
+		s.Notices = append(s.Notices, l.unreadable(id, err))
 	case left != nil && left.any() && controlled && !left.stale(bootID()):
 		s.Leftover = fmt.Sprintf("%s died and left %s changed; to restore: %s", left.By, id.Name, left)
 	}

@@ -70,7 +70,7 @@ func (l *Lease) undoLeftover(ctx context.Context) *Notice {
 	left, err := l.lock.readUndo()
 	if err != nil {
 		l.foreignNote = true
-		notice := l.lock.unreadable(l.dev.Identity().Name, err)
+		notice := l.lock.unreadable(l.dev.Identity(), err)
 		return &notice
 	}
 	if left == nil {
@@ -86,7 +86,7 @@ func (l *Lease) undoLeftover(ctx context.Context) *Notice {
 		return &Notice{
 			Code:    "restore_failed",
 			Message: fmt.Sprintf("%s died and left %s changed; pawl cannot restore it: %v", left.By, l.dev.Identity().Name, err),
-			Fix:     fmt.Sprintf("run pawl once as a user with permission, or run sudo nvidia-smi -i %s -rgc, then remove %s", l.self.Device, path),
+			Fix:     fmt.Sprintf("run pawl once as a user with permission, or run sudo %s, then remove %s", FreeCommand(l.dev.Identity()), path),
 		}
 	}
 	if err := l.lock.removeUndo(); err != nil {

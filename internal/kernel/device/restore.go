@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/goatnote-inc/pawl/gpu"
 )
 
 const (
@@ -152,11 +154,11 @@ func (l *lock) readUndo() (*restoreNote, error) {
 }
 
 // unreadable returns a notice that a note exists but is ignored.
-func (l *lock) unreadable(device string, err error) Notice {
+func (l *lock) unreadable(id gpu.Identity, err error) Notice {
 	return Notice{
 		Code:    "restore_unreadable",
-		Message: fmt.Sprintf("the restore file %s/%s of %s was ignored: %v", l.dir.path, l.undoFile(), device, err),
-		Fix:     "check the clocks with nvidia-smi and remove the file",
+		Message: fmt.Sprintf("the restore file %s/%s of %s was ignored: %v", l.dir.path, l.undoFile(), id.Name, err),
+		Fix:     fmt.Sprintf("free the clocks with sudo %s, and remove the file", FreeCommand(id)),
 	}
 }
 

@@ -25,6 +25,7 @@ func (inv Inventory) Select(kind gpu.Kind, selector string) (Device, error) {
 		}
 		return inv.host()
 	}
+	var none error // of the first vendor that was looked for
 	for _, v := range vendors {
 		if kind != v.Kind && kind != "" && kind != Auto {
 			continue
@@ -35,12 +36,15 @@ func (inv Inventory) Select(kind gpu.Kind, selector string) (Device, error) {
 		if d := inv.firstGPU(v); d != nil && selector == "" {
 			return d, nil
 		}
-		if kind == v.Kind || selector != "" && v.Kind == vendors[len(vendors)-1].Kind {
-			return nil, inv.missing(v, selector)
+		if none == nil {
+			none = inv.missing(v, selector)
 		}
 	}
-	if kind == "" || kind == Auto {
+	switch {
+	case (kind == "" || kind == Auto) && selector == "":
 		return inv.host()
+	case none != nil:
+		return nil, none
 	}
 	return nil, fmt.Errorf("unknown device kind %q (known: %s, cpu): %w", kind, kinds(), ErrNoDevice)
 }

@@ -58,7 +58,7 @@ func TestSelect(t *testing.T) {
 		{name: "negative", inv: fleet(), selector: "-1", err: `unknown device "-1"`},
 		{name: "no driver", inv: bare, kind: gpu.NVIDIA, err: "there is no NVIDIA GPU here: the driver is not loaded"},
 		{name: "selector without driver", inv: bare, selector: "0", err: "the driver is not loaded"},
-		{name: "AMD", inv: fleet(), kind: gpu.AMD, err: `unknown device kind "amd" (known: nvidia, cpu)`},
+		{name: "another vendor", inv: fleet(), kind: "intel", err: `unknown device kind "intel" (known: nvidia, amd, cpu)`},
 
 		{name: "a scheduler left one", inv: only("2"), want: "GPU-ABEF3333"},
 		{name: "the first of several", inv: only(" GPU-abcd2222,0"), want: "GPU-abcd2222"},

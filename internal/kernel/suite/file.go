@@ -28,7 +28,7 @@ type fileDoc struct {
 }
 
 type deviceDoc struct {
-	Kind           deviceKind `yaml:"kind" example:"nvidia" doc:"Device family. auto selects an NVIDIA GPU if there is one, otherwise the CPU."`
+	Kind           deviceKind `yaml:"kind" example:"nvidia" doc:"Device family. auto selects a GPU if there is one, NVIDIA's before AMD's, otherwise the CPU."`
 	Select         loose      `yaml:"select" example:"GPU-5c3a" doc:"Which device of that kind: its UUID, the start of it, or its index."`
 	Clocks         clocks     `yaml:"clocks" example:"1500MHz" doc:"SM clock during a measurement: free (not locked), base (the highest clock that the card sustains), max, or a frequency."`
 	Persistence    *bool      `yaml:"persistence" doc:"Keep the driver loaded between processes, if pawl is allowed to set that."`

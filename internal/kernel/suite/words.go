@@ -36,7 +36,7 @@ type (
 
 const auto = "auto"
 
-func (deviceKind) Words() []string  { return []string{auto, "nvidia", "cpu"} }
+func (deviceKind) Words() []string  { return []string{auto, "nvidia", "amd", "cpu"} }
 func (format) Words() []string      { return Formats() }
 func (timer) Words() []string       { return []string{auto, "device", "kernel", "wall", "cpu"} }
 func (turns) Words() []string       { return []string{auto, "always", "never"} }

@@ -31,10 +31,12 @@ type Found struct {
 type Machine struct {
 	Root      fs.FS // the machine's files
 	LookupEnv func(string) (string, bool)
-	SMI       string               // path of nvidia-smi, if not on the search path
-	Own       func(pid int) bool   // reports whether a process belongs to pawl
-	Name      func(pid int) string // names a process
-	Now       func() time.Time
+	SMI       string // path of nvidia-smi, if not on the search path
+	// Write writes a file of the machine that exists; name is as in Root.
+	Write func(name, text string) error
+	Own   func(pid int) bool   // reports whether a process belongs to pawl
+	Name  func(pid int) string // names a process
+	Now   func() time.Time
 }
 
 // Device is a device that kernels run on.
