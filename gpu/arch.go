@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// warpSize is the same on every architecture to date.
+// warpSize is the same on every architecture of NVIDIA to date.
 const warpSize = 32
 
 // kib is what the programming guide calls a KB.
@@ -40,7 +40,7 @@ type Arch struct {
 	FP32Lanes Cell[int] `json:"fp32_lanes"`        // FP32 results per SM and clock
 }
 
-// Archs returns all known architectures, oldest first.
+// Archs returns all known architectures of NVIDIA, oldest first.
 func Archs() []Arch { return archTable() }
 
 // FindArch returns the architecture with the given name, as spelled by compilers and drivers: sm_89,

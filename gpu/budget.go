@@ -7,10 +7,10 @@ func (a Arch) RegisterBudget(threads, blocks int) int {
 	if threads < 1 || blocks < 1 || threads > a.ThreadsPerSM.Value || blocks > a.BlocksPerSM.Value {
 		return 0
 	}
-	warps := blocks * divideUp(threads, warpSize)
+	warps := blocks * divideUp(threads, a.WarpSize())
 	partitions, step := a.Partitions.Value, a.RegisterStep.Value
 	perWarp := a.RegistersPerSM.Value / partitions / divideUp(warps, partitions) / step * step
-	return min(perWarp/warpSize, a.RegistersPerThread.Value)
+	return min(perWarp/a.WarpSize(), a.RegistersPerThread.Value)
 }
 
 // SharedBudget returns the maximum shared memory per block, static and dynamic together, at which the

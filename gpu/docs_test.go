@@ -40,10 +40,17 @@ Per streaming multiprocessor (SM). Sizes in KB of 1024 bytes; steps in bytes, or
 `, len(gpu.Cards()))
 	b.WriteString(archRows())
 	b.WriteString(`
-The same on all: 32 threads per warp, 1024 threads per block, 65536 registers per SM and per block, 255 registers per
+The same on all of NVIDIA: 32 threads per warp, 1024 threads per block, 65536 registers per SM and per block, 255 registers per
 thread, 48 KB of static shared memory. More than 48 KB needs dynamic shared memory and an opt-in. The carve-out is how much of
 the SM's memory is shared memory; the rest is L1 cache. Barriers are counted from sm_90 on, two for every block an SM can hold.
 
+### AMD
+Per compute unit. A warp is a wave of 64 threads, and shared memory is LDS. The registers of a thread are those for vectors and those for
+matrices together. Not yet compared with an AMD card.
+
+`)
+	b.WriteString(unitRows())
+	b.WriteString(`
 ## Cards
 SMs are compute units for AMD. L3 is AMD's Infinity Cache. The boost clock is the one at which FP32 and FP64 are stated, the tensor
 clock the one at which the other formats are, where it is another. HIP shows each of the two dies of an MI250X or MI250 as a
@@ -133,6 +140,17 @@ func archRows() string {
 	return table(rows)
 }
 
+func unitRows() string {
+	rows := [][]string{{"", "waves", "threads", "blocks", "registers", "of a thread", "register step", "LDS KB", "LDS step", "FP32 lanes"}}
+	for _, a := range gpu.ComputeUnits() {
+		rows = append(rows, []string{
+			a.Name + " " + a.Generation, whole(a.WarpsPerSM), whole(a.ThreadsPerSM), whole(a.BlocksPerSM), whole(a.RegistersPerSM),
+			whole(a.RegistersPerThread), whole(a.RegisterStep), kilobytes(a.SharedPerSM), whole(a.SharedStep), whole(a.FP32Lanes),
+		})
+	}
+	return table(rows)
+}
+
 func cardRows() string {
 	rows := [][]string{{
 		"", "architecture", "SMs", "L2 MB", "L3 MB", "boost MHz", "tensor MHz", "memory GB", "bus bits", "Gb/s per bit", "GB/s",
@@ -186,7 +204,7 @@ func narrowRows() string {
 // usedSources are those that a figure of the page names, in the order of their names.
 func usedSources() []gpu.Source {
 	var list []gpu.Source
-	page := archRows() + cardRows() + peakRows() + narrowRows()
+	page := archRows() + unitRows() + cardRows() + peakRows() + narrowRows()
 	for part := range strings.SplitSeq(page, "<sub>") {
 		if name, _, ok := strings.Cut(part, "</sub>"); ok && !slices.Contains(list, gpu.Source(name)) {
 			list = append(list, gpu.Source(name))

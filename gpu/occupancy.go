@@ -109,7 +109,7 @@ func (a Arch) check(l Launch) error {
 
 // occupy computes the occupancy without Raises.
 func (a Arch) occupy(l Launch) Occupancy {
-	o := Occupancy{Arch: a.Name, Launch: l, WarpsPerBlock: divideUp(l.Threads, warpSize)}
+	o := Occupancy{Arch: a.Name, Launch: l, WarpsPerBlock: divideUp(l.Threads, a.WarpSize())}
 	o.Limits = append(o.Limits, Limit{LimitBlocks, a.BlocksPerSM.Value}, Limit{LimitWarps, a.blocksByWarps(&o)})
 	if l.Registers > 0 {
 		o.Limits = append(o.Limits, Limit{LimitRegisters, a.blocksByRegisters(&o)})
@@ -153,7 +153,7 @@ func (a Arch) blocksByWarps(o *Occupancy) int {
 // blocksByRegisters returns the limit by registers. A warp gets its registers in fixed units from one
 // partition of the SM, and stays in that partition.
 func (a Arch) blocksByRegisters(o *Occupancy) int {
-	perWarp := roundUp(o.Launch.Registers*warpSize, a.RegisterStep.Value)
+	perWarp := roundUp(o.Launch.Registers*a.WarpSize(), a.RegisterStep.Value)
 	o.RegistersPerBlock = perWarp * o.WarpsPerBlock
 	if most := a.RegistersPerThread.Value; o.Launch.Registers > most {
 		o.refuse("a thread can have at most %d registers, not %d", most, o.Launch.Registers)

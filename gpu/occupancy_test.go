@@ -225,3 +225,53 @@ func find(t interface {
 	}
 	return arch
 }
+
+// Computed by hand, from the tables of AMD: a wave has 64 threads, and a SIMD 512 registers for each of its lanes.
+func TestOccupancy_OfAMD(t *testing.T) {
+	for _, c := range []struct {
+		arch                       string
+		threads, registers, shared int
+		blocks                     int
+		occupancy                  float64
+		limiters                   string
+		arithmetic                 string
+	}{
+		{"gfx942", 256, 64, 0, 8, 1, "warps registers", "4 waves: 32/4=8; 64*64=4096: 32768/4096=8, *4/4=8"},
+		{"gfx942", 256, 128, 0, 4, 0.5, "registers", "4 waves; 128*64=8192: 32768/8192=4, *4/4=4"},
+		{"gfx942", 256, 129, 0, 3, 0.375, "registers", "129*64 to 8704: 32768/8704=3, *4/4=3"},
+		{"gfx942", 64, 512, 0, 4, 0.125, "registers", "1 wave: 512*64=32768: 1, *4/1=4"},
+		{"gfx90a", 256, 32, 20480, 3, 0.375, "shared_memory", "65536/20480=3"},
+		{"gfx950", 256, 32, 32768, 4, 0.5, "shared_memory", "32768 to 33280: 163840/33280=4"},
+		{"gfx950", 1024, 128, 163840, 1, 0.5, "registers shared_memory", "16 waves: 32/16=2; 128*64=8192: 4, *4/16=1"},
+		{"gfx942", 64, 8, 0, 32, 1, "blocks warps", "1 wave: 32; 8*64=512: 64, *4=256"},
+	} {
+		a, ok := gpu.FindComputeUnit(c.arch)
+		if !ok {
+			t.Fatalf("%s is not known", c.arch)
+		}
+		o, err := a.Occupancy(gpu.Launch{Threads: c.threads, Registers: c.registers, DynamicShared: c.shared})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var limiters []string
+		for _, l := range o.Limiters {
+			limiters = append(limiters, string(l))
+		}
+		if got := strings.Join(limiters, " "); o.BlocksPerSM != c.blocks || o.Occupancy != c.occupancy || got != c.limiters {
+			t.Errorf("%s, %d threads, %d registers, %d bytes: %d blocks, %v, limited by %s; want %d, %v, %s (%s)",
+				c.arch, c.threads, c.registers, c.shared, o.BlocksPerSM, o.Occupancy, got, c.blocks, c.occupancy, c.limiters, c.arithmetic)
+		}
+		for _, r := range o.Options {
+			if with, err := a.Occupancy(r.Launch); err != nil || with.Occupancy <= o.Occupancy {
+				t.Errorf("%s: %s: %v, %v", c.arch, r.Text, with.Occupancy, err)
+			}
+		}
+	}
+	a, _ := gpu.FindComputeUnit("gfx942")
+	if o, err := a.Occupancy(gpu.Launch{Threads: 256, DynamicShared: 65537}); err != nil || o.BlocksPerSM != 0 || len(o.Refused) != 1 {
+		t.Errorf("more than all of LDS: %+v, %v", o, err)
+	}
+	if _, ok := gpu.FindComputeUnit("gfx1100"); ok {
+		t.Error("the limits of RDNA are not known")
+	}
+}

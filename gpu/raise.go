@@ -25,7 +25,7 @@ func (a Arch) occupancyOptions(o Occupancy) []OccupancyOption {
 			return
 		}
 		list = append(list, OccupancyOption{
-			Text:   fmt.Sprintf("%s would allow %s", text, blocksText(with.BlocksPerSM, o.Launch.Threads != l.Threads, l.Threads)),
+			Text:   fmt.Sprintf("%s would allow %s", text, blocksText(with, o.Launch.Threads != l.Threads)),
 			Launch: l, Blocks: with.BlocksPerSM, Occupancy: with.Occupancy,
 		})
 	}
@@ -46,13 +46,13 @@ func (a Arch) occupancyOptions(o Occupancy) []OccupancyOption {
 	return list
 }
 
-func blocksText(n int, other bool, threads int) string {
-	text := fmt.Sprintf("%d blocks", n)
-	if n == 1 {
+func blocksText(o Occupancy, otherThreads bool) string {
+	text := fmt.Sprintf("%d blocks", o.BlocksPerSM)
+	if o.BlocksPerSM == 1 {
 		text = "1 block"
 	}
-	if other {
-		text += fmt.Sprintf(" (%d warps)", n*divideUp(threads, warpSize))
+	if otherThreads {
+		text += fmt.Sprintf(" (%d warps)", o.WarpsPerSM)
 	}
 	return text
 }
@@ -129,7 +129,7 @@ func (c change) and(text string) change {
 // unchanged; of equal ones, the size nearest to the current one. It returns 0 if none is better.
 func (a Arch) betterThreads(o Occupancy) int {
 	best, most := 0, o.Occupancy
-	for threads := warpSize; threads <= a.ThreadsPerBlock.Value; threads += warpSize {
+	for threads := a.WarpSize(); threads <= a.ThreadsPerBlock.Value; threads += a.WarpSize() {
 		l := o.Launch
 		l.Threads = threads
 		with := a.occupy(l).Occupancy

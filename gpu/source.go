@@ -24,6 +24,8 @@ const (
 	fromTraits     Source = "cccl"
 	fromDriver     Source = "driver"
 	fromArithmetic Source = "arithmetic"
+	fromROCm       Source = "rocm"
+	fromLLVM       Source = "llvm"
 )
 
 // publication describes a source.
@@ -68,7 +70,8 @@ var publications = map[Source]publication{
 	"rtxpro":    {ByVendor, "NVIDIA, announcement of the RTX PRO 6000 Blackwell, as quoted"},
 	"gb10":      {ByVendor, "NVIDIA, GB10 at Hot Chips 2025, as quoted"},
 
-	"rocm":   {ByVendor, "AMD, ROCm documentation, AMD GPU specifications, 2026"},
+	fromROCm: {ByVendor, "AMD, ROCm documentation, AMD GPU specifications, 2026"},
+	fromLLVM: {ByVendor, "LLVM, user guide of the AMDGPU backend, which AMD maintains"},
 	"cdna":   {ByVendor, "AMD, CDNA whitepaper and MI100 page of the ROCm documentation"},
 	"cdna2":  {ByVendor, "AMD, CDNA 2 whitepaper, product table and endnotes"},
 	"cdna3":  {ByVendor, "AMD, CDNA 3 whitepaper, endnotes MI300-11, MI300-13, MI300-14 and MI325-019"},

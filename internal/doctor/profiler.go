@@ -8,13 +8,19 @@ import (
 	"github.com/goatnote-inc/pawl/internal/explain/profile/tool"
 )
 
-// profiler reports where NVIDIA's kernel profiler is, and what prevents it from reading the
+// profiler reports where the vendor's kernel profiler is, and what prevents it from reading the
 // counters. It is often installed but not on the search path.
 func profiler(_ context.Context, e *exam) []Finding {
 	if len(e.cards()) == 0 {
 		return nil
 	}
 	var list []Finding
+	if e.vendor() == gpu.AMD {
+		if at, _ := tool.FindRocprof(tool.RocprofOptions{Root: e.Root}); at != "" {
+			return append(list, ok("rocprofv3", "%s", at))
+		}
+		return append(list, note("rocprofv3", "not found; needed only for profiles").withFix("install rocprofiler-sdk, which comes with ROCm"))
+	}
 	switch at, onPath := tool.FindNcu(e.Root, e.search(nil)); {
 	case onPath:
 		list = append(list, ok("ncu", "%s", at))

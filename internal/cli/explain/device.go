@@ -108,14 +108,23 @@ func RequestedHardware(ctx context.Context, args []string) (Hardware, error) {
 	if card, ok := gpu.CardFor(*h.Identity); ok {
 		found.Cards = []gpu.Card{card}
 	}
-	arch, err := gpu.FindArch(h.Identity.ComputeCapability)
+	arch, ok := archNamed(h.Identity.ComputeCapability)
 	switch {
-	case err == nil:
+	case ok:
 		found.Archs = []gpu.Arch{arch}
 	case len(found.Cards) == 0:
-		return Hardware{}, fmt.Errorf("%s: %w", h.Identity.Name, err)
+		return Hardware{}, fmt.Errorf("%s: the limits of its architecture %q are not known", h.Identity.Name, h.Identity.ComputeCapability)
 	}
 	return found, nil
+}
+
+// archNamed returns an architecture of NVIDIA or AMD.
+func archNamed(name string) (gpu.Arch, bool) {
+	if arch, ok := gpu.FindComputeUnit(name); ok {
+		return arch, true
+	}
+	arch, err := gpu.FindArch(name)
+	return arch, err == nil
 }
 
 // deviceHere finds the GPU of this machine. A machine without one is not an error.
@@ -142,7 +151,7 @@ func deviceHere(ctx context.Context) (localGPU, error) {
 
 // FindHardware finds an architecture, a card, or several cards whose names start with name.
 func FindHardware(name string) (Hardware, error) {
-	if arch, err := gpu.FindArch(name); err == nil {
+	if arch, ok := archNamed(name); ok {
 		return Hardware{Archs: []gpu.Arch{arch}}, nil
 	}
 	found := Hardware{Cards: gpu.FindCards(name)}
@@ -150,7 +159,7 @@ func FindHardware(name string) (Hardware, error) {
 		if slices.ContainsFunc(found.Archs, func(a gpu.Arch) bool { return a.Name == c.Arch }) {
 			continue
 		}
-		if arch, err := gpu.FindArch(c.Arch); err == nil { // those of AMD have no limits in the table
+		if arch, ok := archNamed(c.Arch); ok { // those of RDNA have no limits in the table
 			found.Archs = append(found.Archs, arch)
 		}
 	}

@@ -155,7 +155,11 @@ func writeCard(w io.Writer, style report.Style, c gpu.Card) error {
 }
 
 func writeArch(w io.Writer, style report.Style, a gpu.Arch) error {
-	fmt.Fprintln(w, style.Bold(fmt.Sprintf("%s, %s: limits per SM", a.Name, a.Generation)))
+	unit := "SM"
+	if a.WarpSize() == 64 {
+		unit = "compute unit, with waves of 64 threads as warps and LDS as shared memory"
+	}
+	fmt.Fprintln(w, style.Bold(fmt.Sprintf("%s, %s: limits per %s", a.Name, a.Generation, unit)))
 	rows := [][]string{{"", "", "source"}}
 	add := func(name string, c gpu.Cell[int], size bool) {
 		if !c.Known() {

@@ -90,7 +90,7 @@ func (f *occupancyFlags) architecture(ctx context.Context) (gpu.Arch, error) {
 			return gpu.Arch{}, err
 		}
 		if len(found.Archs) == 0 {
-			return gpu.Arch{}, command.Usage(fmt.Errorf("occupancy is computed for NVIDIA's architectures only, and %s is %s", found.Cards[0].Name, found.Cards[0].Arch))
+			return gpu.Arch{}, command.Usage(fmt.Errorf("the limits of %s, the architecture of %s, are not known", found.Cards[0].Arch, found.Cards[0].Name))
 		}
 		if len(found.Archs) > 1 {
 			return gpu.Arch{}, command.Usage(fmt.Errorf("%q matches cards of several architectures: choose one of %s", f.arch, Names(found.Cards)))
@@ -104,9 +104,9 @@ func (f *occupancyFlags) architecture(ctx context.Context) (gpu.Arch, error) {
 	if here.Identity == nil {
 		return gpu.Arch{}, command.Usage(fmt.Errorf("no GPU to compute for: %s; set --arch, for example --arch sm_89", here.whyNone))
 	}
-	arch, err := gpu.FindArch(here.Identity.ComputeCapability)
-	if err != nil {
-		return gpu.Arch{}, fmt.Errorf("%s: %w", here.Identity.Name, err)
+	arch, ok := archNamed(here.Identity.ComputeCapability)
+	if !ok {
+		return gpu.Arch{}, fmt.Errorf("%s: the limits of its architecture %q are not known", here.Identity.Name, here.Identity.ComputeCapability)
 	}
 	return arch, nil
 }

@@ -48,8 +48,8 @@ what it shows: the bottleneck, the numbers behind it, and what to try first. Wit
 it profiles both sides and explains what changed.
 
 On an NVIDIA GPU the profiler is Nsight Compute, or the kernel trace of Nsight Systems if
-counters are forbidden. For OpenCL it is the event profile. On a CPU it is perf, or
-callgrind if the machine has no counters. CASE may be a glob.
+counters are forbidden. On an AMD GPU it is rocprofv3. For OpenCL it is the event profile.
+On a CPU it is perf, or callgrind if the machine has no counters. CASE may be a glob.
 
 Writes results/profiles/CASE.{json,txt,ncu-rep,png}. Times under a profiler are good for
 ratios, never for a verdict.
@@ -83,7 +83,7 @@ Exit code: 0; with --roofline 2 if there is nothing to draw.`,
 	f.FlagSet = fl
 	fl.StringVarP(&f.Suite, "suite", "f", "", "suite `file` (default pawl.yaml)")
 	fl.StringVar(&f.Base, "base", "", "also profile this `commit`, and show what changed")
-	fl.StringVar(&f.tool, "tool", "", "`profiler` to use: ncu, nsys, perf, callgrind or opencl (default: the best that works here)")
+	fl.StringVar(&f.tool, "tool", "", "`profiler` to use: ncu, nsys, rocprofv3, perf, callgrind or opencl (default: the best that works here)")
 	fl.StringVar(&f.set, "set", "", "how much Nsight Compute collects: full or cheap (default: the suite's, full)")
 	fl.StringArrayVar(&f.rules, "rules", nil, "`file` with your own rules; can be repeated")
 	fl.Uint64Var(&f.Seed, "seed", 0, "`seed` of the inputs (default: a new one)")

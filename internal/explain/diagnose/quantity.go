@@ -90,7 +90,7 @@ func nextBlock(v values, arch gpu.Arch, blocks int) {
 	if !ok || threads < 1 || threads > 1024 || blocks < 1 {
 		return
 	}
-	warps := math.Ceil(threads / 32)
+	warps := math.Ceil(threads / float64(arch.WarpSize()))
 	occupancy := 100 * float64(blocks+1) * warps / float64(arch.WarpsPerSM.Value)
 	if occupancy > 100 {
 		return
@@ -102,6 +102,48 @@ func nextBlock(v values, arch gpu.Arch, blocks int) {
 	// Assumes the largest carve-out, which the driver or a single call sets.
 	if n := arch.SharedBudget(blocks+1, 0); n > 0 {
 		v["next_shared_bytes"] = float64(n)
+	}
+}
+
+// deriveAMD adds what rocprofv3 does not report, from the card: the share of memory's peak, and what limits the
+// occupancy. Bytes that the Infinity Cache holds count as bytes of memory, so the share may reach its peak early.
+func deriveAMD(v values, card gpu.Card, arch *gpu.Arch) {
+	put := func(name string, x float64) {
+		if _, have := v[name]; !have {
+			v[name] = x
+		}
+	}
+	if rate, ok := v.get("dram_bytes_per_s"); ok && card.BandwidthGBs.Known() {
+		put("dram_pct", min(100, rate/card.BandwidthGBs.Value/1e7))
+	}
+	if share, ok := v.get("dram_pct"); ok {
+		put("memory_pct", share)
+	}
+	if card.SMs.Known() {
+		put("sms", float64(card.SMs.Value))
+	}
+	threads, ok := v.get("block_size")
+	registers, known := v.get("registers")
+	shared, _ := v.get("shared_bytes")
+	if arch == nil || !ok || !known || threads < 1 || max(threads, registers, shared) > 1<<20 {
+		return
+	}
+	o, err := arch.Occupancy(gpu.Launch{Threads: int(threads), Registers: int(registers), DynamicShared: int(shared)})
+	if err != nil || o.BlocksPerSM == 0 {
+		return
+	}
+	put("occupancy_max_pct", 100*o.Occupancy)
+	for name, resource := range map[string]gpu.Resource{
+		"limit_blocks": gpu.LimitBlocks, "limit_warps": gpu.LimitWarps, "limit_registers": gpu.LimitRegisters, "limit_shared": gpu.LimitShared,
+	} {
+		blocks, limits := o.Limit(resource)
+		if !limits {
+			blocks = arch.BlocksPerSM.Value
+		}
+		put(name, float64(blocks))
+	}
+	if grid, ok := v.get("grid_size"); ok && card.SMs.Known() {
+		put("waves", grid/float64(o.BlocksPerSM*card.SMs.Value))
 	}
 }
 

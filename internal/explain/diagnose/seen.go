@@ -40,7 +40,11 @@ func (s Subject) values() values {
 	if misses, ok := v.get("host_l1_misses"); ok && s.Profile != nil && s.Profile.Subject.Bytes > 0 {
 		v["host_l1_traffic"] = cacheLine * misses / s.Profile.Subject.Bytes
 	}
-	derive(v, s.arch())
+	arch := s.arch()
+	if s.Card != nil && s.Card.Kind() == gpu.AMD {
+		deriveAMD(v, *s.Card, arch)
+	}
+	derive(v, arch)
 	return v
 }
 
@@ -63,6 +67,9 @@ func (s Subject) arch() *gpu.Arch {
 	}
 	if name == "" {
 		return nil
+	}
+	if a, ok := gpu.FindComputeUnit(name); ok {
+		return &a
 	}
 	a, err := gpu.FindArch(name)
 	if err != nil {

@@ -93,6 +93,11 @@ func timesOf(v values) string {
 
 // missing lists what the profile could contain but does not.
 func (t *tree) missing(v values) []string {
+	if _, amd := v.get("registers_scalar"); amd {
+		if _, counted := v.get("busiest_pct"); counted {
+			return nil // the parts below are sections of ncu
+		}
+	}
 	var list []string
 	for _, p := range t.parts {
 		there := slices.ContainsFunc(p.needs, func(name string) bool { _, ok := v[name]; return ok })

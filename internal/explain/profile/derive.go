@@ -10,6 +10,7 @@ import (
 // derive adds the quantities that are computed from several metrics. Quantities from the tool stay
 // unchanged; nothing is computed from missing values.
 func (f Facts) derive(m values) {
+	f.deriveAMD(m)
 	f.deriveTime(m)
 	f.deriveMemory(m)
 	f.deriveAccess(m)
@@ -31,6 +32,27 @@ func (f Facts) ratio(name, over, under string, scale float64) {
 	a, ok := f[over]
 	b, known := f[under]
 	f.put(name, scale*a/b, ok && known && b > 0)
+}
+
+// deriveAMD adds what rocprofv3 counts in units of its own. A thread's registers are those for vectors and those for
+// matrices; bytes beyond L2 are counted in KiB, whether the Infinity Cache or memory holds them.
+func (f Facts) deriveAMD(m values) {
+	vectors, known := m.get("VGPR_Count")
+	if accum, ok := m.get("Accum_VGPR_Count"); ok && known && f["registers"] == vectors {
+		delete(f, "registers")
+		f.put("registers", vectors+accum, true)
+	}
+	for name, counter := range map[string]string{"dram_read_bytes": "FETCH_SIZE", "dram_write_bytes": "WRITE_SIZE"} {
+		kib, ok := m.get(counter)
+		f.put(name, 1024*kib, ok)
+	}
+	busiest, counted := 0.0, false
+	for _, counter := range []string{"VALUBusy", "SALUBusy", "MfmaUtil"} {
+		if v, ok := m.get(counter); ok {
+			busiest, counted = max(busiest, v), true
+		}
+	}
+	f.put("sm_pct", busiest, counted)
 }
 
 func (f Facts) deriveTime(m values) {

@@ -98,8 +98,11 @@ func FuzzReadDetails(f *testing.F) {
 func FuzzReadText(f *testing.F)      { fuzz(f, profile.ReadText, "shapes/*.txt", "pages/*.txt") }
 func FuzzReadJSON(f *testing.F)      { fuzz(f, profile.ReadJSON, "v1/*.json") }
 func FuzzReadTrace(f *testing.F)     { fuzz(f, profile.ReadTrace, "traces/*_trace.csv") }
+func FuzzReadCounters(f *testing.F)  { fuzz(f, profile.ReadCounters, "rocprof/*") }
 func FuzzReadKernelSum(f *testing.F) { fuzz(f, profile.ReadKernelSum, "traces/*sum.csv") }
-func FuzzRead(f *testing.F)          { fuzz(f, profile.Read, "shapes/*l4*", "v1/*.json", "traces/*") }
+func FuzzRead(f *testing.F) {
+	fuzz(f, profile.Read, "shapes/*l4*", "v1/*.json", "traces/*", "rocprof/*")
+}
 
 func TestHammerRead(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -111,6 +114,7 @@ func TestHammerRead(t *testing.T) {
 		"text":      {profile.ReadText, []string{"shapes/*.txt", "pages/*.txt"}},
 		"json":      {profile.ReadJSON, []string{"v1/*.json"}},
 		"trace":     {profile.ReadTrace, []string{"traces/*_trace.csv"}},
+		"counters":  {profile.ReadCounters, []string{"rocprof/*"}},
 		"kernelsum": {profile.ReadKernelSum, []string{"traces/*sum.csv"}},
 	} {
 		t.Run(name, func(t *testing.T) { mutate.Run(t, seeds(t, c.patterns...), take(c.read)) })

@@ -37,9 +37,11 @@ var forms = []struct {
 	is   func([]byte) bool
 	read func([]byte) (*Profile, error)
 }{
+	{"the JSON of rocprofv3", isRocprofJSON, readRocprofJSON},
 	{"a profile record", isJSON, readJSON},
 	{"an ncu raw page (--page raw --csv)", isRaw, readRaw},
 	{"an ncu details page (--page details --csv)", isDetails, readDetails},
+	{"the counters of rocprofv3", isRocprofCounters, readRocprofCounters},
 	{"a rocprofv3 kernel trace", isRocprof, rocprofTrace.read},
 	{"an nsys cuda_gpu_trace", isNsysTrace, nsysTrace.read},
 	{"an nsys cuda_gpu_kern_sum", isKernelSum, readKernelSum},

@@ -22,7 +22,7 @@ type Profile struct {
 
 // Tool is the profiler and its settings. The values depend on both.
 type Tool struct {
-	Name     string    `json:"name"`               // ncu, nsys, perf, callgrind, opencl
+	Name     string    `json:"name"`               // ncu, nsys, rocprofv3, perf, callgrind, opencl
 	Version  string    `json:"version,omitempty"`  // as printed by the tool: 2024.1.1.0
 	Page     string    `json:"page,omitempty"`     // page that was read: raw, details, text
 	Settings []Setting `json:"settings,omitempty"` // clock_control, cache_control, set, ...
@@ -65,7 +65,7 @@ type Launch struct {
 	Kernel  string   `json:"kernel"` // as printed by the tool
 	Grid    [3]int   `json:"grid,omitzero"`
 	Block   [3]int   `json:"block,omitzero"`
-	CC      string   `json:"compute_capability,omitempty"` // "8.9"
+	CC      string   `json:"compute_capability,omitempty"` // "8.9"; of an AMD GPU "gfx942"
 	Fields  []Field  `json:"fields,omitempty"`             // other information: process, stream, NVTX ranges
 	Metrics []Metric `json:"metrics"`
 	Rules   []Rule   `json:"rules,omitempty"` // the tool's own findings

@@ -41,7 +41,7 @@ var memorySources = []source{
 	from("l2_bytes", byteUnit, "bytes requested from L2", "lts__t_bytes.sum"),
 	from("l1_bytes", byteUnit, "bytes requested from L1", "l1tex__t_bytes.sum"),
 	from("l1_hit_pct", percent, "L1 hit rate", "l1tex__t_sector_hit_rate.pct"),
-	from("l2_hit_pct", percent, "L2 hit rate", "lts__t_sector_hit_rate.pct"),
+	from("l2_hit_pct", percent, "L2 hit rate", "lts__t_sector_hit_rate.pct", "L2CacheHit"),
 }
 
 var pipeSources = []source{
@@ -51,7 +51,8 @@ var pipeSources = []source{
 	from("pipe_fp16_pct", percent, "FP16 pipe in use", activeAndElapsed("sm__inst_executed_pipe_fp16", "sm__inst_executed_pipe_fma_type_fp16")...),
 	from("pipe_lsu_pct", percent, "load/store pipe in use", activeAndElapsed("sm__inst_executed_pipe_lsu")...),
 	from("pipe_xu_pct", percent, "special function and conversion pipe in use", activeAndElapsed("sm__inst_executed_pipe_xu", "sm__pipe_xu_cycles_active")...),
-	from("pipe_tensor_pct", percent, "tensor pipe in use"),
+	from("pipe_tensor_pct", percent, "tensor pipe in use", "MfmaUtil"),
+	from("pipe_valu_pct", percent, "vector ALU in use (AMD)", "VALUBusy"),
 	from("pipe_max_pct", percent, "busiest arithmetic pipe (FMA, ALU, FP64, FP16, XU, tensor)"),
 }
 
@@ -66,7 +67,7 @@ var tensorMetrics = activeAndElapsed(
 )
 
 var launchSources = []source{
-	from("occupancy_pct", percent, "achieved occupancy", "sm__warps_active"+active),
+	from("occupancy_pct", percent, "achieved occupancy", "sm__warps_active"+active, "OccupancyPercent"),
 	from("occupancy_max_pct", percent, "theoretical occupancy", "sm__maximum_warps_per_active_cycle_pct"),
 	from("limit_registers", none, "blocks per SM that the registers allow", "launch__occupancy_limit_registers"),
 	from("limit_shared", none, "blocks per SM that shared memory allows", "launch__occupancy_limit_shared_mem"),
@@ -119,6 +120,7 @@ func warpSources() []source {
 		from("no_eligible_pct", percent, "cycles in which a scheduler had no warp to issue from", "smsp__issue_inst0"+active),
 		from("warp_latency", none, "cycles between two issued instructions of a warp", "smsp__average_warp_latency_per_inst_issued.ratio", "smsp__average_warps_active_per_issue_active.ratio"),
 		from("threads_per_warp", none, "active threads per warp, out of 32", "smsp__thread_inst_executed_per_inst_executed.ratio"),
+		from("lanes_pct", percent, "active lanes per vector instruction (AMD)", "VALUUtilization"),
 		from("threads_on_per_warp", none, "threads per warp that are not predicated off, out of 32", "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio"),
 	}
 	for _, r := range stallReasons {
@@ -137,6 +139,7 @@ func warpSources() []source {
 
 var accessSources = []source{
 	from("load_sectors_per_request", none, "sectors touched per global load request (4 for 32 threads with 4 bytes each)"),
+	from("lds_conflict_pct", percent, "share of the time in which LDS is stalled by bank conflicts (AMD)", "LDSBankConflict"),
 	from("store_sectors_per_request", none, "sectors touched per global store request"),
 	from("load_bytes_per_sector", none, "bytes used per 32-byte sector by global loads", "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio"),
 	from("store_bytes_per_sector", none, "bytes used per 32-byte sector by global stores", "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.ratio"),

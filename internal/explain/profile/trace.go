@@ -32,7 +32,7 @@ var nsysTrace = trace{
 }
 
 var rocprofTrace = trace{
-	tool: "rocprofv3", page: "kernel_trace", name: "Kernel_Name", start: "Start_Timestamp", end: "End_Timestamp", device: "Agent_Id",
+	tool: rocprofTool, page: "kernel_trace", name: "Kernel_Name", start: "Start_Timestamp", end: "End_Timestamp", device: "Agent_Id",
 	grid:      [3]string{"Grid_Size_X", "Grid_Size_Y", "Grid_Size_Z"},
 	block:     [3]string{"Workgroup_Size_X", "Workgroup_Size_Y", "Workgroup_Size_Z"},
 	inThreads: true, fields: []string{"Kind", "Agent_Id", "Queue_Id", "Stream_Id", "Thread_Id", "Dispatch_Id", "Kernel_Id", "Correlation_Id"},

@@ -95,6 +95,8 @@ func (p *profiling) runTool(ctx context.Context, name, set string, t tool.Target
 		return tool.Ncu(ctx, tool.NcuOptions{Set: set, LockDir: p.LockDir, Wait: p.Wait}, t)
 	case "nsys":
 		return tool.Nsys(ctx, tool.NsysOptions{Runs: tracedRuns}, t)
+	case "rocprofv3":
+		return tool.Rocprof(ctx, tool.RocprofOptions{Runs: tracedRuns}, t)
 	case "perf":
 		return tool.Perf(ctx, tool.PerfOptions{}, t)
 	case "opencl":
@@ -144,7 +146,9 @@ func (p *profiling) code(ctx context.Context, s side, seen *profile.Profile) pro
 // clocks compares the measured time with a trace, which is a clock that the harness does not control.
 func (p *profiling) clocks(s side, name string, trace *profile.Profile) string {
 	median := medianOf(p.Last, name, s)
-	if trace.Tool.Name != "nsys" || median == 0 {
+	// A trace of rocprofv3 has every kernel of the process, so only a named one can be compared.
+	named := trace.Tool.Name == "rocprofv3" && p.profileConfig(name).Kernel != ""
+	if trace.Tool.Name != "nsys" && !named || median == 0 {
 		return ""
 	}
 	c, err := tool.CompareClocks(measure.Samples{median}, trace, tracedRuns)

@@ -14,7 +14,7 @@ import (
 const Auto = "auto"
 
 // ToolNames are the names of the tools in records and on the command line.
-var ToolNames = []string{"ncu", "nsys", "perf", "callgrind", "opencl"}
+var ToolNames = []string{"ncu", "nsys", "rocprofv3", "perf", "callgrind", "opencl"}
 
 // Choose returns the tool for a target on this machine. want is one of Names, or Auto (or empty)
 // for the most informative one. why is empty for the best tool; otherwise it says why the better
@@ -25,7 +25,7 @@ func Choose(ctx context.Context, t Target, want string) (name, why string, err e
 
 // machine checks which tools work where a target runs.
 type machine struct {
-	nvidia    NcuOptions // where to look for NVIDIA's tools
+	nvidia    NcuOptions // where to look for the tools of NVIDIA and AMD
 	perf      func(context.Context) error
 	callgrind func() error
 }
@@ -65,6 +65,8 @@ func (t Target) tools() []string {
 		return []string{"opencl"}
 	case t.Device.Kind == gpu.NVIDIA:
 		return []string{"ncu", "nsys"}
+	case t.Device.Kind == gpu.AMD:
+		return []string{"rocprofv3"}
 	case t.Device.Kind == gpu.CPU:
 		return []string{"perf", "callgrind"}
 	default:
@@ -99,6 +101,10 @@ func (m machine) refusal(ctx context.Context, t Target, name string) *Error {
 	case "nsys":
 		if at, _ := FindNsys(m.nvidia.root(), m.nvidia.search()); at == "" {
 			return no(errNoNsys.Error(), "install Nsight Systems")
+		}
+	case "rocprofv3":
+		if at, _ := FindRocprof(RocprofOptions{Root: m.nvidia.Root, Path: m.nvidia.Path}); at == "" {
+			return no(errNoRocprof.Error(), rocprofFix)
 		}
 	case "perf":
 		if err := m.perf(ctx); err != nil {

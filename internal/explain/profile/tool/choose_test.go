@@ -18,6 +18,7 @@ func TestChoose(t *testing.T) {
 	onCard := l4
 	onCard.Runtime, onCard.Prepare.Launch = "", &harness.Launch{Kind: "opencl"}
 	amd := Target{Device: gpu.Identity{Kind: gpu.AMD, Name: "MI300X"}}
+	arc := Target{Device: gpu.Identity{Kind: "intel", Name: "Arc"}}
 
 	const ncu, nsys = "opt/nvidia/nsight-compute/2024.1.1/ncu", "opt/nvidia/nsight-systems/2024.2.1/bin/nsys"
 	files := func(list ...string) fstest.MapFS {
@@ -50,13 +51,16 @@ func TestChoose(t *testing.T) {
 		{"nothing on the host", host, Auto, files(), noCounters, noValgrind, "", []string{"no hardware counters", "no valgrind"}},
 		{"OpenCL on the host", pocl, Auto, files(), noCounters, noValgrind, "opencl", nil},
 		{"OpenCL on a card", onCard, Auto, files(ncu, nsys), nil, nil, "opencl", nil},
-		{"a card without a tool", amd, Auto, files(ncu, nsys), nil, nil, "", []string{"pawl has no profiler for MI300X"}},
+		{"a card without a tool", arc, Auto, files(ncu, nsys), nil, nil, "", []string{"pawl has no profiler for Arc"}},
+		{"a card of AMD", amd, Auto, files("opt/rocm-7.1.0/bin/rocprofv3"), nil, nil, "rocprofv3", nil},
+		{"a card of AMD without ROCm", amd, Auto, files(ncu, nsys), nil, nil, "", []string{"rocprofv3 is not installed", "comes with ROCm"}},
+		{"NVIDIA's tool for AMD", amd, "ncu", files(ncu), nil, nil, "", []string{"it cannot profile kernels of MI300X"}},
 
 		{"asked for, and there", l4, "nsys", files(ncu, nsys), nil, nil, "nsys", nil},
 		{"asked for, and closed", l4, "ncu", closed, nil, nil, "", []string{"RmProfilingAdminOnly", "sudo"}},
 		{"asked for on the host", host, "ncu", files(ncu), nil, nil, "", []string{"it cannot profile kernels of the host", "use one of: perf, callgrind, auto"}},
 		{"asked for OpenCL", onCard, "ncu", files(ncu), nil, nil, "", []string{"it cannot profile kernels of OpenCL"}},
-		{"no such tool", host, "gprof", files(), nil, nil, "", []string{"unknown tool", "known: ncu, nsys, perf, callgrind, opencl"}},
+		{"no such tool", host, "gprof", files(), nil, nil, "", []string{"unknown tool", "known: ncu, nsys, rocprofv3, perf, callgrind, opencl"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m := machine{
