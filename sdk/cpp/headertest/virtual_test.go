@@ -197,6 +197,30 @@ func TestHIPOnTheVirtualGPU(t *testing.T) {
 		`> {"id":3,"op":"measure","samples":2}`, `< {"id":3,"op":"measure","count":2,"note":"<string your run function synchronises>"}`)
 }
 
+// HIP reports the L2 cache of one die. The Infinity Cache behind it must be swept, too, or a cold read is served by it.
+func TestHIP_ColdIsTheTimeOfMemory(t *testing.T) {
+	t.Parallel()
+	command := protocol.Command{
+		Line: build(t, "../../virtualgpu/hipcc", "testdata/virtual.cu", "-O2", "-Wall", "-Wextra"),
+		Dir:  t.TempDir(), Env: []string{"VGPU_CARD=MI300X", "VGPU_SCALE=64"},
+	}
+	s, err := protocol.Start(t.Context(), command, protocol.Hello{Pawl: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Kill)
+	want := 64 * (1 << 18) / gpu.FindCards("MI300X")[0].BandwidthGBs.Value // a byte of the model stands for 64
+	params := map[string]any{"mode": "plain"}
+	m, step := measured(t, s, "reads", measure.Cold, params, 5)
+	if got := stats.Median(m.Samples); math.Abs(got-want) > step+0.03*want {
+		t.Errorf("cold takes %.0f ns, memory %.0f", got, want)
+	}
+	m, step = measured(t, s, "reads", measure.Hot, params, 5)
+	if got := stats.Median(m.Samples); got > want/2+step {
+		t.Errorf("hot takes %.0f ns, memory %.0f", got, want)
+	}
+}
+
 // callsOf runs a session of at most two cases and returns how often it called each function, and the errors.
 func callsOf(t *testing.T, cases int, fault string) (calls map[string]int, broken [2]error, start error) {
 	t.Helper()
