@@ -23,12 +23,8 @@ func driver(_ context.Context, e *exam) []Finding {
 	case none != "":
 		return append(list, note(name, "no %s GPU: %s", strings.ToUpper(name), none))
 	default:
-		var id gpu.Identity
-		for _, d := range slices.Backward(e.cards()) {
-			if d.Identity().Kind == kind {
-				id = d.Identity() // the first one's remains
-			}
-		}
+		cards := e.cards()
+		id := cards[slices.IndexFunc(cards, func(d device.Device) bool { return d.Identity().Kind == kind })].Identity()
 		text := "driver " + id.Driver
 		if id.CUDA != "" {
 			text += ", supports CUDA up to " + id.CUDA

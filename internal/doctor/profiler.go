@@ -16,7 +16,7 @@ func profiler(_ context.Context, e *exam) []Finding {
 	}
 	var list []Finding
 	if e.vendor() == gpu.AMD {
-		if at, _ := tool.FindRocprof(tool.RocprofOptions{Root: e.Root}); at != "" {
+		if at, _ := tool.FindRocprof(e.Root, e.search(nil)); at != "" {
 			return append(list, ok("rocprofv3", "%s", at))
 		}
 		return append(list, note("rocprofv3", "not found; needed only for profiles").withFix("install rocprofiler-sdk, which comes with ROCm"))

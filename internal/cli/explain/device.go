@@ -133,20 +133,17 @@ func deviceHere(ctx context.Context) (localGPU, error) {
 	if err != nil {
 		return localGPU{}, err
 	}
-	dev, err := inventory.Select(gpu.NVIDIA, "")
-	if err != nil {
-		if dev, err = inventory.Select(gpu.AMD, ""); err == nil {
+	for _, kind := range []gpu.Kind{gpu.NVIDIA, gpu.AMD} {
+		if dev, err := inventory.Select(kind, ""); err == nil {
 			identity := dev.Identity()
 			return localGPU{Identity: &identity}, nil
 		}
-		none := inventory.None[gpu.NVIDIA]
-		if none == "" {
-			none = "CUDA_VISIBLE_DEVICES hides it"
-		}
-		return localGPU{whyNone: "no usable NVIDIA GPU: " + none}, nil
 	}
-	identity := dev.Identity()
-	return localGPU{Identity: &identity}, nil
+	none := inventory.None[gpu.NVIDIA]
+	if none == "" {
+		none = "CUDA_VISIBLE_DEVICES hides it"
+	}
+	return localGPU{whyNone: "no usable NVIDIA GPU: " + none}, nil
 }
 
 // FindHardware finds an architecture, a card, or several cards whose names start with name.

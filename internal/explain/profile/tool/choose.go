@@ -103,7 +103,7 @@ func (m machine) refusal(ctx context.Context, t Target, name string) *Error {
 			return no(errNoNsys.Error(), "install Nsight Systems")
 		}
 	case "rocprofv3":
-		if at, _ := FindRocprof(RocprofOptions{Root: m.nvidia.Root, Path: m.nvidia.Path}); at == "" {
+		if at, _ := FindRocprof(m.nvidia.root(), m.nvidia.search()); at == "" {
 			return no(errNoRocprof.Error(), rocprofFix)
 		}
 	case "perf":

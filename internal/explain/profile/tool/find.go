@@ -17,6 +17,11 @@ func FindNsys(root fs.FS, in shell.Search) (at string, onPath bool) {
 	return find(root, in, "nsys", "usr/local/cuda/bin/nsys", "usr/local/cuda-*/bin/nsys", "opt/nvidia/nsight-systems/*/bin/nsys")
 }
 
+// FindRocprof finds AMD's profiler.
+func FindRocprof(root fs.FS, in shell.Search) (at string, onPath bool) {
+	return find(root, in, "rocprofv3", "opt/rocm/bin/rocprofv3", "opt/rocm-*/bin/rocprofv3")
+}
+
 // find searches the path, then returns the newest file of the first pattern with a match.
 func find(root fs.FS, in shell.Search, name string, patterns ...string) (at string, onPath bool) {
 	if at, found := in.Find(name); found {

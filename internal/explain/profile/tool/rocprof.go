@@ -36,18 +36,13 @@ var rocprofCounters = [][]string{
 	{"WRITE_SIZE", "L2CacheHit"},
 }
 
-// FindRocprof finds AMD's profiler.
-func FindRocprof(o RocprofOptions) (at string, onPath bool) {
-	machine := NcuOptions{Root: o.Root, Path: o.Path}
-	return find(machine.root(), machine.search(), "rocprofv3", "opt/rocm/bin/rocprofv3", "opt/rocm-*/bin/rocprofv3")
-}
-
 var rocprofVersion = lazyregexp.New(`(?i)version:?\s+v?([0-9]+(?:\.[0-9]+)+)`)
 
 func (o RocprofOptions) open(ctx context.Context) (program, error) {
 	p := program{path: o.Program}
 	if p.path == "" {
-		if p.path, _ = FindRocprof(o); p.path == "" {
+		machine := NcuOptions{Root: o.Root, Path: o.Path}
+		if p.path, _ = FindRocprof(machine.root(), machine.search()); p.path == "" {
 			return program{}, errNoRocprof
 		}
 	}

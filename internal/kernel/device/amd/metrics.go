@@ -2,6 +2,7 @@ package amd
 
 import (
 	"encoding/binary"
+	"io"
 	"math"
 
 	"github.com/goatnote-inc/pawl/gpu"
@@ -28,16 +29,11 @@ func readTable(sys host.System, name string) table {
 		return table{}
 	}
 	defer f.Close()
-	b := make([]byte, maxTable)
-	n := 0
-	for n < len(b) {
-		k, err := f.Read(b[n:])
-		n += k
-		if err != nil || k == 0 {
-			break
-		}
+	b, err := io.ReadAll(io.LimitReader(f, maxTable))
+	if err != nil {
+		return table{}
 	}
-	return parseTable(b[:n])
+	return parseTable(b)
 }
 
 // Sizes of tables. Version 1.6 first had another layout, which is shorter, for a few weeks.

@@ -63,8 +63,8 @@ func (d *Device) State(ctx context.Context) (gpu.State, error) {
 		s.MIG = "off"
 	}
 	s.Processes, s.Own = d.processes()
-	if s.SMClockMHz == 0 {
-		return s, fmt.Errorf("cannot read the state of %s (%s): there is no clock in /%s: the card may be lost, see the kernel log", d.id.Name, d.id.UUID, d.dir)
+	if d.sys.Text(d.dir+"/device") == "" {
+		return s, fmt.Errorf("cannot read the state of %s (%s): its files in /%s are gone: the card may be lost, see the kernel log", d.id.Name, d.id.UUID, d.dir)
 	}
 	reasons, err := d.reasons(ctx, metrics)
 	s.Reasons = reasons

@@ -36,7 +36,7 @@ func NewAMD(t testing.TB) *AMD {
 	return a
 }
 
-// Card returns the folder of a card's files, and its number among ROCm's nodes.
+// Card returns the folder of a card's files.
 func (a *AMD) Card(i int) string { return fmt.Sprintf("sys/class/drm/renderD%d/device", 128+i) }
 
 // Add adds an MI300X with other files: names are relative to the card's folder.
