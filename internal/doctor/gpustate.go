@@ -22,7 +22,11 @@ func clocks(_ context.Context, e *exam) []Finding {
 	}
 	policy := e.wanted().Clocks
 	free := policy.Mode == "" || policy.Mode == gpu.ClocksFree
-	byHand := fmt.Sprintf("lock them as root: sudo %s", device.LockCommand(e.chosen.id, gpu.ClockPolicy{}))
+	byHand := "lock them as root: sudo " + device.LockCommand(e.chosen.id, gpu.ClockPolicy{})
+	inSuite := "set in the suite: device: {clocks: base}"
+	if e.chosen.id.Kind == gpu.AMD {
+		inSuite = "set in the suite a clock that the card sustains, such as device: {clocks: 1300MHz}"
+	}
 	switch may := e.sys.admin(); {
 	case may && !free:
 		return []Finding{ok("clocks", "pawl may lock them at %s, as the suite requests", policy)}
@@ -32,7 +36,7 @@ func clocks(_ context.Context, e *exam) []Finding {
 	case e.chosen.state.Reasons&gpu.ClocksSetting != 0:
 		return []Finding{ok("clocks", "locked by an earlier setting; the suite does not change it")}
 	case may:
-		return []Finding{note("clocks", "free: they vary with power and temperature").withFix("set in the suite: device: {clocks: base}")}
+		return []Finding{note("clocks", "free: they vary with power and temperature").withFix("%s", inSuite)}
 	default:
 		return []Finding{note("clocks", "free: they vary with power and temperature, and pawl may not set them here (no CAP_SYS_ADMIN)").
 			withFix("%s", byHand)}
