@@ -75,6 +75,9 @@ func (d *Device) violations(ctx context.Context) (*counters, error) {
 			continue
 		}
 		out, err := output(ctx, at, "metric", "--gpu", d.node.pci(), "--throttle", "--json")
+		if err != nil && ctx.Err() == nil { // the option's name in the newest documentation
+			out, err = output(ctx, at, "metric", "--gpu", d.node.pci(), "--violation", "--json")
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +118,8 @@ func (l *limited) Write(p []byte) (int, error) {
 // Values are numbers, objects with a value, or "N/A". It returns nil if the card reports none.
 func parseViolations(out []byte) (*counters, error) {
 	type card struct {
-		Throttle map[string]json.RawMessage `json:"throttle"`
+		Throttle  map[string]json.RawMessage `json:"throttle"`
+		Violation map[string]json.RawMessage `json:"violation"`
 	}
 	var list []card
 	var held struct {
@@ -131,13 +135,17 @@ func parseViolations(out []byte) (*counters, error) {
 	if len(list) != 1 {
 		return nil, fmt.Errorf("amd-smi printed %d cards, not one", len(list))
 	}
+	given := list[0].Throttle
+	if given == nil {
+		given = list[0].Violation
+	}
 	var c counters
 	known := 0
 	for name, into := range map[string]*uint64{
 		"prochot": &c.prochot, "ppt": &c.power, "socket_thermal": &c.socket, "vr_thermal": &c.regulator, "hbm_thermal": &c.memory,
 	} {
 		for _, form := range []string{name + "_accumulated", name + "_violation_accumulated"} {
-			if v, err := countOf(list[0].Throttle[form]); err == nil {
+			if v, err := countOf(given[form]); err == nil {
 				*into = v
 				known++
 			}
