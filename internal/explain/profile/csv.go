@@ -20,8 +20,12 @@ type sheet struct {
 	notes   []string          // lines that are not rows: messages, output of the program
 }
 
-// openSheet finds the header in a tool's output: the first line with these columns.
-func openSheet(data []byte, want ...string) (*sheet, error) {
+// openSheet finds the header in a tool's output: the first line with these columns. If its cells are quoted, lines
+// without a quote at their start are not rows.
+func openSheet(data []byte, want ...string) (*sheet, error) { return openRows(data, true, want) }
+
+// openRows is openSheet for a tool that may quote the header and not the first cell of its rows.
+func openRows(data []byte, quoted bool, want []string) (*sheet, error) {
 	var before notes
 	if !utf8.Valid(data) {
 		data = bytes.ToValidUTF8(data, []byte("\ufffd")) // the record is JSON
@@ -29,7 +33,7 @@ func openSheet(data []byte, want ...string) (*sheet, error) {
 	for len(data) > 0 {
 		line, rest, _ := bytes.Cut(data, []byte("\n"))
 		if header, ok := headerOf(line, want); ok {
-			if bytes.HasPrefix(bytes.TrimPrefix(line, []byte("\ufeff")), []byte(`"`)) {
+			if quoted && bytes.HasPrefix(bytes.TrimPrefix(line, []byte("\ufeff")), []byte(`"`)) {
 				rest = rowsOf(rest, &before)
 			}
 			return newSheet(header, rest, before.list)

@@ -36,7 +36,7 @@ var rocprofSizes = []string{"LDS_Block_Size", "Scratch_Size", "VGPR_Count", "Acc
 
 // rocprofCounters reads a row for each counter of each launch.
 func rocprofCounters(data []byte) (*Profile, error) {
-	s, err := openSheet(data, "Kernel_Name", "Dispatch_Id", "Counter_Name", "Counter_Value")
+	s, err := openRows(data, false, []string{"Kernel_Name", "Dispatch_Id", "Counter_Name", "Counter_Value"})
 	if err != nil {
 		return nil, err
 	}

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/explain/diagnose"
 	"github.com/goatnote-inc/pawl/measure"
@@ -23,7 +21,7 @@ func onMI300X(t *testing.T, env ...string) (Target, RocprofOptions) {
 	target := onL4(t, append(env, "FILES="+filepath.Join(filepath.Dir(stub), "rocprof"))...)
 	target.Device = gpu.Identity{Kind: gpu.AMD, Name: "AMD Instinct MI300X", UUID: "GPU-1", ComputeCapability: "gfx942"}
 	target.Kernel = "^gemm$"
-	return target, RocprofOptions{Program: stub, Runs: 2}
+	return target, RocprofOptions{Program: stub, Runs: 1}
 }
 
 // The times are those of a trace of their own, without warm-up; the counters come from further runs.
@@ -34,10 +32,10 @@ func TestRocprof(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Notes) != 0 || len(got.Profile.Launches) != 2 || got.Profile.Tool.Version != "1.1.0" {
+	if len(got.Notes) != 0 || len(got.Profile.Launches) != 1 || got.Profile.Tool.Version != "1.1.0" {
 		t.Fatalf("notes %q, %d launches, %+v", got.Notes, len(got.Profile.Launches), got.Profile.Tool)
 	}
-	facts := got.Profile.Launches[1].Facts()
+	facts := got.Profile.Launches[0].Facts()
 	for name, want := range map[string]float64{
 		"time_ns": 250000, "registers": 128, "occupancy_pct": 31.5, "sm_pct": 22, "lanes_pct": 98, "lds_conflict_pct": 27.5, "l2_hit_pct": 41,
 		"dram_read_bytes": 819200 << 10, "dram_write_bytes": 204800 << 10, "grid_size": 16384,
@@ -100,9 +98,6 @@ func TestRocprof_WithoutACounter(t *testing.T) {
 	facts := got.Profile.Launches[0].Facts()
 	if _, there := facts["dram_read_bytes"]; there || facts["l2_hit_pct"] != 41 {
 		t.Errorf("facts %v", facts)
-	}
-	if diff := cmp.Diff(2, len(got.Profile.Launches)); diff != "" {
-		t.Error(diff)
 	}
 }
 
