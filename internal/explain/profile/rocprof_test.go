@@ -1,6 +1,7 @@
 package profile_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -16,12 +17,8 @@ func TestRocprof(t *testing.T) {
 		"block_size": 256, "grid_size": 2048, "threads": 524288, "time_ns": 100_000, "occupancy_pct": 37.25,
 	}
 	with := func(more profile.Facts) profile.Facts {
-		all := profile.Facts{}
-		for _, facts := range []profile.Facts{shape, more} {
-			for name, v := range facts {
-				all[name] = v
-			}
-		}
+		all := maps.Clone(shape)
+		maps.Copy(all, more)
 		return all
 	}
 	for _, c := range []struct {
