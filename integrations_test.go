@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 )
 
 // integrations are the sections of the page that are typed, and what their repository holds before.

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 )
 
 // The tutorial is typed as it stands. What does not depend on the machine has to come

@@ -31,6 +31,7 @@ type island struct {
 
 // testLost loses the host of a gate in several ways. The gate must end on the other host, once.
 func (w *world) testLost(t *testing.T) {
+	t.Helper()
 	for p := range testrun.Times(1, 4) {
 		t.Run(fmt.Sprint("pair ", p), func(t *testing.T) {
 			t.Parallel()

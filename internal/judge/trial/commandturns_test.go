@@ -55,6 +55,7 @@ type player struct {
 }
 
 func program(t *testing.T, s *seat) (p player) {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "samples")
 	var err error
 	if p.closePipes, err = s.take(path); err != nil {
@@ -71,12 +72,14 @@ func program(t *testing.T, s *seat) (p player) {
 }
 
 func (p player) say(t *testing.T, text string) {
+	t.Helper()
 	if _, err := p.ask.WriteString(text); err != nil {
 		t.Error(err)
 	}
 }
 
 func (p player) begin(t *testing.T) {
+	t.Helper()
 	p.say(t, "?")
 	if _, err := p.answer.Read(make([]byte, 1)); err != nil {
 		t.Error(err)
