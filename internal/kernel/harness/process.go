@@ -25,7 +25,7 @@ type Command struct {
 	Env     []string      // added to pawl's own environment
 	Silence time.Duration // how long it may send nothing before it counts as hung
 	Limit   time.Duration // max total time of one request; 0 means a multiple of Silence
-	Grace   time.Duration // how long it may take to exit after bye; 0 means a few seconds
+	Grace   time.Duration // how long it may take to exit after bye; 0 means a minute
 	Most    int           // max samples per request; 0 means millions
 	Log     io.Writer     // receives its output; nil discards it
 	// Alone is set for a program that runs only one implementation. The program may know it by its
@@ -51,8 +51,8 @@ type Command struct {
 // maxLine bounds a message, in bytes. A longer one is a bug or an attack.
 const maxLine = 64 << 20
 
-// exitGrace is how long a process may take to exit after its last message.
-const exitGrace = shell.Grace
+// exitGrace is how long a process may take to exit after its last message. On a busy machine Python takes seconds.
+const exitGrace = time.Minute
 
 // process is a running harness and its two pipes.
 type process struct {

@@ -331,7 +331,7 @@ func (s *Session) pipeClosed(ctx context.Context, doing string) error {
 	}
 	select {
 	case <-s.process.done:
-	case <-time.After(exitGrace):
+	case <-time.After(s.command.Grace):
 		s.Kill()
 		return s.fail(Garbage, doing, "it closed its end of the pipe but kept running", "")
 	}

@@ -153,6 +153,8 @@ func TestMisbehaviour(t *testing.T) {
 			switch tt.mode {
 			case "hang":
 				c.Silence = 300 * time.Millisecond
+			case "closes-pipe":
+				c.Grace = 300 * time.Millisecond
 			case "endless":
 				c.Most = 20_000
 			case "drip":
