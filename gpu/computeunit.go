@@ -14,14 +14,14 @@ func ComputeUnits() []Arch {
 	return []Arch{computeUnit("gfx90a", "CDNA 2", 64*kib), computeUnit("gfx942", "CDNA 3", 64*kib), cdna4}
 }
 
-// FindComputeUnit returns the architecture of AMD with the given name.
-func FindComputeUnit(name string) (Arch, bool) {
+// FindAnyArch is FindArch for the architectures of NVIDIA and of AMD.
+func FindAnyArch(name string) (Arch, error) {
 	for _, a := range ComputeUnits() {
 		if strings.EqualFold(a.Name, strings.TrimSpace(name)) {
-			return a, true
+			return a, nil
 		}
 	}
-	return Arch{}, false
+	return FindArch(name)
 }
 
 // WarpSize returns the number of threads in a warp, or in a wave of AMD.

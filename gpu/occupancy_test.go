@@ -245,9 +245,9 @@ func TestOccupancy_OfAMD(t *testing.T) {
 		{"gfx950", 1024, 128, 163840, 1, 0.5, "registers shared_memory", "16 waves: 32/16=2; 128*64=8192: 4, *4/16=1"},
 		{"gfx942", 64, 8, 0, 32, 1, "blocks warps", "1 wave: 32; 8*64=512: 64, *4=256"},
 	} {
-		a, ok := gpu.FindComputeUnit(c.arch)
-		if !ok {
-			t.Fatalf("%s is not known", c.arch)
+		a, err := gpu.FindAnyArch(c.arch)
+		if err != nil {
+			t.Fatal(err)
 		}
 		o, err := a.Occupancy(gpu.Launch{Threads: c.threads, Registers: c.registers, DynamicShared: c.shared})
 		if err != nil {
@@ -267,11 +267,14 @@ func TestOccupancy_OfAMD(t *testing.T) {
 			}
 		}
 	}
-	a, _ := gpu.FindComputeUnit("gfx942")
+	a, err := gpu.FindAnyArch("gfx942")
+	if err != nil {
+		t.Fatal(err)
+	}
 	if o, err := a.Occupancy(gpu.Launch{Threads: 256, DynamicShared: 65537}); err != nil || o.BlocksPerSM != 0 || len(o.Refused) != 1 {
 		t.Errorf("more than all of LDS: %+v, %v", o, err)
 	}
-	if _, ok := gpu.FindComputeUnit("gfx1100"); ok {
+	if _, err := gpu.FindAnyArch("gfx1100"); err == nil {
 		t.Error("the limits of RDNA are not known")
 	}
 }

@@ -108,23 +108,14 @@ func RequestedHardware(ctx context.Context, args []string) (Hardware, error) {
 	if card, ok := gpu.CardFor(*h.Identity); ok {
 		found.Cards = []gpu.Card{card}
 	}
-	arch, ok := archNamed(h.Identity.ComputeCapability)
+	arch, err := gpu.FindAnyArch(h.Identity.ComputeCapability)
 	switch {
-	case ok:
+	case err == nil:
 		found.Archs = []gpu.Arch{arch}
 	case len(found.Cards) == 0:
-		return Hardware{}, fmt.Errorf("%s: the limits of its architecture %q are not known", h.Identity.Name, h.Identity.ComputeCapability)
+		return Hardware{}, fmt.Errorf("%s: %w", h.Identity.Name, err)
 	}
 	return found, nil
-}
-
-// archNamed returns an architecture of NVIDIA or AMD.
-func archNamed(name string) (gpu.Arch, bool) {
-	if arch, ok := gpu.FindComputeUnit(name); ok {
-		return arch, true
-	}
-	arch, err := gpu.FindArch(name)
-	return arch, err == nil
 }
 
 // deviceHere finds the GPU of this machine. A machine without one is not an error.
@@ -148,7 +139,7 @@ func deviceHere(ctx context.Context) (localGPU, error) {
 
 // FindHardware finds an architecture, a card, or several cards whose names start with name.
 func FindHardware(name string) (Hardware, error) {
-	if arch, ok := archNamed(name); ok {
+	if arch, err := gpu.FindAnyArch(name); err == nil {
 		return Hardware{Archs: []gpu.Arch{arch}}, nil
 	}
 	found := Hardware{Cards: gpu.FindCards(name)}
@@ -156,7 +147,7 @@ func FindHardware(name string) (Hardware, error) {
 		if slices.ContainsFunc(found.Archs, func(a gpu.Arch) bool { return a.Name == c.Arch }) {
 			continue
 		}
-		if arch, ok := archNamed(c.Arch); ok { // those of RDNA have no limits in the table
+		if arch, err := gpu.FindAnyArch(c.Arch); err == nil { // those of RDNA have no limits in the table
 			found.Archs = append(found.Archs, arch)
 		}
 	}

@@ -104,9 +104,9 @@ func (f *occupancyFlags) architecture(ctx context.Context) (gpu.Arch, error) {
 	if here.Identity == nil {
 		return gpu.Arch{}, command.Usage(fmt.Errorf("no GPU to compute for: %s; set --arch, for example --arch sm_89", here.whyNone))
 	}
-	arch, ok := archNamed(here.Identity.ComputeCapability)
-	if !ok {
-		return gpu.Arch{}, fmt.Errorf("%s: the limits of its architecture %q are not known", here.Identity.Name, here.Identity.ComputeCapability)
+	arch, err := gpu.FindAnyArch(here.Identity.ComputeCapability)
+	if err != nil {
+		return gpu.Arch{}, fmt.Errorf("%s: %w", here.Identity.Name, err)
 	}
 	return arch, nil
 }

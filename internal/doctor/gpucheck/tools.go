@@ -36,7 +36,7 @@ func (e *exam) target(stem string) tool.Target {
 
 // againstNsys compares event times with a trace of the same kernel.
 func againstNsys(ctx context.Context, e *exam) (State, string) {
-	r, err := tool.Nsys(ctx, tool.NsysOptions{Runs: tracedRuns}, e.target("nsys"))
+	r, err := tool.Nsys(ctx, tool.TraceOptions{Runs: tracedRuns}, e.target("nsys"))
 	if err != nil {
 		return notRun("%v", err)
 	}
@@ -61,7 +61,7 @@ func profilers(ctx context.Context, e *exam) (State, string) {
 	if err != nil {
 		return notRun("%v", err)
 	}
-	nsys, err := tool.Nsys(ctx, tool.NsysOptions{Runs: tracedRuns}, e.target("nsys-planted"))
+	nsys, err := tool.Nsys(ctx, tool.TraceOptions{Runs: tracedRuns}, e.target("nsys-planted"))
 	if err != nil {
 		return notRun("%v", err)
 	}

@@ -68,10 +68,7 @@ func (s Subject) arch() *gpu.Arch {
 	if name == "" {
 		return nil
 	}
-	if a, ok := gpu.FindComputeUnit(name); ok {
-		return &a
-	}
-	a, err := gpu.FindArch(name)
+	a, err := gpu.FindAnyArch(name)
 	if err != nil {
 		return nil
 	}

@@ -94,9 +94,9 @@ func (p *profiling) runTool(ctx context.Context, name, set string, t tool.Target
 	case "ncu":
 		return tool.Ncu(ctx, tool.NcuOptions{Set: set, LockDir: p.LockDir, Wait: p.Wait}, t)
 	case "nsys":
-		return tool.Nsys(ctx, tool.NsysOptions{Runs: tracedRuns}, t)
+		return tool.Nsys(ctx, tool.TraceOptions{Runs: tracedRuns}, t)
 	case "rocprofv3":
-		return tool.Rocprof(ctx, tool.RocprofOptions{Runs: tracedRuns}, t)
+		return tool.Rocprof(ctx, tool.TraceOptions{Runs: tracedRuns}, t)
 	case "perf":
 		return tool.Perf(ctx, tool.PerfOptions{}, t)
 	case "opencl":

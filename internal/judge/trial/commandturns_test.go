@@ -14,11 +14,11 @@ func TestTable(t *testing.T) {
 		turns []int // of each program
 		want  []int // who has a turn
 	}{
-		"equal":              {[]int{3, 3}, []int{0, 1, 1, 0, 0, 1}},
-		"one has more":       {[]int{1, 4}, []int{0, 1, 1, 1, 1}},
-		"one asks for none":  {[]int{0, 2}, []int{1, 1}},
-		"three":              {[]int{2, 2, 2}, []int{0, 1, 2, 2, 1, 0}},
-		"nobody asks at all": {[]int{0, 0}, nil},
+		"equal":             {[]int{3, 3}, []int{0, 1, 1, 0, 0, 1}},
+		"one has more":      {[]int{1, 4}, []int{0, 1, 1, 1, 1}},
+		"one asks for none": {[]int{0, 2}, []int{1, 1}},
+		"three":             {[]int{2, 2, 2}, []int{0, 1, 2, 2, 1, 0}},
+		"neither asks":      {[]int{0, 0}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			table := newTable(len(tt.turns))

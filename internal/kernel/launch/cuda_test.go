@@ -104,6 +104,20 @@ func countLines(lines []string, prefix string) (n int) {
 	return n
 }
 
+// mustScale measures, and wants every kept output to be the scaled input.
+func mustScale(t *testing.T, s *harness.Session, what string) {
+	t.Helper()
+	_, kept, err := keep(t, s, 12, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range kept {
+		if !scaled(p, "x", "out") {
+			t.Errorf("%s: sample %d is wrong", what, p.sample)
+		}
+	}
+}
+
 func TestCUDAOnTheVirtualGPU(t *testing.T) {
 	v := virtualGPU(t)
 	if v.Welcome.Device.Name != "Virtual L4 0" || v.Welcome.Device.Runtime != "CUDA 12.4" {
@@ -113,15 +127,7 @@ func TestCUDAOnTheVirtualGPU(t *testing.T) {
 		if err := v.scale(t, "honest", n, 0); err != nil {
 			t.Fatal(err)
 		}
-		_, kept, err := keep(t, v.Session, 12, 4)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, p := range kept {
-			if !scaled(p, "x", "out") {
-				t.Errorf("%d elements: sample %d is wrong", n, p.sample)
-			}
-		}
+		mustScale(t, v.Session, fmt.Sprintf("%d elements", n))
 		if err := v.Run(t.Context(), harness.Run{Iterations: 100}); err != nil {
 			t.Error(err)
 		}

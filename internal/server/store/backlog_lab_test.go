@@ -1,18 +1,15 @@
 package store_test
 
 import (
-	"context"
 	"os"
 	"testing"
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/alert"
-	"github.com/goatnote-inc/pawl/internal/server/pgtemp"
 	"github.com/goatnote-inc/pawl/internal/server/pointcodec"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 	"github.com/goatnote-inc/pawl/internal/server/store/fsck"
-	"github.com/goatnote-inc/pawl/internal/server/store/migrations"
 )
 
 // TestLabBacklog measures a scan and a check of many reports of few series, on a PostgreSQL with fsync on and without
@@ -73,20 +70,7 @@ func timed(t *testing.T, do func() error) time.Duration {
 // points.
 func backlogged(t *testing.T, reports, series int) (*store.Store, string) {
 	t.Helper()
-	pg, err := pgtemp.Start(t.Context(), pgtemp.Options{Dir: t.TempDir(), Durable: true, Settings: []string{"shared_buffers=1GB", "max_wal_size=8GB", "autovacuum=off"}})
-	if err != nil {
-		t.Skip(err)
-	}
-	t.Cleanup(func() { _ = pg.Stop(context.WithoutCancel(t.Context()), true) })
-	url := pg.URL("postgres")
-	if _, err := migrations.Migrate(t.Context(), url); err != nil {
-		t.Fatal(err)
-	}
-	s, err := store.Open(t.Context(), store.Config{URL: url}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
+	s, url := labStore(t, t.TempDir(), "autovacuum=off")
 	b := bulk{conn: owner(t, url), project: projectNamed(t, s, "lab")}
 	ids := seriesRows(t, url, b.project, series)
 	b.exec(t, `select pawl.make_partition(m::date) from generate_series(date '2026-05-01', date '2026-10-01', interval '1 month') m`)

@@ -182,20 +182,7 @@ func TestLabPoints(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	pg, err := pgtemp.Start(t.Context(), pgtemp.Options{Dir: dir, Durable: true, Settings: []string{"shared_buffers=1GB", "max_wal_size=8GB", "checkpoint_timeout=15min"}})
-	if err != nil {
-		t.Skip(err)
-	}
-	t.Cleanup(func() { _ = pg.Stop(context.WithoutCancel(t.Context()), true) })
-	url := pg.URL("postgres")
-	if _, err := migrations.Migrate(t.Context(), url); err != nil {
-		t.Fatal(err)
-	}
-	s, err := store.Open(t.Context(), store.Config{URL: url}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s, url := labStore(t, dir, "checkpoint_timeout=15min")
 	// The last twenty points of a series are hot; 200 series make a suite.
 	const ofSuite = 200
 	b := bulk{conn: owner(t, url), project: projectNamed(t, s, "lab"), suites: max(1, total/each/ofSuite), series: ofSuite, points: each, hot: min(20, each/5)}
@@ -298,6 +285,26 @@ func (b bulk) reads(t testing.TB, s *store.Store, out func(format string, args .
 		at := func(share float64) float64 { return took[int(share*float64(len(took)-1))].Seconds() * 1e3 }
 		out("| %s | %.1f ms | %.1f ms | %.1f ms | %s |\n", c.name, at(0.5), at(0.95), at(0.99), c.target)
 	}
+}
+
+// labStore starts a PostgreSQL with fsync on in a folder, and a store on it.
+func labStore(t *testing.T, dir string, settings ...string) (*store.Store, string) {
+	t.Helper()
+	pg, err := pgtemp.Start(t.Context(), pgtemp.Options{Dir: dir, Durable: true, Settings: append([]string{"shared_buffers=1GB", "max_wal_size=8GB"}, settings...)})
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { _ = pg.Stop(context.WithoutCancel(t.Context()), true) })
+	url := pg.URL("postgres")
+	if _, err := migrations.Migrate(t.Context(), url); err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(t.Context(), store.Config{URL: url}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s, url
 }
 
 // labTable gives a way to write a table, to people and to the folder of the lab.

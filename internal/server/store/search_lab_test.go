@@ -1,17 +1,12 @@
 package store_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/goatnote-inc/pawl/internal/server/pgtemp"
-	"github.com/goatnote-inc/pawl/internal/server/store"
-	"github.com/goatnote-inc/pawl/internal/server/store/migrations"
 )
 
 // TestLabSearch measures searches in a million series, with fsync on:
@@ -24,20 +19,7 @@ func TestLabSearch(t *testing.T) {
 		t.Skip("a lab: set PAWL_LAB")
 	}
 	const n = 1_000_000
-	pg, err := pgtemp.Start(t.Context(), pgtemp.Options{Dir: t.TempDir(), Durable: true, Settings: []string{"shared_buffers=1GB", "max_wal_size=8GB"}})
-	if err != nil {
-		t.Skip(err)
-	}
-	t.Cleanup(func() { _ = pg.Stop(context.WithoutCancel(t.Context()), true) })
-	url := pg.URL("postgres")
-	if _, err := migrations.Migrate(t.Context(), url); err != nil {
-		t.Fatal(err)
-	}
-	s, err := store.Open(t.Context(), store.Config{URL: url}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s, url := labStore(t, t.TempDir())
 	project := projectNamed(t, s, "lab")
 	began := time.Now()
 	fillSeries(t, url, project, n)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,42 +16,24 @@ import (
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
 )
 
-// NsysOptions configure nsys. The zero value works for this machine.
-type NsysOptions struct {
-	Program string // path of nsys; empty to search for it
-	Runs    int    // number of traced runs; 0 for 20
-
-	Root fs.FS  // file system of the machine; nil for this one
-	Path string // search path for programs; empty for PATH
-}
-
-// defaultTracedRuns is the default number of traced runs: enough for a median.
-const defaultTracedRuns = 20
-
 var errNoNsys = errors.New("nsys is not installed")
 
-func (o NsysOptions) open(ctx context.Context) (program, error) {
-	at := o.Program
+func (o TraceOptions) openNsys(ctx context.Context) (program, error) {
+	at := o.find(FindNsys)
 	if at == "" {
-		machine := NcuOptions{Root: o.Root, Path: o.Path}
-		if at, _ = FindNsys(machine.root(), machine.search()); at == "" {
-			return program{}, errNoNsys
-		}
+		return program{}, errNoNsys
 	}
 	return openProgram(ctx, at, "profile", "--help")
 }
 
 // Nsys traces runs of a target with Nsight Systems: the start and end of each kernel. It needs no
 // permission for counters, and its clock is not the harness's.
-func Nsys(ctx context.Context, o NsysOptions, t Target) (Result, error) {
-	r, err := o.run(ctx, t)
-	if err == nil {
-		return r, nil
+func Nsys(ctx context.Context, o TraceOptions, t Target) (Result, error) {
+	r, err := o.nsys(ctx, t)
+	trouble, ok := troubleOf(err, "nsys", t)
+	if !ok {
+		return r, err
 	}
-	if trouble, ok := errors.AsType[*Error](err); ok {
-		return Result{}, trouble
-	}
-	trouble := &Error{Tool: "nsys", What: t.what(), Why: err.Error(), Err: err}
 	if errors.Is(err, errNoNsys) {
 		trouble.Fix = "install Nsight Systems"
 	} else if why, fix, found := findComplaint(outputOf(err)); found {
@@ -61,8 +42,8 @@ func Nsys(ctx context.Context, o NsysOptions, t Target) (Result, error) {
 	return Result{}, trouble
 }
 
-func (o NsysOptions) run(ctx context.Context, t Target) (Result, error) {
-	p, err := o.open(ctx)
+func (o TraceOptions) nsys(ctx context.Context, t Target) (Result, error) {
+	p, err := o.openNsys(ctx)
 	if err != nil {
 		return Result{}, err
 	}
@@ -71,10 +52,7 @@ func (o NsysOptions) run(ctx context.Context, t Target) (Result, error) {
 	if err := removeStale(report, stem+".qdstrm", stem+".sqlite"); err != nil {
 		return Result{}, err
 	}
-	runs := o.Runs
-	if runs <= 0 {
-		runs = defaultTracedRuns
-	}
+	runs := o.runs()
 	talk := &limitedBuffer{most: 1 << 20}
 	wrap := append([]string{p.path}, nsysArgs(t, stem)...)
 	err = drive(ctx, t, wrap, driveOptions{tool: "nsys", slower: 3, iterations: runs, exact: t.Exact, env: nsysEnv(t), log: talk})

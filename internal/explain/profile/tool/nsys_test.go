@@ -97,7 +97,7 @@ func TestNsys(t *testing.T) {
 	seen := filepath.Join(t.TempDir(), "seen")
 	target := onL4(t, "SEEN="+seen)
 	target.Kernel = "^gemm$"
-	got, err := Nsys(t.Context(), NsysOptions{Program: stub, Runs: 1}, target)
+	got, err := Nsys(t.Context(), TraceOptions{Program: stub, Runs: 1}, target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,11 +126,11 @@ func TestNsys(t *testing.T) {
 		}
 	}
 	target.Kernel = "^conv"
-	if _, err := Nsys(t.Context(), NsysOptions{Program: stub, Runs: 1}, target); err == nil || !strings.Contains(err.Error(), `no kernel in the trace matches "^conv"`) {
+	if _, err := Nsys(t.Context(), TraceOptions{Program: stub, Runs: 1}, target); err == nil || !strings.Contains(err.Error(), `no kernel in the trace matches "^conv"`) {
 		t.Errorf("got %v", err)
 	}
 	target = onL4(t, "LEAVES_NOTHING=1")
-	if _, err := Nsys(t.Context(), NsysOptions{Program: stub, Runs: 1}, target); err == nil || !strings.Contains(err.Error(), "nothing was captured") {
+	if _, err := Nsys(t.Context(), TraceOptions{Program: stub, Runs: 1}, target); err == nil || !strings.Contains(err.Error(), "nothing was captured") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -142,7 +142,7 @@ func TestRealNsysDrivesAHarness(t *testing.T) {
 	}
 	at := nsys(t)
 	asked := filepath.Join(t.TempDir(), "asked")
-	_, err := Nsys(t.Context(), NsysOptions{Program: at, Runs: 1}, onL4(t, "ASKED="+asked))
+	_, err := Nsys(t.Context(), TraceOptions{Program: at, Runs: 1}, onL4(t, "ASKED="+asked))
 	if err == nil || !strings.Contains(err.Error(), "nothing was captured") {
 		t.Errorf("a marked run: %v", err)
 	}
@@ -151,14 +151,14 @@ func TestRealNsysDrivesAHarness(t *testing.T) {
 	}
 	plain := onL4(t)
 	plain.Plain, plain.Exact, plain.Command.Line = true, false, "true"
-	_, err = Nsys(t.Context(), NsysOptions{Program: at}, plain)
+	_, err = Nsys(t.Context(), TraceOptions{Program: at}, plain)
 	if err == nil || !strings.Contains(err.Error(), "the trace has no kernel") {
 		t.Errorf("everything: %v", err)
 	}
 }
 
 func TestNsysIsMissing(t *testing.T) {
-	_, err := Nsys(t.Context(), NsysOptions{Root: os.DirFS(t.TempDir()), Path: t.TempDir()}, onL4(t))
+	_, err := Nsys(t.Context(), TraceOptions{Root: os.DirFS(t.TempDir()), Path: t.TempDir()}, onL4(t))
 	if err == nil || !strings.Contains(err.Error(), "nsys is not installed: install Nsight Systems") {
 		t.Errorf("got %v", err)
 	}

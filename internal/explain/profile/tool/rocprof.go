@@ -15,15 +15,6 @@ import (
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
 )
 
-// RocprofOptions configure rocprofv3. The zero value works for this machine.
-type RocprofOptions struct {
-	Program string // path of rocprofv3; empty to search for it
-	Runs    int    // number of traced runs; 0 for 20
-
-	Root fs.FS  // file system of the machine; nil for this one
-	Path string // search path for programs; empty for PATH
-}
-
 var errNoRocprof = errors.New("rocprofv3 is not installed")
 
 const rocprofFix = "install rocprofiler-sdk, which comes with ROCm"
@@ -38,13 +29,10 @@ var rocprofCounters = [][]string{
 
 var rocprofVersion = lazyregexp.New(`(?i)version:?\s+v?([0-9]+(?:\.[0-9]+)+)`)
 
-func (o RocprofOptions) open(ctx context.Context) (program, error) {
-	p := program{path: o.Program}
+func (o TraceOptions) openRocprof(ctx context.Context) (program, error) {
+	p := program{path: o.find(FindRocprof)}
 	if p.path == "" {
-		machine := NcuOptions{Root: o.Root, Path: o.Path}
-		if p.path, _ = FindRocprof(machine.root(), machine.search()); p.path == "" {
-			return program{}, errNoRocprof
-		}
+		return program{}, errNoRocprof
 	}
 	said, err := p.output(ctx, 0, "--version")
 	if err != nil {
@@ -58,23 +46,20 @@ func (o RocprofOptions) open(ctx context.Context) (program, error) {
 
 // Rocprof profiles runs of a target on an AMD GPU: first a trace, whose clock is not the harness's, then the counters,
 // a few in each further run. Counters that a chip or a release does not have are left out, with a note.
-func Rocprof(ctx context.Context, o RocprofOptions, t Target) (Result, error) {
-	r, err := o.run(ctx, t)
-	if err == nil {
-		return r, nil
+func Rocprof(ctx context.Context, o TraceOptions, t Target) (Result, error) {
+	r, err := o.rocprof(ctx, t)
+	trouble, ok := troubleOf(err, "rocprofv3", t)
+	if !ok {
+		return r, err
 	}
-	if trouble, ok := errors.AsType[*Error](err); ok {
-		return Result{}, trouble
-	}
-	trouble := &Error{Tool: "rocprofv3", What: t.what(), Why: err.Error(), Err: err}
 	if errors.Is(err, errNoRocprof) {
 		trouble.Fix = rocprofFix
 	}
 	return Result{}, trouble
 }
 
-func (o RocprofOptions) run(ctx context.Context, t Target) (Result, error) {
-	p, err := o.open(ctx)
+func (o TraceOptions) rocprof(ctx context.Context, t Target) (Result, error) {
+	p, err := o.openRocprof(ctx)
 	if err != nil {
 		return Result{}, err
 	}
@@ -84,10 +69,7 @@ func (o RocprofOptions) run(ctx context.Context, t Target) (Result, error) {
 		return Result{}, err
 	}
 	defer os.RemoveAll(dir)
-	runs := o.Runs
-	if runs <= 0 {
-		runs = defaultTracedRuns
-	}
+	runs := o.runs()
 	found, err := p.rocprof(ctx, t, filepath.Join(dir, "trace"), runs, "--kernel-trace")
 	if err != nil {
 		return Result{}, err

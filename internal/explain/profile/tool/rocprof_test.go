@@ -12,7 +12,7 @@ import (
 )
 
 // onMI300X is a target on an AMD card, and a stand-in for its profiler.
-func onMI300X(t *testing.T, env ...string) (Target, RocprofOptions) {
+func onMI300X(t *testing.T, env ...string) (Target, TraceOptions) {
 	t.Helper()
 	stub, err := filepath.Abs("testdata/rocprofv3-with-gpu.sh")
 	if err != nil {
@@ -21,7 +21,7 @@ func onMI300X(t *testing.T, env ...string) (Target, RocprofOptions) {
 	target := onL4(t, append(env, "FILES="+filepath.Join(filepath.Dir(stub), "rocprof"))...)
 	target.Device = gpu.Identity{Kind: gpu.AMD, Name: "AMD Instinct MI300X", UUID: "GPU-1", ComputeCapability: "gfx942"}
 	target.Kernel = "^gemm$"
-	return target, RocprofOptions{Program: stub, Runs: 1}
+	return target, TraceOptions{Program: stub, Runs: 1}
 }
 
 // The times are those of a trace of their own, without warm-up; the counters come from further runs.
@@ -115,7 +115,7 @@ func TestRocprof_Troubles(t *testing.T) {
 	if _, err := Rocprof(t.Context(), o, target); err == nil || !strings.Contains(err.Error(), "run it by hand") {
 		t.Errorf("a harness that fails: %v", err)
 	}
-	none := RocprofOptions{Root: os.DirFS(t.TempDir()), Path: t.TempDir()}
+	none := TraceOptions{Root: os.DirFS(t.TempDir()), Path: t.TempDir()}
 	if _, err := Rocprof(t.Context(), none, target); err == nil || !strings.Contains(err.Error(), "rocprofv3 is not installed: install rocprofiler-sdk") {
 		t.Errorf("no rocprofv3: %v", err)
 	}

@@ -1,7 +1,6 @@
 package cuda
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/goatnote-inc/pawl/internal/base/shell"
 )
 
 // ErrNoTool reports that a program of the CUDA toolkit is not installed.
@@ -44,32 +45,17 @@ func run(ctx context.Context, dir, stdin, tool string, args ...string) (string, 
 	cmd := exec.CommandContext(ctx, tool, args...)
 	cmd.Dir = dir
 	cmd.Stdin = strings.NewReader(stdin)
-	var out, errs bounded
+	out, errs := shell.Head{Max: maxOutput}, shell.Head{Max: maxOutput}
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	cmd.WaitDelay = time.Second
 	if err := cmd.Run(); err != nil {
 		said := strings.TrimSpace(errs.String() + "\n" + out.String())
 		return "", fmt.Errorf("%s %s: %w: %.400s", filepath.Base(tool), strings.Join(args, " "), err, said)
 	}
-	if out.over {
+	if out.Over {
 		return "", fmt.Errorf("%s %s printed more than %d MB", filepath.Base(tool), strings.Join(args, " "), maxOutput>>20)
 	}
 	return out.String(), nil
-}
-
-// bounded is a buffer that keeps at most maxOutput bytes and drops the rest.
-type bounded struct {
-	bytes.Buffer
-	over bool
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if room := maxOutput - b.Len(); len(p) > room {
-		b.over = true
-		b.Buffer.Write(p[:room])
-		return len(p), nil
-	}
-	return b.Buffer.Write(p)
 }
 
 // Output runs a tool that reads compiled files and returns its output, within the limits of this

@@ -1,7 +1,6 @@
 package amd
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/base/shell"
 )
 
 // hotMargin is how far below its limit a card may be for the driver's report of heat to be believed, in degrees.
@@ -90,7 +90,7 @@ func (d *Device) violations(ctx context.Context) (*counters, error) {
 func output(ctx context.Context, at string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, smiTimeout)
 	defer cancel()
-	var out, complaints limited
+	out, complaints := shell.Head{Max: maxOutput}, shell.Head{Max: maxOutput}
 	cmd := exec.CommandContext(ctx, at, args...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
 	cmd.Stdout, cmd.Stderr = &out, &complaints
@@ -102,16 +102,6 @@ func output(ctx context.Context, at string, args ...string) ([]byte, error) {
 		return nil, fmt.Errorf("%s %s: %w: %.200s", at, strings.Join(args, " "), err, word(complaints.String()))
 	}
 	return out.Bytes(), nil
-}
-
-// limited keeps the first megabyte and discards the rest without an error.
-type limited struct{ bytes.Buffer }
-
-func (l *limited) Write(p []byte) (int, error) {
-	if room := maxOutput - l.Len(); room > 0 {
-		l.Buffer.Write(p[:min(room, len(p))])
-	}
-	return len(p), nil
 }
 
 // parseViolations reads the answer of amd-smi: a list with one card or, from ROCm 7 on, an object that holds it.

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"math"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -62,7 +61,7 @@ func (d *Device) State(ctx context.Context) (gpu.State, error) {
 	if d.sys.Text(d.dir+"/current_compute_partition") == "SPX" {
 		s.MIG = "off"
 	}
-	s.Processes, s.Own = d.processes()
+	s.Processes, s.Own = vendor.Processes(d.processes)
 	if d.sys.Text(d.dir+"/device") == "" {
 		return s, fmt.Errorf("cannot read the state of %s (%s): its files in /%s are gone: the card may be lost, see the kernel log", d.id.Name, d.id.UUID, d.dir)
 	}
@@ -127,16 +126,6 @@ func (d *Device) temperature(kind string) float64 {
 
 // processes lists the processes with memory on the card: those that are not pawl's, and its own.
 func (d *Device) processes() (foreign, own []gpu.Process) {
-	foreign, own = d.allProcesses()
-	if slices.ContainsFunc(foreign, func(p gpu.Process) bool { return p.Name == "" }) {
-		// A process that this machine does not show has since ended, like a harness at
-		// the end of a round, or is in another container. A second look decides which.
-		foreign, own = d.allProcesses()
-	}
-	return foreign, own
-}
-
-func (d *Device) allProcesses() (foreign, own []gpu.Process) {
 	files, _ := fs.Glob(d.sys, "sys/class/kfd/kfd/proc/[0-9]*/vram_"+d.node.gpuID)
 	for _, f := range files {
 		pid, err := strconv.Atoi(path.Base(path.Dir(f)))

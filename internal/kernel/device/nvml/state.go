@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/kernel/device/vendor"
 )
 
 // Device is a GPU, or a slice of one under MIG. It is safe for concurrent use.
@@ -46,7 +47,7 @@ func (d *Device) State(ctx context.Context) (gpu.State, error) {
 	s.ECC = value(&soft, "nvmlDeviceGetEccMode", onOff(d.current))
 	s.MIG = value(&soft, "nvmlDeviceGetMigMode", onOff(d.current))
 	s.Persistence = value(&soft, "nvmlDeviceGetPersistenceMode", onOff(d.number))
-	s.Processes, s.Own = d.processes(&soft)
+	s.Processes, s.Own = vendor.Processes(func() (foreign, own []gpu.Process) { return d.processes(&soft) })
 	if len(r.failed) > 0 {
 		return s, fmt.Errorf("cannot read the state of %s (%s): %w", d.id.Name, d.id.UUID, joined(r.failed))
 	}
@@ -74,16 +75,6 @@ func (d *Device) current(symbol string) (uint32, code) {
 // processes lists the processes with a compute context on the card that are not
 // pawl's. Slices share clocks and power, so processes on other slices count.
 func (d *Device) processes(r *reading) (foreign, own []gpu.Process) {
-	found, own := d.allProcesses(r)
-	if slices.ContainsFunc(found, func(p gpu.Process) bool { return p.Name == "" }) {
-		// A process that this machine does not show has since ended, like a harness at
-		// the end of a round, or is in another container. A second look decides which.
-		found, own = d.allProcesses(r)
-	}
-	return found, own
-}
-
-func (d *Device) allProcesses(r *reading) (foreign, own []gpu.Process) {
 	list := d.running(r, d.card)
 	if list == nil && d.part != d.card {
 		list = d.running(r, d.part) // reading the whole card may need more permission

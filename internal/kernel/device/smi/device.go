@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/kernel/device/vendor"
 )
 
 // Device is a GPU, or a slice of one under MIG. It is safe for concurrent use.
@@ -59,13 +59,11 @@ func (d *Device) State(ctx context.Context) (gpu.State, error) {
 }
 
 // processes lists the processes with a compute context that are not pawl's.
-func (d *Device) processes(ctx context.Context) ([]gpu.Process, error) {
-	found, err := d.foreignProcesses(ctx)
-	if slices.ContainsFunc(found, func(p gpu.Process) bool { return p.Name == "" }) {
-		// A process that this machine does not show has since ended, like a harness at
-		// the end of a round, or is in another container. A second look decides which.
-		found, err = d.foreignProcesses(ctx)
-	}
+func (d *Device) processes(ctx context.Context) (found []gpu.Process, err error) {
+	found, _ = vendor.Processes(func() (foreign, _ []gpu.Process) {
+		foreign, err = d.foreignProcesses(ctx)
+		return foreign, nil
+	})
 	return found, err
 }
 

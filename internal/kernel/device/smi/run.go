@@ -1,7 +1,6 @@
 package smi
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/goatnote-inc/pawl/internal/base/shell"
 )
 
 const (
@@ -28,7 +29,7 @@ const (
 func (t *Tool) run(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	var out limited
+	out := shell.Head{Max: maxOutput}
 	cmd := exec.CommandContext(ctx, t.path, args...)
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.WaitDelay = time.Second // a child of a wrapper script may hold the pipe
@@ -80,14 +81,4 @@ func firstLine(text string) string {
 		return "no message"
 	}
 	return strings.ToValidUTF8(strings.TrimSpace(line), "?")
-}
-
-// limited keeps the first megabyte and discards the rest without an error.
-type limited struct{ bytes.Buffer }
-
-func (l *limited) Write(p []byte) (int, error) {
-	if room := maxOutput - l.Len(); room > 0 {
-		l.Buffer.Write(p[:min(room, len(p))])
-	}
-	return len(p), nil
 }
