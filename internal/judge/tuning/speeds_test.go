@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,8 +21,8 @@ import (
 )
 
 // Live: while a machine changes its speed every few seconds, searches with other seeds get a quarter of the points each.
-// The choice of each is measured against that of one search through all points. PAWL_LAB_TRIES is another number of
-// searches than 10.
+// The choice of each is measured against that of one search through all points, while the machine is left alone.
+// PAWL_LAB_TRIES is another number of searches than 10.
 func TestTuneSpeeds(t *testing.T) {
 	if os.Getenv("PAWL_LAB") == "" {
 		t.Skip("set PAWL_LAB: it measures for minutes")
@@ -35,15 +36,18 @@ func TestTuneSpeeds(t *testing.T) {
 	}
 	const target = "matmul/N256"
 	o := liveExample(t, "matmul-c")
-	startBurning(t)
 	factor := probeSpeed(t)
+	stop := startBurning(t)
 	all := liveSearch(t, o, Options{Case: target, Strategy: "exhaustive", Journal: filepath.Join(o.Dir, "tuning", "all.jsonl")})
 	best := liveFinal(t, o, target, all)
+	stop()
 	var ratios []float64
 	for try := range tries {
 		o.Seed = uint64(100 + try)
+		stop := startBurning(t)
 		found := liveSearch(t, o, Options{Case: target, Evals: all.Header.Space.Points / 4, Journal: filepath.Join(o.Dir, "tuning", "journal.jsonl")})
 		chosen := liveFinal(t, o, target, found)
+		stop()
 		ratio, spread := inTurns(t, o, target, chosen, best)
 		fmt.Printf("try %d: %s against %s: %+.1f %%, spread %.1f %%\n", try+1, inWords(chosen), inWords(best), 100*(ratio-1), 100*spread)
 		ratios = append(ratios, ratio)
@@ -62,8 +66,9 @@ func TestTuneSpeeds(t *testing.T) {
 	}
 }
 
-// startBurning starts a process that uses all cores for some seconds, and none for the next ones. It ends with the test.
-func startBurning(t *testing.T) {
+// startBurning starts a process that uses all cores for some seconds, and none for the next ones. It ends with the test,
+// or when it is stopped.
+func startBurning(t *testing.T) (stop func()) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -78,11 +83,13 @@ func startBurning(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		_ = in.Close()
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
+	t.Cleanup(stop)
+	return stop
 }
 
 // burn uses all cores for 2 to 5 s, and none for as long, until its input ends.
