@@ -60,31 +60,23 @@ func (s *Store) Search(ctx context.Context, account int64, all bool, text string
 	return hits, nil
 }
 
-// searchSeries finds series by their words. If all words are common, it looks at some series first, and at all of them only if
-// those do not have all words.
+// searchSeries finds series by their words, the first ones by id. Of the last that it reads it prefers those of main.
 func (s *Store) searchSeries(ctx context.Context, p Project, asked []string) ([]Hit, error) {
 	const found = `select s.id, s.lane, s.name || case s.implementation when 'candidate' then '' else '/' || s.implementation end,
 		s.suite || ', ' || coalesce(t.facts->>'device', '') || case s.lane when 0 then '' when 1 then ', branches' else ', forks' end
-		from pawl.series s left join pawl.testbed t on t.project_id = s.project_id and t.id = s.testbed_id
-		where s.project_id = $1 and s.excluded is null and s.words like all ($2)`
+		from (select s.* from pawl.series s where s.project_id = $1 and s.excluded is null and s.words like all ($3) and %s order by s.id limit $4) s
+		left join pawl.testbed t on t.project_id = s.project_id and t.id = s.testbed_id order by s.lane, s.name collate "C", s.id limit $5`
 	type match struct {
 		ID           int64
 		Lane         int16
 		Name, Detail string
 	}
-	ids, whole, err := s.matches(ctx, p.ID, asked)
-	if err != nil {
-		return nil, err
-	}
 	var rows []match
-	err = eachMatch(ids, func(part []int64) (bool, error) {
-		some, err := pg.List(ctx, s.db, p.ID, pgx.RowToStructByPos[match], found+` and s.id = any($3) order by s.lane, s.name collate "C", s.id limit $4`, p.ID, likeTerms(asked), part, searchEach)
+	err := s.eachMatch(ctx, p.ID, asked, 0, func(ids string, value any) (enough bool, err error) {
+		some, err := pg.List(ctx, s.db, p.ID, pgx.RowToStructByPos[match], fmt.Sprintf(found, ids), p.ID, value, likeTerms(asked), checkedRows, searchEach)
 		rows = append(rows, some...)
 		return len(rows) >= searchEach, err
 	})
-	if err == nil && !whole && len(rows) < searchEach {
-		rows, err = pg.List(ctx, s.db, p.ID, pgx.RowToStructByPos[match], found+` limit $3`, p.ID, likeTerms(asked), searchEach)
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -43,6 +43,7 @@ func TestLabSearch(t *testing.T) {
 		{"an owner and a kernel", "50 ms", func() string { return fmt.Sprintf("team%d %s", rng.IntN(7), kernel()) }, false},
 		{"a word that no series has", "50 ms", func() string { return fmt.Sprintf("zebra%d", rng.IntN(n)) }, true},
 		{"two common words that no series has both of", "", func() string { return "attention gemm" }, true},
+		{"two words among each other that no series has both of", "", func() string { return "h0 suite21" }, true},
 	} {
 		var took []time.Duration
 		for range 100 {

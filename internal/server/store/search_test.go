@@ -150,6 +150,10 @@ func TestSearch_FindsCommonWords(t *testing.T) {
 		{fmt.Sprintf("octo suite b%d", n-1), 1},
 		{"octo b21999 attention", 0},
 		{"attention gemm", 0},
+		{"b", 20}, // more words and entries than are read
+		{"b spmm", 20},
+		{"b h31 spmm", 20},
+		{"b2 b3", 0},
 		{"octo kernels nothing", 0},
 	} {
 		if got := foundSeries(t, s, project, "kernels", c.text); len(got) != c.want {

@@ -33,7 +33,7 @@ const (
 
 // SeriesList lists series in id order.
 func (s *Store) SeriesList(ctx context.Context, project int64, q SeriesQuery) ([]client.Series, error) {
-	where := pg.Conditions{Args: []any{project, q.After}}
+	where := pg.Conditions{Args: []any{project, nil}}
 	if err := q.where(&where); err != nil {
 		return nil, err
 	}
@@ -49,34 +49,22 @@ func (q SeriesQuery) where(c *pg.Conditions) error {
 	return whereLane(c, "s.lane = $%d", q.Lane)
 }
 
+// listSeries reads a list whose conditions leave their parameter $2 to the ids.
 func (s *Store) listSeries(ctx context.Context, project int64, q SeriesQuery, where *pg.Conditions) (list []client.Series, err error) {
-	read := func() ([]client.Series, error) {
-		sql := `select ` + seriesColumns + ` from ` + seriesTables + ` where s.project_id = $1 and s.id > $2` + where.String() + ` order by s.id limit ` + pg.Limit(q.Limit)
-		return pg.List(ctx, s.db, project, scanSeries, sql, where.Args...)
-	}
 	asked := terms(q.Text)
-	if len(asked) == 0 {
-		if strings.TrimSpace(q.Text) != "" {
-			return nil, nil // no series has a word without letters and digits
-		}
-		return read()
+	if len(asked) > 0 {
+		where.Add("s.words like all ($%d)", likeTerms(asked))
+	} else if strings.TrimSpace(q.Text) != "" {
+		return nil, nil // no series has a word without letters and digits
 	}
-	where.Add("s.words like all ($%d)", likeTerms(asked))
-	ids, whole, err := s.matches(ctx, project, asked)
-	if err != nil {
-		return nil, err
-	}
-	if !whole {
-		return read() // common words: a page is full after few rows
-	}
-	where.Add("s.id = any($%d)", nil)
 	most := pg.MaxListed
 	if q.Limit > 0 {
 		most = min(q.Limit, most)
 	}
-	err = eachMatch(after(ids, q.After), func(part []int64) (bool, error) {
-		where.Args[len(where.Args)-1] = part
-		some, err := read()
+	err = s.eachMatch(ctx, project, asked, q.After, func(ids string, value any) (enough bool, err error) {
+		where.Args[1] = value
+		some, err := pg.List(ctx, s.db, project, scanSeries,
+			`select `+seriesColumns+` from `+seriesTables+` where s.project_id = $1 and `+ids+where.String()+` order by s.id limit `+pg.Limit(q.Limit), where.Args...)
 		list = append(list, some...)
 		return len(list) >= most, err
 	})
