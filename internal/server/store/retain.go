@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/base/failpoint"
 	"github.com/goatnote-inc/pawl/internal/server/pointcodec"
 	"github.com/goatnote-inc/pawl/internal/server/store/pg"
@@ -114,15 +115,13 @@ func (s *Store) dropRuns(ctx context.Context, project int64, before time.Time, d
 			if dropped, err = pointstore.Drop(ctx, tx, project, old.series, old.reports, old.from, old.to); err != nil {
 				return err
 			}
-			for _, sql := range []string{
-				`delete from pawl.report_blob where project_id = $1 and report_id = any($2)`,
-				`delete from pawl.dirty where project_id = $1 and report_id = any($2)`,
-				`delete from pawl.receipt where project_id = $1 and report_id = any($2)`,
-				`delete from pawl.report where project_id = $1 and id = any($2)`,
-			} {
-				if _, err := tx.Exec(ctx, sql, project, old.reports); err != nil {
-					return err
-				}
+			b := &pgx.Batch{}
+			b.Queue(`delete from pawl.report_blob where project_id = $1 and report_id = any($2)`, project, old.reports)
+			b.Queue(`delete from pawl.dirty where project_id = $1 and report_id = any($2)`, project, old.reports)
+			b.Queue(`delete from pawl.receipt where project_id = $1 and key = any($2)`, project, old.keys) // no index has their reports
+			b.Queue(`delete from pawl.report where project_id = $1 and id = any($2)`, project, old.reports)
+			if err := tx.SendBatch(ctx, b).Close(); err != nil {
+				return err
 			}
 			failpoint.At("retain.before-commit")
 			return nil
@@ -146,30 +145,36 @@ func (s *Store) dropExcluded(ctx context.Context, project int64, before time.Tim
 	return err
 }
 
-// someRuns holds reports, their series, and the time range of their points.
+// someRuns holds reports, the keys of their receipts, their series, and the time range of their points.
 type someRuns struct {
 	reports, series []int64
+	keys            [][]byte
 	from, to        time.Time
 }
 
 func oldRuns(ctx context.Context, tx pgx.Tx, project int64, before time.Time) (old someRuns, err error) {
-	rows, err := tx.Query(ctx, `select id, at, series from pawl.report where project_id = $1 and at < $2 and lane > 0 order by at, id limit $3 for update`, project, before, retainBatch)
+	rows, err := tx.Query(ctx, `select id, run, at, series from pawl.report where project_id = $1 and at < $2 and lane > 0 order by at, id limit $3 for update`, project, before, retainBatch)
 	if err != nil {
 		return old, err
 	}
 	var id int64
+	var run string
 	var at time.Time
 	var packed []byte
-	_, err = pgx.ForEachRow(rows, []any{&id, &at, &packed}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&id, &run, &at, &packed}, func() error {
 		ids, err := pointcodec.UnpackIDs(packed)
 		if err != nil {
 			return fmt.Errorf("report %d: %w", id, err)
+		}
+		key, err := digestOf(client.Key(&client.Report{Run: run}))
+		if err != nil {
+			return err
 		}
 		if len(old.reports) == 0 {
 			old.from = at
 		}
 		old.to = at
-		old.reports, old.series = append(old.reports, id), append(old.series, ids...)
+		old.reports, old.keys, old.series = append(old.reports, id), append(old.keys, key), append(old.series, ids...)
 		return nil
 	})
 	slices.Sort(old.series)
