@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,6 +38,48 @@ var labCommands = []struct {
 	{"Criterion's files, a stand-in", "c", "kernel.h", []string{"awk", "BEGIN {}"}, "cc -O1 -o prints prints.c", "criterion", []string{"./cargo", "bench"}},
 	{"a C program that prints times", "c", "kernel.h", []string{"cc", "--version"}, "cc -O1 -o prints prints.c", "lines", []string{"./prints"}},
 	{"a Go benchmark", "go", "kernel.go", []string{"go", "version"}, "go test -c -o work.test .", "go", []string{"./work.test", "-test.run", "^$", "-test.bench", ".", "-test.count", "10", "-test.benchtime", "50ms"}},
+}
+
+// paced takes ten samples with pytest-benchmark, which take 2 ms each by the recorder's clock.
+const paced = `import itertools, time
+from types import SimpleNamespace
+from pytest_benchmark.fixture import BenchmarkFixture
+
+tick = itertools.count()
+time.perf_counter = lambda: next(tick) / 512
+
+def work():
+    end = time.thread_time() + 0.004
+    while time.thread_time() < end:
+        pass
+
+BenchmarkFixture(SimpleNamespace(name="work", nodeid="bench.py::work")).pedantic(work, rounds=10)
+`
+
+// Programs that measure with pytest-benchmark take turns from the second round on, and the record has the samples of a turn.
+func TestCommands_PytestBenchmarkTakesTurns(t *testing.T) {
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("there is no python3 here")
+	}
+	dir := t.TempDir()
+	must(t, os.CopyFS(filepath.Join(dir, "pytest_benchmark"), os.DirFS("../sdk/python/testdata/standins/pytest_benchmark")))
+	write(t, filepath.Join(dir, "bench.py"), paced)
+	write(t, filepath.Join(dir, ".gitignore"), "results/\n__pycache__/\n")
+	git(t, dir, "init", "-q")
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-q", "-m", "one")
+	pawl(t, dir, "run", "--base", "HEAD", "--force-measure", "--", "python3", "bench.py").want(t, 0)
+	for _, c := range load(t, filepath.Join(dir, "results", "current.json")).Cases {
+		for _, r := range c.Rounds {
+			want := 4
+			if r.Round == 0 || runtime.NumCPU() < 2 {
+				want = 0
+			}
+			if len(r.Samples) != 10 || r.SamplesPerTurn != want {
+				t.Errorf("%s, round %d: %d samples, %d a turn, want 10 and %d", c.Name(), r.Round, len(r.Samples), r.SamplesPerTurn, want)
+			}
+		}
+	}
 }
 
 // labVerdict is the answer to one try.

@@ -26,6 +26,7 @@ class Done:
         lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
         assert all({k: line[k] for k in ("metric", "unit", "better")} == {"metric": "time", "unit": "s", "better": "lower"} for line in lines)
         self.cases = {line["case"]: line["samples"] for line in lines}
+        self.per_turn = [line.get("samples_per_turn") for line in lines]
         assert len(self.cases) == len(lines), "a case has two lines"
         notes = pathlib.Path(str(path) + ".notes")
         self.notes = notes.read_text() if notes.exists() else ""
@@ -198,7 +199,7 @@ def test_pytest_benchmark_is_recorded(play):
 
             @pytest.mark.parametrize("n", [1, 2])
             def test_plain(benchmark, n):
-                assert benchmark(lambda: n) == n
+                assert benchmark(lambda original: original, original=n) == n
 
             class TestGroup:
                 def test_pedantic(self, benchmark):
@@ -327,11 +328,20 @@ def test_the_plugin_uses_the_recorder_in_place(play):
     assert (done.code, list(done.cases)) == (0, ["test_it.test_list"]), done.stdout
 
 
+FIXTURE = """
+from types import SimpleNamespace
+from pytest_benchmark.fixture import BenchmarkFixture
+benchmark = BenchmarkFixture(SimpleNamespace(name="test", nodeid="bench.py::test"))
+"""
+
+
 @pytest.mark.parametrize(
     "code, seen, turns",
     [
         ("import timeit; timeit.repeat('sum(range(9))', repeat=3, number=5)", True, True),
         ("import timeit; timeit.Timer('pass').autorange()", True, True),
+        (FIXTURE + "benchmark(int)", True, True),
+        (FIXTURE + "BenchmarkFixture._make_runner = lambda self, f, a, k: lambda loops: 1.0; benchmark(int)", True, False),
         ("from triton.testing import do_bench; do_bench(lambda: [1.0])", False, False),
         ("import timeit; from triton.testing import do_bench; timeit.timeit('1', number=9); do_bench(lambda: [1.0])", False, False),
     ],
@@ -363,7 +373,9 @@ def test_other_threads_are_seen(play):
     assert cpu["others"] > 0.04 > cpu["alone"], cpu
 
 
-def test_blocks_wait_for_their_turn(play, tmp_path):
+@pytest.fixture
+def said(tmp_path):
+    """Makes the pipes for turns and begins each as soon as it is asked for. said() is what the program said until it ended."""
     for name in ("ask", "answer"):
         os.mkfifo(tmp_path / f"samples.jsonl.python.{name}")
     log = []
@@ -372,15 +384,65 @@ def test_blocks_wait_for_their_turn(play, tmp_path):
         with open(tmp_path / "samples.jsonl.python.ask", "rb", buffering=0) as ask:
             with open(tmp_path / "samples.jsonl.python.answer", "wb", buffering=0) as answer:
                 while True:
-                    said = ask.read(1)
-                    if not said:
+                    byte = ask.read(1)
+                    if not byte:
                         return
-                    log.append(said)
-                    if said == b"?":
+                    log.append(byte)
+                    if byte in b"?!":
                         answer.write(b"1")
 
     server = threading.Thread(target=serve, daemon=True)
     server.start()
-    done = play("import timeit; timeit.repeat('timeit.timeit(number=1)', 'import timeit', repeat=2, number=3)")
-    server.join(PATIENCE)
-    assert (done.code, b"".join(log)) == (0, b"?.?."), done.stderr
+
+    def all_bytes():
+        server.join(PATIENCE)
+        return b"".join(log).decode()
+
+    return all_bytes
+
+
+FORKS = """
+import os, sys, timeit
+
+def work():
+    child = os.fork()
+    if child == 0:
+        sys.exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+
+timeit.timeit(work, number=1)
+"""
+
+
+@pytest.mark.parametrize(
+    "code, says, per_turn",
+    [
+        ("import timeit; timeit.repeat('timeit.timeit(number=1)', 'import timeit', repeat=2, number=3)", "?.?.", [1]),
+        (FORKS, "?.", [1]),
+        (FIXTURE + "import timeit; benchmark.pedantic(timeit.timeit, rounds=1)", "!.", [None]),
+        (FIXTURE + "benchmark.pedantic(lambda: 1 / 0)", "!.", []),
+    ],
+    ids=["blocks", "a child has no turn", "a block in a sample", "an error"],
+)
+def test_blocks_wait_for_their_turn(play, said, code, says, per_turn):
+    done = play(code, paths=[NEW])
+    assert (said(), done.per_turn) == (says, per_turn), done.stderr
+
+
+@pytest.mark.parametrize("paths", [[NEW], []], ids=["stand-in", "real"])
+def test_a_turn_holds_several_short_samples(play, said, paths):
+    if not paths and not has("pytest_benchmark.fixture"):
+        pytest.skip("pytest-benchmark is not installed")
+    test = """
+        import itertools, time
+
+        tick = itertools.count()
+        time.perf_counter = lambda: next(tick) / 512  # a sample takes 2 ms of the recorder's clock
+
+        def test_int(benchmark):
+            benchmark.pedantic(int, rounds=10, warmup_rounds=1)
+        """
+    command = ["pytest", "-q", "-p", "no:cacheprovider", "-p", "pytest_benchmark.plugin", "test_it.py"]
+    done = play("", files={"test_it.py": test}.items(), paths=paths, module=command)
+    assert (done.code, said()) == (0, "!.?.?.?."), done.stdout
+    assert ([len(samples) for samples in done.cases.values()], done.per_turn) == ([10], [4])

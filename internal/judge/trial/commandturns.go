@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -13,8 +14,8 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Programs that measure with timeit.Timer, as torch.utils.benchmark does, take turns too: the recorder asks before each block and says
-// when it is done. While a program waits for its turn, no clock of its own runs.
+// Python programs that measure with timeit.Timer, as torch.utils.benchmark does, or with pytest-benchmark take turns too: the recorder asks
+// before a block or a few samples, and says when they are done. While a program waits for its turn, no clock of its own runs.
 
 // commandsTakeTurns reports whether all sides are programs that take turns and do their work in one thread, as their
 // last run showed.
@@ -85,23 +86,14 @@ func (t *trial) runTogether(ctx context.Context, order []int, round *measure.Rou
 	}
 	all.Wait()
 	round.Sides = append(round.Sides, sides...)
-	for i, run := range runs {
-		if run == nil {
-			return nil, context.Cause(ctx)
-		}
-		if !table.seats[i].took {
-			continue
-		}
-		for _, c := range run.Cases {
-			for k := range c.Rounds {
-				c.Rounds[k].SamplesPerTurn = 1
-			}
-		}
+	if slices.Contains(runs, nil) {
+		return nil, context.Cause(ctx)
 	}
 	return runs, nil
 }
 
-// table is where programs take turns, AB BA AB BA. A turn begins once all other programs wait for theirs or have left.
+// table is where programs take turns, AB BA AB BA. A turn begins once all other programs wait for theirs or have left. A program that
+// starts a new call waits until the others have finished theirs, so that the same calls are measured side by side.
 type table struct {
 	seats  []*seat
 	events chan event
@@ -111,19 +103,19 @@ type seat struct {
 	table  *table
 	index  int
 	answer *os.File // a byte in it begins a turn
-	took   bool     // it had a turn
 }
 
-// event is what a program says: that it waits for its turn, that its turn is over, or that it has left.
+// event is what a program says: that it waits for its turn, or for that of a new call, that its turn is over, or that it has left.
 type event struct {
 	seat int
 	what byte
 }
 
 const (
-	asks = '?'
-	done = '.'
-	left = 'x'
+	asks   = '?'
+	starts = '!'
+	done   = '.'
+	left   = 'x'
 )
 
 func newTable(seats int) *table {
@@ -137,7 +129,7 @@ func newTable(seats int) *table {
 
 // serve gives turns until all have left.
 func (t *table) serve() {
-	waiting, turn := map[int]bool{}, -1
+	waiting, turn := map[int]byte{}, -1 // for what they wait
 	present := map[int]bool{}
 	var pass, next []int // of this pass, those who have not had their turn; of the next one, all
 	for i := range t.seats {
@@ -147,17 +139,23 @@ func (t *table) serve() {
 	for len(present) > 0 {
 		e := <-t.events
 		switch e.what {
-		case asks:
-			waiting[e.seat] = true
+		case asks, starts:
+			waiting[e.seat] = e.what
 		case left:
 			delete(present, e.seat)
 			delete(waiting, e.seat)
 		}
-		if e.seat == turn && e.what != asks {
+		if e.seat == turn && (e.what == done || e.what == left) {
 			turn = -1
 		}
 		if turn >= 0 || len(waiting) == 0 || len(waiting) < len(present) {
 			continue
+		}
+		if !slices.Contains(slices.Collect(maps.Values(waiting)), asks) { // all start a new call
+			for i := range waiting {
+				waiting[i] = asks
+			}
+			pass = nil
 		}
 		for turn < 0 {
 			if len(pass) == 0 {
@@ -165,12 +163,11 @@ func (t *table) serve() {
 				next = slices.Clone(next)
 				slices.Reverse(next)
 			}
-			if turn, pass = pass[0], pass[1:]; !waiting[turn] {
+			if turn, pass = pass[0], pass[1:]; waiting[turn] != asks {
 				turn = -1
 			}
 		}
 		delete(waiting, turn)
-		t.seats[turn].took = true
 		_, _ = t.seats[turn].answer.Write([]byte{1}) // it fails if the program has just ended
 	}
 }
@@ -198,7 +195,7 @@ func (s *seat) take(path string) (closePipes func(), err error) {
 				return
 			}
 			for _, b := range buffer[:n] {
-				if b == asks || b == done {
+				if b == asks || b == starts || b == done {
 					s.table.events <- event{s.index, b}
 				}
 			}

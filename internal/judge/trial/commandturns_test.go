@@ -11,28 +11,31 @@ import (
 // Programs take turns AB BA AB BA, one at a time, as long as they are there.
 func TestTable(t *testing.T) {
 	for name, tt := range map[string]struct {
-		turns []int // of each program
-		want  []int // who has a turn
+		asks []string // of each program: ? for a turn, ! for one of a new call
+		want []int    // who has a turn
 	}{
-		"equal":             {[]int{3, 3}, []int{0, 1, 1, 0, 0, 1}},
-		"one has more":      {[]int{1, 4}, []int{0, 1, 1, 1, 1}},
-		"one asks for none": {[]int{0, 2}, []int{1, 1}},
-		"three":             {[]int{2, 2, 2}, []int{0, 1, 2, 2, 1, 0}},
-		"neither asks":      {[]int{0, 0}, nil},
+		"equal":                       {[]string{"???", "???"}, []int{0, 1, 1, 0, 0, 1}},
+		"one has more":                {[]string{"?", "????"}, []int{0, 1, 1, 1, 1}},
+		"one asks for none":           {[]string{"", "??"}, []int{1, 1}},
+		"three":                       {[]string{"??", "??", "??"}, []int{0, 1, 2, 2, 1, 0}},
+		"neither asks":                {[]string{"", ""}, nil},
+		"new calls start together":    {[]string{"!?!", "!???!"}, []int{0, 1, 1, 0, 1, 1, 0, 1}},
+		"the other has no more calls": {[]string{"!!", "!"}, []int{0, 1, 0}},
+		"the other starts no call":    {[]string{"!?", "??"}, []int{1, 1, 0, 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			table := newTable(len(tt.turns))
+			table := newTable(len(tt.asks))
 			var mu sync.Mutex
 			var got []int
 			var all sync.WaitGroup
-			for i, turns := range tt.turns {
+			for i, script := range tt.asks {
 				all.Go(func() {
 					s := table.seats[i]
 					defer s.leave()
 					p := program(t, s)
 					defer p.end()
-					for range turns {
-						p.begin(t)
+					for _, ask := range script {
+						p.begin(t, string(ask))
 						mu.Lock()
 						got = append(got, i)
 						mu.Unlock()
@@ -78,9 +81,9 @@ func (p player) say(t *testing.T, text string) {
 	}
 }
 
-func (p player) begin(t *testing.T) {
+func (p player) begin(t *testing.T, ask string) {
 	t.Helper()
-	p.say(t, "?")
+	p.say(t, ask)
 	if _, err := p.answer.Read(make([]byte, 1)); err != nil {
 		t.Error(err)
 	}

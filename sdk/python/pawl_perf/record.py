@@ -9,16 +9,16 @@ the program. Each case becomes one line of the file PAWL_SAMPLES + ".python":
 
 Beside it, PAWL_SAMPLES + ".python.cpu" gets the CPU time of the thread that measured and of all others meanwhile: pawl binds a
 program to one core only if one thread did the work. Libraries start others that spin while they are imported. Where pawl made
-the pipes PAWL_SAMPLES + ".python.ask" and ".answer", timeit.Timer waits for its turn before each block: the same program of another commit
-measures between two blocks, on the same machine.
+the pipes PAWL_SAMPLES + ".python.ask" and ".answer", timeit.Timer waits for its turn before each block, and pytest-benchmark before each
+8 ms of samples: the same program of another commit measures in between. Such a case has "samples_per_turn".
 
 Recorded are do_bench and its variants and perf_report of triton.testing, torch.utils.benchmark.Timer, elapsed_time of
 torch.cuda.Event, timeit.Timer, and the fixture of pytest-benchmark. A call inside another recorded call is not recorded,
 and neither are the measurements of autotuners.
 
-A case is named after the file, the function that measures, what it measures, the arguments of that function and the
-variables of the loops around the call. The line is not part of the name: the name stays when lines are added above. Two
-lines that give the same name are told apart by #2, #3. One line that gives the same name again adds samples to its case.
+A case is named after the file, the function that measures, what it measures, the arguments of that function and the variables of the
+loops around the call. The line is not part of the name: the name stays when lines are added above. Two lines that give the same name
+are told apart by #2, #3. One line that gives the same name again adds samples to its case.
 
 The program runs as before: an error in here becomes a line in a file of notes, and another sitecustomize still runs. The
 pytest plugin imports this file as pawl_perf.record, and writes to PAWL_SAMPLES where pawl did not put it in place.
@@ -44,6 +44,7 @@ VARIABLE = "PAWL_SAMPLES"  # names the file
 
 _MAX_CASES, _MAX_SAMPLES, _MAX_NOTES = 10_000, 100_000, 100
 _MAX_NAME, _MAX_PARAMS, _MAX_SOURCE = 200, 12, 1 << 20
+_TURN = 0.008  # seconds, as sides with a harness have
 _LIBRARIES = {"timeit", "triton", "torch", "pytest_benchmark", "functools", "contextlib", "runpy"}  # not who measures
 _TUNERS = ("triton.runtime", "torch._inductor", "torch._dynamo")  # measure to choose, not to report
 _ONE_LINERS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>")
@@ -60,17 +61,18 @@ class Recorder:
 
     def forget(self) -> None:
         """Starts anew in a forked child: the parent writes what it recorded, and its lock may be held forever here."""
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.clear()
 
     def clear(self) -> None:
         self.cases: Dict[str, List[float]] = {}
+        self.per_turn: Dict[str, int] = {}  # samples of a turn; 0 if there were none, or of several sizes
         self.names: Dict[Tuple[str, Any], str] = {}  # case and line -> case with its number
         self.lines: Dict[str, int] = {}  # case -> how many lines gave this name
         self.notes: List[str] = []
         self.alone = self.others = 0.0  # CPU seconds during recorded calls: of the thread that measured, and of all others
         self.unseen = False  # some samples are not of such a call
-        self.turns = True  # every sample is a block of timeit.Timer, which waits for its turn
+        self.turns = True  # every sample waits for its turn, if there are turns
 
     def used(self, alone: float, others: float) -> None:
         with self.lock:
@@ -82,38 +84,38 @@ class Recorder:
         case = _short(_line(benchmark) + ("/" + config if config else ""))
         samples = [float(s) for s in seconds]
         good = [s for s in samples if math.isfinite(s) and s > 0]
+        pace = getattr(_here, "pace", None) or Pace()
         with self.lock:
-            self.unseen = self.unseen or not getattr(_here, "seen", False)
-            self.turns = self.turns and len(samples) <= getattr(_here, "blocks", 0)
+            self.unseen = self.unseen or not pace.seen
+            self.turns = self.turns and len(samples) <= pace.blocks
             if len(good) < len(samples):
-                self._note(f"{case}: left out {len(samples) - len(good)} times that are not finite numbers above 0")
+                self.note(f"{case}: left out {len(samples) - len(good)} times that are not finite numbers above 0")
             if (case, site) not in self.names:
                 if len(self.names) >= _MAX_CASES:
-                    self._note(f"only the first {_MAX_CASES} cases are recorded")
+                    self.note(f"only the first {_MAX_CASES} cases are recorded")
                     return
                 count = self.lines[case] = self.lines.get(case, 0) + 1
                 self.names[case, site] = case if count == 1 else f"{case}#{count}"
-            kept = self.cases.setdefault(self.names[case, site], [])
+            name = self.names[case, site]
+            kept = self.cases.setdefault(name, [])
+            self.per_turn[name] = pace.size if self.per_turn.get(name, pace.size) == pace.size else 0
             if len(kept) + len(good) > _MAX_SAMPLES:
-                self._note(f"{case}: only the first {_MAX_SAMPLES} samples are recorded")
+                self.note(f"{case}: only the first {_MAX_SAMPLES} samples are recorded")
             kept.extend(good[: _MAX_SAMPLES - len(kept)])
 
     def note(self, text: str) -> None:
         with self.lock:
-            self._note(text)
-
-    def _note(self, text: str) -> None:
-        if text not in self.notes and len(self.notes) < _MAX_NOTES:
-            self.notes.append(text)
+            if text not in self.notes and len(self.notes) < _MAX_NOTES:
+                self.notes.append(text)
 
     def write(self) -> None:
         """Appends one line for each case, and the notes to their own file."""
         with self.lock:
-            cases = [
-                json.dumps({"case": case, "metric": "time", "unit": "s", "better": "lower", "samples": samples}, allow_nan=False)
-                for case, samples in self.cases.items()
-                if samples
-            ]
+            cases = []
+            for case, samples in self.cases.items():
+                line = {"case": case, "metric": "time", "unit": "s", "better": "lower", "samples": samples}
+                turn = {"samples_per_turn": self.per_turn[case]} if self.per_turn[case] else {}
+                cases += [json.dumps({**line, **turn}, allow_nan=False)] if samples else []
             notes = [_line(note) for note in self.notes]
             cpu = {"alone": self.alone, "others": self.others, "unseen": self.unseen, "turns": self.turns}
             used = [json.dumps(cpu)] if cases else []
@@ -137,27 +139,65 @@ class Turns:
         self.busy = threading.Lock()  # held by the thread whose turn it is; others measure without one
         self.ask = self.answer = -1
 
-    def begin(self) -> bool:
-        """Waits for the turn. Without pipes, and inside a turn, there is none."""
+    def begin(self, ask: bytes = b"?") -> Any:
+        """Waits for the turn and returns it. Without pipes, and inside a turn, there is none. With b"!" it waits for the other programs
+        to ask so too: their next calls are measured side by side."""
         if not self.path or not self.busy.acquire(blocking=False):
-            return False
+            return None
         try:
             if self.ask < 0:
                 self.ask, self.answer = os.open(self.path + ".ask", os.O_WRONLY), os.open(self.path + ".answer", os.O_RDONLY)
-            os.write(self.ask, b"?")
+            os.write(self.ask, ask)
             os.read(self.answer, 1)
-            return True
+            return self.busy
         except OSError:  # pawl has ended, or did not ask for turns
             self.path = ""
             self.busy.release()
-            return False
+            return None
 
-    def end(self) -> None:
+    def end(self, turn: Any) -> None:
+        if turn is not None and turn is self.busy:  # a forked child has a turn of its parent's
+            try:
+                os.write(self.ask, b".")
+            except OSError:
+                self.path = ""
+            turn.release()
+
+
+class Pace:
+    """The turns of one recorded call."""
+
+    def __init__(self, seen: bool = False) -> None:
+        self.seen = seen  # the CPU time of the call is known
+        self.blocks = 0  # what waits for its turn, or is part of one
+        self.size = 0  # samples of a turn, once known
+        self.turn: Any = None  # the one that run began
+        self.loops, self.shortest = (), math.inf  # of the last run, and the shortest time of a run with these
+
+    def block(self, timeit: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """Measures one block in a turn of its own, unless it is part of one."""
+        self.blocks, turn = self.blocks + 1, _turns.begin()
+        self.size = 1 if turn else self.size
         try:
-            os.write(self.ask, b".")
-        except OSError:
-            self.path = ""
-        self.busy.release()
+            return timeit(*args, **kwargs)
+        finally:
+            _turns.end(turn)
+
+    def run(self, done: int, runner: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """Runs the loop of a tool that has taken done samples. As a sample may be short, a turn holds as many as fit, and goes on until
+        the next one begins or the call ends. Runs before the first sample, which calibrate and warm up, are turns of their own."""
+        self.blocks, loops = self.blocks + 1, args[:1]
+        if done and not self.size and self.turn is not None:
+            self.size = max(1, int(_TURN / max(self.shortest, 1e-9)))
+        if not done or self.size and done % self.size == 0:
+            _turns.end(self.turn)
+            self.turn = _turns.begin(b"?" if self.blocks > 1 else b"!")
+        began = time.perf_counter()
+        try:
+            return runner(*args, **kwargs)
+        finally:
+            taken = time.perf_counter() - began
+            self.loops, self.shortest = loops, min(taken, self.shortest) if loops == self.loops else taken
 
 
 # ---- Names ----
@@ -275,8 +315,7 @@ def _loops(filename: str, frame: FrameType) -> List[Tuple[int, int, List[str], b
 # ---- Recording ----
 _recorder: Optional[Recorder] = None
 _turns = Turns("")
-_here = threading.local()  # depth: how many recorded calls this one is inside of; seen: its CPU time is known; blocks: of timeit inside
-# it; report: the call of perf_report
+_here = threading.local()  # depth: how many recorded calls this one is inside of; pace: of the outermost; report: the call of perf_report
 
 
 def recorder() -> Optional[Recorder]:
@@ -309,35 +348,46 @@ def _safely(task: Callable[..., None], *args: Any) -> None:
             _recorder.note(f"{getattr(task, '__name__', 'record')}: {type(exc).__name__}: {exc}")
 
 
-def _wrap(owner: Any, name: str, after: Callable[..., None], measures: bool = True) -> None:
-    """Makes owner.name call after(result, *args, **kwargs) once it returned, unless it is part of a recorded call. measures says
-    that the call is what is measured."""
+def _replace(owner: Any, name: str, instead: Callable[..., Any]) -> None:
+    """Makes owner.name call instead(original, *args, **kwargs), once."""
     original = getattr(owner, name, None)
     if not callable(original) or hasattr(original, "pawl_original"):
         return
 
     @functools.wraps(original)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return instead(original, *args, **kwargs)
+
+    wrapper.pawl_original = original  # type: ignore[attr-defined]
+    setattr(owner, name, wrapper)
+
+
+def _wrap(owner: Any, name: str, after: Callable[..., None], measures: bool = True, block: bool = False) -> None:
+    """Makes owner.name call after(result, *args, **kwargs) once it returned, unless it is part of a recorded call. measures says
+    that the call is what is measured, block that it is a turn."""
+
+    def wrapper(original: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         depth = getattr(_here, "depth", 0)
         if depth == 0:
-            _here.blocks = 0
+            _here.pace = Pace(measures)
         _here.depth = depth + 1
-        alone, everyone = time.thread_time(), time.process_time()
+        pace, alone, everyone = _here.pace, time.thread_time(), time.process_time()
         try:
-            result = original(*args, **kwargs)
+            result = pace.block(original, *args, **kwargs) if block else original(*args, **kwargs)
         finally:
             alone, everyone = time.thread_time() - alone, time.process_time() - everyone
-            _here.depth = depth
+            _here.depth, _here.pace = depth, pace if depth else None
+            if depth == 0:
+                _turns.end(pace.turn)
         if depth == 0:
-            _here.seen = measures
+            _here.pace = pace
             _safely(functools.partial(after, result, *args, **kwargs))
-            _here.seen = False
+            _here.pace = None
             if measures and _recorder is not None:
                 _recorder.used(alone, everyone - alone)
         return result
 
-    wrapper.pawl_original = original  # type: ignore[attr-defined]
-    setattr(owner, name, wrapper)
+    _replace(owner, name, wrapper)
 
 
 # ---- What is recorded ----
@@ -354,28 +404,8 @@ def _hook_timeit(module: ModuleType) -> None:
         timed(result[1], self, result[0])
 
     _wrap(module.Timer, "__init__", remember, measures=False)
-    _take_turns(module.Timer)
-    _wrap(module.Timer, "timeit", timed)
+    _wrap(module.Timer, "timeit", timed, block=True)
     _wrap(module.Timer, "autorange", ranged)
-
-
-def _take_turns(timer: Any) -> None:
-    """Makes each block of timeit.Timer a turn. Timers of torch use it too."""
-    block = timer.timeit
-    if hasattr(block, "pawl_original"):
-        return
-
-    @functools.wraps(block)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        _here.blocks = getattr(_here, "blocks", 0) + 1
-        mine = _turns.begin()
-        try:
-            return block(*args, **kwargs)
-        finally:
-            if mine:
-                _turns.end()
-
-    timer.timeit = wrapper
 
 
 def _hook_torch_timer(module: ModuleType) -> None:
@@ -396,35 +426,28 @@ def _hook_torch_timer(module: ModuleType) -> None:
 
 
 def _hook_torch_events(module: ModuleType) -> None:
-    original = module.Event.elapsed_time
-    if hasattr(original, "pawl_original"):
-        return
-
     def elapsed(milliseconds: float) -> None:
-        module = str(sys._getframe(3).f_globals.get("__name__", ""))
+        module = str(sys._getframe(4).f_globals.get("__name__", ""))
         inside = getattr(_here, "events", None)
         if inside is not None:
             inside.append(milliseconds)
         elif getattr(_here, "depth", 0) == 0 and module.split(".")[0] not in _LIBRARIES:
             _record("", None, [milliseconds / 1e3], repeats=True)
 
-    @functools.wraps(original)
-    def wrapper(self: Any, end_event: Any) -> Any:
-        milliseconds = original(self, end_event)
+    def elapsed_time(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        milliseconds = original(*args, **kwargs)
         _safely(elapsed, milliseconds)
         return milliseconds
 
-    wrapper.pawl_original = original  # type: ignore[attr-defined]
-    module.Event.elapsed_time = wrapper
+    _replace(module.Event, "elapsed_time", elapsed_time)
 
 
 def _hook_triton(module: ModuleType) -> None:
     if hasattr(module, "_summarize_statistics"):  # every do_bench ends in it, in whatever module it was imported
         _wrap(module, "_summarize_statistics", _summarized, measures=False)
-    elif callable(getattr(module, "do_bench", None)):
-        module.do_bench = _with_events(module.do_bench)
-    if hasattr(module, "Mark") and hasattr(module.Mark, "_run"):
-        _name_reports(module.Mark)
+    else:
+        _replace(module, "do_bench", _with_events)
+    _replace(getattr(module, "Mark", None), "_run", _name_reports)
 
 
 def _summarized(_: Any, times: Any, *args: Any, **kwargs: Any) -> None:
@@ -437,59 +460,52 @@ def _summarized(_: Any, times: Any, *args: Any, **kwargs: Any) -> None:
     _record("", fn, [ms / 1e3 for ms in samples])
 
 
-def _with_events(do_bench: Callable[..., Any]) -> Callable[..., Any]:
+def _with_events(do_bench: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """Triton before 2.1 has no function that sees all times: they are those of its events, after one that estimates."""
+    outer, _here.events = getattr(_here, "events", None), []
+    try:
+        result = do_bench(*args, **kwargs)
+        seen = _here.events[1:]
+    finally:
+        _here.events = outer
+    fn = args[0] if args else kwargs.get("fn")
+    if outer is None and getattr(_here, "depth", 0) == 0:
+        _safely(_record, "", fn, [ms / 1e3 for ms in seen])
+    return result
 
-    @functools.wraps(do_bench)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        outer, _here.events = getattr(_here, "events", None), []
+
+def _name_reports(run: Callable[..., Any], mark: Any, /, *args: Any, **kwargs: Any) -> Any:
+    fn = mark.fn
+
+    @functools.wraps(fn)
+    def named(*fargs: Any, **fkwargs: Any) -> Any:
+        outer, _here.report = getattr(_here, "report", None), (fn, fkwargs)
         try:
-            result = do_bench(*args, **kwargs)
-            seen = _here.events[1:]
+            return fn(*fargs, **fkwargs)
         finally:
-            _here.events = outer
-        fn = args[0] if args else kwargs.get("fn")
-        if outer is None and getattr(_here, "depth", 0) == 0:
-            _safely(_record, "", fn, [ms / 1e3 for ms in seen])
-        return result
+            _here.report = outer
 
-    return wrapper
-
-
-def _name_reports(mark: Any) -> None:
-    original = mark._run
-    if hasattr(original, "pawl_original"):
-        return
-
-    @functools.wraps(original)
-    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
-        fn = self.fn
-
-        @functools.wraps(fn)
-        def named(*fargs: Any, **fkwargs: Any) -> Any:
-            outer, _here.report = getattr(_here, "report", None), (fn, fkwargs)
-            try:
-                return fn(*fargs, **fkwargs)
-            finally:
-                _here.report = outer
-
-        self.fn = named
-        try:
-            return original(self, *args, **kwargs)
-        finally:
-            self.fn = fn
-
-    wrapper.pawl_original = original  # type: ignore[attr-defined]
-    mark._run = wrapper
+    mark.fn = named
+    try:
+        return run(mark, *args, **kwargs)
+    finally:
+        mark.fn = fn
 
 
 def _hook_pytest_benchmark(module: ModuleType) -> None:
-    def tested(_: Any, self: Any, *args: Any, **kwargs: Any) -> None:
-        stats = getattr(self, "stats", None)
-        data = getattr(getattr(stats, "stats", stats), "data", None)  # already for one iteration
-        if data and _recorder is not None:
-            _recorder.add(case_of_test(self.fullname), {}, self.fullname, data)
+    def taken(fixture: Any) -> List[float]:
+        stats = getattr(fixture, "stats", None)
+        return getattr(getattr(stats, "stats", stats), "data", None) or []  # already for one iteration
 
+    def tested(_: Any, self: Any, *args: Any, **kwargs: Any) -> None:
+        if taken(self) and _recorder is not None:
+            _recorder.add(case_of_test(self.fullname), {}, self.fullname, taken(self))
+
+    def make_runner(original: Callable[..., Any], self: Any, *args: Any, **kwargs: Any) -> Any:
+        runner, pace = original(self, *args, **kwargs), getattr(_here, "pace", None)
+        return runner if pace is None else lambda *a, **k: pace.run(len(taken(self)), runner, *a, **k)
+
+    _replace(module.BenchmarkFixture, "_make_runner", make_runner)
     _wrap(module.BenchmarkFixture, "__call__", tested)
     _wrap(module.BenchmarkFixture, "pedantic", tested)
 
@@ -529,18 +545,13 @@ class _Finder:
         return None
 
     def hook_loader(self, loader: Any) -> None:
-        original = getattr(loader, "exec_module", None)
-        if original is None or hasattr(original, "pawl_original"):
-            return
-
-        def exec_module(module: ModuleType) -> None:
+        def exec_module(original: Callable[..., Any], module: ModuleType) -> None:
             original(module)
             hook = _HOOKS.get(module.__name__)
             if hook is not None:
                 _safely(hook, module)
 
-        exec_module.pawl_original = original  # type: ignore[attr-defined]
-        loader.exec_module = exec_module
+        _replace(loader, "exec_module", exec_module)
 
 
 _finder = _Finder()

@@ -54,6 +54,15 @@ func TestPawlRecordIsLeftToMeasure(t *testing.T) {
 	}
 }
 
+func TestSamplesOfATurn(t *testing.T) {
+	for text, want := range map[string]int{"4": 4, "0": 0, "-1": 0} {
+		run := mustRead(t, "", `{"case":"k","unit":"ms","samples":[1,2],"samples_per_turn":`+text+`}`)
+		if got := run.Cases[0].Rounds[0].SamplesPerTurn; got != want {
+			t.Errorf("%s samples per turn are read as %d, want %d", text, got, want)
+		}
+	}
+}
+
 func TestUnknownFormat(t *testing.T) {
 	for _, format := range []string{"", "nvbench2"} {
 		if _, err := read(t, format, "hello"); !errors.Is(err, ErrUnknownFormat) {

@@ -19,6 +19,7 @@ type sampleRecord struct {
 	Unit    string  `json:"unit"`
 	Better  string  `json:"better"`
 	Samples numbers `json:"samples"`
+	PerTurn int     `json:"samples_per_turn"` // 0 means that the program took no turns
 }
 
 func readSamples(in *input, b *builder) error {
@@ -41,7 +42,7 @@ func (r *sampleRecord) read(b *builder, line int) error {
 			return fmt.Errorf("%q: a time is better when it is lower, not %q", label(r.Case), label(r.Better))
 		}
 		c.Timer = measure.TimerWall
-		return b.time(c, measure.CaseRound{Samples: r.Samples.scaled(factor)})
+		return b.time(c, measure.CaseRound{SamplesPerTurn: max(r.PerTurn, 0), Samples: r.Samples.scaled(factor)})
 	}
 	c.Metric, c.Unit = r.Metric, label(r.Unit)
 	switch c.Better = measure.Better(r.Better); c.Better {
