@@ -24,6 +24,7 @@ type State struct {
 
 	Processes []Process `json:"processes,omitempty"` // other processes on the device, without pawl's own harness
 	Own       []Process `json:"-"`                   // pawl's own processes on the device
+	FreeBytes int64     `json:"-"`                   // free memory of the GPU or the slice
 
 	// The fields below are set for hosts only.
 	Governor string  `json:"governor,omitempty"`

@@ -81,7 +81,7 @@ type Plan struct {
 	Edition      int       `json:"edition,omitempty"`    // edition of the judging policy; unset before the second edition
 	Dependence   []float64 `json:"dependence,omitempty"` // how much neighboring rounds of the testbed depend on each other, if known
 	Growth       []int     `json:"growth,omitempty"`     // rounds per side at each look: 4, 6, 8, 12 and so on
-	Turns        bool      `json:"turns,omitempty"`      // sides took turns within a round
+	Turns        bool      `json:"turns,omitempty"`      // sides take turns within a round, as long as they can
 	Samples      int       `json:"samples,omitempty"`
 	Warmup       int       `json:"warmup,omitempty"`           // minimum number of warm-up samples
 	Case         string    `json:"case,omitempty"`             // glob that restricted the run

@@ -42,7 +42,7 @@ func (r *Setup) describe(ctx context.Context, w harness.Welcome) (gpu.State, err
 		Testbed:     testbed,
 		Environment: environment(r.Now),
 		Plan: measure.Plan{
-			Seed: r.Seed, Edition: ratchet.Default().Edition, Dependence: noise.Known(testbed), Growth: r.growth(), Turns: r.TakesTurns(), Samples: r.Suite.Measure.Samples, Warmup: r.Suite.Measure.Warmup,
+			Seed: r.Seed, Edition: ratchet.Default().Edition, Dependence: noise.Known(testbed), Growth: r.growth(), Turns: r.planTurns(state), Samples: r.Suite.Measure.Samples, Warmup: r.Suite.Measure.Warmup,
 			Case: r.Case, Override: r.Samples,
 			Seconds: r.budget().Seconds(), Dollars: r.Suite.Budget.Dollars, PricePerHour: r.Suite.Device.PricePerHour,
 		},

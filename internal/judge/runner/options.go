@@ -95,8 +95,7 @@ func (o Options) growth() []int {
 	}
 }
 
-// TakesTurns reports whether sides take turns inside a round. On a GPU two processes would hold its
-// memory at once, so there it is opt-in.
+// TakesTurns reports whether sides take turns inside a round, whatever they hold of the device's memory.
 func (r *Setup) TakesTurns() bool {
 	switch r.Suite.Measure.Turns {
 	case "always":
@@ -105,6 +104,34 @@ func (r *Setup) TakesTurns() bool {
 		return false
 	default:
 		return r.Device().Kind == gpu.CPU
+	}
+}
+
+// sharesGPU reports whether sides take turns on a GPU as long as its memory allows. Its clocks are free, and move with power
+// and heat; sides that alternate see the same ones. With locked clocks each side has the GPU to itself.
+func (r *Setup) sharesGPU() bool {
+	return r.Suite.Measure.Turns == "auto" && r.Device().Kind != gpu.CPU && r.lease.Clocks().Mode == gpu.ClocksFree && !r.plain()
+}
+
+// planTurns reports whether sides take turns inside a round, given the state of the device before the first one.
+func (r *Setup) planTurns(state gpu.State) bool {
+	if !r.sharesGPU() {
+		return r.TakesTurns()
+	}
+	if state.FreeBytes == 0 && len(r.measured()) > 1 {
+		r.warn("sides_apart", "sides run one after the other, although the clocks are free: the driver does not report the free memory of %s; lock the clocks (device.clocks), or set measure.turns", r.Device().Name)
+	}
+	return state.FreeBytes > 0
+}
+
+// freeMemory returns how the free memory of the device is read while sides share a GPU; nil if they do not.
+func (r *Setup) freeMemory() func(context.Context) (int64, error) {
+	if !r.sharesGPU() {
+		return nil
+	}
+	return func(ctx context.Context) (int64, error) {
+		s, err := r.lease.Device().State(ctx)
+		return s.FreeBytes, err
 	}
 }
 

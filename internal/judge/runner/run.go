@@ -302,7 +302,7 @@ func (r *Setup) plan() (trial.Plan, error) {
 	p := r.header.Plan
 	plan := trial.Plan{
 		Seed: p.Seed, Growth: p.Growth, Turns: p.Turns, Cores: r.cores(), Budget: r.budget(), Dollars: p.Dollars, PricePerHour: p.PricePerHour,
-		MaxTemperatureC: r.Suite.Device.MaxTemperature, Now: r.Now,
+		FreeMemory: r.freeMemory(), MaxTemperatureC: r.Suite.Device.MaxTemperature, Now: r.Now,
 		Past: r.pastRounds(), Replayed: r.replayed,
 		Record: r.record,
 		Emit:   func(e trial.Event) { r.Emit(Measuring{e}) },

@@ -3,7 +3,9 @@
 package trial_test
 
 import (
+	"context"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,11 +18,9 @@ import (
 	"github.com/goatnote-inc/pawl/stats"
 )
 
-// ratios runs a trial of a kernel and one of 5 % more cycles, and returns the log-ratios of its rounds.
-func (m metered) ratios(t *testing.T, turns bool, rounds int) []float64 {
-	t.Helper()
+// plan compares a kernel with one of 5 % more cycles, on tensors of so many floats.
+func (m metered) plan(turns bool, rounds, floats int) trial.Plan {
 	m.sessions.Meter, m.sessions.Metrics = nil, nil
-	e := ratchet.Evidence{Case: measure.CaseKey{Benchmark: "works"}, Unit: "ns", Paired: true, HasBase: true, HasCandidate: true}
 	p := trial.Plan{Seed: 1, Turns: turns, Growth: []int{rounds}, Now: time.Now, Emit: func(trial.Event) {}}
 	for i, side := range []string{measure.Base, measure.Candidate} {
 		thousands := 1000 + 50*float64(i)
@@ -28,13 +28,21 @@ func (m metered) ratios(t *testing.T, turns bool, rounds int) []float64 {
 			Key:   measure.CaseKey{Benchmark: "works", Implementation: side, Cache: measure.Hot},
 			Timer: measure.TimerDevice, Samples: 60, Warmup: 10,
 			Arguments: []tensor.Argument{
-				{Name: "x", Role: tensor.In, DType: tensor.F32, Shape: []int{128}},
-				{Name: "out", Role: tensor.Out, DType: tensor.F32, Shape: []int{128}},
+				{Name: "x", Role: tensor.In, DType: tensor.F32, Shape: []int{floats}},
+				{Name: "out", Role: tensor.Out, DType: tensor.F32, Shape: []int{floats}},
 				{Name: "n", Role: tensor.Value, DType: tensor.I32, Value: thousands},
 			},
 			Launch: &harness.Launch{Kind: launch.CUDA, File: m.image, Kernel: "works", Grid: [3]int{1, 1, 1}, Block: [3]int{128, 1, 1}},
 		}}})
 	}
+	return p
+}
+
+// ratios runs a trial of both kernels, and returns the log-ratios of its rounds.
+func (m metered) ratios(t *testing.T, turns bool, rounds int) []float64 {
+	t.Helper()
+	e := ratchet.Evidence{Case: measure.CaseKey{Benchmark: "works"}, Unit: "ns", Paired: true, HasBase: true, HasCandidate: true}
+	p := m.plan(turns, rounds, 128)
 	p.Record = func(_ measure.Round, results []measure.Result) error {
 		for _, r := range results {
 			if r.Round.Error != "" {
@@ -73,5 +81,34 @@ func TestTurns_SeeOneClockUnderAPowerCap(t *testing.T) {
 	}
 	if spread[true] > spread[false]/2 {
 		t.Errorf("rounds in turns spread by %.4f, apart by %.4f", spread[true], spread[false])
+	}
+}
+
+// The free memory that NVML reports decides whether both sides fit.
+func TestTurns_NeedMemoryForBothSides(t *testing.T) {
+	for _, test := range []struct {
+		floats int
+		turns  bool
+	}{{128, true}, {1 << 17, false}} {
+		m := newMetered(t, "VGPU_CARD=L4", "VGPU_MHZ=0", "VGPU_SCALE=4096") // 5.9 MB
+		p := m.plan(true, 2, test.floats)
+		p.FreeMemory = func(ctx context.Context) (int64, error) {
+			s, err := m.dev.State(ctx)
+			return s.FreeBytes, err
+		}
+		b := &bench{}
+		p.Record = func(r measure.Round, results []measure.Result) error {
+			b.rounds, b.results = append(b.rounds, r), append(b.results, results...)
+			return nil
+		}
+		out, err := trial.Run(t.Context(), p)
+		if err != nil || out.Rounds != 2 {
+			t.Fatalf("outcome %+v, %v", out, err)
+		}
+		dropped, inTurns, alone := apart(out, b)
+		t.Logf("%d floats: %q, %d in turns, %d alone", test.floats, dropped, inTurns, alone)
+		if (inTurns == 4) != test.turns || (alone == 4) == test.turns || strings.Contains(dropped, "GB are free") == test.turns {
+			t.Errorf("%d floats: %q, %d in turns, %d alone", test.floats, dropped, inTurns, alone)
+		}
 	}
 }

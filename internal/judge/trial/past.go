@@ -36,6 +36,11 @@ func (t *trial) replay(_ context.Context, order []int, attempt, _ int) (measure.
 	if strings.HasPrefix(p.Round.Dropped, brokenPrefix) {
 		return p.Round, nil, t.brokeThen(p.Round)
 	}
+	if why, ok := strings.CutPrefix(p.Round.Dropped, sharePrefix); ok {
+		t.compareSides(p.Results)
+		t.runApart(p.Round.Index, why)
+		return p.Round, p.Results, nil
+	}
 	t.unread = ""
 	if why, ok := strings.CutPrefix(p.Round.Dropped, unreadPrefix); ok {
 		t.unread = why

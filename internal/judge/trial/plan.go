@@ -42,6 +42,9 @@ type Plan struct {
 	Emit func(Event)
 	// Watch reads the device while a side runs; may be nil.
 	Watch Watch
+	// FreeMemory returns how many bytes of the device's memory are free. If it is set, sides take turns only as long as
+	// their processes fit the device together; may be nil.
+	FreeMemory func(ctx context.Context) (int64, error)
 	// Now returns the time.
 	Now func() time.Time
 }

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -30,6 +31,10 @@ func (t *trial) measure(ctx context.Context, order []int, attempt int) (measure.
 	}
 	results, err := run(ctx, order, &round)
 	t.compareSides(results)
+	if apart, ok := errors.AsType[*apartError](err); ok && ctx.Err() == nil {
+		round.Dropped = t.runApart(round.Index, apart.why)
+		return round, results, nil
+	}
 	if err != nil {
 		return round, results, err
 	}
@@ -190,6 +195,7 @@ func (t *trial) dropUnread(round measure.Round, attempt int) string {
 const (
 	brokenPrefix = "a side broke: "
 	unreadPrefix = "the device could not be read: "
+	sharePrefix  = "the sides cannot share the device: "
 )
 
 // unreadDevice is the key in drops for rounds that no side spoiled.

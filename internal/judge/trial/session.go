@@ -98,6 +98,7 @@ type process struct {
 	scored  scored
 	heat    *deviceActivity
 	tree    *harness.Tree // its processes; nil if it runs alone
+	failure error         // why it refused the last case, or was lost to it; nil if neither
 
 	core     int              // the CPU core that it is bound to; -1 for none
 	warmCore int              // the core to warm up on; -1 for none
@@ -234,6 +235,7 @@ const maxLost = 4
 // case then starts a new process. A lost oracle, or a harness that breaks the protocol, is not the
 // fault of a case and stays an error.
 func (p *process) refused(ctx context.Context, err error) (measure.CaseRound, error) {
+	p.failure = err
 	e, ok := errors.AsType[*harness.Error](err)
 	switch {
 	case !ok || ctx.Err() != nil:

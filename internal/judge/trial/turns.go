@@ -65,6 +65,7 @@ type participant struct {
 	spent   time.Duration
 	failure string
 	freezer *harness.Freezer
+	held    int64 // bytes of the device's memory, as far as the free memory shows
 }
 
 // turn lets only the processes of this side run while f runs.
@@ -136,9 +137,8 @@ func (t *trial) measureCase(ctx context.Context, table []*participant, name stri
 		if s.began.IsZero() {
 			s.began = t.Now()
 		}
-		var cr measure.CaseRound
 		s.process.warmCore = t.startingCore(name, round)
-		err := s.timed(t.Now, func() (err error) { cr, err = s.process.ready(ctx, c); return err })
+		cr, err := t.prepare(ctx, table, s, c)
 		if err != nil {
 			return nil, err
 		}

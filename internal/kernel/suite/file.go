@@ -75,7 +75,7 @@ type settingsDoc struct {
 
 type measureDoc struct {
 	settingsDoc
-	Turns  turns `yaml:"turns" example:"never" doc:"Whether sides take turns within a round, with both processes alive: always, never, or auto (yes on the CPU; no on a GPU, where two processes would share its memory)."`
+	Turns  turns `yaml:"turns" example:"never" doc:"Whether sides take turns within a round, with both processes alive: always, never, or auto (yes on a CPU; on a GPU with free clocks, as long as its memory holds all processes; no with locked clocks)."`
 	Rounds []int `yaml:"rounds" least:"1" most:"16" min:"1" max:"10000" example:"[4, 8, 16, 32, 64]" doc:"Numbers of rounds after which to evaluate the verdict. Undecided cases continue to the next number."`
 }
 

@@ -119,6 +119,7 @@ func TestState(t *testing.T) {
 	want := gpu.State{
 		At: devicetest.AMDNow, SMClockMHz: 1652, MemoryClockMHz: 1300, TemperatureC: 63, PowerW: 612, PowerCapW: 750, EnergyJ: 1, ECC: "on", MIG: "off",
 		Processes: []gpu.Process{{PID: 1001, Name: "trainer", MemoryBytes: 8192}}, Own: []gpu.Process{{PID: 42, MemoryBytes: 4096}},
+		FreeBytes: 190 << 30,
 	}
 	if diff := cmp.Diff(want, state(t, d)); diff != "" {
 		t.Error(diff)

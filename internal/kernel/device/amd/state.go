@@ -54,6 +54,7 @@ func (d *Device) State(ctx context.Context) (gpu.State, error) {
 		PowerW:         max(d.sensor("power1_average"), d.sensor("power1_input")) / 1e6,
 		PowerCapW:      d.sensor("power1_cap") / 1e6,
 		EnergyJ:        max(metrics.energyJ, d.sensor("energy1_input")/1e6),
+		FreeBytes:      d.freeBytes(),
 	}
 	if d.sys.Text(d.dir+"/ras/umc_err_count") != "" {
 		s.ECC = "on"
@@ -71,6 +72,15 @@ func (d *Device) State(ctx context.Context) (gpu.State, error) {
 		return s, fmt.Errorf("cannot read why %s slows down: %w", d.id.Name, err)
 	}
 	return s, nil
+}
+
+// freeBytes returns the free memory of the card; 0 if the driver does not report what is used.
+func (d *Device) freeBytes() int64 {
+	used := d.sys.Text(d.dir + "/mem_info_vram_used")
+	if used == "" {
+		return 0
+	}
+	return max(d.id.MemoryBytes-int64(number(used)), 0)
 }
 
 // sensor reads a value of the card's sensors; 0 if there is none.

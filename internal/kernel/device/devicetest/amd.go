@@ -52,7 +52,7 @@ func (a *AMD) Add(other map[string]string) {
 	a.Set(node+"/caches/2/properties", "level 3\nsize 262144\ntype 9\n")
 	files := map[string]string{
 		"device": "0x74a1", "revision": "0x00", "vbios_version": "113-M3000100-102", "unique_id": fmt.Sprintf("d1f8a3c09b7e42%02X", i),
-		"mem_info_vram_total": fmt.Sprint(192 << 30), "current_compute_partition": "SPX", "gpu_busy_percent": "97",
+		"mem_info_vram_total": fmt.Sprint(192 << 30), "mem_info_vram_used": fmt.Sprint(2 << 30), "current_compute_partition": "SPX", "gpu_busy_percent": "97",
 		"power_dpm_force_performance_level": "auto", "pp_od_clk_voltage": "OD_SCLK:\n0: 132Mhz\n1: 2100Mhz\n",
 		"pp_dpm_sclk": "0: 132Mhz\n1: 1650Mhz *\n2: 2100Mhz\n", "pp_dpm_mclk": "0: 900Mhz\n1: 1300Mhz *\n", "ras/umc_err_count": "ue: 0\nce: 0\n",
 		"hwmon/hwmon4/freq1_input": "1652000000", "hwmon/hwmon4/freq2_input": "1300000000", "hwmon/hwmon4/temp1_label": "edge", "hwmon/hwmon4/temp1_input": "48000",

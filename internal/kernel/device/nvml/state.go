@@ -28,7 +28,7 @@ func (d *Device) Identity() gpu.Identity { return d.id }
 // State reads the device now. Values that the device or its driver does not report
 // stay empty. A failure to read clocks, temperature or reasons is an error, returned together
 // with what could be read: a lost slowdown reason could make a disturbed round look good.
-// Power, ECC, MIG, persistence and processes stay empty, whatever the driver answers: no
+// Power, ECC, MIG, persistence, free memory and processes stay empty, whatever the driver answers: no
 // round is judged by them, and drivers of new cards answer with codes of their own.
 func (d *Device) State(ctx context.Context) (gpu.State, error) {
 	if err := ctx.Err(); err != nil {
@@ -47,6 +47,7 @@ func (d *Device) State(ctx context.Context) (gpu.State, error) {
 	s.ECC = value(&soft, "nvmlDeviceGetEccMode", onOff(d.current))
 	s.MIG = value(&soft, "nvmlDeviceGetMigMode", onOff(d.current))
 	s.Persistence = value(&soft, "nvmlDeviceGetPersistenceMode", onOff(d.number))
+	s.FreeBytes = value(&soft, "nvmlDeviceGetMemoryInfo", d.freeBytes)
 	s.Processes, s.Own = vendor.Processes(func() (foreign, own []gpu.Process) { return d.processes(&soft) })
 	if len(r.failed) > 0 {
 		return s, fmt.Errorf("cannot read the state of %s (%s): %w", d.id.Name, d.id.UUID, joined(r.failed))
@@ -58,6 +59,13 @@ func (d *Device) State(ctx context.Context) (gpu.State, error) {
 func (d *Device) long(symbol string) (v uint64, ret code) {
 	ret = d.lib.call(symbol, uintptr(d.card), uintptr(unsafe.Pointer(&v)))
 	return v, ret
+}
+
+// freeBytes reads the free memory of the slice, or of the card.
+func (d *Device) freeBytes(symbol string) (int64, code) {
+	var m memory
+	ret := d.lib.call(symbol, uintptr(d.part), uintptr(unsafe.Pointer(&m)))
+	return int64(min(m.free, m.total, math.MaxInt64)), ret
 }
 
 func (d *Device) number(symbol string) (uint32, code) { return d.lib.number(symbol, d.card) }

@@ -129,7 +129,7 @@ func TestVirtual_HasASliceUnderMIG(t *testing.T) {
 	if id.Parent != devices[0].Identity().UUID || id.Units != 15 || id.MemoryBytes != 10_000_000_000 || !strings.HasPrefix(id.UUID, "MIG-") {
 		t.Errorf("slice %+v", id)
 	}
-	if s := stateOf(t, devices[1]); s.MIG != "on" {
+	if s := stateOf(t, devices[1]); s.MIG != "on" || s.FreeBytes != id.MemoryBytes {
 		t.Errorf("state of the slice %+v", s)
 	}
 }

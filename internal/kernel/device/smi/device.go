@@ -27,7 +27,7 @@ func (d *Device) card() string { return d.id.LockName() }
 func (d *Device) State(ctx context.Context) (gpu.State, error) {
 	rows, err := d.tool.query(ctx, d.card(),
 		"clocks.current.sm", "clocks.current.memory", "temperature.gpu", "power.draw", "enforced.power.limit",
-		"clocks_event_reasons.active", "ecc.mode.current", "mig.mode.current", "persistence_mode")
+		"clocks_event_reasons.active", "ecc.mode.current", "mig.mode.current", "persistence_mode", "memory.free")
 	if err == nil && len(rows) != 1 {
 		err = fmt.Errorf("nvidia-smi printed %d lines for one GPU", len(rows))
 	}
@@ -43,6 +43,10 @@ func (d *Device) State(ctx context.Context) (gpu.State, error) {
 	if err != nil {
 		return gpu.State{}, fmt.Errorf("cannot read the processes on %s: %w", d.id.Name, err)
 	}
+	free := int64(r.number("memory.free")) << 20
+	if d.id.Parent != "" {
+		free = 0 // that of the slice is not reported
+	}
 	return gpu.State{
 		At:             d.tool.opts.Now(),
 		SMClockMHz:     r.number("clocks.current.sm"),
@@ -55,6 +59,7 @@ func (d *Device) State(ctx context.Context) (gpu.State, error) {
 		MIG:            r.onOff("mig.mode.current"),
 		Persistence:    r.onOff("persistence_mode"),
 		Processes:      processes,
+		FreeBytes:      free,
 	}, nil
 }
 

@@ -64,11 +64,11 @@ func newFake(t *testing.T) fake {
 	f.write("apps", "")
 	for n, fields := range []map[string]string{
 		{
-			"uuid": l4UUID, "name": "NVIDIA L4", "compute_cap": "8.9", "memory.total": "23034", "ecc.mode.current": "Enabled",
+			"uuid": l4UUID, "name": "NVIDIA L4", "compute_cap": "8.9", "memory.total": "23034", "memory.free": "20986", "ecc.mode.current": "Enabled",
 			"mig.mode.current": "[N/A]", "persistence_mode": "Disabled", "clocks_event_reasons.active": "0x0000000000000044",
 		},
 		{
-			"uuid": a100UUID, "name": "NVIDIA A100-SXM4-40GB, special edition", "compute_cap": "8.0", "memory.total": "40960",
+			"uuid": a100UUID, "name": "NVIDIA A100-SXM4-40GB, special edition", "compute_cap": "8.0", "memory.total": "40960", "memory.free": "40000",
 			"ecc.mode.current": "[Not Supported]", "mig.mode.current": "Enabled", "persistence_mode": "Enabled", "clocks_event_reasons.active": "0x0000000000000000",
 		},
 	} {
@@ -135,10 +135,13 @@ func TestState(t *testing.T) {
 	want := gpu.State{
 		At: noon, SMClockMHz: 210, MemoryClockMHz: 405, TemperatureC: 41, PowerW: 16.52, PowerCapW: 72,
 		Reasons: gpu.SWPowerCap | gpu.HWThermal, ECC: "on", Persistence: "off",
-		Processes: []gpu.Process{{PID: 1001, Name: "trainer", MemoryBytes: 2048 << 20}, {PID: 1002}},
+		Processes: []gpu.Process{{PID: 1001, Name: "trainer", MemoryBytes: 2048 << 20}, {PID: 1002}}, FreeBytes: 20986 << 20,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("state (-want +got):\n%s", diff)
+	}
+	if slice, err := f.devices()[2].State(t.Context()); err != nil || slice.FreeBytes != 0 {
+		t.Errorf("free memory of a slice: %d, %v, want unknown", slice.FreeBytes, err)
 	}
 }
 
