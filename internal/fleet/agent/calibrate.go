@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/base/disk"
 	"github.com/goatnote-inc/pawl/internal/base/shell"
 	"github.com/goatnote-inc/pawl/internal/fleet/calibration"
@@ -29,17 +30,30 @@ var kernels embed.FS
 // openCL starts the name of a device that only OpenCL reaches. A part of its OpenCL name follows.
 const openCL = "opencl:"
 
-// kernelOf returns the folder of the suite for a device.
-func kernelOf(device string) (string, error) {
-	switch {
+// kernelOf returns the folder of the suite for the device of a lease.
+func (a *Agent) kernelOf(ctx context.Context, d *leaseDir) (string, error) {
+	switch device := d.lease.Device; {
 	case strings.HasPrefix(device, "cpu:"):
 		return "calibrate/cpu", nil
+	case strings.HasPrefix(device, "GPU-") && a.isAMD(ctx, d):
+		return "calibrate/hip", nil
 	case strings.HasPrefix(device, "GPU-"), strings.HasPrefix(device, "MIG-"):
 		return "calibrate/cuda", nil
 	case strings.HasPrefix(device, openCL):
 		return "calibrate/opencl", nil
+	default:
+		return "", fmt.Errorf("there is no calibration kernel for %.100q", device)
 	}
-	return "", fmt.Errorf("there is no calibration kernel for %.100q", device)
+}
+
+// isAMD reports whether pawl finds that the GPU of a lease is AMD's. UUIDs of AMD and NVIDIA begin alike.
+func (a *Agent) isAMD(ctx context.Context, d *leaseDir) bool {
+	answer := &shell.Tail{Max: maxAnswer}
+	if _, err := a.exec(ctx, d, answer, "device", "show", "--json"); err != nil {
+		return false // the calibration fails too, and says why
+	}
+	found, err := shownDevice(answer.Bytes())
+	return err == nil && found != nil && found.Kind == gpu.AMD
 }
 
 // calibrate measures the agent's own kernel on the device of a lease: the same code on both sides, and a planted
@@ -50,7 +64,7 @@ func (a *Agent) calibrate(ctx context.Context, d *leaseDir) (job.Result, error) 
 	r.Calibration = calibration.Record{Seed: d.lease.Calibrate}
 	limited, cancel := context.WithTimeoutCause(ctx, time.Duration(d.lease.Seconds)*time.Second, errTooLong(d.lease))
 	defer cancel()
-	err := writeKernel(d)
+	err := a.writeKernel(limited, d)
 	if err == nil {
 		err = a.runCalibration(limited, d, &r)
 	}
@@ -70,16 +84,16 @@ func clip(text string, most int) string { return strings.ToValidUTF8(text[:min(l
 func errTooLong(l job.Lease) error { return fmt.Errorf("it took longer than %d s", l.Seconds) }
 
 // writeKernel writes the suite to a fresh workspace.
-func writeKernel(d *leaseDir) error {
-	from, err := kernelOf(d.lease.Device)
-	if err != nil {
-		return err
-	}
+func (a *Agent) writeKernel(ctx context.Context, d *leaseDir) error {
 	if err := removeAll(d.file("work")); err != nil {
 		return fmt.Errorf("cannot clear a workspace: %w", err)
 	}
 	if err := os.MkdirAll(d.file("work"), 0o700); err != nil {
 		return fmt.Errorf("cannot create a workspace: %w", err)
+	}
+	from, err := a.kernelOf(ctx, d)
+	if err != nil {
+		return err
 	}
 	entries, err := kernels.ReadDir(from)
 	if err != nil {

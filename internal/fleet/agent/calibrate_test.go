@@ -24,7 +24,9 @@ func calibrates(t *testing.T, device, answer, code string) (w *world, r job.Resu
 	if err := os.WriteFile(filepath.Join(w.dir, "answer"), []byte(answer), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	script := "#!/bin/sh\necho \"$*\" >" + w.dir + "/runs\nls >" + w.dir + "/files\nmkdir results\ncp " + record + " results/gate.json\ncat " + w.dir + "/answer\necho no compiler >&2\nexit " + code + "\n"
+	// The card is AMD's if the lease says so: only it is visible.
+	shown := "if [ $1 = device ]; then kind=nvidia; [ \"$ROCR_VISIBLE_DEVICES\" = GPU-d1f8a3c09b7e4200 ] && kind=amd; echo '{\"device\":{\"kind\":\"'$kind'\"}}'; exit; fi\n"
+	script := "#!/bin/sh\n" + shown + "echo \"$*\" >" + w.dir + "/runs\nls >" + w.dir + "/files\nmkdir results\ncp " + record + " results/gate.json\ncat " + w.dir + "/answer\necho no compiler >&2\nexit " + code + "\n"
 	if err := os.WriteFile(w.agent.pawl, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -54,6 +56,7 @@ func TestCalibrate_DeliversARecord(t *testing.T) {
 func TestCalibrate_KernelOfTheDevice(t *testing.T) {
 	for device, want := range map[string]string{
 		"cpu:0": "harness.c pawl.h pawl.yaml", "GPU-1": "kernel.ptx pawl.h pawl.yaml", "MIG-1": "kernel.ptx pawl.h pawl.yaml", "opencl:gfx942": "kernel.cl pawl.h pawl.yaml",
+		"GPU-d1f8a3c09b7e4200": "harness.cu pawl.h pawl.yaml",
 	} {
 		w, r := calibrates(t, device, calibrated, "0")
 		if got := strings.Join(w.lines("files"), " "); got != want || r.Calibration.Error != "" {
@@ -93,5 +96,23 @@ func TestKernels_PTXAssembles(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "cubin")
 	if text, err := exec.CommandContext(t.Context(), ptxas, "-arch=sm_80", "-o", out, "calibrate/cuda/kernel.ptx").CombinedOutput(); err != nil {
 		t.Errorf("ptxas: %v\n%s", err, text)
+	}
+}
+
+// The kernel for AMD's GPUs compiles, as far as hipcc can tell without a GPU.
+func TestKernels_HIPCompiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("hipcc is slow")
+	}
+	hipcc, err := exec.LookPath("hipcc")
+	if err != nil {
+		t.Log("no hipcc in PATH: the kernel is not checked")
+		return
+	}
+	t.Setenv("HIP_PLATFORM", "amd")
+	out := filepath.Join(t.TempDir(), "harness")
+	args := []string{"-O3", "-xhip", "--offload-arch=gfx90a", "-Wall", "-Wextra", "-I../../../sdk/cpp", "-o", out, "calibrate/hip/harness.cu"}
+	if text, err := exec.CommandContext(t.Context(), hipcc, args...).CombinedOutput(); err != nil {
+		t.Errorf("hipcc: %v\n%s", err, text)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/base/disk"
 	"github.com/goatnote-inc/pawl/internal/base/loopback"
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
@@ -123,17 +124,12 @@ func findDevice(ctx context.Context, pawl string) (id, model string, err error) 
 	if err != nil {
 		return "", "", fmt.Errorf("cannot ask pawl for the devices of this machine: %w", err)
 	}
-	var found struct {
-		Device *struct {
-			UUID string `json:"uuid"`
-			Name string `json:"name"`
-		} `json:"device"`
+	found, err := shownDevice(out)
+	if err != nil {
+		return "", "", err
 	}
-	if err := json.Unmarshal(out, &found); err != nil {
-		return "", "", fmt.Errorf("cannot read pawl's answer about the devices of this machine: %w", err)
-	}
-	if found.Device != nil && found.Device.UUID != "" {
-		return found.Device.UUID, modelOf(found.Device.Name), nil
+	if found != nil && found.UUID != "" {
+		return found.UUID, modelOf(found.Name), nil
 	}
 	machine, err := os.ReadFile("/etc/machine-id")
 	if err != nil {
@@ -141,6 +137,17 @@ func findDevice(ctx context.Context, pawl string) (id, model string, err error) 
 	}
 	sum := sha256.Sum256(append([]byte("pawl device: "), machine...)) // the machine-id itself is not to be published
 	return "cpu:" + hex.EncodeToString(sum[:8]), "cpu", nil
+}
+
+// shownDevice returns the GPU in the answer of pawl device show; nil if there is none.
+func shownDevice(answer []byte) (*gpu.Identity, error) {
+	var found struct {
+		Device *gpu.Identity `json:"device"`
+	}
+	if err := json.Unmarshal(answer, &found); err != nil {
+		return nil, fmt.Errorf("cannot read pawl's answer about the devices of this machine: %w", err)
+	}
+	return found.Device, nil
 }
 
 // modelOf returns the model in a device's name: h100 for "NVIDIA H100 80GB HBM3", l4 for "NVIDIA L4".

@@ -124,7 +124,7 @@ func outcome(ctx context.Context, err error, log []byte) (int, error) {
 }
 
 // passed are the variables that pawl and builds get from the agent's environment. Others may hold secrets of the host.
-var passed = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "PAWL_CACHE", "PAWL_CACHE_SIZE", "PAWL_LOCK_DIR", "PAWL_NVML_LIBRARY"}
+var passed = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "ROCM_PATH", "HIP_PATH", "PAWL_CACHE", "PAWL_CACHE_SIZE", "PAWL_LOCK_DIR", "PAWL_NVML_LIBRARY"}
 
 // visible are the variables by which NVIDIA's and AMD's runtimes choose a GPU. The other vendor's is ignored.
 var visible = []string{"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}
