@@ -163,7 +163,7 @@ func TestStateOfAnOldDriver(t *testing.T) {
 	}
 	want := gpu.State{
 		At: noon, SMClockMHz: 210, MemoryClockMHz: 405, TemperatureC: 41, PowerW: 16.52,
-		Reasons: gpu.HWSlowdown, ECC: "on", Persistence: "off",
+		Reasons: gpu.HWSlowdown, ECC: "on", Persistence: "off", FreeBytes: 20986 << 20,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("state (-want +got):\n%s", diff)
