@@ -1,4 +1,4 @@
-/* pawl.h 1.3.0: makes a C, C++, CUDA, HIP or OpenCL program a harness that pawl can measure.
+/* pawl.h 1.4.0: makes a C, C++, CUDA, HIP or OpenCL program a harness that pawl can measure.
 
    One header, nothing to link but libc (and the CUDA, HIP or OpenCL runtime where you use it). Include it in the
    one file that has main, before other headers if you compile with -std=c99 and not -std=gnu99.
@@ -44,7 +44,7 @@
 #ifndef PAWL_H
 #define PAWL_H
 
-#define PAWL_VERSION "1.3.0"
+#define PAWL_VERSION "1.4.0"
 
 #if defined(__STRICT_ANSI__) && !defined(__cplusplus) && !defined(_POSIX_C_SOURCE)
 #define _POSIX_C_SOURCE 200809L /* strict C hides clock_gettime and setenv */
@@ -266,6 +266,7 @@ struct pawl_launch {
 
 typedef enum { PAWLI_TIMER_DEVICE, PAWLI_TIMER_WALL, PAWLI_TIMER_CPU, PAWLI_TIMERS } pawli_timer;
 static const char *const pawli_timer_names[PAWLI_TIMERS] = {"device", "wall", "cpu"};
+#define PAWLI_KERNEL_TIMER "kernel" /* of the device, by records of its kernels */
 
 typedef struct pawli_block { /* memory of a set, with a red zone on both sides */
   struct pawli_block *next;
@@ -362,6 +363,7 @@ static struct {
   uint64_t seed;
   double bytes, quantum_ns;
   pawli_timer timer;
+  int by_records; /* the time of the device is that of records of its kernels, not of events */
   int cold, batch, next_set, set_count;
   int give_ups; /* how often launches could not be held back */
   pawli_set sets[PAWLI_SETS];
@@ -1317,6 +1319,125 @@ static double pawli_step_ns(clockid_t clock) {
   return claimed > 1 ? claimed : 1;
 }
 
+/* ---- records of kernels ---------------------------------------------------------------------------------------- */
+
+#if defined(__CUDACC__) || defined(PAWLI_RECORDS) /* the latter is pawl's launcher */
+#include <dlfcn.h>
+
+/* The timer "kernel": when each kernel began and ended on the device, by CUPTI's activity records. The gaps between
+   launches and the events around them, about 2 us, are not in it: much of a kernel that takes less than 20. It is for
+   runs of one kernel: of what else a run does, the time is not known here.
+
+   CUPTI is opened when the harness runs. Without it there is no such timer. */
+enum { PAWLI_COPIES = 1, PAWLI_FILLS = 2, PAWLI_KERNELS = 10, PAWLI_FLUSH_ALL = 1, PAWLI_RECORD_BYTES = 1 << 20 };
+
+typedef struct pawli_record { /* how CUpti_ActivityKernel4 and all later ones begin */
+  uint32_t kind;
+  char config[12];
+  uint64_t start, end, completed; /* nanoseconds */
+  uint32_t ids[3], sizes[8], local[2], correlation;
+  int64_t grid;
+  const char *name;
+} pawli_record;
+typedef char pawli_record_is_cuptis[offsetof(pawli_record, start) == 16 && offsetof(pawli_record, name) == 104 ? 1 : -1];
+
+static struct {
+  int (*subscribe)(void (*)(uint8_t **, size_t *, size_t *), void (*)(void *, uint32_t, uint8_t *, size_t, size_t));
+  int (*enable)(int);
+  int (*disable)(int);
+  int (*flush)(uint32_t);
+  int (*next)(uint8_t *, size_t, void **);
+  int (*is_run)(const char *kernel); /* else it is pawl's own */
+  int looked, there, subscribed, on;
+  uint64_t count, own, ns, first, last; /* since pawli_forget_records */
+  double step;                          /* that the times of all kernels share */
+} pawli_records;
+
+static int pawli_records_there(void) {
+  static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so",
+                                      "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so", NULL};
+  static const struct {
+    void **to;
+    const char *name;
+  } entries[] = {
+      {(void **)&pawli_records.subscribe, "cuptiActivityRegisterCallbacks"},
+      {(void **)&pawli_records.enable, "cuptiActivityEnable"},
+      {(void **)&pawli_records.disable, "cuptiActivityDisable"},
+      {(void **)&pawli_records.flush, "cuptiActivityFlushAll"},
+      {(void **)&pawli_records.next, "cuptiActivityGetNextRecord"},
+  };
+  void *library = NULL;
+  size_t i;
+  if (pawli_records.looked) return pawli_records.there;
+  pawli_records.looked = 1;
+  for (i = 0; names[i] && !library; i++) library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+  pawli_records.there = library != NULL;
+  for (i = 0; library && i < sizeof entries / sizeof *entries; i++)
+    if (!(*entries[i].to = dlsym(library, entries[i].name))) pawli_records.there = 0;
+  return pawli_records.there;
+}
+
+static void pawli_must_record(int error) {
+  if (error) pawl_fail("recording kernels: CUPTI error %d", error);
+}
+
+static void pawli_give_room(uint8_t **to, size_t *bytes, size_t *most) {
+  *to = (uint8_t *)malloc(PAWLI_RECORD_BYTES);
+  *bytes = *to ? PAWLI_RECORD_BYTES : 0;
+  *most = 0;
+}
+
+/* Adds up the runs. CUPTI calls this from a thread of its own, and the flush waits for it. */
+static void pawli_take_records(void *context, uint32_t stream, uint8_t *from, size_t room, size_t bytes) {
+  void *record = NULL;
+  (void)context, (void)stream, (void)room;
+  while (bytes && pawli_records.next(from, bytes, &record) == 0) {
+    const pawli_record *const k = (const pawli_record *)record;
+    if (k->kind == PAWLI_COPIES || k->kind == PAWLI_FILLS) pawli_records.count++;
+    if (k->kind != PAWLI_KERNELS || k->end <= k->start || !k->name) continue;
+    pawli_records.step = pawli_common_step(pawli_records.step, (double)(k->end - k->start));
+    if (!pawli_records.is_run(k->name)) {
+      pawli_records.own++;
+      continue;
+    }
+    if (!pawli_records.ns || k->start < pawli_records.first) pawli_records.first = k->start;
+    if (!pawli_records.ns || k->end > pawli_records.last) pawli_records.last = k->end;
+    pawli_records.ns += k->end - k->start;
+    pawli_records.count++;
+  }
+  free(from);
+}
+
+static void pawli_record_kernels(int on, int (*is_run)(const char *)) {
+  static const int kinds[] = {PAWLI_COPIES, PAWLI_FILLS, PAWLI_KERNELS};
+  size_t i;
+  if (pawli_records.on == on) return;
+  pawli_records.is_run = is_run;
+  if (!pawli_records.subscribed) pawli_must_record(pawli_records.subscribe(pawli_give_room, pawli_take_records));
+  pawli_records.subscribed = 1;
+  for (i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    pawli_must_record(on ? pawli_records.enable(kinds[i]) : pawli_records.disable(kinds[i]));
+  pawli_records.on = on;
+}
+
+static void pawli_forget_records(void) {
+  pawli_must_record(pawli_records.flush(PAWLI_FLUSH_ALL));
+  pawli_records.count = pawli_records.own = pawli_records.ns = 0;
+}
+
+/* The time of so many runs. own is how many kernels of pawl are between them: a kernel must not pass for one. */
+static double pawli_recorded_ns(int runs, int own) {
+  pawli_must_record(pawli_records.flush(0));
+  if (pawli_records.count < (uint64_t)runs || pawli_records.own < (uint64_t)own) pawli_must_record(pawli_records.flush(PAWLI_FLUSH_ALL));
+  if (pawli_records.count != (uint64_t)runs || pawli_records.own != (uint64_t)own)
+    pawl_fail("CUPTI recorded %llu kernels and copies in %d runs, and %llu of pawl: the timer kernel is for runs of one kernel",
+              (unsigned long long)pawli_records.count, runs, (unsigned long long)pawli_records.own);
+  if (pawli_records.last - pawli_records.first < pawli_records.ns)
+    pawl_fail("kernels of a sample overlap, and so do their records: use the timer device");
+  return (double)pawli_records.ns;
+}
+#endif
+
 /* ---- the host -------------------------------------------------------------------------------------------------- */
 
 #if !defined(PAWLI_GPU)
@@ -1605,6 +1726,7 @@ static void pawli_choose_device(const char *uuid) { (void)uuid; }
 static void pawli_measure_step(void) {
   pawli_mapped *const m = pawli_gpu.shared;
   double step = 0;
+  m->go = 0;
   for (int i = 0; i < PAWLI_STEP_PAIRS; i++) {
     float ms = 0;
     pawli_check(PAWLI_GPU(EventRecord)(pawli_gpu.start, pawli.launch.stream), "recording an event");
@@ -1618,6 +1740,22 @@ static void pawli_measure_step(void) {
   m->gave_up = 0;
   pawli.device_quantum_ns = step > 0 ? step : 500;
 }
+
+#if defined(__CUDACC__)
+#define PAWLI_HAS_RECORDS pawli_records_there
+
+/* What stands around the runs of a sample is pawl's, by the name that the compiler gave it. */
+static int pawli_is_run(const char *kernel) { return !strstr(kernel, "pawli_hold") && !strstr(kernel, "pawli_note"); }
+
+/* Records kernels or no longer. Returns the step of their times. */
+static double pawli_set_records(int on) {
+  pawli_record_kernels(on, pawli_is_run);
+  if (!on) return 0;
+  pawli_measure_step();
+  pawli_forget_records();
+  return pawli_records.step > 0 ? pawli_records.step : 1;
+}
+#endif
 
 static void pawli_open(const char *device) {
   const char *json = pawli_member(device, "uuid");
@@ -1787,6 +1925,12 @@ static void pawli_abandon(void) {
 static void pawli_before(int hold) {
   if (pawli.timer != PAWLI_TIMER_DEVICE) return;
   pawli_abandon();
+#if defined(__CUDACC__)
+  if (pawli.by_records) {
+    pawli_check(cudaStreamSynchronize(pawli.launch.stream), "waiting for the device");
+    pawli_forget_records();
+  }
+#endif
   pawli_gpu.shared->go = pawli_gpu.shared->gave_up = 0;
   if (hold && pawli.give_ups < 3) {
     PAWLI_LAUNCH(pawli_hold, 1, 1, pawli.launch.stream)(pawli_gpu.shared_on_device, PAWLI_HOLD_CYCLES);
@@ -1824,6 +1968,9 @@ static int pawli_read(pawli_reading *r) {
   }
   pawli_check(PAWLI_GPU(EventElapsedTime)(&ms, pawli_gpu.start, pawli_gpu.stop), "reading the events");
   r->by[PAWLI_TIMER_DEVICE] = ms * 1e6;
+#if defined(__CUDACC__)
+  if (pawli.by_records) r->by[PAWLI_TIMER_DEVICE] = pawli_recorded_ns(pawli.batch, held + 2); /* the two notes of the clock */
+#endif
   const double mhz = pawli_clock_mhz();
   if (mhz > 0) r->clock_mhz = mhz; /* else the last one stays */
   return 1;
@@ -2921,6 +3068,11 @@ static void pawli_open_once(const char *device) {
   pawli.opened = 1;
 }
 
+#ifndef PAWLI_HAS_RECORDS /* CUDA alone has them */
+#define PAWLI_HAS_RECORDS() 0
+static double pawli_set_records(int on) { return on; }
+#endif
+
 static void pawli_answer_hello(const char *request) {
   const char *versions = pawli_member(request, "protocol"), *s = versions;
   double version = 0;
@@ -2940,6 +3092,7 @@ static void pawli_answer_hello(const char *request) {
             "\"features\":[\"check\",\"run\",\"keep\",\"verify\",\"profile\"],\"timers\":");
   for (i = PAWLI_FIRST_TIMER; i < PAWLI_TIMERS; i++)
     pawli_put("%s\"%s\"", i == PAWLI_FIRST_TIMER ? "[" : ",", pawli_timer_names[i]);
+  if (PAWLI_HAS_RECORDS()) pawli_put(",\"" PAWLI_KERNEL_TIMER "\"");
   pawli_put("],\"device\":{\"name\":");
   pawli_put_string(pawli.device_name);
   pawli_put_fact("runtime", pawli.runtime);
@@ -3088,7 +3241,8 @@ static void pawli_prepare(const char *request) {
   params = pawli_member(pawli.request, "params");
   pawli.params.json = params ? params : "{}";
   if (*pawli.params.json != '{') pawl_fail_as("bad_params", "params is not an object");
-  while (timer && i < PAWLI_TIMERS && !pawli_is(timer, pawli_timer_names[i])) i++;
+  pawli.by_records = timer && pawli_is(timer, PAWLI_KERNEL_TIMER) && PAWLI_HAS_RECORDS();
+  while (timer && !pawli.by_records && i < PAWLI_TIMERS && !pawli_is(timer, pawli_timer_names[i])) i++;
   if (i == PAWLI_TIMERS) pawl_fail_as("unsupported", "there is no timer %s here", pawli_quote(timer));
   pawli.timer = (pawli_timer)i;
   pawli.cold = pawli_is(cache, "cold");
@@ -3099,7 +3253,8 @@ static void pawli_prepare(const char *request) {
   pawli.bytes = pawli_amount(request, "bytes", 0);
   pawli.drawing = pawli_read_key(pawli_member(request, "key"), &pawli.key);
   pawli.untimed = 0;
-  if (i == PAWLI_TIMER_DEVICE) pawli.quantum_ns = pawli.device_quantum_ns;
+  const double step = pawli_set_records(pawli.by_records);
+  if (i == PAWLI_TIMER_DEVICE) pawli.quantum_ns = pawli.by_records ? step : pawli.device_quantum_ns;
   else pawli.quantum_ns = pawli_step_ns(i == PAWLI_TIMER_CPU ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC);
   pawli.prepared = pawli_find(pawli_member(request, "benchmark"), pawli_member(request, "implementation"));
   pawli.reporting = 1;
@@ -3119,7 +3274,7 @@ static void pawli_prepare(const char *request) {
 static void pawli_answer_prepare(const char *request) {
   pawli_prepare(request);
   pawli_begin("prepare");
-  pawli_put(",\"timer\":\"%s\",\"quantum_ns\":", pawli_timer_names[pawli.timer]);
+  pawli_put(",\"timer\":\"%s\",\"quantum_ns\":", pawli.by_records ? PAWLI_KERNEL_TIMER : pawli_timer_names[pawli.timer]);
   pawli_put_number(pawli.quantum_ns);
   pawli_send();
 }

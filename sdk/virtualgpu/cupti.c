@@ -1,10 +1,10 @@
-/* CUPTI in front of the model, as libcupti.so.12: the records of kernels, as much of it as the launcher calls. Times are in steps
+/* CUPTI in front of the model, as libcupti.so.12: the records of kernels, as much of it as pawl.h calls. Times are in steps
    of 32 ns. The records are those of CUDA 12, of which only the fields up to the name are filled. */
 #include "model.h"
 
 #include <string.h>
 
-enum { KERNELS = 10, STEP_NS = 32, MOST_RECORDS = 4096, END_OF_RECORDS = 12 };
+enum { COPIES = 1, FILLS = 2, KERNELS = 10, STEP_NS = 32, MOST_RECORDS = 4096, END_OF_RECORDS = 12 };
 
 typedef struct record {
   uint32_t kind;
@@ -34,7 +34,8 @@ int cuptiActivityRegisterCallbacks(void (*r)(uint8_t **, size_t *, size_t *), vo
 
 int cuptiActivityEnable(int kind) {
   const int error = vgpu_call("cuptiActivityEnable");
-  return error ? error : kind != KERNELS ? 1 : (vgpu_watch(keep), 0);
+  if (!error && kind == KERNELS) vgpu_watch(keep);
+  return error ? error : kind != COPIES && kind != FILLS && kind != KERNELS;
 }
 
 int cuptiActivityDisable(int kind) {

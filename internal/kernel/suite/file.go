@@ -69,7 +69,7 @@ type harnessDoc struct {
 type settingsDoc struct {
 	Samples *int            `yaml:"samples" min:"1" max:"1000000" example:"50" doc:"Samples of a case per round."`
 	Warmup  *int            `yaml:"warmup" min:"0" max:"1000000" example:"20" doc:"Min number of runs before samples count."`
-	Timer   timer           `yaml:"timer" example:"device" doc:"Clock that decides the verdict: device (events on the device), kernel (records of CUPTI, at trust: checked), wall, cpu, or auto for the best one that the harness has."`
+	Timer   timer           `yaml:"timer" example:"device" doc:"Clock that decides the verdict: device (events on the device), kernel (records of CUPTI, for runs of one CUDA kernel), wall, cpu, or auto for the best one that the harness has."`
 	Cache   many[cacheMode] `yaml:"cache" example:"[hot, cold]" doc:"State of the device's cache at the start of a run. Hot and cold are two different cases."`
 }
 

@@ -55,7 +55,7 @@ func TestCUDAOnTheVirtualGPU(t *testing.T) {
 		t.Parallel()
 		// No sample can be shorter than the kernel; the clock is locked at 2000 MHz.
 		play(t, h, `> {"id":1,"op":"hello","protocol":[1]}`,
-			`< {"id":1,"op":"hello","timers":["device","wall","cpu"],"device":{"name":"Virtual L4 0","runtime":"CUDA 12.4"}}`,
+			`< {"id":1,"op":"hello","timers":"<list device wall cpu>","device":{"name":"Virtual L4 0","runtime":"CUDA 12.4"}}`,
 			prepare("busy", `{"us":100}`, ""), prepared,
 			`> {"id":3,"op":"measure","samples":5,"warmup":true}`,
 			`< {"id":3,"op":"measure","count":5,"batch":1,"samples":"<numbers 5 of 99999..>","clock_mhz":"<numbers 5 of 1500..2500>","note":"<absent>"}`,

@@ -210,10 +210,10 @@ static void device_open(const char *asked) {
 }
 
 #include "records.h"
-#define DEVICE_HAS_RECORDS records_there
+#define DEVICE_HAS_RECORDS pawli_records_there
 
 static double device_quantum(pawli_timer timer) {
-  if (by_records) return record_step();
+  if (pawli.by_records) return record_step();
   return timer == PAWLI_TIMER_DEVICE ? pawli.device_quantum_ns : pawli_step_ns(CLOCK_MONOTONIC_RAW);
 }
 
@@ -278,7 +278,7 @@ static void set_attributes(void) {
     next++->id = LAUNCH_CLUSTER;
   }
   if (launching.cooperative) next->value.on = 1, next++->id = LAUNCH_COOPERATIVE;
-  if (launching.dependent && by_records) pawl_fail_as("unsupported", "dependent launches overlap, and so do their records: use the timer device");
+  if (launching.dependent && pawli.by_records) pawl_fail_as("unsupported", "dependent launches overlap, and so do their records: use the timer device");
   if (launching.dependent) next->value.on = 1, next++->id = LAUNCH_DEPENDENT;
   device.attribute_count = (unsigned)(next - device.attributes);
   if (device.attribute_count && !cu.launch_with)
@@ -287,7 +287,7 @@ static void set_attributes(void) {
 
 static void device_load(void) {
   size_t length = 0;
-  record_kernels(by_records);
+  pawli_record_kernels(pawli.by_records, is_launched);
   make_context();
   device.scratch = 0;
   device.attribute_count = 0;
@@ -422,7 +422,7 @@ static void device_run(set *const *of, int count, pawli_reading *r) {
   float ms = 0;
   make_maps(of, count);
   must(cu.context_synchronize(), "waiting for the device");
-  if (by_records) forget_records();
+  if (pawli.by_records) pawli_forget_records();
   hold_back(count);
   const double wall = pawli_clock(CLOCK_MONOTONIC_RAW);
   must(cu.event_record(device.start, device.stream), "recording an event");
@@ -434,7 +434,7 @@ static void device_run(set *const *of, int count, pawli_reading *r) {
   must(cu.event_elapsed(&ms, device.start, device.stop), "reading the events");
   device.given_up = device.go[1] ? device.given_up + 1 : 0;
   if (device.given_up == MOST_GIVEN_UP) pawl_fail("the host let launches wait too long, %d times in a row: is it overloaded?", MOST_GIVEN_UP);
-  r->by[PAWLI_TIMER_DEVICE] = device.given_up ? 0 : by_records ? recorded_ns(count) : ms * 1e6;
+  r->by[PAWLI_TIMER_DEVICE] = device.given_up ? 0 : pawli.by_records ? pawli_recorded_ns(count, count <= MOST_HELD) : ms * 1e6;
 }
 
 /* ncu and nsys look between these two alone when they are told not to profile from the start. */

@@ -9,6 +9,9 @@
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 #define PAWLI_WIDE __attribute__((optimize("O3"), target_clones("arch=skylake-avx512", "avx2", "default")))
 #endif
+#if defined(LAUNCH_CUDA)
+#define PAWLI_RECORDS
+#endif
 #include "pawl.h"
 
 #include "argument.h"
@@ -23,7 +26,6 @@ typedef struct launch { /* what prepare says of the kernel */
 } launch;
 
 static launch launching;
-static int by_records; /* the time of the device is that of records of its kernels, not of events */
 
 #include "buffer.h"
 #if defined(LAUNCH_HOST)
@@ -39,7 +41,6 @@ static int by_records; /* the time of the device is that of records of its kerne
 #include "sample.h"
 
 #define OBSERVED 10 /* one sample of so many is looked at twice */
-#define KERNEL_TIMER "kernel"
 
 static void answer_hello(const char *request) {
   const char *s;
@@ -54,7 +55,7 @@ static void answer_hello(const char *request) {
             ",\"features\":[\"check\",\"run\",\"keep\",\"verify\",\"profile\",\"launch\"],\"timers\":");
   for (i = DEVICE_FIRST_TIMER; i <= DEVICE_LAST_TIMER; i++)
     pawli_put("%s\"%s\"", i == DEVICE_FIRST_TIMER ? "[" : ",", pawli_timer_names[i]);
-  if (DEVICE_HAS_RECORDS()) pawli_put(",\"" KERNEL_TIMER "\"");
+  if (DEVICE_HAS_RECORDS()) pawli_put(",\"" PAWLI_KERNEL_TIMER "\"");
   pawli_put("],\"device\":{\"name\":");
   pawli_put_string(pawli.device_name);
   pawli_put_fact("runtime", pawli.runtime);
@@ -115,8 +116,8 @@ static void read_launch(const char *json) {
 static void read_timer(const char *request) {
   const char *const timer = pawli_member(request, "timer"), *const cache = pawli_member(request, "cache");
   int i = DEVICE_FIRST_TIMER;
-  by_records = timer && pawli_is(timer, KERNEL_TIMER) && DEVICE_HAS_RECORDS();
-  while (!by_records && timer && i <= DEVICE_LAST_TIMER && !pawli_is(timer, pawli_timer_names[i])) i++;
+  pawli.by_records = timer && pawli_is(timer, PAWLI_KERNEL_TIMER) && DEVICE_HAS_RECORDS();
+  while (!pawli.by_records && timer && i <= DEVICE_LAST_TIMER && !pawli_is(timer, pawli_timer_names[i])) i++;
   if (i > DEVICE_LAST_TIMER) pawl_fail_as("unsupported", "there is no timer %s here", pawli_quote(timer));
   pawli.timer = (pawli_timer)i;
   pawli.cold = pawli_is(cache, "cold");
@@ -155,7 +156,7 @@ static void answer_prepare(const char *request) {
   }
   is_prepared = 1;
   pawli_begin("prepare");
-  pawli_put(",\"timer\":\"%s\",\"quantum_ns\":", by_records ? KERNEL_TIMER : pawli_timer_names[pawli.timer]);
+  pawli_put(",\"timer\":\"%s\",\"quantum_ns\":", pawli.by_records ? PAWLI_KERNEL_TIMER : pawli_timer_names[pawli.timer]);
   pawli_put_number(pawli.quantum_ns);
   pawli_send();
 }

@@ -113,9 +113,24 @@ struct Many {
   }
 };
 
+static __global__ void pawli_note_alike(double cycles) { vgpu_cycles(cycles); }
+
+// A kernel of 5,000 cycles and another one. mode: twice, copy (from device to device), or alike (named as one of pawl's).
+struct Several {
+  float *x;
+  char mode;
+  Several(const pawl_params *p, pawl_rng *) : x((float *)pawl_device_alloc(2 * sizeof *x)), mode(*pawl_string(p, "mode")) {}
+  void run(pawl_launch *l) {
+    timed_kernel<<<1, 1, 0, pawl_stream(l)>>>(5000);
+    if (mode == 't') timed_kernel<<<1, 1, 0, pawl_stream(l)>>>(5000);
+    if (mode == 'a') pawli_note_alike<<<1, 1, 0, pawl_stream(l)>>>(5000);
+    if (mode == 'c') PAWL_CHECK(cudaMemcpyAsync(x + 1, x, sizeof *x, cudaMemcpyDeviceToDevice, pawl_stream(l)));
+  }
+};
+
 int main(int argc, char **argv) {
   pawl_benchmark b[] = {pawl_class<Timed>("timed"), pawl_class<Reads>("reads"), pawl_class<Streaming>("streaming"),
                         pawl_class<Updates>("updates"), pawl_class<Crash>("crash"), pawl_class<Graph>("graph"),
-                        pawl_class<Many>("many")};
-  return pawl_main(argc, argv, b, 7);
+                        pawl_class<Many>("many"), pawl_class<Several>("several")};
+  return pawl_main(argc, argv, b, 8);
 }
