@@ -39,14 +39,14 @@ func (w *world) dialed(head string) net.Conn {
 	return conn
 }
 
-// recordOf stores a run with a record of about so many rounds.
-func (w *world) recordOf(slug, key string, n, rounds int) int64 {
+// recordOf stores a run with a record of so many kilobytes, in as many rounds.
+func (w *world) recordOf(slug, key string, n, kilobytes int) int64 {
 	w.t.Helper()
 	var text strings.Builder
 	fmt.Fprintf(&text, `{"schema":%q,"id":%q,"cases":[{"benchmark":"b","implementation":"candidate","unit":"ns","rounds":[{}`, measure.SchemaRun, runName(n))
-	r := rand.New(rand.NewPCG(1, uint64(n)))
-	for range rounds {
-		fmt.Fprintf(&text, `,{"note":"%016x%016x"}`, r.Uint64(), r.Uint64()) // packs badly: the ratio is another limit
+	r, rest := rand.NewChaCha8([32]byte{byte(n)}), strings.Repeat("x", 900)
+	for range kilobytes {
+		fmt.Fprintf(&text, `,{"note":"%016x%016x%016x%016x%s"}`, r.Uint64(), r.Uint64(), r.Uint64(), r.Uint64(), rest) // packs badly: the ratio is another limit
 	}
 	body := must(zstd.NewWriter(nil)).EncodeAll([]byte(text.String()+"]}]}"), nil)
 	w.want(http.StatusCreated, asked{method: "POST", path: "/v1/projects/" + slug + "/blobs/" + digest(body), key: key, body: body})
@@ -60,7 +60,7 @@ func (w *world) recordOf(slug, key string, n, rounds int) int64 {
 func TestSlowReaders_HoldNoSlot(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.Limits.Wait = await.Limit })
 	mine, other := w.key(w.project("mine", true), store.ScopeReport), w.key(w.project("other", true), store.ScopeReport)
-	large := w.recordOf("mine", mine, 1, 100_000)
+	large := w.recordOf("mine", mine, 1, 5_000)
 	small := w.recordOf("other", other, 2, 10)
 	const readers = 4
 	var conns []net.Conn
@@ -89,9 +89,9 @@ func TestSlowReaders_HoldNoSlot(t *testing.T) {
 func TestRecords_AreSentWhole(t *testing.T) {
 	w := newWorld(t)
 	key := w.key(w.project("mine", true), store.ScopeReport)
-	a := w.want(http.StatusOK, asked{path: fmt.Sprintf("/v1/projects/mine/runs/%d/record", w.recordOf("mine", key, 1, 50_000))})
+	a := w.want(http.StatusOK, asked{path: fmt.Sprintf("/v1/projects/mine/runs/%d/record", w.recordOf("mine", key, 1, 2_000))})
 	run, err := measure.Read(bytes.NewReader(a.body))
-	if err != nil || len(run.Cases) != 1 || len(run.Cases[0].Rounds) != 50_001 {
+	if err != nil || len(run.Cases) != 1 || len(run.Cases[0].Rounds) != 2_001 {
 		t.Fatalf("%v", err)
 	}
 }
@@ -100,7 +100,7 @@ func TestRecords_AreSentWhole(t *testing.T) {
 func TestSlowReaders_AreCutOff(t *testing.T) {
 	w := newWorld(t)
 	key := w.key(w.project("mine", true), store.ScopeReport)
-	large := w.recordOf("mine", key, 1, 200_000)
+	large := w.recordOf("mine", key, 1, 5_000)
 	strict, err := New(Config{Store: w.store, Blobs: w.blobs, URL: publicURL, Log: w.server.log, Limits: Limits{Stall: 50 * time.Millisecond}})
 	if err != nil {
 		t.Fatal(err)

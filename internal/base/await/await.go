@@ -12,8 +12,11 @@ import (
 // deadline that is not reached costs nothing.
 const Limit = 5 * time.Minute
 
-// poll is the pause between two checks.
-const poll = 10 * time.Millisecond
+// pause is the time between two checks: short at first, longer the longer the wait has taken, and longer than a
+// check takes, which may start a process or ask a database.
+func pause(waited, check time.Duration) time.Duration {
+	return min(max(10*time.Millisecond, waited/20, 2*check), 200*time.Millisecond)
+}
 
 // True returns as soon as holds returns true. It ends the test if that takes longer than
 // Limit: "waited 5m0s for the lock to be free".
@@ -26,14 +29,15 @@ func True(t testing.TB, what string, holds func() bool) {
 // that a test that was not scheduled in time does not fail.
 func TrueWithin(t testing.TB, limit time.Duration, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(limit); ; time.Sleep(poll) {
-		late := time.Now().After(end)
+	for began := time.Now(); ; {
+		waited := time.Since(began)
 		if holds() {
 			return
 		}
-		if late {
+		if waited > limit {
 			t.Fatalf("waited %v for %s", limit, what)
 		}
+		time.Sleep(pause(waited, time.Since(began)-waited))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"github.com/goatnote-inc/pawl/internal/server/alert"
 )
 
@@ -16,7 +17,7 @@ import (
 // that a scan after every report gives. Half of the backlogs arrive out of order.
 func TestScan_BacklogEqualsScanAfterEveryReport(t *testing.T) {
 	events, anew := 0, 0
-	for n := range 60 {
+	for n := range testrun.Times(10, 60) {
 		r := rand.New(rand.NewPCG(uint64(n), 11))
 		reports := backlog(r, 1+r.IntN(3), 50+r.IntN(250))
 		if n%2 == 1 { // each arrives up to five places late
