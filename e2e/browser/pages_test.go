@@ -19,8 +19,9 @@ import (
 )
 
 // Every page works with and without script, in the dark and on a phone, has no violations that axe
-// finds, and loads nothing from other servers. PAWL_PICTURES=FOLDER keeps pictures of every page on a
-// desktop and a phone, light and dark: docs/images has a few of them.
+// finds, and loads nothing from other servers. The answers to ten questions are where the docs say.
+// PAWL_PICTURES=FOLDER keeps pictures of every page on a desktop and a phone, light and dark:
+// docs/images has a few of them.
 func TestPages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser")
@@ -33,6 +34,7 @@ func TestPages(t *testing.T) {
 	}
 	s.fill(t, size)
 	series, report, before := s.someSeries(t)
+	s.answer(t, before, report)
 	key := s.fillFleet(t)
 	pages := []map[string]any{
 		{"name": "projects", "path": "/"},

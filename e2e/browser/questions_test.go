@@ -5,8 +5,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-
-	"github.com/goatnote-inc/pawl/internal/server/demo"
 )
 
 // question is what a reader asks in the morning, and the way from the overview to its answer.
@@ -34,7 +32,7 @@ func questions(commits [2]string) []question {
 	}
 }
 
-// The answers to the ten questions of the docs are at most two clicks from the overview.
+// The answers to the ten questions of the docs are at most two clicks from the overview. TestPages clicks them.
 func TestMorningQuestions(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/how-to/dashboard.md")
 	if err != nil {
@@ -51,12 +49,11 @@ func TestMorningQuestions(t *testing.T) {
 			t.Errorf("docs/how-to/dashboard.md does not have the row %s", row)
 		}
 	}
-	if testing.Short() {
-		t.Skip("starts a browser")
-	}
-	s := newSite(t)
-	s.fill(t, demo.Size{Days: 150, Commits: 1, Configs: 2})
-	_, after, before := s.someSeries(t)
+}
+
+// answer looks for the answers, with two reports to compare.
+func (s *site) answer(t *testing.T, before, after int64) {
+	t.Helper()
 	var commits [2]string
 	for i, report := range []int64{before, after} {
 		run, err := s.store.Run(t.Context(), s.project.ID, report)
