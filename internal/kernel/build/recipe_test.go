@@ -250,7 +250,11 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("twice", &twice); }
 // pythonWithTorch finds an interpreter with torch and the headers for extensions.
 func pythonWithTorch(t *testing.T) string {
 	t.Helper()
-	const includes = "from torch.utils import cpp_extension; import sysconfig; print(' '.join('-I' + p for p in cpp_extension.include_paths() + [sysconfig.get_paths()['include']]))"
+	const includes = `import importlib.util, os, sysconfig
+found = importlib.util.find_spec("torch") # importing it takes seconds
+assert found and os.path.exists(os.path.join(os.path.dirname(found.origin), "include", "torch", "extension.h"))
+from torch.utils import cpp_extension
+print(" ".join("-I" + p for p in cpp_extension.include_paths() + [sysconfig.get_paths()["include"]]))`
 	for _, python := range []string{"python3", "/usr/bin/python3"} {
 		out, err := exec.CommandContext(t.Context(), python, "-c", includes).Output()
 		if err != nil {
