@@ -17,37 +17,6 @@ func NewIncremental(finder ChangeFinder) *Incremental {
 	return &Incremental{finder: finder.withDefaults()}
 }
 
-// Progress is the state of an Incremental, apart from its series. Save both to resume later.
-type Progress struct {
-	Start      int   `json:"start"`
-	Candidates []int `json:"candidates,omitempty"`
-}
-
-// Progress returns a copy of the current state.
-func (n *Incremental) Progress() Progress {
-	return Progress{Start: n.start, Candidates: slices.Clone(n.candidates)}
-}
-
-// ResumeIncremental returns an Incremental that continues from p. The series must start with the
-// values of the Incremental that produced p, and may have more. It returns false if p cannot belong
-// to the series.
-func ResumeIncremental(finder ChangeFinder, series []float64, p Progress) (*Incremental, bool) {
-	n := NewIncremental(finder)
-	last := 0
-	for _, at := range p.Candidates {
-		if at <= last || at >= len(series) {
-			return nil, false
-		}
-		last = at
-	}
-	if p.Start < last || p.Start > len(series) {
-		return nil, false
-	}
-	n.start, n.candidates = p.Start, slices.Clone(p.Candidates)
-	n.Add(series...)
-	return n, true
-}
-
 // Add appends values to the series.
 func (n *Incremental) Add(values ...float64) {
 	n.series = append(n.series, values...)
