@@ -7,6 +7,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
+	"github.com/goatnote-inc/pawl/sdk"
 )
 
 // The files of the two SDKs, as sources name them.
@@ -71,6 +72,9 @@ func (t *tree) readsAtRun(s *Finding, f file, l language) {
 		}
 	}
 	for _, other := range t.filesIn(f.dir()) {
+		if other.base() == sdkHeader && strings.HasPrefix(string(sdk.Header), other.text) {
+			continue // it loads CUPTI, which is not what is measured
+		}
 		if n := line(other.text, loadsCode); n > 0 && len(s.Build.Outputs) > 0 {
 			s.Build.Outputs = nil
 			s.Evidence = append(s.Evidence, Evidence{other.path, n, "loads code at run time"})
