@@ -374,8 +374,9 @@ def test_other_threads_are_seen(play):
 
 
 @pytest.fixture
-def said(tmp_path):
+def said(request, tmp_path):
     """Makes the pipes for turns and begins each as soon as it is asked for. said() is what the program said until it ended."""
+    size = getattr(request, "param", 0)  # of a turn of the other program: 1 more than its exponent
     for name in ("ask", "answer"):
         os.mkfifo(tmp_path / f"samples.jsonl.python.{name}")
     log = []
@@ -389,7 +390,7 @@ def said(tmp_path):
                         return
                     log.append(byte)
                     if byte in b"?!":
-                        answer.write(b"1")
+                        answer.write(bytes([size]))
 
     server = threading.Thread(target=serve, daemon=True)
     server.start()
@@ -429,8 +430,9 @@ def test_blocks_wait_for_their_turn(play, said, code, says, per_turn):
     assert (said(), done.per_turn) == (says, per_turn), done.stderr
 
 
+@pytest.mark.parametrize("said, says, per_turn", [(0, "!.?C?C?C", 4), (4, "!D?D?D", 8)], indirect=["said"], ids=["its own", "the other's"])
 @pytest.mark.parametrize("paths", [[NEW], []], ids=["stand-in", "real"])
-def test_a_turn_holds_several_short_samples(play, said, paths):
+def test_a_turn_holds_several_short_samples(play, said, says, per_turn, paths):
     if not paths and not has("pytest_benchmark.fixture"):
         pytest.skip("pytest-benchmark is not installed")
     test = """
@@ -444,5 +446,5 @@ def test_a_turn_holds_several_short_samples(play, said, paths):
         """
     command = ["pytest", "-q", "-p", "no:cacheprovider", "-p", "pytest_benchmark.plugin", "test_it.py"]
     done = play("", files={"test_it.py": test}.items(), paths=paths, module=command)
-    assert (done.code, said()) == (0, "!.?.?.?."), done.stdout
-    assert ([len(samples) for samples in done.cases.values()], done.per_turn) == ([10], [4])
+    assert (done.code, said()) == (0, says), done.stdout
+    assert ([len(samples) for samples in done.cases.values()], done.per_turn) == ([10], [per_turn])

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -102,7 +103,7 @@ type table struct {
 type seat struct {
 	table  *table
 	index  int
-	answer *os.File // a byte in it begins a turn
+	answer *os.File // a byte in it begins a turn; it is the size that the other program said
 }
 
 // event is what a program says: that it waits for its turn, or for that of a new call, that its turn is over, or that it has left.
@@ -116,6 +117,8 @@ const (
 	starts = '!'
 	done   = '.'
 	left   = 'x'
+	// A turn that also says how many samples it held ends with a letter: A for 1, B for 2, C for 4.
+	sized, maxSized = 'A', 'Z'
 )
 
 func newTable(seats int) *table {
@@ -132,12 +135,17 @@ func (t *table) serve() {
 	waiting, turn := map[int]byte{}, -1 // for what they wait
 	present := map[int]bool{}
 	var pass, next []int // of this pass, those who have not had their turn; of the next one, all
+	var size byte        // of the turns of this call, as the first program said; 0 if unknown
 	for i := range t.seats {
 		present[i] = true
 		next = append(next, i)
 	}
 	for len(present) > 0 {
 		e := <-t.events
+		if e.what >= sized && e.what <= maxSized {
+			size = cmp.Or(size, e.what-sized+1)
+			e.what = done
+		}
 		switch e.what {
 		case asks, starts:
 			waiting[e.seat] = e.what
@@ -155,7 +163,7 @@ func (t *table) serve() {
 			for i := range waiting {
 				waiting[i] = asks
 			}
-			pass = nil
+			pass, size = nil, 0
 		}
 		for turn < 0 {
 			if len(pass) == 0 {
@@ -168,7 +176,7 @@ func (t *table) serve() {
 			}
 		}
 		delete(waiting, turn)
-		_, _ = t.seats[turn].answer.Write([]byte{1}) // it fails if the program has just ended
+		_, _ = t.seats[turn].answer.Write([]byte{size}) // it fails if the program has just ended
 	}
 }
 
@@ -195,7 +203,7 @@ func (s *seat) take(path string) (closePipes func(), err error) {
 				return
 			}
 			for _, b := range buffer[:n] {
-				if b == asks || b == starts || b == done {
+				if b == asks || b == starts || b == done || b >= sized && b <= maxSized {
 					s.table.events <- event{s.index, b}
 				}
 			}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // Programs take turns AB BA AB BA, one at a time, as long as they are there.
@@ -51,6 +53,29 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// The first program says how many samples a turn of a call holds, and the others hear it.
+func TestTable_SaysTheSizeOfATurn(t *testing.T) {
+	table := newTable(2)
+	heard := make([][]byte, 2)
+	var all sync.WaitGroup
+	for i, size := range []string{"C", "D"} {
+		all.Go(func() {
+			s := table.seats[i]
+			defer s.leave()
+			p := program(t, s)
+			defer p.end()
+			for _, ask := range "!?!?" {
+				heard[i] = append(heard[i], p.begin(t, string(ask)))
+				p.say(t, size)
+			}
+		})
+	}
+	all.Wait()
+	if want := [][]byte{{0, 3, 0, 3}, {3, 3, 3, 3}}; !cmp.Equal(heard, want) {
+		t.Errorf("heard %v, want %v", heard, want)
+	}
+}
+
 // player is the recorder's end of the pipes.
 type player struct {
 	ask, answer *os.File
@@ -81,12 +106,14 @@ func (p player) say(t *testing.T, text string) {
 	}
 }
 
-func (p player) begin(t *testing.T, ask string) {
+func (p player) begin(t *testing.T, ask string) byte {
 	t.Helper()
 	p.say(t, ask)
-	if _, err := p.answer.Read(make([]byte, 1)); err != nil {
+	answer := make([]byte, 1)
+	if _, err := p.answer.Read(answer); err != nil {
 		t.Error(err)
 	}
+	return answer[0]
 }
 
 func (p player) end() {

@@ -137,7 +137,7 @@ class Turns:
     def forget(self) -> None:
         """Starts anew in a forked child: the pipes there are its parent's."""
         self.busy = threading.Lock()  # held by the thread whose turn it is; others measure without one
-        self.ask = self.answer = -1
+        self.ask, self.answer, self.size = -1, -1, 0  # size: samples of a turn of the other program, a power of 2
 
     def begin(self, ask: bytes = b"?") -> Any:
         """Waits for the turn and returns it. Without pipes, and inside a turn, there is none. With b"!" it waits for the other programs
@@ -148,17 +148,17 @@ class Turns:
             if self.ask < 0:
                 self.ask, self.answer = os.open(self.path + ".ask", os.O_WRONLY), os.open(self.path + ".answer", os.O_RDONLY)
             os.write(self.ask, ask)
-            os.read(self.answer, 1)
+            self.size = 1 << int.from_bytes(os.read(self.answer, 1), "big") >> 1
             return self.busy
         except OSError:  # pawl has ended, or did not ask for turns
             self.path = ""
             self.busy.release()
             return None
 
-    def end(self, turn: Any) -> None:
+    def end(self, turn: Any, size: int = 0) -> None:
         if turn is not None and turn is self.busy:  # a forked child has a turn of its parent's
             try:
-                os.write(self.ask, b".")
+                os.write(self.ask, bytes([64 + size.bit_length()]) if size else b".")
             except OSError:
                 self.path = ""
             turn.release()
@@ -188,10 +188,11 @@ class Pace:
         the next one begins or the call ends. Runs before the first sample, which calibrate and warm up, are turns of their own."""
         self.blocks, loops = self.blocks + 1, args[:1]
         if done and not self.size and self.turn is not None:
-            self.size = max(1, int(_TURN / max(self.shortest, 1e-9)))
+            self.size = 1 << min(max(int(math.log2(_TURN / max(self.shortest, 1e-9))), 0), 20)
         if not done or self.size and done % self.size == 0:
-            _turns.end(self.turn)
+            _turns.end(self.turn, self.size)
             self.turn = _turns.begin(b"?" if self.blocks > 1 else b"!")
+            self.size = self.size or (_turns.size if self.turn else 0)  # both sides hand over alike
         began = time.perf_counter()
         try:
             return runner(*args, **kwargs)
@@ -378,7 +379,7 @@ def _wrap(owner: Any, name: str, after: Callable[..., None], measures: bool = Tr
             alone, everyone = time.thread_time() - alone, time.process_time() - everyone
             _here.depth, _here.pace = depth, pace if depth else None
             if depth == 0:
-                _turns.end(pace.turn)
+                _turns.end(pace.turn, pace.size)
         if depth == 0:
             _here.pace = pace
             _safely(functools.partial(after, result, *args, **kwargs))
