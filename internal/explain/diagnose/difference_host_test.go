@@ -38,6 +38,14 @@ func TestHostPairs(t *testing.T) {
 	}
 }
 
+// The function that computes is the same; its caller calls it once more.
+func TestHostPair_TheCallerChanged(t *testing.T) {
+	d := compare(t, record(t, "band-before.json"), record(t, "band.json"))
+	if d.Identical || len(d.Causes) == 0 || d.Causes[0].Name != "host-instructions" || !strings.Contains(d.Reason, "More instructions: 8.97 million (was 8.47 million)") {
+		t.Errorf("%s\n%s", d.Reason, names(d))
+	}
+}
+
 func record(t *testing.T, name string) diagnose.Subject {
 	t.Helper()
 	f, err := os.Open(filepath.Join("testdata", "host", name))

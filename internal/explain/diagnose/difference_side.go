@@ -28,7 +28,7 @@ var codeQuantities = []profile.Quantity{
 // side is one side of a comparison.
 type side struct {
 	values  values
-	digests map[string]string // by function and architecture
+	digests map[string]string // of everything that may decide about the time, by function and architecture
 	traced  float64           // total nanoseconds if the tool saw all launches; else 0
 }
 
@@ -41,8 +41,13 @@ func newSide(s Subject) side {
 		x.values["launches"], x.traced = launches, ns
 	}
 	var mix measure.Mix
-	for _, f := range functionsOf(s) {
-		x.digests[f.Kernel+" "+f.Arch] = f.Digest
+	all, own := functionsOf(s)
+	for _, f := range all {
+		if ofHost(f.Arch) || slices.Contains(own, f) { // on the host, how often a function runs is decided by its callers
+			x.digests[f.Kernel+" "+f.Arch] = f.Digest
+		}
+	}
+	for _, f := range own {
 		if f.Mix != nil {
 			mix = mix.Add(*f.Mix)
 		}
@@ -81,10 +86,9 @@ func traced(p *profile.Profile) (count, ns float64) {
 	return count, ns
 }
 
-// functionsOf returns the functions of the launch. If none has its name, it returns all, as for a
-// kernel that was inlined into its caller.
-func functionsOf(s Subject) []profile.Function {
-	var all, own []profile.Function
+// functionsOf returns the functions that the tool can see, and those of the launch. If none has its name, these are all, as
+// for a kernel that was inlined into its caller.
+func functionsOf(s Subject) (all, own []profile.Function) {
 	for _, f := range s.Profile.Code.Functions {
 		if !ofArch(f.Arch, s.Launch.CC) || ofHost(f.Arch) && slices.Contains(deviceTools, s.Profile.Tool.Name) {
 			continue
@@ -95,9 +99,9 @@ func functionsOf(s Subject) []profile.Function {
 		}
 	}
 	if len(own) > 0 {
-		return own
+		return all, own
 	}
-	return all
+	return all, all
 }
 
 // deviceTools are tools that see kernels on devices. A driver may compile those at run time, so an

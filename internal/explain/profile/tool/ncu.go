@@ -140,7 +140,7 @@ func (o NcuOptions) collect(ctx context.Context, p program, t Target, set []stri
 	if err := removeStale(report, log); err != nil {
 		return err
 	}
-	talk := &limitedBuffer{most: 1 << 20}
+	talk := &shell.Head{Max: 1 << 20}
 	wrap := append([]string{p.path}, ncuArgs(p, t, set, report, log)...)
 	err = drive(ctx, t, wrap, driveOptions{tool: "ncu", slower: ncuSlowdown, exact: t.Exact, env: ncuEnv, log: talk})
 	said := readHead(log, 1<<20) // empty if ncu complained elsewhere

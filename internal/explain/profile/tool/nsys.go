@@ -53,7 +53,7 @@ func (o TraceOptions) nsys(ctx context.Context, t Target) (Result, error) {
 		return Result{}, err
 	}
 	runs := o.runs()
-	talk := &limitedBuffer{most: 1 << 20}
+	talk := &shell.Head{Max: 1 << 20}
 	wrap := append([]string{p.path}, nsysArgs(t, stem)...)
 	err = drive(ctx, t, wrap, driveOptions{tool: "nsys", slower: 3, iterations: runs, exact: t.Exact, env: nsysEnv(t), log: talk})
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os/exec"
 	"slices"
 	"strings"
@@ -84,7 +83,7 @@ func (p program) output(ctx context.Context, most int, args ...string) ([]byte, 
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return shell.Kill(cmd) }
 	cmd.WaitDelay = shell.Grace
-	out, complaints := &limitedBuffer{most: most}, &limitedBuffer{most: 64 << 10}
+	out, complaints := &shell.Head{Max: most}, &shell.Head{Max: 64 << 10}
 	cmd.Stdout, cmd.Stderr = out, complaints
 	err := cmd.Run()
 	switch {
@@ -92,10 +91,10 @@ func (p program) output(ctx context.Context, most int, args ...string) ([]byte, 
 		return nil, fmt.Errorf("no answer after %v", toolTimeout)
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case out.over:
+	case out.Over:
 		return nil, fmt.Errorf("it printed more than %d MB", most>>20)
 	case err != nil:
-		return out.Bytes(), &outputError{err, string(slices.Concat(out.tail(), []byte("\n"), complaints.Bytes()))}
+		return out.Bytes(), &outputError{err, string(slices.Concat(tail(out), []byte("\n"), complaints.Bytes()))}
 	}
 	return out.Bytes(), nil
 }
@@ -123,22 +122,5 @@ func outputOf(err error) string {
 	return ""
 }
 
-// limitedBuffer is a buffer that discards output beyond a limit.
-type limitedBuffer struct {
-	bytes.Buffer
-	most int
-	over bool
-}
-
-func (l *limitedBuffer) Write(b []byte) (int, error) {
-	if l.Len()+len(b) > l.most {
-		l.over = true
-		return len(b), nil // do not make the tool fail
-	}
-	return l.Buffer.Write(b)
-}
-
 // tail returns the end of the output, where errors are.
-func (l *limitedBuffer) tail() []byte { return l.Bytes()[max(0, l.Len()-(64<<10)):] }
-
-var _ io.Writer = (*limitedBuffer)(nil)
+func tail(h *shell.Head) []byte { return h.Bytes()[max(0, h.Len()-(64<<10)):] }

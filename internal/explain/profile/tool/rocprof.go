@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
+	"github.com/goatnote-inc/pawl/internal/base/shell"
 	"github.com/goatnote-inc/pawl/internal/explain/profile"
 )
 
@@ -98,13 +99,13 @@ func (o TraceOptions) rocprof(ctx context.Context, t Target) (Result, error) {
 func (p program) rocprof(ctx context.Context, t Target, dir string, runs int, what ...string) (*profile.Profile, error) {
 	wrap := append([]string{p.path}, what...)
 	wrap = append(wrap, "--output-format", "csv", "--output-directory", dir, "--output-file", "%pid%", "--")
-	talk := &limitedBuffer{most: 1 << 20}
+	talk := &shell.Head{Max: 1 << 20}
 	if err := drive(ctx, t, wrap, driveOptions{tool: "rocprofv3", slower: 5, iterations: runs, log: talk}); err != nil {
 		return nil, err
 	}
 	all, err := readRocprof(dir)
 	if err != nil {
-		return nil, &Error{Tool: "rocprofv3", What: t.what(), Why: err.Error(), Fix: "check that the run starts a kernel on this GPU; rocprofv3 said: " + lastLine(talk.tail())}
+		return nil, &Error{Tool: "rocprofv3", What: t.what(), Why: err.Error(), Fix: "check that the run starts a kernel on this GPU; rocprofv3 said: " + lastLine(tail(talk))}
 	}
 	if all.Launches = slices.DeleteFunc(only(all.Launches, t.Kernel), ownKernel); len(all.Launches) == 0 {
 		return nil, &Error{Tool: "rocprofv3", What: t.what(), Why: fmt.Sprintf("no kernel in the profile matches %q", t.Kernel), Fix: "check profile.kernel of the benchmark"}
