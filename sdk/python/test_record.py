@@ -448,3 +448,20 @@ def test_a_turn_holds_several_short_samples(play, said, says, per_turn, paths):
     done = play("", files={"test_it.py": test}.items(), paths=paths, module=command)
     assert (done.code, said()) == (0, says), done.stdout
     assert ([len(samples) for samples in done.cases.values()], done.per_turn) == ([10], [per_turn])
+
+
+def test_the_fixture_of_pawl_takes_turns(play, said):
+    test = """
+        import itertools, time
+
+        tick = itertools.count()
+        time.perf_counter = lambda: next(tick) / 4096
+
+        def test_int(pawl):
+            pawl.bench(int, samples=10)
+        """
+    command = ["pytest", "-q", "-p", "no:cacheprovider", "-p", "pawl_perf.pytest_plugin", "test_it.py"]
+    done = play("", files={"test_it.py": test}.items(), paths=[SDK], module=command)
+    assert (done.code, said()) == (0, "!.?.?D?D"), done.stdout
+    assert ({case: len(samples) for case, samples in done.cases.items()}, done.per_turn) == ({"test_it.test_int": 10}, [8])
+    assert [cpu["turns"] for cpu in done.cpu] == [True]

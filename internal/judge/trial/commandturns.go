@@ -15,8 +15,9 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// Python programs that measure with timeit.Timer, as torch.utils.benchmark does, or with pytest-benchmark take turns too: the recorder asks
-// before a block or a few samples, and says when they are done. While a program waits for its turn, no clock of its own runs.
+// Python programs that measure with timeit.Timer, as torch.utils.benchmark does, with pytest-benchmark or with our pytest
+// plugin take turns too: the recorder asks before a block or a few samples, and says when they are done. While a program waits
+// for its turn, no clock of its own runs.
 
 // commandsTakeTurns reports whether all sides are programs that take turns and do their work in one thread, as their
 // last run showed.

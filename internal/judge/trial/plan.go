@@ -13,7 +13,7 @@ import (
 // MethodVersion is the version of pawl's timing method. Increase it with a change after which the same
 // code gets different times, such as a new warm-up, batch rule or clock reading. Stored times of another
 // version are not compared.
-const MethodVersion = 6
+const MethodVersion = 7
 
 // Plan is the input of a trial.
 type Plan struct {

@@ -9,7 +9,7 @@ the program. Each case becomes one line of the file PAWL_SAMPLES + ".python":
 
 Beside it, PAWL_SAMPLES + ".python.cpu" gets the CPU time of the thread that measured and of all others meanwhile: pawl binds a
 program to one core only if one thread did the work. Libraries start others that spin while they are imported. Where pawl made
-the pipes PAWL_SAMPLES + ".python.ask" and ".answer", timeit.Timer waits for its turn before each block, and pytest-benchmark before each
+the pipes PAWL_SAMPLES + ".python.ask" and ".answer", timeit.Timer waits for its turn before each block, and pytest before each
 8 ms of samples: the same program of another commit measures in between. Such a case has "samples_per_turn".
 
 Recorded are do_bench and its variants and perf_report of triton.testing, torch.utils.benchmark.Timer, elapsed_time of
@@ -84,7 +84,7 @@ class Recorder:
         case = _short(_line(benchmark) + ("/" + config if config else ""))
         samples = [float(s) for s in seconds]
         good = [s for s in samples if math.isfinite(s) and s > 0]
-        pace = getattr(_here, "pace", None) or Pace()
+        pace = here.pace or Pace()
         with self.lock:
             self.unseen = self.unseen or not pace.seen
             self.turns = self.turns and len(samples) <= pace.blocks
@@ -96,8 +96,7 @@ class Recorder:
                     return
                 count = self.lines[case] = self.lines.get(case, 0) + 1
                 self.names[case, site] = case if count == 1 else f"{case}#{count}"
-            name = self.names[case, site]
-            kept = self.cases.setdefault(name, [])
+            kept = self.cases.setdefault(name := self.names[case, site], [])
             self.per_turn[name] = pace.size if self.per_turn.get(name, pace.size) == pace.size else 0
             if len(kept) + len(good) > _MAX_SAMPLES:
                 self.note(f"{case}: only the first {_MAX_SAMPLES} samples are recorded")
@@ -117,8 +116,7 @@ class Recorder:
                 turn = {"samples_per_turn": self.per_turn[case]} if self.per_turn[case] else {}
                 cases += [json.dumps({**line, **turn}, allow_nan=False)] if samples else []
             notes = [_line(note) for note in self.notes]
-            cpu = {"alone": self.alone, "others": self.others, "unseen": self.unseen, "turns": self.turns}
-            used = [json.dumps(cpu)] if cases else []
+            used = [json.dumps({"alone": self.alone, "others": self.others, "unseen": self.unseen, "turns": self.turns})] if cases else []
             self.clear()
         for path, lines in ((self.path, cases), (self.path + ".notes", notes), (self.path + ".cpu", used)):
             if lines:
@@ -316,12 +314,15 @@ def _loops(filename: str, frame: FrameType) -> List[Tuple[int, int, List[str], b
 # ---- Recording ----
 _recorder: Optional[Recorder] = None
 _turns = Turns("")
-_here = threading.local()  # depth: how many recorded calls this one is inside of; pace: of the outermost; report: the call of perf_report
 
 
-def recorder() -> Optional[Recorder]:
-    """The recorder of this process, if it records."""
-    return _recorder
+class _Here(threading.local):
+    depth = 0  # how many recorded calls this one is inside of
+    pace: Optional[Pace] = None  # of the outermost
+    report, events = None, None  # type: Any, Any  # the call of perf_report, and torch's events in it
+
+
+here = _Here()
 
 
 def _record(what: str, fn: Any, seconds: Sequence[float], repeats: bool = False) -> None:
@@ -330,7 +331,7 @@ def _record(what: str, fn: Any, seconds: Sequence[float], repeats: bool = False)
     if frame is None or _recorder is None:
         return
     site = (frame.f_code.co_filename, frame.f_lineno)
-    report = getattr(_here, "report", None)
+    report = here.report
     if report is not None:
         marked, params = report
         parts = [_stem(marked.__code__.co_filename), marked.__name__]
@@ -363,27 +364,27 @@ def _replace(owner: Any, name: str, instead: Callable[..., Any]) -> None:
     setattr(owner, name, wrapper)
 
 
-def _wrap(owner: Any, name: str, after: Callable[..., None], measures: bool = True, block: bool = False) -> None:
+def wrap(owner: Any, name: str, after: Callable[..., None], measures: bool = True, block: bool = False) -> None:
     """Makes owner.name call after(result, *args, **kwargs) once it returned, unless it is part of a recorded call. measures says
     that the call is what is measured, block that it is a turn."""
 
     def wrapper(original: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        depth = getattr(_here, "depth", 0)
+        depth = here.depth
         if depth == 0:
-            _here.pace = Pace(measures)
-        _here.depth = depth + 1
-        pace, alone, everyone = _here.pace, time.thread_time(), time.process_time()
+            here.pace = Pace(measures)
+        here.depth = depth + 1
+        pace, alone, everyone = here.pace, time.thread_time(), time.process_time()
         try:
             result = pace.block(original, *args, **kwargs) if block else original(*args, **kwargs)
         finally:
             alone, everyone = time.thread_time() - alone, time.process_time() - everyone
-            _here.depth, _here.pace = depth, pace if depth else None
+            here.depth, here.pace = depth, pace if depth else None
             if depth == 0:
                 _turns.end(pace.turn, pace.size)
         if depth == 0:
-            _here.pace = pace
+            here.pace = pace
             _safely(functools.partial(after, result, *args, **kwargs))
-            _here.pace = None
+            here.pace = None
             if measures and _recorder is not None:
                 _recorder.used(alone, everyone - alone)
         return result
@@ -404,9 +405,9 @@ def _hook_timeit(module: ModuleType) -> None:
     def ranged(result: Tuple[int, float], self: Any, *args: Any, **kwargs: Any) -> None:
         timed(result[1], self, result[0])
 
-    _wrap(module.Timer, "__init__", remember, measures=False)
-    _wrap(module.Timer, "timeit", timed, block=True)
-    _wrap(module.Timer, "autorange", ranged)
+    wrap(module.Timer, "__init__", remember, measures=False)
+    wrap(module.Timer, "timeit", timed, block=True)
+    wrap(module.Timer, "autorange", ranged)
 
 
 def _hook_torch_timer(module: ModuleType) -> None:
@@ -423,16 +424,16 @@ def _hook_torch_timer(module: ModuleType) -> None:
         _recorder.add("/".join([benchmark, *config]), params, site, result.times)
 
     for name in ("timeit", "blocked_autorange", "adaptive_autorange"):
-        _wrap(module.Timer, name, measured)
+        wrap(module.Timer, name, measured)
 
 
 def _hook_torch_events(module: ModuleType) -> None:
     def elapsed(milliseconds: float) -> None:
         module = str(sys._getframe(4).f_globals.get("__name__", ""))
-        inside = getattr(_here, "events", None)
+        inside = here.events
         if inside is not None:
             inside.append(milliseconds)
-        elif getattr(_here, "depth", 0) == 0 and module.split(".")[0] not in _LIBRARIES:
+        elif here.depth == 0 and module.split(".")[0] not in _LIBRARIES:
             _record("", None, [milliseconds / 1e3], repeats=True)
 
     def elapsed_time(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -445,7 +446,7 @@ def _hook_torch_events(module: ModuleType) -> None:
 
 def _hook_triton(module: ModuleType) -> None:
     if hasattr(module, "_summarize_statistics"):  # every do_bench ends in it, in whatever module it was imported
-        _wrap(module, "_summarize_statistics", _summarized, measures=False)
+        wrap(module, "_summarize_statistics", _summarized, measures=False)
     else:
         _replace(module, "do_bench", _with_events)
     _replace(getattr(module, "Mark", None), "_run", _name_reports)
@@ -463,14 +464,14 @@ def _summarized(_: Any, times: Any, *args: Any, **kwargs: Any) -> None:
 
 def _with_events(do_bench: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """Triton before 2.1 has no function that sees all times: they are those of its events, after one that estimates."""
-    outer, _here.events = getattr(_here, "events", None), []
+    outer, here.events = here.events, []
     try:
         result = do_bench(*args, **kwargs)
-        seen = _here.events[1:]
+        seen = here.events[1:]
     finally:
-        _here.events = outer
+        here.events = outer
     fn = args[0] if args else kwargs.get("fn")
-    if outer is None and getattr(_here, "depth", 0) == 0:
+    if outer is None and here.depth == 0:
         _safely(_record, "", fn, [ms / 1e3 for ms in seen])
     return result
 
@@ -480,11 +481,11 @@ def _name_reports(run: Callable[..., Any], mark: Any, /, *args: Any, **kwargs: A
 
     @functools.wraps(fn)
     def named(*fargs: Any, **fkwargs: Any) -> Any:
-        outer, _here.report = getattr(_here, "report", None), (fn, fkwargs)
+        outer, here.report = here.report, (fn, fkwargs)
         try:
             return fn(*fargs, **fkwargs)
         finally:
-            _here.report = outer
+            here.report = outer
 
     mark.fn = named
     try:
@@ -503,17 +504,17 @@ def _hook_pytest_benchmark(module: ModuleType) -> None:
             _recorder.add(case_of_test(self.fullname), {}, self.fullname, taken(self))
 
     def make_runner(original: Callable[..., Any], self: Any, *args: Any, **kwargs: Any) -> Any:
-        runner, pace = original(self, *args, **kwargs), getattr(_here, "pace", None)
+        runner, pace = original(self, *args, **kwargs), here.pace
         return runner if pace is None else lambda *a, **k: pace.run(len(taken(self)), runner, *a, **k)
 
     _replace(module.BenchmarkFixture, "_make_runner", make_runner)
-    _wrap(module.BenchmarkFixture, "__call__", tested)
-    _wrap(module.BenchmarkFixture, "pedantic", tested)
+    wrap(module.BenchmarkFixture, "__call__", tested)
+    wrap(module.BenchmarkFixture, "pedantic", tested)
 
 
 def _hook_pytest(module: ModuleType) -> None:
     """pytest puts a finder of its own before all others."""
-    _wrap(module, "install_importhook", lambda *args, **kwargs: _finder.install(), measures=False)
+    wrap(module, "install_importhook", lambda *args, **kwargs: _finder.install(), measures=False)
 
 
 _HOOKS: Dict[str, Callable[[ModuleType], None]] = {
@@ -559,7 +560,7 @@ _finder = _Finder()
 
 
 def start(suffix: str = "") -> Optional[Recorder]:
-    """Starts to record if PAWL_SAMPLES names a file; suffix is added to its name."""
+    """Starts to record if PAWL_SAMPLES names a file, once, and returns the recorder; suffix is added to its name."""
     global _recorder
     path = os.environ.get(VARIABLE)
     if path and _recorder is None:
@@ -569,9 +570,8 @@ def start(suffix: str = "") -> Optional[Recorder]:
         for name, hook in _HOOKS.items():
             if name in sys.modules:
                 _safely(hook, sys.modules[name])
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=_recorder.forget)
-            os.register_at_fork(after_in_child=_turns.forget)
+        for forget in (_recorder.forget, _turns.forget):
+            os.register_at_fork(after_in_child=forget)
         atexit.register(_safely, _recorder.write)
     return _recorder
 
