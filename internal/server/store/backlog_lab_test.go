@@ -70,7 +70,8 @@ func timed(t *testing.T, do func() error) time.Duration {
 // points.
 func backlogged(t *testing.T, reports, series int) (*store.Store, string) {
 	t.Helper()
-	s, url := labStore(t, t.TempDir(), "autovacuum=off")
+	s, pg := labStore(t, t.TempDir(), "autovacuum=off")
+	url := pg.URL("postgres")
 	b := bulk{conn: owner(t, url), project: projectNamed(t, s, "lab")}
 	ids := seriesRows(t, url, b.project, series)
 	b.exec(t, `select pawl.make_partition(m::date) from generate_series(date '2026-05-01', date '2026-10-01', interval '1 month') m`)

@@ -18,8 +18,6 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/server/pgtemp"
-	"github.com/goatnote-inc/pawl/internal/server/store"
-	"github.com/goatnote-inc/pawl/internal/server/store/migrations"
 )
 
 const (
@@ -29,30 +27,15 @@ const (
 )
 
 // TestLabIngest measures Ingest beside bare COPY in one run, on a PostgreSQL with fsync
-// on: PAWL_LAB=1 [PAWL_LAB_SECONDS=20] [PAWL_LAB_CONNS=32] go test ./internal/server/store -run LabIngest -v
+// on: PAWL_LAB=1 [PAWL_LAB_SECONDS=20] go test ./internal/server/store -run LabIngest -v
 func TestLabIngest(t *testing.T) {
 	if os.Getenv("PAWL_LAB") == "" {
 		t.Skip("a lab: set PAWL_LAB")
 	}
 	seconds, _ := strconv.Atoi(os.Getenv("PAWL_LAB_SECONDS"))
 	span := time.Duration(max(seconds, 10)) * time.Second
-	pg, err := pgtemp.Start(t.Context(), pgtemp.Options{Dir: t.TempDir(), Durable: true, Settings: []string{
-		"shared_buffers=1GB", "max_wal_size=8GB", "checkpoint_timeout=15min", "wal_compression=lz4",
-	}})
-	if err != nil {
-		t.Skip(err)
-	}
-	t.Cleanup(func() { _ = pg.Stop(context.WithoutCancel(t.Context()), true) })
+	s, pg := labStore(t, t.TempDir(), "checkpoint_timeout=15min", "wal_compression=lz4")
 	url := pg.URL("postgres")
-	if _, err := migrations.Migrate(t.Context(), url); err != nil {
-		t.Fatal(err)
-	}
-	conns, _ := strconv.Atoi(os.Getenv("PAWL_LAB_CONNS"))
-	s, err := store.Open(t.Context(), store.Config{URL: url, Conns: conns}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
 	bare := newBare(t, url)
 	p := projectNamed(t, s, "lab")
 	history := labHistory()

@@ -182,7 +182,8 @@ func TestLabPoints(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	s, url := labStore(t, dir, "checkpoint_timeout=15min")
+	s, pg := labStore(t, dir, "checkpoint_timeout=15min")
+	url := pg.URL("postgres")
 	// The last twenty points of a series are hot; 200 series make a suite.
 	const ofSuite = 200
 	b := bulk{conn: owner(t, url), project: projectNamed(t, s, "lab"), suites: max(1, total/each/ofSuite), series: ofSuite, points: each, hot: min(20, each/5)}
@@ -288,7 +289,7 @@ func (b bulk) reads(t testing.TB, s *store.Store, out func(format string, args .
 }
 
 // labStore starts a PostgreSQL with fsync on in a folder, and a store on it.
-func labStore(t *testing.T, dir string, settings ...string) (*store.Store, string) {
+func labStore(t *testing.T, dir string, settings ...string) (*store.Store, *pgtemp.Server) {
 	t.Helper()
 	pg, err := pgtemp.Start(t.Context(), pgtemp.Options{Dir: dir, Durable: true, Settings: append([]string{"shared_buffers=1GB", "max_wal_size=8GB"}, settings...)})
 	if err != nil {
@@ -304,7 +305,7 @@ func labStore(t *testing.T, dir string, settings ...string) (*store.Store, strin
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	return s, url
+	return s, pg
 }
 
 // labTable gives a way to write a table, to people and to the folder of the lab.

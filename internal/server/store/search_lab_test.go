@@ -19,7 +19,8 @@ func TestLabSearch(t *testing.T) {
 		t.Skip("a lab: set PAWL_LAB")
 	}
 	const n = 1_000_000
-	s, url := labStore(t, t.TempDir())
+	s, pg := labStore(t, t.TempDir())
+	url := pg.URL("postgres")
 	project := projectNamed(t, s, "lab")
 	began := time.Now()
 	fillSeries(t, url, project, n)
