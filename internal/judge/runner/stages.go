@@ -121,7 +121,7 @@ func preflightStage(r preflight.Report) loop.Stage {
 		s.Line = fmt.Sprintf("%d of 1 gate passes", passed)
 	}
 	if passed == 0 && len(s.Detail) == 0 {
-		s.Answer, s.Line = loop.Skipped, "no gate could check anything"
+		s.Answer, s.Line = loop.Skipped, "nothing to check before the run"
 	}
 	return s
 }
