@@ -64,15 +64,15 @@ func (s *site) fillFleet(t *testing.T) string {
 	must(fleet.SetBudget(t.Context(), s.project.ID, placement.Cost{Seconds: 8 * 3600, Money: 20}))
 	_, err := fleet.Reserve(t.Context(), s.project.ID, placer.Reservation{Lease: "x", Cost: placement.Cost{Seconds: 4000, Money: 0.9}, Start: now})
 	must(err)
-	id := func(n int, model string) string { return gate.ID(s.project.Slug, gateName(n), model) }
+	id := func(n int) string { return gate.ID(s.project.Slug, gateName(n)) }
 	s.queues["l4"] = placer.View{
-		Leases: []placement.Lease{{Device: "GPU-5c0e0001", Request: placement.Request{Gate: id(0, "l4"), Project: s.project.Slug}}},
+		Leases: []placement.Lease{{Device: "GPU-5c0e0001", Request: placement.Request{Gate: id(0), Project: s.project.Slug}}},
 		Queue: []placement.Waiting{
 			{Gate: "gate/others/x/l4", Project: "others", Position: 1, Reason: placement.Busy},
-			{Gate: id(1, "l4"), Project: s.project.Slug, Tier: tier.Checked, Position: 2, Reason: placement.NoHost},
+			{Gate: id(1), Project: s.project.Slug, Tier: tier.Checked, Position: 2, Reason: placement.NoHost},
 		},
 	}
-	s.queues["h100"] = placer.View{Queue: []placement.Waiting{{Gate: id(2, "h100"), Project: s.project.Slug, Position: 1, Reason: placement.None}}}
+	s.queues["h100"] = placer.View{Queue: []placement.Waiting{{Gate: id(2), Project: s.project.Slug, Position: 1, Reason: placement.None}}}
 	text, _, err := s.store.NewKey(t.Context(), s.project.ID, store.Key{Name: "browser", Scopes: []store.Scope{store.ScopeAdmin}, CreatedBy: "test"})
 	must(err)
 	return text

@@ -28,9 +28,11 @@ const (
 	labHold    = 30 * time.Second
 	labBeat    = labHold / 180
 	labMean    = 100_000.0 / 86400
+	labPeak    = 1000.0 / 360     // all devices are busy
+	labPlanned = 10 * time.Minute // for these two rates
 	labClients = 32
-	// labActivities are those of a gate and, for it, of its placer.
-	labActivities = 9
+	// labActivities are those of a gate and, for it, of its placer, which are local.
+	labActivities = 7 + 2
 )
 
 // TestLabScale measures how many gates Temporal carries on this machine: at the planned rates and up to the knee, and
@@ -112,7 +114,8 @@ func (l *scaleLab) compare(length time.Duration) string {
 		name string
 		do   func(context.Context, int) error
 	}{
-		{fmt.Sprintf("bare workflows with %d activities", labActivities), l.bare},
+		{fmt.Sprintf("bare workflows with %d activities", labActivities), l.bare(labActivities)},
+		{fmt.Sprintf("bare workflows with %d activities", labActivities-2), l.bare(labActivities - 2)},
 		{fmt.Sprintf("gates on %d models", labModels), func(ctx context.Context, n int) error { return l.gate(ctx, n, n%labModels) }},
 		{"gates on one model", func(ctx context.Context, n int) error { return l.gate(ctx, n, 0) }},
 	} {
@@ -124,14 +127,18 @@ func (l *scaleLab) compare(length time.Duration) string {
 	return b.String()
 }
 
-// rates starts gates at fixed rates, each twice the one before, until they are not served in time.
+// rates starts gates at the planned rates and then at higher ones, until they are not served in time.
 func (l *scaleLab) rates(length time.Duration) string {
 	l.hold.Store(int64(labHold))
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d devices, %.0f s each.\n\n| gates started | served | beats | p50 | p99 | waiting at the end | Temporal | PostgreSQL | engine, devices and clients |\n| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n", labDevices, length.Seconds())
-	for _, rate := range []float64{labMean, 1000.0 / 360, 5 * labMean, 10 * labMean, 20 * labMean, 40 * labMean} {
+	fmt.Fprintf(&b, "%d devices.\n\n| gates started | for | served | beats | p50 | p99 | waiting at the end | Temporal | PostgreSQL | engine, devices and clients |\n| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n", labDevices)
+	for _, rate := range []float64{labMean, labPeak, 5 * labMean, 10 * labMean, 20 * labMean, 40 * labMean} {
+		length := length
+		if rate <= labPeak {
+			length = labPlanned
+		}
 		o := l.open(rate, length)
-		fmt.Fprintf(&b, "| %.2f/s | %.2f/s | %.0f/s | %.1f s | %.1f s | %d | %s |\n", rate, o.served, o.beats, o.median, o.late, o.waiting, o.used)
+		fmt.Fprintf(&b, "| %.2f/s | %.0f s | %.2f/s | %.0f/s | %.1f s | %.1f s | %d | %s |\n", rate, length.Seconds(), o.served, o.beats, o.median, o.late, o.waiting, o.used)
 		if o.served < 0.9*rate {
 			break
 		}
@@ -218,9 +225,9 @@ func quantile(times []float64, q float64) float64 {
 // bareWorker serves a workflow that calls activities one after the other.
 func (l *scaleLab) bareWorker() {
 	w := worker.New(l.client, "bare", worker.Options{})
-	w.RegisterWorkflowWithOptions(func(ctx workflow.Context) error {
+	w.RegisterWorkflowWithOptions(func(ctx workflow.Context, activities int) error {
 		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
-		for range labActivities {
+		for range activities {
 			if err := workflow.ExecuteActivity(ctx, "nothing").Get(ctx, nil); err != nil {
 				return err
 			}
@@ -232,12 +239,14 @@ func (l *scaleLab) bareWorker() {
 	l.t.Cleanup(w.Stop)
 }
 
-func (l *scaleLab) bare(ctx context.Context, n int) error {
-	run, err := l.client.ExecuteWorkflow(ctx, startBare(n), "bare")
-	if err != nil {
-		return err
+func (l *scaleLab) bare(activities int) func(context.Context, int) error {
+	return func(ctx context.Context, _ int) error {
+		run, err := l.client.ExecuteWorkflow(ctx, startBare(l.name()), "bare", activities)
+		if err != nil {
+			return err
+		}
+		return run.Get(ctx, nil)
 	}
-	return run.Get(ctx, nil)
 }
 
 // gate runs a gate on one model and waits for its end.
@@ -246,5 +255,5 @@ func (l *scaleLab) gate(ctx context.Context, _, model int) error {
 	if err := l.start(ctx, id, model); err != nil {
 		return err
 	}
-	return l.client.GetWorkflow(ctx, workflows.SeveralID(labProject, id), "").Get(ctx, nil)
+	return l.client.GetWorkflow(ctx, workflows.ID(labProject, id), "").Get(ctx, nil)
 }

@@ -38,8 +38,8 @@ const labProject = "kernels"
 
 var nothing = activity.RegisterOptions{Name: "nothing"}
 
-func startBare(n int) temporalclient.StartWorkflowOptions {
-	return temporalclient.StartWorkflowOptions{ID: fmt.Sprint("bare/", n), TaskQueue: "bare"}
+func startBare(name string) temporalclient.StartWorkflowOptions {
+	return temporalclient.StartWorkflowOptions{ID: "bare/" + name, TaskQueue: "bare"}
 }
 
 // scaleLab is a fleet of simulated devices. Temporal and PostgreSQL are processes of their own; pawld's engine and the devices

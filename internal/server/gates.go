@@ -178,7 +178,7 @@ func (s *Server) answerGate(w http.ResponseWriter, r *http.Request, gates *fleet
 		case gate.Waiting:
 			if v, err := s.fleet.Queue(ctx, part.Model); err == nil {
 				for _, q := range v.Queue {
-					if q.Gate == gate.ID(p.Slug, id, part.Model) {
+					if q.Gate == gate.ID(p.Slug, id) {
 						shown.Position, shown.Reason, shown.Start = q.Position, q.Reason, timeOrNone(q.Start)
 					}
 				}
@@ -264,7 +264,7 @@ func ownQueue(queue []placement.Waiting, project, model string) (list []client.F
 		if q.Project != project {
 			continue
 		}
-		id := strings.TrimSuffix(strings.TrimPrefix(q.Gate, gate.SeveralID(project, "")), "/"+model)
+		id := strings.TrimPrefix(q.Gate, gate.ID(project, ""))
 		list = append(list, client.FleetQueued{Gate: id, Lease: q.Lease, Model: model, Tier: string(cmp.Or(q.Tier, tier.Own)), Position: q.Position, Start: timeOrNone(q.Start), Reason: q.Reason})
 	}
 	return list

@@ -91,7 +91,7 @@ func gatePath(n int) string { return "/v1/projects/kernels/gates/" + runName(n) 
 
 func TestGate_StartedShownAndCanceled(t *testing.T) {
 	w, f, key, in := gateWorld(t)
-	f.view.Queue = []placement.Waiting{{Gate: gate.ID("kernels", runName(1), "l4"), Project: "kernels", Position: 3, Start: began, Reason: placement.Busy}}
+	f.view.Queue = []placement.Waiting{{Gate: gate.ID("kernels", runName(1)), Project: "kernels", Position: 3, Start: began, Reason: placement.Busy}}
 	var g client.Gate
 	for range 2 { // the answer was lost
 		w.want(201, asked{method: "PUT", path: gatePath(1), key: key, json: in}).into(t, &g)
@@ -228,8 +228,8 @@ func TestFleet_ShowsOnlyOwnGates(t *testing.T) {
 	f.view = placer.View{
 		Leases: []placement.Lease{{Device: "GPU-2"}},
 		Queue: []placement.Waiting{
-			{Gate: gate.ID("others", runName(5), "l4"), Project: "others", Position: 1, Reason: placement.Busy},
-			{Gate: gate.ID("kernels", runName(6), "l4"), Project: "kernels", Position: 2, Start: time.Now(), Reason: placement.Busy},
+			{Gate: gate.ID("others", runName(5)), Project: "others", Position: 1, Reason: placement.Busy},
+			{Gate: gate.ID("kernels", runName(6)), Project: "kernels", Position: 2, Start: time.Now(), Reason: placement.Busy},
 		},
 	}
 	var out client.Fleet
@@ -270,10 +270,10 @@ func TestFleetPage_HostsAndSpendAreForPeopleWhoWorkHere(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.view = placer.View{
-		Leases: []placement.Lease{{Device: "GPU-1", Request: placement.Request{Gate: gate.ID("others", runName(5), "l4"), Project: "others"}}},
+		Leases: []placement.Lease{{Device: "GPU-1", Request: placement.Request{Gate: gate.ID("others", runName(5)), Project: "others"}}},
 		Queue: []placement.Waiting{
-			{Gate: gate.ID("others", runName(5), "l4"), Project: "others", Position: 1, Reason: placement.Busy},
-			{Gate: gate.ID("kernels", runName(1), "l4"), Project: "kernels", Position: 2, Reason: placement.NoHost, Tier: tier.Checked},
+			{Gate: gate.ID("others", runName(5)), Project: "others", Position: 1, Reason: placement.Busy},
+			{Gate: gate.ID("kernels", runName(1)), Project: "kernels", Position: 2, Reason: placement.NoHost, Tier: tier.Checked},
 		},
 	}
 	in.Change = "pull/7 <script>"

@@ -106,7 +106,7 @@ func card(d fleetstore.Device, v placer.View, inside bool) web.FleetCard {
 
 func openGate(part fleetstore.Part, project string, v placer.View) web.FleetGate {
 	g := web.FleetGate{ID: part.Gate, Change: part.Change, Model: part.Model, State: string(part.State), Device: part.Device, Since: part.Created}
-	id := gate.ID(project, part.Gate, part.Model)
+	id := gate.ID(project, part.Gate)
 	for _, q := range v.Queue {
 		if q.Gate == id {
 			g.Position, g.Reason, g.Start, g.Tier = q.Position, q.Reason, timeOrNone(q.Start), string(q.Tier)

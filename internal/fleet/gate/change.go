@@ -74,7 +74,7 @@ func gateEvent(ctx workflow.Context, e Event) error {
 		return announce(last, Announcement{Event: e, Failed: Reason(err)})
 	}
 	child := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-		WorkflowID:               SeveralID(p.Work.Project, p.Work.Gate),
+		WorkflowID:               ID(p.Work.Project, p.Work.Gate),
 		WorkflowExecutionTimeout: maxChange,
 		WaitForCancellation:      true, // then the devices are idle
 		ParentClosePolicy:        enums.PARENT_CLOSE_POLICY_REQUEST_CANCEL,

@@ -16,7 +16,7 @@ import (
 
 const (
 	maxLeases = 5                // cards that a gate tries
-	patience  = 24 * time.Hour   // for a lease
+	patience  = 24 * time.Hour   // for all leases together
 	askAgain  = 10 * time.Minute // a request is repeated, in case that the placer was terminated
 )
 
@@ -26,18 +26,25 @@ type ToPlacer struct {
 	Message placer.Message `json:"message"`
 }
 
-// gate is one run of the workflow.
+// gate is the part of a gate for one model.
 type gate struct {
 	work    Work
 	model   string
-	attempt int  // counts measurements over all cards
-	taken   bool // the agent of the card took the build or the measurement of the lease
+	granted workflow.ReceiveChannel // leases from the placer
+	child   bool                    // it has a workflow of its own, as in an earlier version
+	attempt int                     // counts measurements over all cards
+	taken   bool                    // the agent of the card took the build or the measurement of the lease
 }
 
-// Gate measures on one card of a model and publishes the result. A card that is lost in between is offered the same
-// measurement once more; then another one starts anew.
+// Gate is the workflow that gates of an earlier version start for each model.
 func Gate(ctx workflow.Context, work Work, model string) (Outcome, error) {
-	g := &gate{work: work, model: model}
+	g := &gate{work: work, model: model, granted: workflow.GetSignalChannel(ctx, placer.Granted), child: true}
+	return g.gate(ctx)
+}
+
+// gate measures on one card of the model and publishes the result. A card that is lost in between is offered the same
+// measurement once more; then another one starts anew.
+func (g *gate) gate(ctx workflow.Context) (Outcome, error) {
 	ctx = workflow.WithActivityOptions(ctx, placer.ServerOptions())
 	out, err := g.run(ctx)
 	if out.State == Done {
@@ -45,7 +52,7 @@ func Gate(ctx workflow.Context, work Work, model string) (Outcome, error) {
 	}
 	// What follows must happen although the gate was canceled.
 	last, _ := workflow.NewDisconnectedContext(ctx)
-	out = Outcome{Model: model, State: Failed, Reason: Reason(err)}
+	out = Outcome{Model: g.model, State: Failed, Reason: Reason(err)}
 	if ctx.Err() != nil {
 		out.State, out.Reason = Canceled, ""
 	}
@@ -63,7 +70,7 @@ func (g *gate) run(ctx workflow.Context) (Outcome, error) {
 	last, _ := workflow.NewDisconnectedContext(ctx) // a card is given back and a result is published even if the gate is canceled
 	var failed error
 	for n := range maxLeases {
-		lease, err := g.lease(ctx, fmt.Sprintf("%s-%s-%s-%d", g.work.Project, g.work.Gate, g.model, n+1))
+		lease, err := g.lease(ctx, fmt.Sprintf("%s-%d", leasePrefix(g.work, g.model), n+1))
 		if err != nil {
 			return Outcome{}, err
 		}
@@ -82,6 +89,9 @@ func (g *gate) run(ctx workflow.Context) (Outcome, error) {
 	return Outcome{}, fmt.Errorf("%d devices failed, the last one: %w", maxLeases, failed)
 }
 
+// leasePrefix returns what the names of the leases of a gate on a model begin with; a dash and a number follow.
+func leasePrefix(w Work, model string) string { return w.Project + "-" + w.Gate + "-" + model }
+
 // lease asks the placer for a device and waits for the answer.
 func (g *gate) lease(ctx workflow.Context, id string) (placement.Lease, error) {
 	request := placer.Message{Ask: &placement.Ask{Request: placement.Request{
@@ -91,15 +101,14 @@ func (g *gate) lease(ctx workflow.Context, id string) (placement.Lease, error) {
 	if err := g.note(ctx, Waiting, "", ""); err != nil {
 		return placement.Lease{}, err
 	}
-	granted := workflow.GetSignalChannel(ctx, placer.Granted)
 	var err error
-	for end := workflow.Now(ctx).Add(patience); ; {
+	for end := workflow.GetInfo(ctx).WorkflowStartTime.Add(patience); ; {
 		if err = g.tell(ctx, request); err != nil {
 			break
 		}
 		for ok := true; ok; { // leases of earlier requests may still arrive
 			var l placement.Lease
-			if ok, _ = granted.ReceiveWithTimeout(ctx, askAgain, &l); ok && l.Lease == id {
+			if ok, _ = g.granted.ReceiveWithTimeout(ctx, askAgain, &l); ok && l.Lease == id {
 				return l, nil
 			}
 		}

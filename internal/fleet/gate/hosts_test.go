@@ -143,18 +143,18 @@ func many(ctx workflow.Context, gates int) (list []Outcome, err error) {
 	for n := range gates {
 		work := testWork
 		work.Gate = fmt.Sprint("G", n)
-		child := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: ID(work.Project, work.Gate, "l4")})
-		parts = append(parts, workflow.ExecuteChildWorkflow(child, Name, work, "l4"))
+		child := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: ID(work.Project, work.Gate)})
+		parts = append(parts, workflow.ExecuteChildWorkflow(child, Several, work, []string{"l4"}))
 		if err := workflow.Sleep(ctx, time.Minute); err != nil {
 			return nil, err
 		}
 	}
 	for _, p := range parts {
-		var out Outcome
+		var out []Outcome
 		if err := p.Get(ctx, &out); err != nil {
 			return nil, err
 		}
-		list = append(list, out)
+		list = append(list, out...)
 	}
 	return list, nil
 }
@@ -165,7 +165,7 @@ func newFleet(r *rand.Rand) *fleet {
 	f := &fleet{env: suite.NewTestWorkflowEnvironment(), hosts: map[string]*host{}, offered: map[string]bool{}, fences: map[string]*Fence{}, made: map[string]int{}}
 	f.env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // a busy machine is no deadlock
 	f.env.SetTestTimeout(time.Minute)
-	f.env.RegisterWorkflowWithOptions(Gate, workflow.RegisterOptions{Name: Name})
+	f.env.RegisterWorkflowWithOptions(FanOut, workflow.RegisterOptions{Name: Several})
 	f.env.RegisterWorkflow(many)
 	for name, a := range map[string]any{Tell: f.tell, Note: f.note, Publish: f.publish, job.Measure: f.measure, job.Build: f.build} {
 		f.env.RegisterActivityWithOptions(a, activity.RegisterOptions{Name: name})
@@ -273,7 +273,7 @@ func (f *fleet) measure(ctx context.Context, l job.Lease) (job.Result, error) {
 	token := activity.GetInfo(ctx).TaskToken
 	f.env.RegisterDelayedCallback(func() {
 		_ = f.env.CompleteActivity(token, r, end.err)
-		_ = f.env.SignalWorkflowByID(ID(l.Project, l.Gate, "l4"), "wake", nil) // the test environment wakes only the parent
+		_ = f.env.SignalWorkflowByID(ID(l.Project, l.Gate), "wake", nil) // the test environment wakes only the parent
 	}, end.at.Sub(now))
 	if !end.late.IsZero() { // as if the gateway let it pass
 		f.env.RegisterDelayedCallback(func() {

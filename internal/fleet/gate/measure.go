@@ -3,6 +3,7 @@ package gate
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.temporal.io/api/enums/v1"
@@ -93,6 +94,7 @@ func (g *gate) do(ctx workflow.Context, build bool, l placement.Lease, start tim
 		HeartbeatTimeout:       heartbeat,
 		WaitForCancellation:    true, // the card is idle when the agent says so
 		RetryPolicy:            &temporal.RetryPolicy{MaximumAttempts: 1},
+		ActivityID:             g.activityID(lease.Activity()),
 	})
 	var r job.Result
 	err := workflow.ExecuteActivity(ctx, lease.Activity(), lease).Get(ctx, &r)
@@ -105,6 +107,20 @@ func (g *gate) do(ctx workflow.Context, build bool, l placement.Lease, start tim
 	}
 	return r, nil
 }
+
+// activityID names an activity of an agent, so that its model can be read from outside.
+func (g *gate) activityID(activity string) string {
+	if g.child {
+		return "" // the engine counts
+	}
+	return fmt.Sprintf("%s/%d%s", activity, g.attempt, idSuffix(g.model))
+}
+
+// idSuffix returns the end of the IDs of activities of a model.
+func idSuffix(model string) string { return "/" + model }
+
+// IsOf reports whether an activity of an agent belongs to the gate's part for a model, by its ID.
+func IsOf(activityID, model string) bool { return strings.HasSuffix(activityID, idSuffix(model)) }
 
 // engineWasAway reports whether a heartbeat timeout was noticed so late that the engine itself was away. The time of the last
 // beat is the agent's own. If its clock is slow, it only gets more time than it should.

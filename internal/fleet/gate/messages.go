@@ -9,7 +9,7 @@ import (
 
 // Names of workflows.
 const (
-	Name       = "gate"   // one device model
+	Name       = "gate"   // one device model, of an earlier version
 	Several    = "fanout" // one or more models
 	ChangeName = "change" // what a forge says of one change
 )
@@ -17,11 +17,8 @@ const (
 // Happened is the signal to the workflow of a change, with an [Event].
 const Happened = "event"
 
-// SeveralID returns the workflow ID of a gate.
-func SeveralID(project, gate string) string { return "gate/" + project + "/" + gate }
-
-// ID returns the workflow ID of a gate's part for one model.
-func ID(project, gate, model string) string { return SeveralID(project, gate) + "/" + model }
+// ID returns the workflow ID of a gate.
+func ID(project, gate string) string { return "gate/" + project + "/" + gate }
 
 // ChangeID returns the workflow ID of a change.
 func ChangeID(project, change string) string { return "change/" + project + "/" + change }

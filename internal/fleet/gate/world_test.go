@@ -82,14 +82,18 @@ func newWorld(t *testing.T, devices []string, answers ...answer) *world {
 // run runs the gate on one model.
 func (w *world) run() (out Outcome, err error) {
 	w.t.Helper()
-	w.env.ExecuteWorkflow(Name, testWork, "l4")
+	w.env.ExecuteWorkflow(Several, testWork, []string{"l4"})
 	if !w.env.IsWorkflowCompleted() {
 		w.t.Fatal("the gate did not end")
 	}
 	if err := w.env.GetWorkflowError(); err != nil {
 		return out, err
 	}
-	return out, w.env.GetWorkflowResult(&out)
+	var list []Outcome
+	if err := w.env.GetWorkflowResult(&list); err != nil {
+		return out, err
+	}
+	return list[0], nil
 }
 
 func (w *world) tell(_ context.Context, m ToPlacer) error {

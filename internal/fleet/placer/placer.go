@@ -24,17 +24,23 @@ func ServerOptions() workflow.ActivityOptions {
 	}
 }
 
+// shortly is the change after which a placer keeps a budget within its own tasks, and does not wait until a gate has got its
+// lease.
+const shortly = "shortly"
+
 // placer is one run of the workflow.
 type placer struct {
 	model     string
 	state     placement.State
 	refreshed time.Time
+	sending   int // leases on their way to a gate
 }
 
 // Placer hands out the devices of a model until it is terminated. state is that of the run before it.
 func Placer(ctx workflow.Context, model string, state placement.State) error {
 	p := &placer{model: model, state: state}
 	ctx = workflow.WithActivityOptions(ctx, ServerOptions())
+	ctx = workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{StartToCloseTimeout: ServerOptions().StartToCloseTimeout, RetryPolicy: ServerOptions().RetryPolicy})
 	err := workflow.SetQueryHandler(ctx, Shown, func() (View, error) {
 		return View{p.state.Devices, p.state.Leases, p.state.Queue(workflow.Now(ctx))}, nil
 	})
@@ -55,12 +61,17 @@ func Placer(ctx workflow.Context, model string, state placement.State) error {
 		if err := p.tick(ctx); err != nil {
 			return err
 		}
-		info := workflow.GetInfo(ctx)
-		if inbox.Len() == 0 && (info.GetContinueAsNewSuggested() || info.GetCurrentHistoryLength() > maxEvents) {
+		if inbox.Len() == 0 && p.sending == 0 && isLong(ctx) {
 			return workflow.NewContinueAsNewError(ctx, Name, p.model, p.state)
 		}
 	}
 	return ctx.Err()
+}
+
+// isLong reports whether this run should end.
+func isLong(ctx workflow.Context) bool {
+	info := workflow.GetInfo(ctx)
+	return info.GetContinueAsNewSuggested() || info.GetCurrentHistoryLength() > maxEvents
 }
 
 // wait returns how long nothing has to happen without a message.
@@ -109,7 +120,20 @@ func settle(ctx workflow.Context, l placement.Lease, seconds float64) error {
 	if l.Project == "" {
 		return nil
 	}
-	return workflow.ExecuteActivity(ctx, Settle, Settlement{l.Lease, l.Project, min(seconds, float64(l.Seconds))}).Get(ctx, nil)
+	return budget(ctx, Settle, Settlement{l.Lease, l.Project, min(seconds, float64(l.Seconds))}).Get(ctx, nil)
+}
+
+// budget runs an activity about a budget. It takes a millisecond, so it is not worth a task of its own.
+func budget(ctx workflow.Context, activity string, arg any) workflow.Future {
+	if isOld(ctx) {
+		return workflow.ExecuteActivity(ctx, activity, arg)
+	}
+	return workflow.ExecuteLocalActivity(ctx, activity, arg)
+}
+
+// isOld reports whether this run of the placer was started by an earlier version.
+func isOld(ctx workflow.Context) bool {
+	return workflow.GetVersion(ctx, shortly, workflow.DefaultVersion, 1) == workflow.DefaultVersion
 }
 
 // tick lets the rules see the time. While requests wait, the table of devices stays fresh.
@@ -158,24 +182,45 @@ func (p *placer) step(ctx workflow.Context, e placement.Event) error {
 	return nil
 }
 
-// grant reserves the cost of a lease and sends it to its gate. If either is refused, it returns the event that takes
-// the lease back.
+// grant reserves the cost of a lease and sends it to its gate. If the cost is refused, it returns the event that takes the
+// lease back; if the gate is gone, that event follows.
 func (p *placer) grant(ctx workflow.Context, l placement.Lease) (placement.Event, error) {
 	r := Reserved{OK: true}
 	if l.Project != "" {
-		if err := workflow.ExecuteActivity(ctx, Reserve, Reservation{l.Lease, l.Project, l.Cost(), l.Start}).Get(ctx, &r); err != nil {
+		if err := budget(ctx, Reserve, Reservation{l.Lease, l.Project, l.Cost(), l.Start}).Get(ctx, &r); err != nil {
 			return nil, err
 		}
 	}
 	if !r.OK {
 		return placement.Refuse{Lease: l.Lease, Until: r.Until}, nil
 	}
-	if err := workflow.SignalExternalWorkflow(ctx, l.Gate, "", Granted, l).Get(ctx, nil); err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		workflow.GetLogger(ctx).Info("the gate is gone", "gate", l.Gate, "error", err)
-		return placement.Withdraw{Lease: l.Lease}, settle(ctx, l, 0)
+	sent := workflow.SignalExternalWorkflow(ctx, l.Gate, "", Granted, l)
+	if isOld(ctx) || isLong(ctx) { // a run that ended now would lose it
+		return received(ctx, l, sent)
 	}
+	p.sending++
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		defer func() { p.sending-- }()
+		next, err := received(ctx, l, sent)
+		if err == nil && next != nil {
+			err = p.step(ctx, next)
+		}
+		if err != nil {
+			workflow.GetLogger(ctx).Warn("a lease stays until it expires", "lease", l.Lease, "error", err)
+		}
+	})
 	return nil, nil
+}
+
+// received waits until a gate has got its lease. If the gate is gone, it returns the event that takes the lease back.
+func received(ctx workflow.Context, l placement.Lease, sent workflow.Future) (placement.Event, error) {
+	err := sent.Get(ctx, nil)
+	if err == nil {
+		return nil, nil
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	workflow.GetLogger(ctx).Info("the gate is gone", "gate", l.Gate, "error", err)
+	return placement.Withdraw{Lease: l.Lease}, settle(ctx, l, 0)
 }

@@ -84,7 +84,7 @@ var projectAttribute = temporal.NewSearchAttributeKeyKeyword("PawlProject")
 // Start starts a gate on one or more models. Starting it again changes nothing.
 func (e *Engine) Start(ctx context.Context, w gate.Work, models []string) error {
 	_, err := e.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: gate.SeveralID(w.Project, w.Gate), TaskQueue: placer.Server, WorkflowExecutionTimeout: maxGate,
+		ID: gate.ID(w.Project, w.Gate), TaskQueue: placer.Server, WorkflowExecutionTimeout: maxGate,
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		TypedSearchAttributes: temporal.NewSearchAttributes(projectAttribute.ValueSet(w.Project)),
 	}, gate.Several, w, models)
@@ -99,7 +99,7 @@ func (e *Engine) Start(ctx context.Context, w gate.Work, models []string) error 
 
 // Cancel asks a gate to end. It returns nil if the gate has ended or does not exist.
 func (e *Engine) Cancel(ctx context.Context, project, id string) error {
-	if err := e.client.CancelWorkflow(ctx, gate.SeveralID(project, id), ""); err != nil && !isNotFound(err) {
+	if err := e.client.CancelWorkflow(ctx, gate.ID(project, id), ""); err != nil && !isNotFound(err) {
 		return fmt.Errorf("cannot cancel gate %s: %w", id, err)
 	}
 	return nil
@@ -134,7 +134,7 @@ func (e *Engine) Queue(ctx context.Context, model string) (v placer.View, err er
 
 // Beat returns what the last heartbeat said of the build or the measurement of a gate on a model. It is zero if none runs.
 func (e *Engine) Beat(ctx context.Context, project, id, model string) (b job.Beat, err error) {
-	d, err := e.client.DescribeWorkflowExecution(ctx, gate.ID(project, id, model), "")
+	d, err := e.client.DescribeWorkflowExecution(ctx, gate.ID(project, id), "")
 	if isNotFound(err) {
 		return b, nil
 	}
@@ -142,7 +142,7 @@ func (e *Engine) Beat(ctx context.Context, project, id, model string) (b job.Bea
 		return b, fmt.Errorf("cannot read the progress of gate %s: %w", id, err)
 	}
 	for _, a := range d.GetPendingActivities() {
-		if name := a.GetActivityType().GetName(); name != job.Measure && name != job.Build || a.GetHeartbeatDetails() == nil {
+		if !gate.IsOf(a.GetActivityId(), model) || a.GetHeartbeatDetails() == nil {
 			continue
 		}
 		if converter.GetDefaultDataConverter().FromPayloads(a.GetHeartbeatDetails(), &b) != nil {

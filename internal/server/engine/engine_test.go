@@ -319,10 +319,9 @@ func TestEngine(t *testing.T) {
 		t.Errorf("budget %+v, %v: want the unused time returned", b, err)
 	}
 	if *writeHistories {
-		p.keep(gate.ID("kernels", "G1", "l4"), "../../fleet/gate/testdata/history/gate-built.json")
-		p.keep(gate.ID("kernels", "G2", "l4"), "../../fleet/gate/testdata/history/gate-built-canceled.json")
-		p.keep(gate.SeveralID("kernels", "G1"), "../../fleet/gate/testdata/history/fanout-done.json")
-		p.keep(placer.ID("l4"), "../../fleet/placer/testdata/history/placer.json")
+		p.keep(gate.ID("kernels", "G1"), "../../fleet/gate/testdata/history/together.json")
+		p.keep(gate.ID("kernels", "G2"), "../../fleet/gate/testdata/history/together-canceled.json")
+		p.keep(placer.ID("l4"), "../../fleet/placer/testdata/history/placer-shortly.json")
 		p.keep(calibrate.ID("GPU-a"), "../../fleet/calibrate/testdata/history/calibrate.json")
 	}
 	p.endLost()
@@ -358,10 +357,7 @@ func (p *place) endLost() {
 	}
 	p.start("G9", "l4") // its client sends it again after all
 	p.until("G9", gate.Done)
-	if err := p.engine.client.TerminateWorkflow(p.t.Context(), gate.SeveralID("kernels", "G8"), "", "by an operator"); err != nil {
-		p.t.Fatal(err)
-	}
-	if err := p.engine.client.TerminateWorkflow(p.t.Context(), gate.ID("kernels", "G8", "b200"), "", "by an operator"); err != nil && !isNotFound(err) {
+	if err := p.engine.client.TerminateWorkflow(p.t.Context(), gate.ID("kernels", "G8"), "", "by an operator"); err != nil {
 		p.t.Fatal(err)
 	}
 	if err := p.engine.EndLost(p.t.Context(), time.Now().Add(2*silentAfter)); err != nil {

@@ -40,18 +40,14 @@ func (e *Engine) EndLost(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// runs reports whether a workflow works on a part of a gate. The workflow of the whole gate starts that of a part, so it is
-// checked first.
+// runs reports whether the workflow of a gate runs.
 func (e *Engine) runs(ctx context.Context, p fleetstore.Silent) (bool, error) {
-	for _, id := range []string{gate.SeveralID(p.Project, p.Gate), gate.ID(p.Project, p.Gate, p.Model)} {
-		d, err := e.client.DescribeWorkflowExecution(ctx, id, "")
-		switch {
-		case isNotFound(err):
-		case err != nil:
-			return false, fmt.Errorf("cannot look for the workflow of gate %s: %w", p.Gate, err)
-		case d.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
-			return true, nil
-		}
+	d, err := e.client.DescribeWorkflowExecution(ctx, gate.ID(p.Project, p.Gate), "")
+	if isNotFound(err) {
+		return false, nil
 	}
-	return false, nil
+	if err != nil {
+		return false, fmt.Errorf("cannot look for the workflow of gate %s: %w", p.Gate, err)
+	}
+	return d.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
 }
