@@ -264,7 +264,7 @@ func ownQueue(queue []placement.Waiting, project, model string) (list []client.F
 		if q.Project != project {
 			continue
 		}
-		id := strings.TrimPrefix(q.Gate, gate.ID(project, ""))
+		id, _, _ := strings.Cut(strings.TrimPrefix(q.Gate, gate.ID(project, "")), "/") // an earlier version adds the model
 		list = append(list, client.FleetQueued{Gate: id, Lease: q.Lease, Model: model, Tier: string(cmp.Or(q.Tier, tier.Own)), Position: q.Position, Start: timeOrNone(q.Start), Reason: q.Reason})
 	}
 	return list

@@ -20,7 +20,7 @@ var Planned = Load{Cards: 1000, GatesADay: 100_000, Seconds: 360, Beat: 2, Poll:
 
 // What a gate does. TestPlaced_SizeOfARequest and the workflows hold these.
 const (
-	activities   = 11  // 7 of the gate, 2 of its placer, and the second workflow and 3 signals, which cost about as much as 2
+	activities   = 11  // 7 of the gate, and its placer and 3 signals, which cost about as much as 4
 	requestBytes = 250 // of a waiting gate in the state of its placer
 	deviceBytes  = 165 // of a device there
 	leaseBytes   = 425 // of a lease there

@@ -19,39 +19,60 @@ func FanOut(ctx workflow.Context, work Work, models []string) ([]Outcome, error)
 	if workflow.GetVersion(ctx, together, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		return apart(ctx, work, models)
 	}
-	granted := map[string]workflow.Channel{}
+	var parts []*part
 	list := make([]Outcome, len(models))
-	parts := workflow.NewWaitGroup(ctx)
+	running := workflow.NewWaitGroup(ctx)
 	for i, model := range models {
-		c := workflow.NewBufferedChannel(ctx, maxLeases)
-		granted[leasePrefix(work, model)] = c
-		parts.Add(1)
+		p := &part{gate: &gate{work: work, model: model}, leases: workflow.NewBufferedChannel(ctx, maxLeases)}
+		p.granted = p.leases
+		parts = append(parts, p)
+		running.Add(1)
 		workflow.Go(ctx, func(ctx workflow.Context) {
-			defer parts.Done()
-			g := &gate{work: work, model: model, granted: c}
-			out, err := g.gate(ctx)
-			list[i] = ended(ctx, out, model, err)
+			defer running.Done()
+			out, err := p.gate.gate(ctx)
+			p.ended, list[i] = true, outcome(ctx, out, model, err)
 		})
 	}
-	workflow.Go(ctx, func(ctx workflow.Context) { deliver(ctx, granted) })
-	parts.Wait(ctx)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for {
+			var l placement.Lease
+			workflow.GetSignalChannel(ctx, placer.Granted).Receive(ctx, &l)
+			deliver(ctx, parts, l)
+		}
+	})
+	running.Wait(ctx)
 	return list, ctx.Err()
 }
 
-// deliver passes each lease to the part that asked for it. A part that has no room has asked again, and does not need it.
-func deliver(ctx workflow.Context, granted map[string]workflow.Channel) {
-	leases := workflow.GetSignalChannel(ctx, placer.Granted)
-	for {
-		var l placement.Lease
-		leases.Receive(ctx, &l)
-		if c := granted[l.Lease[:max(0, strings.LastIndexByte(l.Lease, '-'))]]; c != nil {
-			c.SendAsync(l)
+// part is a gate on one of its models.
+type part struct {
+	*gate
+	leases workflow.Channel
+	ended  bool
+}
+
+// deliver passes a lease to the part that asked for it. One that has ended gives it back.
+func deliver(ctx workflow.Context, parts []*part, l placement.Lease) {
+	prefix := l.Lease[:max(0, strings.LastIndexByte(l.Lease, '-'))]
+	for _, p := range parts {
+		if leasePrefix(p.work, p.model) != prefix {
+			continue
+		}
+		if p.ended {
+			last, _ := workflow.NewDisconnectedContext(workflow.WithActivityOptions(ctx, placer.ServerOptions()))
+			workflow.Go(last, func(ctx workflow.Context) {
+				_ = p.tell(ctx, placer.Message{Withdraw: &placement.Withdraw{Lease: l.Lease}})
+			})
+			return
+		}
+		for !p.leases.SendAsync(l) { // those in it were sent again because the gate asked again
+			p.leases.ReceiveAsync(&placement.Lease{})
 		}
 	}
 }
 
-// ended returns the outcome of a part that may have failed.
-func ended(ctx workflow.Context, out Outcome, model string, err error) Outcome {
+// outcome returns that of a part that may have failed.
+func outcome(ctx workflow.Context, out Outcome, model string, err error) Outcome {
 	switch {
 	case err == nil:
 		return out
@@ -80,7 +101,7 @@ func apart(ctx workflow.Context, work Work, models []string) ([]Outcome, error) 
 	for i, part := range parts {
 		out := Outcome{}
 		err := part.Get(ctx, &out)
-		list = append(list, ended(ctx, out, models[i], err))
+		list = append(list, outcome(ctx, out, models[i], err))
 	}
 	return list, ctx.Err()
 }

@@ -101,8 +101,12 @@ func (g *gate) lease(ctx workflow.Context, id string) (placement.Lease, error) {
 	if err := g.note(ctx, Waiting, "", ""); err != nil {
 		return placement.Lease{}, err
 	}
+	end := workflow.GetInfo(ctx).WorkflowStartTime.Add(patience)
+	if g.child {
+		end = workflow.Now(ctx).Add(patience)
+	}
 	var err error
-	for end := workflow.GetInfo(ctx).WorkflowStartTime.Add(patience); ; {
+	for {
 		if err = g.tell(ctx, request); err != nil {
 			break
 		}

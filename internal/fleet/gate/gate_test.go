@@ -10,6 +10,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
+	"github.com/goatnote-inc/pawl/internal/fleet/placement"
+	"github.com/goatnote-inc/pawl/internal/fleet/placer"
 )
 
 func TestGate_Paths(t *testing.T) {
@@ -256,6 +258,19 @@ func TestFanOut_OneOutcomeForEachModel(t *testing.T) {
 	}
 	if len(list) != 2 || list[0].Model != "h100" || list[1].Model != "l4" || list[0].State != Done || list[1].State != Done || len(w.made) != 2 {
 		t.Errorf("outcomes %+v, published %+v", list, w.made)
+	}
+}
+
+func TestFanOut_LeaseOfAnEndedPartIsGivenBack(t *testing.T) {
+	w := newWorld(t, []string{"a", "b"}, answer{after: 20 * time.Minute}, answer{after: time.Minute})
+	w.env.RegisterDelayedCallback(func() { // both were sent again; one part has ended by now
+		for _, lease := range []string{"p-G-h100-1", "p-G-l4-1"} {
+			w.env.SignalWorkflow(placer.Granted, placement.Lease{Request: placement.Request{Lease: lease}})
+		}
+	}, 5*time.Minute)
+	w.env.ExecuteWorkflow(Several, testWork, []string{"h100", "l4"})
+	if err := w.env.GetWorkflowError(); err != nil || w.withdrew != 1 || len(w.made) != 2 {
+		t.Errorf("%v; withdrew %d, published %+v", err, w.withdrew, w.made)
 	}
 }
 

@@ -34,13 +34,14 @@ type placer struct {
 	state     placement.State
 	refreshed time.Time
 	sending   int // leases on their way to a gate
+	turn      workflow.Mutex
 }
 
 // Placer hands out the devices of a model until it is terminated. state is that of the run before it.
 func Placer(ctx workflow.Context, model string, state placement.State) error {
-	p := &placer{model: model, state: state}
+	p := &placer{model: model, state: state, turn: workflow.NewMutex(ctx)}
 	ctx = workflow.WithActivityOptions(ctx, ServerOptions())
-	ctx = workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{StartToCloseTimeout: ServerOptions().StartToCloseTimeout, RetryPolicy: ServerOptions().RetryPolicy})
+	ctx = workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{ScheduleToCloseTimeout: budgetWithin, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}})
 	err := workflow.SetQueryHandler(ctx, Shown, func() (View, error) {
 		return View{p.state.Devices, p.state.Leases, p.state.Queue(workflow.Now(ctx))}, nil
 	})
@@ -52,13 +53,13 @@ func Placer(ctx workflow.Context, model string, state placement.State) error {
 		var m Message
 		got, _ := inbox.ReceiveWithTimeout(ctx, p.wait(workflow.Now(ctx)), &m)
 		for got {
-			if err := p.receive(ctx, m); err != nil {
+			if err := p.alone(ctx, func() error { return p.receive(ctx, m) }); err != nil {
 				return err
 			}
 			m = Message{}
 			got = inbox.ReceiveAsync(&m)
 		}
-		if err := p.tick(ctx); err != nil {
+		if err := p.alone(ctx, func() error { return p.tick(ctx) }); err != nil {
 			return err
 		}
 		if inbox.Len() == 0 && p.sending == 0 && isLong(ctx) {
@@ -66,6 +67,15 @@ func Placer(ctx workflow.Context, model string, state placement.State) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// alone does something while nothing else changes the state.
+func (p *placer) alone(ctx workflow.Context, do func() error) error {
+	if err := p.turn.Lock(ctx); err != nil {
+		return err
+	}
+	defer p.turn.Unlock()
+	return do()
 }
 
 // isLong reports whether this run should end.
@@ -103,8 +113,15 @@ func (p *placer) receive(ctx workflow.Context, m Message) error {
 	return nil
 }
 
-// release settles a lease, then lets the rules free it.
+// release settles a lease, then lets the rules free it. One that is only asked for may have been reserved by a task that was lost.
 func (p *placer) release(ctx workflow.Context, lease string, seconds float64, e placement.Event) error {
+	for _, r := range p.state.Requests {
+		if r.Lease == lease && !isOld(ctx) {
+			if err := settle(ctx, placement.Lease{Request: r}, 0); err != nil {
+				return err
+			}
+		}
+	}
 	for _, l := range p.state.Leases {
 		if l.Lease == lease {
 			if err := settle(ctx, l, seconds); err != nil {
@@ -120,15 +137,19 @@ func settle(ctx workflow.Context, l placement.Lease, seconds float64) error {
 	if l.Project == "" {
 		return nil
 	}
-	return budget(ctx, Settle, Settlement{l.Lease, l.Project, min(seconds, float64(l.Seconds))}).Get(ctx, nil)
+	return budget(ctx, nil, Settle, Settlement{l.Lease, l.Project, min(seconds, float64(l.Seconds))})
 }
 
-// budget runs an activity about a budget. It takes a millisecond, so it is not worth a task of its own.
-func budget(ctx workflow.Context, activity string, arg any) workflow.Future {
-	if isOld(ctx) {
-		return workflow.ExecuteActivity(ctx, activity, arg)
+// budgetWithin is how long a local activity may take. It blocks the placer's task.
+const budgetWithin = 5 * time.Second
+
+// budget runs an activity about a budget. It takes a millisecond, so it is not worth a task of its own, unless the database is
+// away. Both are safe to repeat.
+func budget(ctx workflow.Context, result any, activity string, arg any) error {
+	if !isOld(ctx) && workflow.ExecuteLocalActivity(ctx, activity, arg).Get(ctx, result) == nil {
+		return nil
 	}
-	return workflow.ExecuteLocalActivity(ctx, activity, arg)
+	return workflow.ExecuteActivity(ctx, activity, arg).Get(ctx, result)
 }
 
 // isOld reports whether this run of the placer was started by an earlier version.
@@ -187,7 +208,7 @@ func (p *placer) step(ctx workflow.Context, e placement.Event) error {
 func (p *placer) grant(ctx workflow.Context, l placement.Lease) (placement.Event, error) {
 	r := Reserved{OK: true}
 	if l.Project != "" {
-		if err := budget(ctx, Reserve, Reservation{l.Lease, l.Project, l.Cost(), l.Start}).Get(ctx, &r); err != nil {
+		if err := budget(ctx, &r, Reserve, Reservation{l.Lease, l.Project, l.Cost(), l.Start}); err != nil {
 			return nil, err
 		}
 	}
@@ -201,10 +222,16 @@ func (p *placer) grant(ctx workflow.Context, l placement.Lease) (placement.Event
 	p.sending++
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		defer func() { p.sending-- }()
-		next, err := received(ctx, l, sent)
-		if err == nil && next != nil {
-			err = p.step(ctx, next)
+		if sent.Get(ctx, nil) == nil {
+			return
 		}
+		err := p.alone(ctx, func() error {
+			next, err := received(ctx, l, sent)
+			if err != nil {
+				return err
+			}
+			return p.step(ctx, next)
+		})
 		if err != nil {
 			workflow.GetLogger(ctx).Warn("a lease stays until it expires", "lease", l.Lease, "error", err)
 		}

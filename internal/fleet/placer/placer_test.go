@@ -21,14 +21,16 @@ const anything = "mock.Anything" // testify's name for an argument that is not c
 
 // A world is a placer in simulated time, with pawld's activities.
 type world struct {
-	env *testsuite.TestWorkflowEnvironment
+	env   *testsuite.TestWorkflowEnvironment
+	began time.Time
 
 	mu      sync.Mutex
 	devices []placement.Device
 	budget  placement.Budget
 	settled []Settlement
 	granted []placement.Lease
-	gone    string // gate that has ended
+	gone    string        // gate that has ended
+	away    time.Duration // how long the database is, from the start
 }
 
 func newWorld(t *testing.T, devices int) *world {
@@ -36,6 +38,7 @@ func newWorld(t *testing.T, devices int) *world {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(fleettest.Silent)
 	w := &world{env: suite.NewTestWorkflowEnvironment()}
+	w.began = w.env.Now()
 	w.env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // a busy machine is no deadlock
 	for i := range devices {
 		w.devices = append(w.devices, placement.Device{ID: fmt.Sprint("d", i), Host: fmt.Sprint("h", i), Power: placement.Ready})
@@ -51,6 +54,9 @@ func newWorld(t *testing.T, devices int) *world {
 		Reserve: func(_ context.Context, r Reservation) (Reserved, error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
+			if w.env.Now().Before(w.began.Add(w.away)) {
+				return Reserved{}, errors.New("the database is away")
+			}
 			return Reserved{w.budget.Reserve(r.Cost, r.Start), placement.Until(r.Start)}, nil
 		},
 		Settle: func(_ context.Context, s Settlement) error {
@@ -158,6 +164,17 @@ func TestPlacer_EndedGateGivesItsLeaseBack(t *testing.T) {
 	}
 	if got := fmt.Sprint(w.settled); got != "[{one p 0} {two p 600}]" { // two was never given back and expires
 		t.Errorf("settled %s", got)
+	}
+}
+
+func TestPlacer_DatabaseIsAway(t *testing.T) {
+	w := newWorld(t, 2)
+	w.away = 20 * time.Second // an activity of the test environment gives up after 30 s, one of Temporal does not
+	w.at(time.Second, ask("one"))
+	w.at(2*time.Second, ask("two"))
+	w.run(placement.State{})
+	if got := fmt.Sprint(w.leases()); got != "[one two]" {
+		t.Errorf("granted %s, and the placer ended with %v", got, w.env.GetWorkflowError())
 	}
 }
 
