@@ -28,7 +28,7 @@ type gateAnswer struct {
 	Verdict string  `json:"verdict"`
 	Seconds float64 `json:"seconds"` // from the start of the command to its end
 	Rounds  int     `json:"rounds"`
-	Time    float64 `json:"time"` // of the candidate, in seconds
+	Time    float64 `json:"time"` // of the candidate, in nanoseconds
 }
 
 // TestLabGates gates changes of a real kernel that do not change its speed, and measures what a gate costs beside a plain run. It
