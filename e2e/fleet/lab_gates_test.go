@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -127,8 +126,6 @@ func gatesTable(list []gatePair) string {
 		c := count[where]
 		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d |\n", map[string]string{"fleet": "`pawl run --on cpu`", "here": "`pawl run`"}[where], c["maintained"], c["inconclusive"], c["regression"], c["improvement"])
 	}
-	slices.Sort(longer)
-	slices.Sort(ratios)
 	fmt.Fprintf(&b, "\nA gate took %.1f s longer (median of the %d pairs with as many rounds; 95 %% of them within %.1f to %.1f s).\nTime of the kernel in a gate over that in a run: %.4f (median of %d pairs; 95 %% of them within %.3f to %.3f).\n",
 		quantile(longer, 0.5), len(longer), quantile(longer, 0.025), quantile(longer, 0.975), quantile(ratios, 0.5), len(ratios), quantile(ratios, 0.025), quantile(ratios, 0.975))
 	return b.String()

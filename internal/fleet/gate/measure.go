@@ -113,14 +113,11 @@ func (g *gate) activityID(activity string) string {
 	if g.child {
 		return "" // the engine counts
 	}
-	return fmt.Sprintf("%s/%d%s", activity, g.attempt, idSuffix(g.model))
+	return fmt.Sprintf("%s/%d/%s", activity, g.attempt, g.model)
 }
 
-// idSuffix returns the end of the IDs of activities of a model.
-func idSuffix(model string) string { return "/" + model }
-
 // IsOf reports whether an activity of an agent belongs to the gate's part for a model, by its ID.
-func IsOf(activityID, model string) bool { return strings.HasSuffix(activityID, idSuffix(model)) }
+func IsOf(activityID, model string) bool { return strings.HasSuffix(activityID, "/"+model) }
 
 // engineWasAway reports whether a heartbeat timeout was noticed so late that the engine itself was away. The time of the last
 // beat is the agent's own. If its clock is slow, it only gets more time than it should.
