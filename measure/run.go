@@ -124,6 +124,7 @@ type BuildFacts struct {
 	Seconds   float64      `json:"seconds,omitempty"`
 	Cached    bool         `json:"cached,omitempty"`    // everything was reused from an earlier build
 	Sandboxed bool         `json:"sandboxed,omitempty"` // built in the sandbox, as untrusted builds are
+	Elsewhere bool         `json:"elsewhere,omitempty"` // built on another machine with equal tools
 	Outputs   []FileDigest `json:"outputs,omitempty"`
 	Kernels   []Kernel     `json:"kernels,omitempty"` // kernels of the CUDA outputs, by architecture
 	Code      []CodeDigest `json:"code,omitempty"`    // digest of every function, to explain changes

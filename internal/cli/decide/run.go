@@ -32,6 +32,8 @@ type runFlags struct {
 	noKeep bool
 	resume bool
 	built  bool // only build
+	builds string
+	arch   string
 	on     string
 	fuzz   time.Duration
 	why    time.Duration // time for profiling changed cases
@@ -77,6 +79,9 @@ With --build-only, nothing is measured: the next run finds the builds in the cac
 cache cannot keep are left to that run. If there is nothing to measure, because a side does
 not build or both are identical, the run ends as usual, with its verdict.
 
+With --builds as well, builds in the sandbox are also put into a folder. A run with --builds on
+another machine takes them from there if its tools are equal (pawl build --tools).
+
 Exit code: 0 maintained, improved, new or identical; 1 a regression, a broken or a
 missing case; 2 no answer, or the base does not work.`,
 		Example: `  pawl run                    # against the merge base with the main branch
@@ -104,6 +109,8 @@ missing case; 2 no answer, or the base does not work.`,
 	fl.BoolVar(&f.noKeep, "no-keep", false, "write no baselines, and read them as this clone fetched them, for a job without credentials (see pawl baseline move)")
 	fl.BoolVar(&f.resume, "resume", false, "continue an unfinished run of the same question, if there is one")
 	fl.BoolVar(&f.built, "build-only", false, "only build both sides into the cache, for the next run")
+	fl.StringVar(&f.builds, "builds", "", "`folder` of builds for a machine with equal tools: filled with --build-only, otherwise used")
+	fl.StringVar(&f.arch, "arch", "", "`architecture` to build for with --build-only, such as sm_89 (default: the device's)")
 	fl.DurationVar(&f.fuzz, "fuzz", 30*time.Second, "`time` for checking results before measuring; 0 for none")
 	fl.DurationVar(&f.why, "profile", 5*time.Minute, "`time` for profiling changed cases, the worst first; 0 for none")
 	fl.StringVar(&f.Accept, "accept", "", "your `reason` to accept a changed definition, or a gain of more than 10x; it stays in the record")
@@ -120,8 +127,8 @@ func (f *runFlags) run(ctx context.Context) error {
 	if err := errors.Join(f.CheckNumbers(), f.Live.Check(f.Env)); err != nil {
 		return command.Usage(err)
 	}
-	if f.built && f.DryRun {
-		return command.Usage(errors.New("--build-only builds and --dry-run does not: leave one of them out"))
+	if err := f.checkBuilds(); err != nil {
+		return command.Usage(err)
 	}
 	s, path, err := f.LoadSuite(ctx)
 	if err != nil {
@@ -138,7 +145,7 @@ func (f *runFlags) run(ctx context.Context) error {
 	o := f.Options(s, path)
 	f.dir = cmp.Or(f.dir, filepath.Join(o.Dir, "results"))
 	o.Out, o.Owner = filepath.Join(f.dir, "current.json"), "pawl run"
-	o.BuildsOnly = f.built
+	o.BuildsOnly, o.Builds, o.Arch = f.built, f.builds, f.arch
 	o.OnlyChanged = !f.noKeep // otherwise another job judges the record, which proves no case that was left out
 	o.Resume = runner.ResumeOptions{Allow: true, Continue: f.resume, AnySeed: !f.IsSet("seed")}
 	gate, err := f.gate(ctx, s, o)
@@ -183,6 +190,19 @@ func (f *runFlags) run(ctx context.Context) error {
 		return err
 	}
 	return errors.Join(shown, verdictError(out.State.Verdict()))
+}
+
+// checkBuilds checks the flags that say what is built, and for which machine.
+func (f *runFlags) checkBuilds() error {
+	switch {
+	case f.built && f.DryRun:
+		return errors.New("--build-only builds and --dry-run does not: leave one of them out")
+	case f.arch != "" && !f.built:
+		return errors.New("--arch is for --build-only: a run measures on this machine's device, and builds for it")
+	case f.builds != "" && f.NoCache:
+		return errors.New("--builds are cached builds, which --no-cache ignores: leave one of them out")
+	}
+	return suite.CheckArch(f.arch)
 }
 
 // gate plans the loop from the suite, the flags and the repository.

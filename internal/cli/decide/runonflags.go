@@ -19,9 +19,11 @@ const (
 // instead says for each other flag what to do instead of combining it with --on.
 var instead = map[string]string{
 	"accept":        "a gate cannot accept anything: accept it on the pull request, or run it here without --on",
+	"arch":          "it is for a build on this machine: leave it out",
 	"budget":        "set budget.time in the suite",
 	"build":         onNeedsSuite,
 	"build-only":    "it builds on this machine: leave out --on",
+	"builds":        "a fleet hands builds over by itself: leave it out",
 	"case":          "a gate judges all cases of its suite: name a suite with fewer cases with --suite",
 	"dry-run":       "it plans a run on this machine: leave out --on",
 	"force-measure": "a gate measures all cases anyway: leave it out",

@@ -9,19 +9,20 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/cli/env"
 	"github.com/goatnote-inc/pawl/internal/cli/progress"
 	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
+	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 )
 
 type buildFlags struct {
 	*env.Env
 	suite, cases, base, arch string
 	noCache, clean, json     bool
+	tools                    bool // only print their digest
 }
 
 // NewBuild returns the command pawl build.
@@ -40,7 +41,8 @@ tool is missing, 4 the suite is invalid.`,
   pawl build --base main
   pawl build --case 'attention/*'   # only the variants of these cases
   pawl build --arch sm_90           # for a different device
-  pawl build --clean                # empty the cache`,
+  pawl build --clean                # empty the cache
+  pawl build --tools                # can another machine use builds of this one?`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
 	fl := cmd.Flags()
@@ -50,18 +52,20 @@ tool is missing, 4 the suite is invalid.`,
 	fl.StringVar(&f.arch, "arch", "", "`architecture` to build for, such as sm_89 (default: the device's)")
 	fl.BoolVar(&f.noCache, "no-cache", false, "rebuild everything, ignoring cached builds")
 	fl.BoolVar(&f.clean, "clean", false, "empty the build cache, and build nothing")
+	fl.BoolVar(&f.tools, "tools", false, "print a digest of all tools, libraries and headers that builds in the sandbox can read, and build nothing")
 	fl.BoolVar(&f.json, "json", false, "what was built as JSON on stdout, events as JSON lines on stderr")
 	return cmd
 }
-
-var archFlag = lazyregexp.New(`^(sm_[0-9]{2,3}[af]?)?$`)
 
 func (f *buildFlags) run(ctx context.Context) error {
 	if f.clean {
 		return f.cleanCache(ctx)
 	}
-	if !archFlag.MatchString(f.arch) {
-		return command.Usage(fmt.Errorf("--arch %q: must be an architecture such as sm_89", f.arch))
+	if f.tools {
+		return f.showTools(ctx)
+	}
+	if err := suite.CheckArch(f.arch); err != nil {
+		return command.Usage(err)
 	}
 	s, path, err := env.LoadSuite(f.suite)
 	if err != nil {
@@ -75,6 +79,23 @@ func (f *buildFlags) run(ctx context.Context) error {
 	})
 	progress.Close()
 	return errors.Join(err, f.show(builds, err))
+}
+
+// showTools prints the digest of what builds can read. Machines on which it is equal can hand builds over.
+func (f *buildFlags) showTools(ctx context.Context) error {
+	tools, err := build.FindHostTools(ctx)
+	if err != nil {
+		return err
+	}
+	digest, err := tools.Digest(ctx)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return f.encode(map[string]string{"tools": digest})
+	}
+	_, err = fmt.Fprintln(f.Out, digest)
+	return err
 }
 
 // cleanCache clears the cache after printing how much it holds.

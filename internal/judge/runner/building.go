@@ -31,6 +31,10 @@ func (r *Setup) buildAll(ctx context.Context, sides []side) error {
 	if r.BuildsOnly && !r.allKept(ctx, sides) {
 		return ErrBuilt
 	}
+	finish, err := r.handOver(ctx)
+	if err != nil {
+		return err
+	}
 	emit := r.Emit
 	defer func() { r.Emit = emit }()
 	var mu sync.Mutex
@@ -69,7 +73,7 @@ func (r *Setup) buildAll(ctx context.Context, sides []side) error {
 			return &trial.SideError{Side: s.name, Err: err}
 		}
 	}
-	return nil
+	return finish()
 }
 
 // build builds every variant of a side and records its files, toolchain and digests.
@@ -289,6 +293,7 @@ func (s *side) addBuild(facts measure.BuildFacts) {
 	}
 	all.Cached = all.Cached && facts.Cached
 	all.Sandboxed = all.Sandboxed && facts.Sandboxed
+	all.Elsewhere = all.Elsewhere || facts.Elsewhere
 	all.Seconds += facts.Seconds
 	for _, o := range facts.Outputs {
 		if !slices.Contains(all.Outputs, o) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
+	"github.com/goatnote-inc/pawl/internal/kernel/device"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -23,19 +24,23 @@ type BuildOptions struct {
 	NoCache bool   // build everything, ignoring the cache
 	Arch    string // architecture to build for, "sm_89"; empty for the device's
 	// BuildsOnly ends a run after its builds with ErrBuilt, for a later run that finds them in the cache. If the cache cannot
-	// keep one of them, nothing is built.
+	// keep one of them, or one cannot be put into Builds, nothing is built.
 	BuildsOnly bool
+	// Builds is a folder of builds in the sandbox, for machines with equal tools; empty for none. With BuildsOnly they are
+	// put there, otherwise taken from there.
+	Builds string
 }
 
 // ErrBuilt ends a run that only builds.
 var ErrBuilt = errors.New("only the builds were wanted")
 
 // onlyBuild builds the sides and returns ErrBuilt. Like a run, it waits for its turn if the CPU is the device.
+// For another machine it needs no device.
 func (r *Setup) onlyBuild(ctx context.Context) error {
-	if err := r.ChooseDevice(ctx); err != nil {
+	if err := r.ChooseDevice(ctx); err != nil && (r.Builds == "" || ctx.Err() != nil) {
 		return err
 	}
-	if r.Device().Kind == gpu.CPU {
+	if r.device != nil && r.Device().Kind == gpu.CPU {
 		if err := r.TakeDevice(ctx); err != nil {
 			return err
 		}
@@ -43,12 +48,34 @@ func (r *Setup) onlyBuild(ctx context.Context) error {
 	return cmp.Or(r.prepare(ctx), ErrBuilt)
 }
 
-// allKept reports whether the cache can keep all builds of the sides.
+// handOver connects the cache with the folder of builds. finish must be called when all builds have succeeded.
+func (r *Setup) handOver(ctx context.Context) (finish func() error, err error) {
+	nothing := func() error { return nil }
+	if r.Builds == "" || r.builds.cache == nil {
+		return nothing, nil
+	}
+	h, err := build.NewHandover(ctx, r.Builds)
+	if err != nil {
+		return nil, err
+	}
+	if r.BuildsOnly {
+		return func() error { return h.Finish(ctx) }, h.Fill(ctx, r.builds.cache)
+	}
+	if err := h.Use(ctx, r.builds.cache); err != nil {
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		r.Notice(device.Notice{Code: "builds.unused", Message: fmt.Sprintf("the builds in %s are not used: %v", r.Builds, err)})
+	}
+	return nothing, nil
+}
+
+// allKept reports whether the cache can keep all builds of the sides, and hand them over if that is wanted.
 func (r *Setup) allKept(ctx context.Context, sides []side) bool {
 	for _, s := range sides {
 		for _, v := range r.toBuild(s) {
 			recipe, err := r.recipe(ctx, s, v.Build)
-			if err == nil && recipe.Command != "" && (recipe.Cache == nil || len(recipe.Outputs) == 0) {
+			if err == nil && recipe.Command != "" && (recipe.Cache == nil || len(recipe.Outputs) == 0 || r.Builds != "" && recipe.Sandbox == nil) {
 				return false
 			}
 		}

@@ -50,10 +50,12 @@ func (d *driver) runPreStages(ctx context.Context, r *Setup) error {
 
 func builtStage(sides []side) loop.Stage {
 	s := loop.Stage{Step: loop.Building, Answer: loop.Pass}
-	seconds, built, kept := 0.0, 0, 0
+	seconds, built, kept, taken := 0.0, 0, 0, 0
 	for _, side := range sides {
 		switch {
 		case side.impl.Build.Command == "":
+		case side.impl.Build.Elsewhere:
+			taken++
 		case side.impl.Build.Cached:
 			kept++
 		default:
@@ -61,7 +63,7 @@ func builtStage(sides []side) loop.Stage {
 			seconds += side.impl.Build.Seconds
 		}
 	}
-	if built+kept == 0 {
+	if built+kept+taken == 0 {
 		s.Answer, s.Line = loop.Skipped, "nothing to build"
 		return s
 	}
@@ -71,6 +73,9 @@ func builtStage(sides []side) loop.Stage {
 	}
 	if kept > 0 {
 		parts = append(parts, fmt.Sprintf("%d from the cache", kept))
+	}
+	if taken > 0 {
+		parts = append(parts, fmt.Sprintf("%d from another machine with equal tools", taken))
 	}
 	s.Line = strings.Join(parts, ", ")
 	return s

@@ -53,7 +53,7 @@ func (p *Past) Differs(is measure.Header, cases []measure.Case, q Question) (str
 // not part of it.
 func sideDifferences(was, is measure.Implementation) []difference {
 	made := func(i measure.Implementation) measure.Implementation {
-		i.Ref, i.Build.Seconds, i.Build.Cached, i.Build.Kernels, i.Build.Code = "", 0, false, nil, nil
+		i.Ref, i.Build.Seconds, i.Build.Cached, i.Build.Elsewhere, i.Build.Kernels, i.Build.Code = "", 0, false, false, nil, nil
 		return i
 	}
 	return []difference{

@@ -145,15 +145,41 @@ func (r Recipe) make(ctx context.Context, res *Result, log io.Writer) error {
 		res.Note = fmt.Sprintf("build.inputs names %s, which does not exist", before.missing[0])
 	}
 	res.Key = r.key(ctx, before)
-	for _, key := range []string{res.Key, folderKey(res.Key, before.root)} {
-		if e, printed, ok := r.Cache.restore(key, r.Dir); ok {
-			res.Cached, res.Key, res.Log = true, key, string(printed)
-			fmt.Fprintf(log, "# from the cache, built in %.1f s: %s\n", e.Seconds, r.Name())
-			_, err := log.Write(printed)
+	if !r.reuse(before, res, log) {
+		if err := r.buildAndKeep(ctx, before, res, log); err != nil {
 			return err
 		}
 	}
-	return r.buildAndKeep(ctx, before, res, log)
+	return r.handOver(res)
+}
+
+// reuse restores the outputs of the same build from the cache, or from that of another machine.
+func (r Recipe) reuse(before *snapshot, res *Result, log io.Writer) bool {
+	for _, from := range []*Cache{r.Cache, r.Cache.From} {
+		if from == nil || from != r.Cache && r.Sandbox == nil { // what other builds read is not known to be equal there
+			continue
+		}
+		for _, key := range []string{res.Key, folderKey(res.Key, before.root)} {
+			if e, printed, ok := from.restore(key, r.Dir); ok {
+				res.Cached, res.Key, res.Log, res.Facts.Elsewhere = true, key, string(printed), from != r.Cache
+				where := "the cache"
+				if res.Facts.Elsewhere {
+					where = "another machine with equal tools"
+				}
+				fmt.Fprintf(log, "# from %s, built in %.1f s: %s\n%s", where, e.Seconds, r.Name(), printed)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// handOver copies a build in the sandbox for another machine, if one was asked for.
+func (r Recipe) handOver(res *Result) error {
+	if r.Cache.To == nil || r.Sandbox == nil || !r.Cache.has(res.Key) {
+		return nil
+	}
+	return r.Cache.copyTo(r.Cache.To, res.Key)
 }
 
 // buildAndKeep builds, and caches the outputs if they depend on nothing but what the key covers.
@@ -217,6 +243,7 @@ func (r Recipe) keep(root *os.Root, before *snapshot, res *Result, seconds float
 			e.Key = folderKey(res.Key, before.root)
 		}
 	}
+	res.Key = e.Key
 	return r.Cache.store(e, root, []byte(res.Log))
 }
 

@@ -24,6 +24,10 @@ import (
 type Cache struct {
 	Dir   string
 	Limit int64 // bytes, above which the least recently used entries are removed; 0 means DefaultLimit
+
+	// Builds in the sandbox can move between machines with equal tools. Both are nil for none.
+	From *Cache // builds of another machine, which count if they are not in this cache
+	To   *Cache // gets a copy of each build that is used, for another machine
 }
 
 // DefaultLimit is the default size of a cache in bytes.

@@ -31,7 +31,11 @@ func (r Recipe) key(ctx context.Context, s *snapshot) string {
 	field("inside", filepath.ToSlash(s.suiteFolder))
 	field(append([]string{"outputs"}, r.Outputs...)...)
 	field(append([]string{"arch"}, r.Arch...)...)
-	for _, kv := range effective(r.Env) {
+	env := append(shell.Environ(), r.Env...)
+	if r.Sandbox != nil {
+		env = cleanEnviron(os.Environ(), r.Env)
+	}
+	for _, kv := range effective(env) {
 		field("env", kv)
 	}
 	for _, t := range r.toolIDs(ctx) {
@@ -58,7 +62,7 @@ func writeField(w io.Writer, parts ...string) {
 // effective returns the environment of a build, without variables that cannot affect it.
 func effective(env []string) []string {
 	all := map[string]string{}
-	for _, kv := range append(shell.Environ(), env...) {
+	for _, kv := range env {
 		if name, value, ok := strings.Cut(kv, "="); ok && !irrelevantVariables.MatchString(name) {
 			all[name] = value
 		}
@@ -105,7 +109,11 @@ var compilers = lazyregexp.New(`^([a-z0-9_]+-linux-gnu-)?(gcc|g\+\+|cc|c\+\+|cla
 func (r Recipe) toolIDs(ctx context.Context) []string {
 	var list []string
 	seen := map[string]bool{}
-	for _, dir := range filepath.SplitList(lookEnv(r.Env, "PATH")) {
+	path := lookEnv(r.Env, "PATH")
+	if r.Sandbox != nil {
+		path = visiblePath(path, toolRoots(os.Environ()))
+	}
+	for _, dir := range filepath.SplitList(path) {
 		entries, err := os.ReadDir(dir)
 		if err != nil || dir == "" {
 			continue

@@ -169,6 +169,14 @@ const archPattern = `^(auto|sm_[0-9]{2,3}[af]?)$`
 
 var archSpelling = lazyregexp.New(archPattern)
 
+// CheckArch checks the name of an architecture to build for; empty for that of the device.
+func CheckArch(name string) error {
+	if name != "" && (name == auto || !archSpelling.MatchString(name)) {
+		return fmt.Errorf("--arch %.20q: must be an architecture such as sm_89", name)
+	}
+	return nil
+}
+
 func (a *archName) ReadYAML(d *strictyaml.Decoder, n *strictyaml.Node, f strictyaml.Field) {
 	if !n.IsText() || !archSpelling.MatchString(n.Text) {
 		hint := ""
