@@ -29,6 +29,7 @@ func TestFleet(t *testing.T) {
 	w := newWorld(t)
 	t.Run("a gate ends like a run here", w.testSame)
 	t.Run("a gate builds each side once", w.testBuild)
+	t.Run("a host without a device builds", w.testElsewhere)
 	for name, times := range map[string]int{"pawl-agent": 100, "pawld": 20, "temporal-server": 20, postgres: 20} {
 		t.Run("a killed "+name+" loses no round", func(t *testing.T) { w.testKill(t, name, times) })
 	}

@@ -38,8 +38,11 @@ func (w *world) testLost(t *testing.T) {
 			model := fmt.Sprint("pair", p)
 			pair := []*island{w.newIsland(t, model, "a"), w.newIsland(t, model, "b")}
 			kinds := []string{"frozen"}
-			for range testrun.Times(0, 4) {
-				kinds = append(kinds, "gone", "cut", "frozen")
+			for n := range testrun.Times(0, 13) { // at night 52 hosts are gone for good, and 52 come back
+				if n > 0 {
+					kinds = append(kinds, []string{"cut", "frozen"}[n%2])
+				}
+				kinds = append(kinds, "gone")
 			}
 			for n, kind := range kinds {
 				took := w.lose(t, pair, model, kind, rand.IntN(12))

@@ -40,6 +40,7 @@ type serveFlags struct {
 	*command.Globals
 	server, state, code, model string
 	devices                    []string
+	buildOnly, builtElsewhere  bool
 }
 
 func newServe(g *command.Globals) *cobra.Command {
@@ -60,6 +61,8 @@ and exit. The second stops at once; the next start continues the measurement.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd.Context()) },
 	}
 	f.add(c.Flags())
+	c.Flags().BoolVar(&f.buildOnly, "build-only", false, "this host has no device: build for cards of hosts with equal tools (pawl build --tools)")
+	c.Flags().BoolVar(&f.builtElsewhere, "built-elsewhere", false, "let hosts that only build, with equal tools, build for the devices of this one")
 	return c
 }
 
@@ -117,6 +120,9 @@ func (f *serveFlags) options() (fleet.Options, error) {
 	if f.server == "" || f.state == "" {
 		return fleet.Options{}, command.Usage(errors.New("--server and --state are needed\n  run `pawl-agent serve --help`"))
 	}
+	if f.buildOnly && (f.devices != nil || f.model != "" || f.builtElsewhere) {
+		return fleet.Options{}, command.Usage(errors.New("--build-only is for a host without devices: leave out --device, --model and --built-elsewhere"))
+	}
 	code, err := f.readCode()
 	if err != nil {
 		return fleet.Options{}, err
@@ -131,6 +137,7 @@ func (f *serveFlags) options() (fleet.Options, error) {
 	}
 	return fleet.Options{
 		Server: f.server, State: state, Code: code, Devices: f.devices, Model: f.model, Pawl: pawl, Log: slog.New(slog.NewTextHandler(f.Err, nil)),
+		BuildOnly: f.buildOnly, BuiltElsewhere: f.builtElsewhere,
 	}, nil
 }
 

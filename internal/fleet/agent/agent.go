@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -32,8 +33,12 @@ type Options struct {
 	Code    string   // one-time code; needed only the first time
 	Devices []string // devices to enroll; nil for those that pawl finds
 	Model   string   // model of the devices; empty for what pawl finds
-	Pawl    string   // path of the pawl program
-	Log     *slog.Logger
+	// BuildOnly is for a host without devices: it builds for cards of hosts with equal tools.
+	BuildOnly bool
+	// BuiltElsewhere lets such hosts build for the cards of this one.
+	BuiltElsewhere bool
+	Pawl           string // path of the pawl program
+	Log            *slog.Logger
 }
 
 // engine is what an agent needs of Temporal's client while a lease is under way.
@@ -66,6 +71,8 @@ type Agent struct {
 	http   *http.Client
 	log    *slog.Logger
 	pace   pace
+	host   job.Host      // as the server is told; empty if it takes no part in builds elsewhere
+	stale  chan error    // why it is not true any more
 	turn   chan struct{} // holds one element while a build or a measurement runs: one at a time on a host
 	once   *once         // nil to carry out leases without end
 }
@@ -77,19 +84,29 @@ func serve(ctx context.Context, o Options, only *once) error {
 	if err := os.MkdirAll(filepath.Join(o.State, "leases"), 0o700); err != nil {
 		return fmt.Errorf("cannot create the agent's folder: %w", err)
 	}
+	if err := checkFolder(o.State); err != nil {
+		return err
+	}
 	lock, err := lockFolder(o.State)
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	a := &Agent{state: o.State, pawl: o.Pawl, http: newHTTP(), log: o.Log, pace: defaultPace, turn: make(chan struct{}, 1), once: only}
+	a := &Agent{
+		state: o.State, pawl: o.Pawl, http: newHTTP(), log: o.Log, pace: defaultPace, turn: make(chan struct{}, 1), stale: make(chan error, 1), once: only,
+	}
 	if a.id, err = a.enrolled(ctx, o); err != nil {
 		return err
+	}
+	if o.BuiltElsewhere || a.id.onlyBuilds() {
+		if a.host, err = a.describe(ctx); err != nil {
+			return err
+		}
 	}
 	if err := a.fresh(only); err != nil {
 		return err
 	}
-	c, err := connect(a.id, o.Log)
+	c, err := connect(a.id, a.host, o.Log)
 	if err != nil {
 		return err
 	}
@@ -100,6 +117,20 @@ func serve(ctx context.Context, o Options, only *once) error {
 		return nil
 	}
 	return a.poll(ctx, c)
+}
+
+// checkFolder refuses a folder that builds in the sandbox can read, because the key is in it.
+func checkFolder(state string) error {
+	path, err := filepath.EvalSymlinks(state)
+	if err != nil {
+		return fmt.Errorf("cannot find the agent's folder: %w", err)
+	}
+	for _, shown := range []string{"/usr/", "/opt/", "/nix/store/"} {
+		if strings.HasPrefix(path, shown) {
+			return fmt.Errorf("builds can read %s, and the key would be in %s: choose another --state, such as /var/lib/pawl-agent", shown, state)
+		}
+	}
+	return nil
 }
 
 // lockFolder keeps a second agent out of the folder.
@@ -114,21 +145,27 @@ func lockFolder(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// bearer adds the key to every request.
-type bearer string
+// headers are those of every request: the key, and what is known of the host.
+type headers map[string]string
 
-func (b bearer) GetHeaders(context.Context) (map[string]string, error) {
-	return map[string]string{"authorization": "Bearer " + string(b)}, nil
+func (h headers) GetHeaders(context.Context) (map[string]string, error) { return h, nil }
+
+func headersOf(id identity, host job.Host) headers {
+	h := headers{"authorization": "Bearer " + id.Key}
+	if host.Tools != "" {
+		h[job.ToolsHeader], h[job.ArchHeader] = host.Tools, host.Arch
+	}
+	return h
 }
 
 // connect returns a client of the gateway. It connects with its first request, because the gateway may be away when the agent starts.
-func connect(id identity, log *slog.Logger) (client.Client, error) {
+func connect(id identity, host job.Host, log *slog.Logger) (client.Client, error) {
 	u, err := url.Parse(id.Server)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the address of the server: %w", err)
 	}
 	o := client.Options{
-		HostPort: u.Host, Namespace: id.Namespace, HeadersProvider: bearer(id.Key), Identity: "agent:" + id.Agent,
+		HostPort: u.Host, Namespace: id.Namespace, HeadersProvider: headersOf(id, host), Identity: "agent:" + id.Agent,
 		Logger: temporallog.NewStructuredLogger(log),
 	}
 	port := "80"
@@ -147,21 +184,20 @@ func connect(id identity, log *slog.Logger) (client.Client, error) {
 
 // poll takes leases and their builds from the queues of all devices until ctx ends.
 func (a *Agent) poll(ctx context.Context, c client.Client) error {
-	fatal := make(chan error, 2*len(a.id.Devices))
+	queues := a.queues()
+	fatal := make(chan error, len(queues))
 	var workers []worker.Worker
 	defer func() {
 		for _, w := range workers {
 			w.Stop()
 		}
 	}()
-	for _, device := range a.id.Devices {
-		for _, l := range []job.Lease{{Device: device}, {Device: device, Build: true}} {
-			w, err := a.start(ctx, c, l, fatal)
-			if err != nil {
-				return err
-			}
-			workers = append(workers, w)
+	for _, l := range queues {
+		w, err := a.start(ctx, c, l, fatal)
+		if err != nil {
+			return err
 		}
+		workers = append(workers, w)
 	}
 	a.log.InfoContext(ctx, "waiting for leases", "agent", a.id.Agent, "devices", a.id.Devices)
 	select {
@@ -170,7 +206,20 @@ func (a *Agent) poll(ctx context.Context, c client.Client) error {
 		return nil
 	case err := <-fatal:
 		return fmt.Errorf("cannot wait for leases: %w", err)
+	case err := <-a.stale:
+		return err
 	}
+}
+
+// queues returns a lease for each queue that the agent polls.
+func (a *Agent) queues() (list []job.Lease) {
+	if a.id.onlyBuilds() {
+		return []job.Lease{{Build: true, Tier: a.id.Tier, Host: a.host}}
+	}
+	for _, device := range a.id.Devices {
+		list = append(list, job.Lease{Device: device}, job.Lease{Device: device, Build: true})
+	}
+	return list
 }
 
 // start starts a worker for the queue of leases like l. It tries until the server answers.
@@ -188,7 +237,7 @@ func (a *Agent) start(ctx context.Context, c client.Client, l job.Lease, fatal c
 		}
 		a.log.WarnContext(ctx, "cannot wait for leases yet", "queue", l.Queue(), "error", err)
 		if sleep(ctx, wait) != nil {
-			return nil, fmt.Errorf("cannot wait for leases of %s: %w", l.Device, err)
+			return nil, fmt.Errorf("cannot wait for leases at %s: %w", l.Queue(), err)
 		}
 	}
 }

@@ -50,10 +50,10 @@ func (a *Agent) request(ctx context.Context, d *leaseDir, method, path string, b
 	return req, nil
 }
 
-// fetch gets the bundle of a lease.
-func (a *Agent) fetch(ctx context.Context, d *leaseDir) error {
+// fetch gets a file of a lease by its digest.
+func (a *Agent) fetch(ctx context.Context, d *leaseDir, digest, to string) error {
 	return a.repeat(ctx, "fetch a bundle", func() error {
-		req, err := a.request(ctx, d, http.MethodGet, job.BundlePath+d.lease.Bundle, nil)
+		req, err := a.request(ctx, d, http.MethodGet, job.BundlePath+digest, nil)
 		if err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func (a *Agent) fetch(ctx context.Context, d *leaseDir) error {
 		if err := statusError(res); err != nil {
 			return err
 		}
-		return disk.Replace(d.file("bundle"), 0o600, func(w io.Writer) error { return copyDigest(w, res.Body, d.lease.Bundle) })
+		return disk.Replace(to, 0o600, func(w io.Writer) error { return copyDigest(w, res.Body, digest) })
 	})
 }
 
@@ -121,22 +121,26 @@ func pack(d *leaseDir) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// upload delivers the documents. A server that refuses them gets the result without them, with the reason.
+// upload delivers the documents or the builds. A server that refuses them gets the result without them, with the reason.
 func (a *Agent) upload(ctx context.Context, d *leaseDir) error {
-	if d.result.Record == "" {
+	file, digest := d.file("documents.zip"), d.result.Record
+	if d.result.Builds != "" {
+		file, digest = d.file("builds.zip"), d.result.Builds
+	}
+	if digest == "" {
 		return nil
 	}
-	err := a.repeat(ctx, "deliver documents", func() error { return a.put(ctx, d) })
+	err := a.repeat(ctx, "deliver documents", func() error { return a.put(ctx, d, file, digest) })
 	if _, final := errors.AsType[*permanentError](err); final {
 		r := *d.result
-		r.Record, r.Error = "", limit("cannot deliver the documents: "+err.Error())
+		r.Record, r.Builds, r.Error = "", "", limit("cannot deliver the documents: "+err.Error())
 		return d.save(r)
 	}
 	return err
 }
 
-func (a *Agent) put(ctx context.Context, d *leaseDir) error {
-	f, err := os.Open(d.file("documents.zip"))
+func (a *Agent) put(ctx context.Context, d *leaseDir, file, digest string) error {
+	f, err := os.Open(file)
 	if err != nil {
 		return permanent(err)
 	}
@@ -145,7 +149,7 @@ func (a *Agent) put(ctx context.Context, d *leaseDir) error {
 	if err != nil {
 		return permanent(err)
 	}
-	req, err := a.request(ctx, d, http.MethodPut, job.DocumentPath+d.result.Record, f)
+	req, err := a.request(ctx, d, http.MethodPut, job.DocumentPath+digest, f)
 	if err != nil {
 		return err
 	}

@@ -39,6 +39,9 @@ type identity struct {
 	Key       string    `json:"key"`
 }
 
+// onlyBuilds reports whether the host has no devices.
+func (id identity) onlyBuilds() bool { return len(id.Devices) == 0 }
+
 const maxIdentity = 64 << 10
 
 func (a *Agent) identityFile() string { return filepath.Join(a.state, "agent.json") }
@@ -58,7 +61,7 @@ func (a *Agent) enrolled(ctx context.Context, o Options) (identity, error) {
 			return id, err
 		}
 	}
-	if id.Server != o.Server || o.Devices != nil && !slices.Equal(o.Devices, id.Devices) || o.Model != "" && o.Model != id.Model {
+	if id.Server != o.Server || o.BuildOnly && !id.onlyBuilds() || o.Devices != nil && !slices.Equal(o.Devices, id.Devices) || o.Model != "" && o.Model != id.Model {
 		return id, fmt.Errorf("this agent is enrolled at %s with the devices %s, model %s: remove %s and enroll again with a new code", id.Server, strings.Join(id.Devices, ", "), id.Model, a.identityFile())
 	}
 	if id.Agent != "" {
@@ -102,7 +105,7 @@ func newIdentity(ctx context.Context, o Options) (identity, error) {
 		return identity{}, fmt.Errorf("%s would send the key unencrypted: want https://HOST", o.Server)
 	}
 	id := identity{Server: o.Server, Devices: o.Devices, Model: o.Model}
-	if id.Devices == nil || id.Model == "" {
+	if !o.BuildOnly && (id.Devices == nil || id.Model == "") {
 		device, model, err := findDevice(ctx, o.Pawl)
 		if err != nil {
 			return identity{}, err

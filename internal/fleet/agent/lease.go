@@ -75,6 +75,8 @@ func check(l job.Lease) error {
 		return errors.New("its commits are not given in full")
 	case !filepath.IsLocal(l.Suite) || strings.HasPrefix(l.Suite, "-") || strings.ContainsAny(l.Suite, "\x00\n"):
 		return errors.New("its suite is not a path in the repository")
+	case l.Builds != "" && !isHex(l.Builds, 64), !l.Host.Valid():
+		return errors.New("its builds are not a SHA-256, or its host cannot be read")
 	case l.Trust != "" && !slices.Contains([]string{"trusted", "checked", "self-timed"}, l.Trust):
 		return fmt.Errorf("its level of trust %.20q is unknown", l.Trust)
 	}
@@ -86,9 +88,14 @@ func isHex(text string, length int) bool {
 }
 
 // keep writes a lease to disk before anything else is done for it. Attempts at the same measurement on the same device share a folder; a
-// result that was measured but not delivered counts for the next attempt.
+// result that was measured but not delivered counts for the next attempt. What was built elsewhere may contain the name of the folder, so
+// it is the same there.
 func (a *Agent) keep(l job.Lease, token []byte) (*leaseDir, error) {
-	sum := sha256.Sum256([]byte(strings.Join([]string{l.ID, l.Device, l.Bundle, l.Base, l.Head, l.Suite, l.Trust}, "\x00")))
+	device := l.Device
+	if l.Builds != "" {
+		device = ""
+	}
+	sum := sha256.Sum256([]byte(strings.Join([]string{l.ID, device, l.Bundle, l.Base, l.Head, l.Suite, l.Trust}, "\x00")))
 	d := &leaseDir{path: filepath.Join(a.state, "leases", hex.EncodeToString(sum[:16])), lease: l, token: token, began: time.Now()}
 	if err := os.MkdirAll(d.path, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot create the folder of a lease: %w", err)
@@ -154,7 +161,7 @@ func (d *leaseDir) lose() error {
 
 // finish removes what an attempt with an outcome leaves. The workspace of a build stays if its measurement follows.
 func (d *leaseDir) finish(outcome error) error {
-	if d.lease.Build && !temporal.IsCanceledError(outcome) && (d.result == nil || d.result.Record == "") {
+	if d.lease.Build && !d.lease.Elsewhere() && !temporal.IsCanceledError(outcome) && (d.result == nil || d.result.Record == "") {
 		return d.lose()
 	}
 	return d.remove()

@@ -37,6 +37,7 @@ func (a *Agent) measure(ctx context.Context, d *leaseDir) (job.Result, error) {
 		}
 		return r, err
 	}
+	a.takeBuilds(limited, d)
 	d.phase.Store("measuring")
 	if d.lease.Build {
 		d.phase.Store("building")
@@ -55,6 +56,10 @@ func (a *Agent) measure(ctx context.Context, d *leaseDir) (job.Result, error) {
 	if err != nil {
 		r.Error = limit(err.Error())
 	}
+	if d.lease.Elsewhere() {
+		r.Builds, err = a.packBuilds(d, code)
+		return r, err
+	}
 	r.Record, err = pack(d)
 	return r, err
 }
@@ -71,6 +76,12 @@ func (a *Agent) run(ctx context.Context, d *leaseDir) (int, error) {
 	}
 	if l.Build {
 		args = append(args, "--build-only")
+	}
+	if l.Elsewhere() && l.Host.Arch != "" {
+		args = append(args, "--arch="+l.Host.Arch)
+	}
+	if _, err := os.Stat(d.file("builds")); err == nil || l.Elsewhere() {
+		args = append(args, "--builds="+d.file("builds"))
 	}
 	return a.exec(ctx, d, nil, args...)
 }

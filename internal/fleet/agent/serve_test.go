@@ -165,6 +165,11 @@ func (p *parts) Enroll(_ context.Context, in job.Enrollment, key [sha256.Size]by
 	return p.agents[key], nil
 }
 
+func (p *parts) Describe(_ context.Context, a gateway.Agent, h job.Host) (gateway.Agent, error) {
+	a.Host = h
+	return a, nil
+}
+
 func (p *parts) Get(_ context.Context, _, digest string) (io.ReadCloser, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -29,7 +29,7 @@ func TestAdmit_RefusesCodeOfAnotherTier(t *testing.T) {
 		{"a tier of a later version", tier.Checked, job.Lease{Tier: "other", Trust: "checked"}, false},
 		{"a calibration", tier.Checked, job.Lease{Calibrate: 7}, true},
 	} {
-		a := &Agent{id: identity{Tier: c.host}}
+		a := &Agent{id: identity{Tier: c.host, Devices: []string{"cpu:0"}}}
 		if err := a.admit(c.lease); (err == nil) != c.want {
 			t.Errorf("%s: %v, want it carried out: %v", c.name, err, c.want)
 		}

@@ -19,7 +19,7 @@ func (a *Agent) prepare(ctx context.Context, d *leaseDir) error {
 	if err := removeAll(d.file("work")); err != nil {
 		return fmt.Errorf("cannot clear a workspace: %w", err)
 	}
-	if err := a.fetch(ctx, d); err != nil {
+	if err := a.fetch(ctx, d, d.lease.Bundle, d.file("bundle")); err != nil {
 		return err
 	}
 	if err := a.checkout(ctx, d); err != nil {

@@ -23,7 +23,7 @@ import (
 )
 
 // fakePawl stands for pawl run: it adds four rounds to its journal, waits before the round that the file "hold" names, and writes a document. It
-// notes when it starts, and fails if another one runs. With --build-only it waits if "hold" says build, and writes a document if "broken" exists.
+// notes when it starts, and fails if another one runs. With --build-only it waits if "hold" says build, leaves what is in "made" as builds, and writes a document if "broken" exists.
 const fakePawl = `#!/bin/sh
 trap 'rmdir "$world/running"; exit 5' TERM
 world=WORLD
@@ -31,10 +31,11 @@ mkdir "$world/running" 2>/dev/null || { echo "two at a time" >>"$world/problems"
 echo "$*" >>"$world/runs"
 env >"$world/env"
 build=
-for a in "$@"; do case $a in --out=*) out=${a#--out=} ;; --build-only) build=yes ;; esac; done
+for a in "$@"; do case $a in --out=*) out=${a#--out=} ;; --build-only) build=yes ;; --builds=*) builds=${a#--builds=} ;; esac; done
 mkdir -p "$out"
 if [ -n "$build" ]; then
 	while [ "$(cat "$world/hold" 2>/dev/null)" = build ]; do touch "$world/held"; sleep 0.02; done
+	[ ! -d "$world/made" ] || cp -r "$world/made" "$builds"
 	[ ! -f "$world/broken" ] || cp code "$out/verdict.json"
 	rmdir "$world/running"
 	[ ! -f "$world/broken" ]

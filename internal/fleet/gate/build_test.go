@@ -2,10 +2,13 @@ package gate
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
+
+	"github.com/goatnote-inc/pawl/internal/fleet/job"
 )
 
 func TestBuild_Paths(t *testing.T) {
@@ -72,6 +75,76 @@ func TestBuild_Paths(t *testing.T) {
 				t.Errorf("published %+v, outcome %+v", w.made, out)
 			}
 		})
+	}
+}
+
+// A host that only builds is asked once, before the first card. The host of the card builds if it gets nothing from there.
+func TestBuild_Elsewhere(t *testing.T) {
+	host := job.Host{Tools: strings.Repeat("a", 64), Arch: "sm_89"}
+	for _, c := range []struct {
+		name     string
+		host     job.Host
+		builds   []answer
+		answers  []answer
+		builders []string // devices whose hosts took a build; empty for a host without one
+		attempts []string
+		handed   string // what measurements get
+		state    State
+	}{
+		{name: "no such host", builds: []answer{{}}, builders: []string{"a"}, attempts: []string{"p-G-l4-1 1 on a"}, state: Done},
+		{name: "built elsewhere: the card's host does not build", host: host, builds: []answer{{after: time.Minute}}, builders: []string{""}, attempts: []string{"p-G-l4-1 1 on a"}, handed: builtElsewhere, state: Done},
+		{name: "busy: the card's host builds", host: host, builds: []answer{{after: time.Minute, err: errNotServed}, {}}, builders: []string{"a"}, attempts: []string{"p-G-l4-1 1 on a"}, state: Done},
+		{name: "lost: the card's host builds", host: host, builds: []answer{{err: errLost}, {}}, builders: []string{"", "a"}, attempts: []string{"p-G-l4-1 1 on a"}, state: Done},
+		{name: "too slow: the card's host builds", host: host, builds: []answer{{err: errTooLong}, {}}, builders: []string{"", "a"}, attempts: []string{"p-G-l4-1 1 on a"}, state: Done},
+		{
+			name: "it says that a side does not build: only the card's host is believed", host: host, builds: []answer{{ends: true}, {ends: true}},
+			builders: []string{"", "a"}, state: Done,
+		},
+		{
+			name: "the card is lost for good: the next one gets the builds", host: host, builds: []answer{{}},
+			answers:  []answer{{err: errLost}, {err: errNotServed}},
+			builders: []string{""}, attempts: []string{"p-G-l4-1 1 on a", "p-G-l4-1 2 on a", "p-G-l4-2 3 on b"}, handed: builtElsewhere, state: Done,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, []string{"a", "b"}, c.answers...)
+			w.builds, w.host = c.builds, c.host
+			out, err := w.run()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var builders []string
+			for _, l := range w.built {
+				builders = append(builders, l.Device)
+				if l.Elsewhere() && (l.Host != host || l.ID != "p-G-l4-1" || l.Queue() != "builder:own/"+host.Tools) {
+					t.Errorf("the lease of a build elsewhere: %+v", l)
+				}
+			}
+			if got := w.attempts(); !slices.Equal(got, c.attempts) || !slices.Equal(builders, c.builders) {
+				t.Errorf("built on %q and measured %q, want %q and %q", builders, got, c.builders, c.attempts)
+			}
+			for _, l := range w.leases {
+				if l.Builds != c.handed || l.Builds != "" && l.Host != host {
+					t.Errorf("measured with %+v", l)
+				}
+			}
+			if out.State != c.state || w.asked != 1 || len(w.made) != 1 {
+				t.Errorf("outcome %+v, asked %d times, published %+v", out, w.asked, w.made)
+			}
+		})
+	}
+}
+
+func TestBuild_ElsewhereCanceled(t *testing.T) {
+	w := newWorld(t, []string{"a"})
+	w.builds, w.host = []answer{{after: 20 * time.Minute, err: temporal.NewCanceledError()}}, job.Host{Tools: strings.Repeat("a", 64)}
+	w.env.RegisterDelayedCallback(w.env.CancelWorkflow, time.Minute)
+	if _, err := w.run(); err == nil {
+		t.Fatal("a canceled gate ended without an error")
+	}
+	w.check(Outcome{State: Canceled})
+	if len(w.leases) != 0 || len(w.released) != 0 || len(w.state.Requests) != 0 {
+		t.Errorf("measured %+v, released %+v, waiting %+v", w.leases, w.released, w.state.Requests)
 	}
 }
 

@@ -11,19 +11,21 @@ import (
 	"github.com/goatnote-inc/pawl/internal/fleet/placer"
 )
 
-// together is the change after which one workflow runs a gate on all its models.
+// together is the change after which one workflow runs a gate on all its models. Since its version 2 a gate may be built
+// on a host that only builds.
 const together = "together"
 
 // FanOut runs a gate on one or more models at once and returns one outcome for each, in their order.
 func FanOut(ctx workflow.Context, work Work, models []string) ([]Outcome, error) {
-	if workflow.GetVersion(ctx, together, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+	version := workflow.GetVersion(ctx, together, workflow.DefaultVersion, 2)
+	if version == workflow.DefaultVersion {
 		return apart(ctx, work, models)
 	}
 	var parts []*part
 	list := make([]Outcome, len(models))
 	running := workflow.NewWaitGroup(ctx)
 	for i, model := range models {
-		p := &part{gate: &gate{work: work, model: model}, leases: workflow.NewBufferedChannel(ctx, maxLeases)}
+		p := &part{gate: &gate{work: work, model: model, ask: version >= 2}, leases: workflow.NewBufferedChannel(ctx, maxLeases)}
 		p.granted = p.leases
 		parts = append(parts, p)
 		running.Add(1)

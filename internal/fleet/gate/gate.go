@@ -32,6 +32,9 @@ type gate struct {
 	model   string
 	granted workflow.ReceiveChannel // leases from the placer
 	child   bool                    // it has a workflow of its own, as in an earlier version
+	ask     bool                    // it may be built elsewhere; earlier versions did not ask
+	host    job.Host                // for which builds were made elsewhere
+	builds  string                  // digest of their archive; empty if there are none
 	attempt int                     // counts measurements over all cards
 	taken   bool                    // the agent of the card took the build or the measurement of the lease
 }
@@ -70,7 +73,11 @@ func (g *gate) run(ctx workflow.Context) (Outcome, error) {
 	last, _ := workflow.NewDisconnectedContext(ctx) // a card is given back and a result is published even if the gate is canceled
 	var failed error
 	for n := range maxLeases {
-		lease, err := g.lease(ctx, fmt.Sprintf("%s-%d", leasePrefix(g.work, g.model), n+1))
+		id := fmt.Sprintf("%s-%d", leasePrefix(g.work, g.model), n+1)
+		if err := g.begin(ctx, id); err != nil {
+			return Outcome{}, err
+		}
+		lease, err := g.lease(ctx, id)
 		if err != nil {
 			return Outcome{}, err
 		}
@@ -92,15 +99,26 @@ func (g *gate) run(ctx workflow.Context) (Outcome, error) {
 // leasePrefix returns what the names of the leases of a gate on a model begin with; a dash and a number follow.
 func leasePrefix(w Work, model string) string { return w.Project + "-" + w.Gate + "-" + model }
 
+// begin records that the gate waits for a device. Before the first one, a host that only builds may build both sides.
+func (g *gate) begin(ctx workflow.Context, id string) error {
+	noted := g.noting(ctx, Waiting, "", "")
+	if !g.ask {
+		return noted.Get(ctx, nil)
+	}
+	g.ask = false
+	var host job.Host
+	if err := noted.Get(ctx, &host); err != nil || host.Tools == "" {
+		return err
+	}
+	return g.elsewhere(ctx, id, host)
+}
+
 // lease asks the placer for a device and waits for the answer.
 func (g *gate) lease(ctx workflow.Context, id string) (placement.Lease, error) {
 	request := placer.Message{Ask: &placement.Ask{Request: placement.Request{
 		Lease: id, Gate: workflow.GetInfo(ctx).WorkflowExecution.ID, Project: g.work.Project, Tier: g.work.Tier,
 		Priority: g.work.Priority, Seconds: g.work.Seconds,
 	}}}
-	if err := g.note(ctx, Waiting, "", ""); err != nil {
-		return placement.Lease{}, err
-	}
 	end := workflow.GetInfo(ctx).WorkflowStartTime.Add(patience)
 	if g.child {
 		end = workflow.Now(ctx).Add(patience)
@@ -134,11 +152,18 @@ func (g *gate) tell(ctx workflow.Context, m placer.Message) error {
 
 // note records how far the gate is. Unless it measures, no earlier attempt may publish any more.
 func (g *gate) note(ctx workflow.Context, s State, device, reason string) error {
+	return g.noting(ctx, s, device, reason).Get(ctx, nil)
+}
+
+func (g *gate) noting(ctx workflow.Context, s State, device, reason string) workflow.Future {
 	p := Progress{Project: g.work.Project, Gate: g.work.Gate, Model: g.model, State: s, Device: device, Attempt: g.attempt, Reason: reason}
 	if s != Measuring {
 		p.Attempt++
 	}
-	return workflow.ExecuteActivity(ctx, Note, p).Get(ctx, nil)
+	if g.ask {
+		p.Ask, p.Tier = true, g.work.Tier
+	}
+	return workflow.ExecuteActivity(ctx, Note, p)
 }
 
 func (g *gate) publish(ctx workflow.Context, device string, r job.Result) (Outcome, error) {

@@ -17,6 +17,7 @@ import (
 const (
 	// An agent that serves builds takes one at once. One of an earlier version does not, and builds when it measures.
 	buildWithin = 5 * time.Second
+	buildSoon   = time.Minute      // a host that only builds and has not begun by then is too busy: the card's host builds
 	takeWithin  = 55 * time.Second // a lease that is not taken by then goes to the next device: after 60 s with its build
 	againWithin = 20 * time.Second // the same, for a measurement that is offered to its card again
 	afterOutage = 2 * time.Minute  // the same, if it was the engine that was away: it needs time to recover, and the agent is there
@@ -50,13 +51,13 @@ func (g *gate) measure(ctx workflow.Context, l placement.Lease) (job.Result, pla
 }
 
 // offer makes one attempt. The number of the attempt is recorded before it starts, so that a result of an earlier one
-// can no longer be published. The first attempt on a card builds before it measures.
+// can no longer be published. The first attempt on a card builds before it measures, unless a host that only builds did.
 func (g *gate) offer(ctx workflow.Context, l placement.Lease, start time.Time, within time.Duration) (job.Result, error) {
 	g.attempt++
 	if err := g.note(ctx, Measuring, l.Device, ""); err != nil {
 		return job.Result{}, err
 	}
-	if !g.taken && workflow.GetVersion(ctx, job.Build, workflow.DefaultVersion, 1) == 1 {
+	if !g.taken && g.builds == "" && workflow.GetVersion(ctx, job.Build, workflow.DefaultVersion, 1) == 1 {
 		if r, ended, err := g.build(ctx, l, start); ended {
 			return r, err
 		}
@@ -79,31 +80,55 @@ func (g *gate) build(ctx workflow.Context, l placement.Lease, start time.Time) (
 	return r, false, nil
 }
 
+// elsewhere lets a host that only builds build both sides, before a card is asked for. Only its builds are used: whatever
+// else it says is found out again by the host of the card, which builds what it does not get.
+func (g *gate) elsewhere(ctx workflow.Context, id string, host job.Host) error {
+	lease := g.job(id, "", g.work.Seconds)
+	lease.Build, lease.Host = true, host
+	r, err := g.execute(ctx, lease, buildSoon)
+	if err == nil && job.IsDigest(r.Builds) {
+		g.host, g.builds = host, r.Builds
+	}
+	return ctx.Err()
+}
+
+// job returns the lease of a device, as its agent gets it.
+func (g *gate) job(id, device string, seconds int) job.Lease {
+	return job.Lease{
+		ID: id, Gate: g.work.Gate, Project: g.work.Project, Device: device, Attempt: g.attempt, Bundle: g.work.Bundle,
+		Base: g.work.Base, Head: g.work.Head, Suite: g.work.Suite, Tier: g.work.Tier, Trust: g.work.Trust, Seconds: seconds,
+		Host: g.host, Builds: g.builds,
+	}
+}
+
 // do lets the agent of a card build or measure. All that it does for a lease together stays within what was reserved at
 // start.
 func (g *gate) do(ctx workflow.Context, build bool, l placement.Lease, start time.Time, within time.Duration) (job.Result, error) {
 	seconds := max(1, g.work.Seconds-int(workflow.Now(ctx).Sub(start).Seconds()))
-	lease := job.Lease{
-		ID: l.Lease, Gate: g.work.Gate, Project: g.work.Project, Device: l.Device, Attempt: g.attempt, Bundle: g.work.Bundle,
-		Base: g.work.Base, Head: g.work.Head, Suite: g.work.Suite, Tier: g.work.Tier, Trust: g.work.Trust, Seconds: seconds, Build: build,
-	}
+	lease := g.job(l.Lease, l.Device, seconds)
+	lease.Build = build
+	r, err := g.execute(ctx, lease, within)
+	g.taken = g.taken || timeoutOf(err) != enums.TIMEOUT_TYPE_SCHEDULE_TO_START
+	return r, err
+}
+
+// execute offers a lease at its queue and waits for the result.
+func (g *gate) execute(ctx workflow.Context, lease job.Lease, within time.Duration) (job.Result, error) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:              lease.Queue(),
 		ScheduleToStartTimeout: within,
-		StartToCloseTimeout:    time.Duration(seconds) * time.Second,
+		StartToCloseTimeout:    time.Duration(lease.Seconds) * time.Second,
 		HeartbeatTimeout:       heartbeat,
 		WaitForCancellation:    true, // the card is idle when the agent says so
 		RetryPolicy:            &temporal.RetryPolicy{MaximumAttempts: 1},
 		ActivityID:             g.activityID(lease.Activity()),
 	})
 	var r job.Result
-	err := workflow.ExecuteActivity(ctx, lease.Activity(), lease).Get(ctx, &r)
-	g.taken = g.taken || timeoutOf(err) != enums.TIMEOUT_TYPE_SCHEDULE_TO_START
-	if err != nil {
+	if err := workflow.ExecuteActivity(ctx, lease.Activity(), lease).Get(ctx, &r); err != nil {
 		return job.Result{}, err
 	}
 	if r.Lease != lease.ID || r.Attempt != lease.Attempt {
-		return job.Result{}, fmt.Errorf("device %s answered for lease %.100q, attempt %d, instead of %s, attempt %d", l.Device, r.Lease, r.Attempt, lease.ID, lease.Attempt)
+		return job.Result{}, fmt.Errorf("device %s answered for lease %.100q, attempt %d, instead of %s, attempt %d", lease.Device, r.Lease, r.Attempt, lease.ID, lease.Attempt)
 	}
 	return r, nil
 }

@@ -26,7 +26,7 @@ func ChangeID(project, change string) string { return "change/" + project + "/" 
 // Names of the activities of pawld that a gate uses.
 const (
 	Tell    = "tell"    // sends a message to a placer and starts it if it does not run: (ToPlacer)
-	Note    = "note"    // records the progress of a gate, and its attempt as the lowest that may publish: (Progress)
+	Note    = "note"    // records the progress of a gate, and its attempt as the lowest that may publish: (Progress) job.Host
 	Publish = "publish" // records the result of a gate: (Publication)
 
 	Prepare  = "prepare"  // fetches a change, records its gate and marks it as started at the forge: (Event) Prepared
@@ -71,6 +71,9 @@ type Progress struct {
 	Device  string `json:"device,omitzero"`
 	Attempt int    `json:"attempt"` // lowest that may publish
 	Reason  string `json:"reason,omitzero"`
+
+	Ask  bool      `json:"ask,omitzero"` // for which host it can be built elsewhere
+	Tier tier.Tier `json:"tier,omitzero"`
 }
 
 // A Publication is a result and the key under which it may exist once.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -51,6 +52,7 @@ type world struct {
 	builds   []answer    // of the builds in their order; without any, no agent serves builds
 	built    []job.Lease // builds that an agent took
 	building answer
+	host     job.Host // for which a host that only builds is there; empty for none
 	leases   []job.Lease
 	notes    []Progress
 	fences   map[string]*Fence
@@ -58,7 +60,10 @@ type world struct {
 	refused  int
 	released []placement.Release
 	withdrew int
+	asked    int // for which host it can be built elsewhere
 }
+
+var builtElsewhere = strings.Repeat("e", 64)
 
 var testWork = Work{Gate: "G", Project: "p", Bundle: "b", Base: "base", Head: "head", Suite: "pawl.yaml", Seconds: 1800}
 
@@ -140,12 +145,16 @@ func (w *world) lost(device string) bool {
 	return lost && len(w.devices) > 1
 }
 
-func (w *world) note(_ context.Context, p Progress) error {
+func (w *world) note(_ context.Context, p Progress) (job.Host, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.notes = append(w.notes, p)
 	w.fence(p.Model).Raise(p.Attempt)
-	return nil
+	if !p.Ask {
+		return job.Host{}, nil
+	}
+	w.asked++
+	return w.host, nil
 }
 
 func (w *world) fence(model string) *Fence {
@@ -215,8 +224,11 @@ func (w *world) build(_ context.Context, l job.Lease) (job.Result, error) {
 		w.built = append(w.built, l)
 	}
 	r := job.Result{Lease: l.ID, Attempt: l.Attempt}
-	if a.ends {
+	switch {
+	case a.ends:
 		r.Record, r.Exit = "record of a build", 1
+	case l.Elsewhere():
+		r.Builds = builtElsewhere
 	}
 	return r, a.err
 }

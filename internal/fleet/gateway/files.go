@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -33,7 +34,7 @@ func (g *Gateway) enroll(w http.ResponseWriter, r *http.Request) {
 	agent, err := g.o.Keys.Enroll(r.Context(), in, key)
 	switch {
 	case errors.Is(err, ErrUnknown):
-		g.deny(w, r, Agent{}, "the code is unknown, used or expired, or one of the devices belongs to another agent", http.StatusForbidden)
+		g.deny(w, r, Agent{}, "the code is unknown, used or expired, one of the devices belongs to another agent, or only one of the code and the agent is for a host that only builds", http.StatusForbidden)
 		return
 	case err != nil:
 		g.fail(w, r, "cannot enroll an agent", err)
@@ -52,16 +53,16 @@ func decodeEnrollment(d *json.Decoder, in *job.Enrollment) (key [sha256.Size]byt
 	if err := d.Decode(in); err != nil {
 		return key, errors.New("the enrollment cannot be read")
 	}
-	if !validDigest(in.Key) {
+	if !job.IsDigest(in.Key) {
 		return key, errors.New("the key's hash must be a SHA-256 in hexadecimal")
 	}
 	if _, err := hex.Decode(key[:], []byte(in.Key)); err != nil {
 		return key, err
 	}
-	if len(in.Devices) == 0 || len(in.Devices) > maxDevices {
-		return key, errors.New("an agent needs 1 to 64 devices")
+	if len(in.Devices) > maxDevices {
+		return key, errors.New("an agent has at most 64 devices")
 	}
-	if !validModel(in.Model) {
+	if len(in.Devices) > 0 && !validModel(in.Model) {
 		return key, errors.New("a device model has 1 to 63 lower-case letters, digits and any of -. between them")
 	}
 	for _, name := range in.Devices {
@@ -83,14 +84,14 @@ func validModel(name string) bool {
 	return name != "" && len(name) <= 63 && strings.Trim(name, letters+"-.") == "" && strings.ContainsAny(name[:1], letters) && strings.ContainsAny(name[len(name)-1:], letters)
 }
 
-// bundle sends the git bundle of a lease.
+// bundle sends the git bundle of a lease, or the builds that were made for it.
 func (g *Gateway) bundle(w http.ResponseWriter, r *http.Request) {
 	agent, lease, ok := g.lease(w, r)
 	if !ok {
 		return
 	}
 	digest := r.PathValue("digest")
-	if digest != lease.Bundle {
+	if digest != lease.Bundle && (digest != lease.Builds || digest == "") {
 		g.deny(w, r, agent, "not the bundle of this lease", http.StatusForbidden)
 		return
 	}
@@ -111,23 +112,27 @@ func (g *Gateway) bundle(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// document receives the archive with the documents of a lease.
+// document receives the archive with the documents or the builds of a lease.
 func (g *Gateway) document(w http.ResponseWriter, r *http.Request) {
 	agent, lease, ok := g.lease(w, r)
 	if !ok {
 		return
 	}
 	digest := r.PathValue("digest")
-	if !validDigest(digest) {
+	if !job.IsDigest(digest) {
 		g.deny(w, r, agent, "the name must be a SHA-256 in hexadecimal", http.StatusBadRequest)
 		return
 	}
-	if r.ContentLength < 0 || r.ContentLength > job.MaxDocuments {
-		g.deny(w, r, agent, "documents need a length of at most 256 MiB", http.StatusRequestEntityTooLarge)
+	most := int64(job.MaxDocuments)
+	if lease.Builder {
+		most = job.MaxBuilds
+	}
+	if r.ContentLength < 0 || r.ContentLength > most {
+		g.deny(w, r, agent, fmt.Sprintf("documents need a length of at most %d MiB", most>>20), http.StatusRequestEntityTooLarge)
 		return
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(10 * time.Minute))
-	switch err := g.o.Blobs.Put(r.Context(), lease.Project, digest, http.MaxBytesReader(w, r.Body, job.MaxDocuments), r.ContentLength); {
+	switch err := g.o.Blobs.Put(r.Context(), lease.Project, digest, http.MaxBytesReader(w, r.Body, most), r.ContentLength); {
 	case errors.Is(err, ErrMismatch):
 		g.deny(w, r, agent, "the content does not match its digest", http.StatusUnprocessableEntity)
 	case err != nil:
@@ -175,8 +180,4 @@ func (g *Gateway) deny(w http.ResponseWriter, r *http.Request, agent Agent, reas
 func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, what string, err error) {
 	g.o.Log.ErrorContext(r.Context(), what, "path", r.URL.Path, "error", err)
 	http.Error(w, what, http.StatusServiceUnavailable)
-}
-
-func validDigest(text string) bool {
-	return len(text) == 64 && strings.Trim(text, "0123456789abcdef") == ""
 }

@@ -33,6 +33,7 @@ type Agent struct {
 	ID     string
 	Queues []string  // the queues that it may poll
 	Tier   tier.Tier // of code that its host serves
+	Host   job.Host  // as it described it last
 }
 
 // Answers of [Keys] and [Blobs].
@@ -48,6 +49,8 @@ type Keys interface {
 	// Enroll exchanges a one-time code for the right to use a key, and returns the new agent, or [ErrUnknown]. The same code with the same
 	// key returns the same agent again, because an answer can be lost.
 	Enroll(ctx context.Context, in job.Enrollment, key [sha256.Size]byte) (Agent, error)
+	// Describe records what an agent says of its host, and returns the agent, whose queues may have changed.
+	Describe(ctx context.Context, a Agent, h job.Host) (Agent, error)
 }
 
 // Blobs holds files by project and SHA-256.
@@ -167,7 +170,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// Key and method are checked before the message is read.
-	agent, err := g.agent(r)
+	agent, err := g.described(r)
 	method, ours := strings.CutPrefix(r.URL.Path, servicePath)
 	switch {
 	case errors.Is(err, ErrUnknown):
@@ -211,6 +214,16 @@ func (g *Gateway) agent(r *http.Request) (Agent, error) {
 		return Agent{}, ErrUnknown
 	}
 	return g.o.Keys.Agent(r.Context(), key)
+}
+
+// described returns the agent of a request, and records what it says of its host if that is new.
+func (g *Gateway) described(r *http.Request) (Agent, error) {
+	a, err := g.agent(r)
+	h := job.Host{Tools: r.Header.Get(job.ToolsHeader), Arch: r.Header.Get(job.ArchHeader)}
+	if err != nil || h == a.Host || !h.Valid() {
+		return a, err
+	}
+	return g.o.Keys.Describe(r.Context(), a, h)
 }
 
 func (g *Gateway) enter(agent string) bool {

@@ -93,7 +93,7 @@ func attempts(token []byte) []attempt {
 	} {
 		list = append(list, attempt{"path " + path, a, invoke(path), codes.PermissionDenied})
 	}
-	for _, queue := range []string{"gpu:cpu:2", "gpu:cpu:3", "cpu:0", "gpu:", "", "pawld", "/_sys/gpu:cpu:0/1", "gpu:cpu:0 ", "GPU:cpu:0", "gpu:cpu:0\x00", strings.Repeat("q", 2000)} {
+	for _, queue := range []string{"gpu:cpu:2", "gpu:cpu:3", "cpu:0", "gpu:", "", "pawld", "/_sys/gpu:cpu:0/1", "gpu:cpu:0 ", "GPU:cpu:0", "gpu:cpu:0\x00", "builder:own/" + strings.Repeat("0", 64), strings.Repeat("q", 2000)} {
 		list = append(list, attempt{fmt.Sprintf("queue %.30q", queue), a, polling(pollOf(queue)), codes.PermissionDenied})
 	}
 	for _, ns := range []string{"", "default", "temporal-system", "pawl-devices ", "PAWL-DEVICES"} {
@@ -211,7 +211,7 @@ func TestGateway_RefusesFiles(t *testing.T) {
 		{"documents under a name", http.MethodPut, job.DocumentPath + "name", "key-a", token, []byte("x"), http.StatusBadRequest},
 		{"documents under another digest", http.MethodPut, job.DocumentPath + digestOf([]byte("x")), "key-a", token, []byte("y"), http.StatusUnprocessableEntity},
 		{"enrolling with an unknown code", http.MethodPost, job.EnrollPath, "", nil, enrollment("guess", hash, `"cpu:9"`), http.StatusForbidden},
-		{"enrolling without a device", http.MethodPost, job.EnrollPath, "", nil, enrollment("code", hash, ``), http.StatusBadRequest},
+		{"enrolling without a device", http.MethodPost, job.EnrollPath, "", nil, enrollment("code", hash, ``), http.StatusForbidden},
 		{"enrolling a device with a space", http.MethodPost, job.EnrollPath, "", nil, enrollment("code", hash, `"a b"`), http.StatusBadRequest},
 		{"enrolling a device with a slash", http.MethodPost, job.EnrollPath, "", nil, enrollment("code", hash, `"/_sys/x"`), http.StatusBadRequest},
 		{"enrolling a nameless device", http.MethodPost, job.EnrollPath, "", nil, enrollment("code", hash, `""`), http.StatusBadRequest},

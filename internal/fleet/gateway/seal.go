@@ -13,11 +13,13 @@ import (
 
 // grant is what a sealed token gives to its agent.
 type grant struct {
-	Lease   string `json:"-"`       // in the clear, and authenticated
-	Token   []byte `json:"token"`   // Temporal's task token
-	Project string `json:"project"` // owner of bundle and documents
-	Bundle  string `json:"bundle"`  // digest of the bundle that may be read
-	Until   int64  `json:"until"`   // Unix time after which no file is served; Temporal itself decides about the task
+	Lease   string `json:"-"`                // in the clear, and authenticated
+	Token   []byte `json:"token"`            // Temporal's task token
+	Project string `json:"project"`          // owner of bundle and documents
+	Bundle  string `json:"bundle"`           // digest of the bundle that may be read
+	Builds  string `json:"builds,omitzero"`  // digest of the builds that may be read
+	Builder bool   `json:"builder,omitzero"` // builds may be written
+	Until   int64  `json:"until"`            // Unix time after which no file is served; Temporal itself decides about the task
 }
 
 // errSealed is the only error of open: what exactly is wrong helps only a forger.

@@ -119,7 +119,8 @@ func (s *service) hand(ctx context.Context, c caller, queue string, out *workflo
 	if err == nil {
 		until := s.g.o.Now().Add(time.Duration(lease.Seconds)*time.Second + grace)
 		out.TaskToken, err = s.g.sealer.seal(c.ID, grant{
-			Lease: lease.ID, Token: out.GetTaskToken(), Project: lease.Project, Bundle: lease.Bundle, Until: until.Unix(),
+			Lease: lease.ID, Token: out.GetTaskToken(), Project: lease.Project, Bundle: lease.Bundle, Builds: lease.Builds,
+			Builder: lease.Elsewhere(), Until: until.Unix(),
 		})
 	}
 	if err != nil {

@@ -106,6 +106,8 @@ type keys struct {
 	mu     sync.Mutex
 	agents map[[sha256.Size]byte]gateway.Agent
 	fails  error
+
+	described int
 }
 
 func (k *keys) Agent(_ context.Context, key [sha256.Size]byte) (gateway.Agent, error) {
@@ -122,7 +124,7 @@ func (k *keys) Agent(_ context.Context, key [sha256.Size]byte) (gateway.Agent, e
 }
 
 func (k *keys) Enroll(_ context.Context, in job.Enrollment, key [sha256.Size]byte) (gateway.Agent, error) {
-	if in.Code != "code" {
+	if in.Code != "code" || len(in.Devices) == 0 { // the code is not for a host that only builds
 		return gateway.Agent{}, gateway.ErrUnknown
 	}
 	k.mu.Lock()
@@ -133,6 +135,23 @@ func (k *keys) Enroll(_ context.Context, in job.Enrollment, key [sha256.Size]byt
 	}
 	k.agents[key] = a
 	return a, nil
+}
+
+func (k *keys) Describe(_ context.Context, a gateway.Agent, h job.Host) (gateway.Agent, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for key, known := range k.agents {
+		if known.ID == a.ID {
+			k.described++
+			known.Host = h
+			if known.ID == agentC.ID {
+				known.Queues = []string{job.BuilderQueue(known.Tier, h.Tools)}
+			}
+			k.agents[key] = known
+			return known, nil
+		}
+	}
+	return gateway.Agent{}, gateway.ErrUnknown
 }
 
 func (k *keys) set(key string, a *gateway.Agent) {
@@ -217,6 +236,7 @@ var (
 	bundle  = []byte("a git bundle")
 	agentA  = gateway.Agent{ID: "1", Queues: []string{job.Queue("cpu:0"), job.Queue("cpu:1"), job.BuildQueue("cpu:0")}}
 	agentB  = gateway.Agent{ID: "2", Queues: []string{job.Queue("cpu:2")}}
+	agentC  = gateway.Agent{ID: "3"} // of a host that only builds
 	theTime = time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)
 )
 
@@ -232,6 +252,7 @@ func newWorld(t testing.TB) *world {
 	}
 	w.keys.set("key-a", &agentA)
 	w.keys.set("key-b", &agentB)
+	w.keys.set("key-builder", &agentC)
 	g, err := gateway.New(gateway.Options{
 		Temporal: fleettest.Temporal(t, w.up, grpc.UnaryInterceptor(w.up.record)), Namespace: namespace, Secret: bytes.Repeat([]byte("s"), 32),
 		Keys: w.keys, Blobs: w.files, Audit: w.audit, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return w.now() },

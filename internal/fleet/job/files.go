@@ -9,20 +9,24 @@ const (
 	DocumentPath = "/v1/fleet/documents/"
 	// LeaseHeader holds the task token of a lease in base64. It says which files the request may name.
 	LeaseHeader = "Pawl-Lease"
+	// HostHeaders of gRPC say what a [Host] is.
+	ToolsHeader = "pawl-host-tools"
+	ArchHeader  = "pawl-host-arch"
 )
 
 // Limits of files in bytes.
 const (
 	MaxBundle    = 4 << 30
 	MaxDocuments = 256 << 20
+	MaxBuilds    = 1 << 30
 )
 
 // Enrollment is the body of a request to enroll. The agent chooses its key and sends only the hash.
 type Enrollment struct {
 	Code    string   `json:"code"`
-	Key     string   `json:"key"`   // SHA-256 of the key in hexadecimal
-	Model   string   `json:"model"` // what gates ask for, such as l4
-	Devices []string `json:"devices"`
+	Key     string   `json:"key"`     // SHA-256 of the key in hexadecimal
+	Model   string   `json:"model"`   // what gates ask for, such as l4; empty without devices
+	Devices []string `json:"devices"` // none if the host only builds, which its code must allow
 }
 
 // Enrolled is the answer to an [Enrollment].

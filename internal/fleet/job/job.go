@@ -2,6 +2,8 @@
 package job
 
 import (
+	"cmp"
+	"strings"
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/fleet/calibration"
@@ -11,7 +13,7 @@ import (
 // Names of the activities of agents. Both get a [Lease].
 const (
 	Measure = "measure" // carries out a lease
-	Build   = "build"   // builds for a lease on the host that measures it next
+	Build   = "build"   // builds for a lease, on the host that measures it next or on one that only builds
 )
 
 // Queue returns the task queue of a device, which only the agent of its host polls.
@@ -20,21 +22,45 @@ func Queue(device string) string { return "gpu:" + device }
 // BuildQueue returns the task queue of builds for a device. Only the agent of its host polls it.
 func BuildQueue(device string) string { return "build:" + device }
 
+// BuilderQueue returns the task queue of builds for cards of hosts with these tools. Agents poll it whose hosts only build.
+func BuilderQueue(t tier.Tier, tools string) string {
+	return "builder:" + string(cmp.Or(t, tier.Own)) + "/" + tools
+}
+
+// A Host is what an agent says of its host when it polls; empty if it takes no part in builds elsewhere.
+type Host struct {
+	Tools string `json:"tools,omitzero"` // SHA-256 of all tools, libraries and headers that builds can read, in hexadecimal
+	Arch  string `json:"arch,omitzero"`  // that builds for its devices need, such as sm_89; empty if they need none
+}
+
+// Valid reports whether a host can be told from others.
+func (h Host) Valid() bool {
+	const letters = "abcdefghijklmnopqrstuvwxyz0123456789_"
+	return (h.Tools == "" || IsDigest(h.Tools)) && len(h.Arch) <= 16 && strings.Trim(h.Arch, letters) == ""
+}
+
+// IsDigest reports whether a text is a SHA-256 in hexadecimal.
+func IsDigest(text string) bool {
+	return len(text) == 64 && strings.Trim(text, "0123456789abcdef") == ""
+}
+
 // A Lease is the right to use one device for one measurement, and what to measure.
 type Lease struct {
 	ID      string    `json:"id"` // names the measurement: after a crash the agent finds its journal by it
 	Gate    string    `json:"gate"`
 	Project string    `json:"project"`
-	Device  string    `json:"device"`
+	Device  string    `json:"device"`  // empty for a build on a host that only builds
 	Attempt int       `json:"attempt"` // fencing number: a result with a lower one is refused
 	Bundle  string    `json:"bundle"`  // SHA-256 of a git bundle with both commits
 	Base    string    `json:"base"`
 	Head    string    `json:"head"`
-	Suite   string    `json:"suite"`          // path of the suite in the repository
-	Tier    tier.Tier `json:"tier,omitzero"`  // of the code
-	Trust   string    `json:"trust,omitzero"` // level that pawl runs at; empty for the suite's
-	Seconds int       `json:"seconds"`        // longest time the measurement may take
-	Build   bool      `json:"build,omitzero"` // only build; the measurement of the same lease follows
+	Suite   string    `json:"suite"`           // path of the suite in the repository
+	Tier    tier.Tier `json:"tier,omitzero"`   // of the code
+	Trust   string    `json:"trust,omitzero"`  // level that pawl runs at; empty for the suite's
+	Seconds int       `json:"seconds"`         // longest time the measurement may take
+	Build   bool      `json:"build,omitzero"`  // only build; the measurement of the same lease follows
+	Host    Host      `json:"host,omitzero"`   // for which a host builds that only builds, or for which Builds were made
+	Builds  string    `json:"builds,omitzero"` // SHA-256 of an archive with builds of such a host; empty if there are none
 
 	Calibrate uint64 `json:"calibrate,omitzero"` // seed of a calibration of the device, which measures the agent's own kernel; 0 for a gate
 }
@@ -49,11 +75,17 @@ func (l Lease) Activity() string {
 
 // Queue returns the task queue on which the lease is offered.
 func (l Lease) Queue() string {
-	if l.Build {
+	switch {
+	case l.Elsewhere():
+		return BuilderQueue(l.Tier, l.Host.Tools)
+	case l.Build:
 		return BuildQueue(l.Device)
 	}
 	return Queue(l.Device)
 }
+
+// Elsewhere reports whether the lease is for a host that only builds.
+func (l Lease) Elsewhere() bool { return l.Build && l.Device == "" }
 
 // A Result is the outcome of a lease.
 type Result struct {
@@ -65,6 +97,7 @@ type Result struct {
 	Seconds float64 `json:"seconds"`
 	Error   string  `json:"error,omitzero"`
 	Driver  string  `json:"driver,omitzero"` // of the device
+	Builds  string  `json:"builds,omitzero"` // SHA-256 of the archive with the builds of a host that only builds
 
 	Calibration calibration.Record `json:"calibration,omitzero"` // of a lease that calibrates
 }

@@ -32,11 +32,23 @@ func (k Keys) Enroll(ctx context.Context, in job.Enrollment, key [sha256.Size]by
 	return agentOf(k.Store.EnrollAgent(ctx, in.Code, key[:], in.Model, in.Devices))
 }
 
+// Describe implements [gateway.Keys].
+func (k Keys) Describe(ctx context.Context, a gateway.Agent, h job.Host) (gateway.Agent, error) {
+	id, err := strconv.ParseInt(a.ID, 10, 64)
+	if err != nil {
+		return gateway.Agent{}, err
+	}
+	return agentOf(k.Store.DescribeAgent(ctx, id, h))
+}
+
 func agentOf(a store.Agent, err error) (gateway.Agent, error) {
 	if err != nil {
 		return gateway.Agent{}, known(err)
 	}
-	g := gateway.Agent{ID: strconv.FormatInt(a.ID, 10), Tier: a.Tier}
+	g := gateway.Agent{ID: strconv.FormatInt(a.ID, 10), Tier: a.Tier, Host: a.Host}
+	if a.Builds && a.Host.Tools != "" {
+		g.Queues = append(g.Queues, job.BuilderQueue(a.Tier, a.Host.Tools))
+	}
 	for _, device := range a.Devices {
 		g.Queues = append(g.Queues, job.Queue(device), job.BuildQueue(device))
 	}

@@ -41,7 +41,7 @@ func opened(t *testing.T) *store.Store {
 func TestKeys_EnrolledAgentHasItsQueues(t *testing.T) {
 	s := opened(t)
 	k := agents.Keys{Store: s}
-	code, made, err := s.NewAgent(t.Context(), "host", "operator", tier.Own, time.Hour)
+	code, made, err := s.NewAgent(t.Context(), "host", "operator", tier.Own, false, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func newAgent(g *globals) *cobra.Command {
 }
 
 func agentEnroll(g *globals) *cobra.Command {
-	lasts, serves := time.Hour, string(tier.Own)
+	lasts, serves, builds := time.Hour, string(tier.Own), false
 	c := &cobra.Command{
 		Use:   "enroll NAME",
 		Short: "Print a one-time code for a host",
@@ -34,17 +34,24 @@ func agentEnroll(g *globals) *cobra.Command {
 server stores only a hash of it. NAME is for people.
 
 A host serves code of one tier: own, checked (forks and AI agents) or unknown (anyone; the host takes
-one lease and is thrown away). To change it, revoke the agent and enroll the host again.`,
+one lease and is thrown away). To change it, revoke the agent and enroll the host again.
+
+With --build-only the host needs no GPU. It builds for cards of its tier whose agents were started with
+--built-elsewhere, and could falsify what they measure.`,
 		Example: `  pawld agent enroll gpu-host-1 > code
-  pawld agent enroll gpu-host-2 --tier checked > code`,
+  pawld agent enroll gpu-host-2 --tier checked > code
+  pawld agent enroll build-host-1 --build-only > code`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := tier.Parse(serves)
 			if err != nil {
 				return usageError{fmt.Errorf("--tier: %w", err)}
 			}
+			if builds && t == tier.Unknown {
+				return usageError{errors.New("--build-only: a host of tier unknown is thrown away after one lease, so its card's host builds")}
+			}
 			return g.withStore(cmd.Context(), func(_ *config, s *store.Store) error {
-				code, a, err := s.NewAgent(cmd.Context(), args[0], operator(), t, lasts)
+				code, a, err := s.NewAgent(cmd.Context(), args[0], operator(), t, builds, lasts)
 				if err != nil {
 					return err
 				}
@@ -56,13 +63,18 @@ one lease and is thrown away). To change it, revoke the agent and enroll the hos
 	}
 	c.Flags().DurationVar(&lasts, "for", lasts, "how long the code is valid")
 	c.Flags().StringVar(&serves, "tier", serves, "whose code the host serves: own, checked or unknown")
+	c.Flags().BoolVar(&builds, "build-only", false, "the host has no device and only builds")
 	return c
 }
 
 func agentList(g *globals) *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List the agents", Example: `  pawld agent list`}
 	return lists(g, c, func(ctx context.Context, s *store.Store, _ []string) ([]store.Agent, error) { return s.Agents(ctx) }, func(a store.Agent) string {
-		return fmt.Sprintf("%-6d %-24s %-24s %-7s %s", a.ID, a.Name, agentState(a, g.now()), a.Tier, strings.Join(a.Devices, " "))
+		does := strings.Join(a.Devices, " ")
+		if a.Builds {
+			does = "only builds"
+		}
+		return fmt.Sprintf("%-6d %-24s %-24s %-7s %s", a.ID, a.Name, agentState(a, g.now()), a.Tier, does)
 	})
 }
 

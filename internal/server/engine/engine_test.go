@@ -2,12 +2,15 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"flag"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -27,6 +30,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
 	"github.com/goatnote-inc/pawl/internal/fleet/placer"
+	"github.com/goatnote-inc/pawl/internal/fleet/tier"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 	"github.com/goatnote-inc/pawl/internal/server/store/fleetstore"
@@ -46,6 +50,7 @@ func TestMain(m *testing.M) {
 type place struct {
 	t       *testing.T
 	engine  *Engine
+	all     *store.Store
 	fleet   *fleetstore.Store
 	project int64
 
@@ -119,7 +124,7 @@ func newPlace(t *testing.T) *place {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &place{t: t, fleet: fleetstore.New(all.DB()), project: project.ID}
+	p := &place{t: t, all: all, fleet: fleetstore.New(all.DB()), project: project.ID}
 	p.engine, err = New(Options{
 		Address: address, Namespace: "pawl", Log: slog.New(slog.DiscardHandler), Fleet: p.fleet, Changes: p,
 		Project: func(ctx context.Context, slug string) (int64, error) {
@@ -155,13 +160,65 @@ func (p *place) serve(device string, measure func(context.Context, job.Lease) (j
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	for _, l := range []job.Lease{{Device: device}, {Device: device, Build: true}} {
+	p.poll(measure, job.Lease{Device: device}, job.Lease{Device: device, Build: true})
+}
+
+// poll carries out leases like these.
+func (p *place) poll(measure func(context.Context, job.Lease) (job.Result, error), leases ...job.Lease) {
+	p.t.Helper()
+	for _, l := range leases {
 		w := worker.New(p.engine.client, l.Queue(), worker.Options{DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 1, MaxHeartbeatThrottleInterval: time.Second})
 		w.RegisterActivityWithOptions(measure, activity.RegisterOptions{Name: l.Activity()})
 		if err := w.Start(); err != nil {
 			p.t.Fatal(err)
 		}
 		p.t.Cleanup(w.Stop)
+	}
+}
+
+// enroll adds the agent of a host with devices, or of one that only builds.
+func (p *place) enroll(name string, h job.Host, devices ...string) {
+	p.t.Helper()
+	key := sha256.Sum256([]byte(name))
+	code, _, err := p.all.NewAgent(p.t.Context(), name, "operator", tier.Own, len(devices) == 0, time.Hour)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if _, err := p.all.EnrollAgent(p.t.Context(), code, key[:], "a100", devices); err != nil {
+		p.t.Fatal(err)
+	}
+	a, err := p.all.AgentByKey(p.t.Context(), key[:])
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if _, err := p.all.DescribeAgent(p.t.Context(), a.ID, h); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// elsewhere runs a gate that a host without a device builds.
+func (p *place) elsewhere() {
+	p.t.Helper()
+	host, builds := job.Host{Tools: strings.Repeat("a", 64), Arch: "sm_80"}, strings.Repeat("b", 64)
+	p.enroll("card", host, "GPU-e")
+	p.enroll("builder", job.Host{Tools: host.Tools})
+	var mu sync.Mutex
+	var got []string
+	p.poll(func(_ context.Context, l job.Lease) (job.Result, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, fmt.Sprintf("%s for %s at %q with %.4q", l.Activity(), l.Host.Arch, l.Device, l.Builds))
+		if l.Build {
+			return job.Result{Lease: l.ID, Attempt: l.Attempt, Builds: builds}, nil
+		}
+		return job.Result{Lease: l.ID, Attempt: l.Attempt, Record: "r", Rounds: 8}, nil
+	}, job.Lease{Device: "GPU-e"}, job.Lease{Device: "GPU-e", Build: true}, job.Lease{Build: true, Host: host})
+	p.start("G10", "a100")
+	p.until("G10", gate.Done)
+	mu.Lock()
+	defer mu.Unlock()
+	if want := []string{`build for sm_80 at "" with ""`, `measure for sm_80 at "GPU-e" with "bbbb"`}; !slices.Equal(got, want) {
+		p.t.Errorf("carried out %q, want %q", got, want)
 	}
 }
 
@@ -218,7 +275,7 @@ func (p *place) calibrate(device string) fleetstore.Device {
 }
 
 // One gate succeeds, one is canceled while it measures, one while it waits, one by a new push to its pull request, and one
-// waits until its device has left the quarantine, with real servers. One that was recorded and never started ends as failed.
+// waits until its device has left the quarantine, with real servers. One is built by a host without a device. One that was recorded and never started ends as failed.
 func TestEngine(t *testing.T) {
 	p := newPlace(t)
 	for _, f := range p.engine.Check(t.Context()) {
@@ -298,6 +355,7 @@ func TestEngine(t *testing.T) {
 	}
 	p.follow("G7") // a change that has ended starts again
 	p.untilTold("G5 superseded", "G6 done", "G7 the suite cannot be read")
+	p.elsewhere()
 
 	bad.Store(true)
 	p.calibrate("GPU-a")
@@ -319,8 +377,8 @@ func TestEngine(t *testing.T) {
 		t.Errorf("budget %+v, %v: want the unused time returned", b, err)
 	}
 	if *writeHistories {
-		p.keep(gate.ID("kernels", "G1"), "../../fleet/gate/testdata/history/together.json")
-		p.keep(gate.ID("kernels", "G2"), "../../fleet/gate/testdata/history/together-canceled.json")
+		p.keep(gate.ID("kernels", "G1"), "../../fleet/gate/testdata/history/together-2.json")
+		p.keep(gate.ID("kernels", "G10"), "../../fleet/gate/testdata/history/elsewhere.json")
 		p.keep(placer.ID("l4"), "../../fleet/placer/testdata/history/placer-shortly.json")
 		p.keep(calibrate.ID("GPU-a"), "../../fleet/calibrate/testdata/history/calibrate.json")
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/fleet/calibrate"
 	"github.com/goatnote-inc/pawl/internal/fleet/gate"
+	"github.com/goatnote-inc/pawl/internal/fleet/job"
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
 	"github.com/goatnote-inc/pawl/internal/fleet/placer"
 	"github.com/goatnote-inc/pawl/internal/forge"
@@ -90,12 +91,16 @@ func (e *Engine) project(ctx context.Context, slug string) (int64, error) {
 	return id, err
 }
 
-func (e *Engine) note(ctx context.Context, p gate.Progress) error {
+// note records the progress of a gate. If it asks, the answer is the host for which it can be built elsewhere.
+func (e *Engine) note(ctx context.Context, p gate.Progress) (job.Host, error) {
 	id, err := e.project(ctx, p.Project)
-	if err != nil {
-		return err
+	if err == nil {
+		err = e.o.Fleet.Note(ctx, id, p)
 	}
-	return e.o.Fleet.Note(ctx, id, p)
+	if err != nil || !p.Ask {
+		return job.Host{}, err
+	}
+	return e.o.Fleet.Builder(ctx, p.Model, p.Tier, time.Now().Add(-awakeFor))
 }
 
 func (e *Engine) publish(ctx context.Context, p gate.Publication) error {
@@ -149,7 +154,7 @@ func (e *Engine) devices(ctx context.Context, model string) ([]placement.Device,
 	return devices, err
 }
 
-// awakeFor is how long after a poll the agent of a sleeping device counts as there. A poll takes a minute, and the store
+// awakeFor is how long after a poll the agent of a sleeping device or of a host that only builds counts as there. A poll takes a minute, and the store
 // notes one a minute.
 const awakeFor = 150 * time.Second
 

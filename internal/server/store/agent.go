@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/goatnote-inc/pawl/internal/fleet/job"
 	"github.com/goatnote-inc/pawl/internal/fleet/tier"
 	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
@@ -22,7 +23,9 @@ type Agent struct {
 	ID        int64      `json:"id"`
 	Name      string     `json:"name"`
 	Devices   []string   `json:"devices"`
-	Tier      tier.Tier  `json:"tier"` // of code that its host serves
+	Tier      tier.Tier  `json:"tier"`            // of code that its host serves
+	Builds    bool       `json:"builds,omitzero"` // its host has no devices and only builds
+	Host      job.Host   `json:"host,omitzero"`   // as the agent described it
 	Created   time.Time  `json:"created"`
 	CreatedBy string     `json:"created_by"`
 	CodeUntil time.Time  `json:"code_until"` // end of the one-time code
@@ -32,17 +35,17 @@ type Agent struct {
 }
 
 const agentColumns = `a.id, a.name, array(select d.device from pawl.agent_device d where d.agent_id = a.id order by d.device),
-	a.created, a.created_by, a.code_until, a.enrolled, a.last_seen, a.revoked, a.tier`
+	a.created, a.created_by, a.code_until, a.enrolled, a.last_seen, a.revoked, a.tier, a.builds, a.tools, a.arch`
 
 func scanAgent(row pgx.CollectableRow) (a Agent, err error) {
-	err = row.Scan(&a.ID, &a.Name, &a.Devices, &a.Created, &a.CreatedBy, &a.CodeUntil, &a.Enrolled, &a.LastSeen, &a.Revoked, &a.Tier)
+	err = row.Scan(&a.ID, &a.Name, &a.Devices, &a.Created, &a.CreatedBy, &a.CodeUntil, &a.Enrolled, &a.LastSeen, &a.Revoked, &a.Tier, &a.Builds, &a.Host.Tools, &a.Host.Arch)
 	a.Created, a.CodeUntil = a.Created.UTC(), a.CodeUntil.UTC()
 	return a, err
 }
 
-// NewAgent adds an agent that is not enrolled yet, for a host that serves a tier. It returns the one-time code to enroll with, which cannot be
+// NewAgent adds an agent that is not enrolled yet, for a host that serves a tier, or only builds for it. It returns the one-time code to enroll with, which cannot be
 // retrieved again.
-func (s *Store) NewAgent(ctx context.Context, name, by string, serves tier.Tier, lasts time.Duration) (code string, a Agent, err error) {
+func (s *Store) NewAgent(ctx context.Context, name, by string, serves tier.Tier, builds bool, lasts time.Duration) (code string, a Agent, err error) {
 	if name == "" || len(name) > 100 || lasts <= 0 {
 		return "", Agent{}, &pg.InvalidError{What: "an agent needs a name of at most 100 bytes, and its code a time"}
 	}
@@ -51,8 +54,8 @@ func (s *Store) NewAgent(ctx context.Context, name, by string, serves tier.Tier,
 	code = "pawl-enroll-" + strings.ToLower(base32.StdEncoding.EncodeToString(secret[:]))
 	hash := sha256.Sum256([]byte(code))
 	list, err := pg.Collect(ctx, s.db.Rows(), scanAgent, `
-		insert into pawl.agent as a (name, code, code_until, created, created_by, tier) values ($1, $2, $3, $4, $5, $6) returning `+agentColumns,
-		name, hash[:], s.db.Now().Add(lasts), s.db.Now(), by, serves)
+		insert into pawl.agent as a (name, code, code_until, created, created_by, tier, builds) values ($1, $2, $3, $4, $5, $6, $7) returning `+agentColumns,
+		name, hash[:], s.db.Now().Add(lasts), s.db.Now(), by, serves, builds)
 	if err != nil {
 		return "", Agent{}, fmt.Errorf("cannot add agent %q: %w", name, pg.Input(err))
 	}
@@ -60,13 +63,16 @@ func (s *Store) NewAgent(ctx context.Context, name, by string, serves tier.Tier,
 }
 
 // EnrollAgent exchanges a one-time code for the right to use the key with this hash. It returns [ErrNotFound] if the code is unknown, used or
-// expired, or if a device belongs to another agent. The devices become those of the fleet under this model. The same request again returns the same agent, because an answer can be lost.
+// expired, if a device belongs to another agent, or if there are devices and the code is for a host that only builds, or the reverse. The devices become those of the fleet under this model. The same request again returns the same agent, because an answer can be lost.
 func (s *Store) EnrollAgent(ctx context.Context, code string, key []byte, model string, devices []string) (a Agent, err error) {
 	hash, now := sha256.Sum256([]byte(code)), s.db.Now()
 	devices = slices.Compact(slices.Sorted(slices.Values(devices)))
 	err = pgx.BeginFunc(ctx, s.db.Pool, func(tx pgx.Tx) error {
 		var kept []byte
-		err := tx.QueryRow(ctx, `select id, name, key, code_until from pawl.agent where code = $1 and revoked is null for update`, hash[:]).Scan(&a.ID, &a.Name, &kept, &a.CodeUntil)
+		err := tx.QueryRow(ctx, `select id, name, key, code_until, builds from pawl.agent where code = $1 and revoked is null for update`, hash[:]).Scan(&a.ID, &a.Name, &kept, &a.CodeUntil, &a.Builds)
+		if err == nil && a.Builds != (len(devices) == 0) {
+			err = ErrNotFound
+		}
 		if err != nil {
 			return pg.Found(err)
 		}
@@ -136,6 +142,21 @@ func (s *Store) AgentByKey(ctx context.Context, hash []byte) (Agent, error) {
 		}
 	}
 	return a, nil
+}
+
+// DescribeAgent records what an agent says of its host.
+func (s *Store) DescribeAgent(ctx context.Context, id int64, h job.Host) (Agent, error) {
+	if !h.Valid() {
+		return Agent{}, &pg.InvalidError{What: "a host has a SHA-256 of its tools and an architecture of at most 16 letters"}
+	}
+	list, err := pg.Collect(ctx, s.db.Rows(), scanAgent, `update pawl.agent as a set tools = $2, arch = $3 where a.id = $1 and a.revoked is null returning `+agentColumns, id, h.Tools, h.Arch)
+	if err == nil && len(list) == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return Agent{}, fmt.Errorf("cannot describe agent %d: %w", id, err)
+	}
+	return list[0], nil
 }
 
 // Agents lists the agents, newest first.

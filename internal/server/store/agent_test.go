@@ -4,9 +4,11 @@ import (
 	"crypto/sha256"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/fleet/job"
 	"github.com/goatnote-inc/pawl/internal/fleet/tier"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 	"github.com/goatnote-inc/pawl/internal/server/store/fleetstore"
@@ -17,7 +19,7 @@ func hashOf(text string) []byte { h := sha256.Sum256([]byte(text)); return h[:] 
 func TestAgent_EnrollsOnceAndCanBeRevoked(t *testing.T) {
 	now := noon
 	s, url := openedAt(t, func() time.Time { return now })
-	code, made, err := s.NewAgent(t.Context(), "host-a", "operator", tier.Own, time.Hour)
+	code, made, err := s.NewAgent(t.Context(), "host-a", "operator", tier.Own, false, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +81,7 @@ func TestAgent_DeviceHasOneAgent(t *testing.T) {
 	codes := make([]string, 3)
 	for i := range codes {
 		var err error
-		if codes[i], _, err = s.NewAgent(t.Context(), "host", "operator", tier.Own, time.Hour); err != nil {
+		if codes[i], _, err = s.NewAgent(t.Context(), "host", "operator", tier.Own, false, time.Hour); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -131,7 +133,7 @@ func TestAgent_RefusalsAreKeptFor90Days(t *testing.T) {
 
 func TestAgent_ItsTierIsThatOfItsDevices(t *testing.T) {
 	s, _ := openedAt(t, func() time.Time { return noon })
-	code, _, err := s.NewAgent(t.Context(), "host", "operator", tier.Checked, time.Hour)
+	code, _, err := s.NewAgent(t.Context(), "host", "operator", tier.Checked, false, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +145,83 @@ func TestAgent_ItsTierIsThatOfItsDevices(t *testing.T) {
 	if list, err := fleet.Devices(t.Context(), "l4"); err != nil || len(list) != 1 || list[0].Tier != tier.Checked {
 		t.Errorf("devices %+v, %v", list, err)
 	}
-	if _, _, err := s.NewAgent(t.Context(), "host", "operator", "trusted", time.Hour); err == nil {
+	if _, _, err := s.NewAgent(t.Context(), "host", "operator", "trusted", false, time.Hour); err == nil {
 		t.Error("an agent of a tier that does not exist")
+	}
+}
+
+func TestAgent_HostThatOnlyBuilds(t *testing.T) {
+	now := noon
+	s, _ := openedAt(t, func() time.Time { return now })
+	fleet, tools := fleetstore.New(s.DB()), strings.Repeat("a", 64)
+	enroll := func(serves tier.Tier, key string, devices ...string) store.Agent {
+		t.Helper()
+		code, _, err := s.NewAgent(t.Context(), key, "operator", serves, len(devices) == 0, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, wrong := range [][]string{nil, {"GPU-9"}} { // a code is for one of them
+			if (len(wrong) == 0) == (len(devices) == 0) {
+				continue
+			}
+			if _, err := s.EnrollAgent(t.Context(), code, hashOf(key), "l4", wrong); !errors.Is(err, store.ErrNotFound) {
+				t.Fatalf("enrolled %v with the code for %v: %v", wrong, devices, err)
+			}
+		}
+		a, err := s.EnrollAgent(t.Context(), code, hashOf(key), "l4", devices)
+		if err != nil || a.Builds != (len(devices) == 0) {
+			t.Fatalf("enrolled %+v, %v", a, err)
+		}
+		return a
+	}
+	is := func(step string, want job.Host) {
+		t.Helper()
+		if h, err := fleet.Builder(t.Context(), "l4", tier.Own, now.Add(-time.Minute)); err != nil || h != want {
+			t.Errorf("%s: builds are for %+v, %v, want %+v", step, h, err, want)
+		}
+	}
+	describe := func(a store.Agent, h job.Host) {
+		t.Helper()
+		if got, err := s.DescribeAgent(t.Context(), a.ID, h); err != nil || got.Host != h {
+			t.Fatalf("described as %+v, %v", got, err)
+		}
+	}
+	seen := func(key string) {
+		t.Helper()
+		if _, err := s.AgentByKey(t.Context(), hashOf(key)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	card, builder := enroll(tier.Own, "card", "GPU-1"), enroll(tier.Own, "builder")
+	foreign := enroll(tier.Checked, "foreign")
+	l4 := job.Host{Tools: tools, Arch: "sm_89"}
+	is("nobody says anything", job.Host{})
+	describe(card, l4)
+	seen("card")
+	is("no host builds", job.Host{})
+	describe(foreign, job.Host{Tools: tools})
+	seen("foreign")
+	is("one of another tier builds", job.Host{})
+	describe(builder, job.Host{Tools: strings.Repeat("b", 64)})
+	seen("builder")
+	is("one with other tools builds", job.Host{})
+	describe(builder, job.Host{Tools: tools})
+	is("one builds", l4)
+	now = now.Add(10 * time.Minute)
+	is("it is away", job.Host{})
+	seen("builder")
+	is("it is back", l4)
+	describe(card, job.Host{})
+	is("the card takes none any more", job.Host{})
+	describe(card, l4)
+	if err := s.RevokeAgent(t.Context(), builder.ID); err != nil {
+		t.Fatal(err)
+	}
+	is("it was revoked", job.Host{})
+	if _, err := s.DescribeAgent(t.Context(), builder.ID, l4); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a revoked agent describes its host: %v", err)
+	}
+	if _, err := s.DescribeAgent(t.Context(), card.ID, job.Host{Tools: "none"}); err == nil {
+		t.Error("tools without a digest")
 	}
 }

@@ -1,13 +1,17 @@
 package fleetstore
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/goatnote-inc/pawl/internal/fleet/calibration"
+	"github.com/goatnote-inc/pawl/internal/fleet/job"
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
+	"github.com/goatnote-inc/pawl/internal/fleet/tier"
 	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
 
@@ -53,6 +57,20 @@ func (s *Store) Devices(ctx context.Context, model string) ([]Device, error) {
 		cross join lateral (select count(*) measured, count(*) filter (where x.false_alarm) alarms from pawl.calibration x where x.device = d.id and x.error = '') n
 		where $1 = '' or d.model = $1 order by d.model, d.id limit 10000`, model)
 	return list, pg.Wrap(err, "cannot list devices")
+}
+
+// Builder returns the host for which builds of a model and a tier are made elsewhere: that of most cards, among those for
+// which a host that only builds has been heard since. It is empty if there is none.
+func (s *Store) Builder(ctx context.Context, model string, t tier.Tier, since time.Time) (h job.Host, err error) {
+	err = s.db.Pool.QueryRow(ctx, `select a.tools, a.arch
+		from pawl.device d join pawl.agent_device ad on ad.device = d.id join pawl.agent a on a.id = ad.agent_id
+		where d.model = $1 and d.power <> 'closed' and a.tier = $2 and a.tools <> '' and exists (
+			select from pawl.agent b where b.builds and b.revoked is null and b.tier = a.tier and b.tools = a.tools and b.last_seen >= $3)
+		group by a.tools, a.arch order by count(*) desc, a.tools, a.arch limit 1`, model, cmp.Or(t, tier.Own), since).Scan(&h.Tools, &h.Arch)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return job.Host{}, nil
+	}
+	return h, pg.Wrap(err, "cannot find a host that builds for model %s", model)
 }
 
 // SetDevice adds a device or changes it, except for when it was seen and what calibrations said.
