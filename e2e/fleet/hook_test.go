@@ -49,29 +49,50 @@ func (r repository) head(t *testing.T) string {
 	return strings.TrimSpace(string(out))
 }
 
+// pull is a pull request of a project that gates what its forge reports.
+type pull struct {
+	repository
+	w                         *world
+	secret, bare, base, suite string
+}
+
+func (w *world) newPull(t *testing.T) *pull {
+	t.Helper()
+	dir := t.TempDir()
+	p := &pull{newRepository(t), w, strings.Repeat("k", 32), filepath.Join(dir, "kernels.git"), "", ""}
+	must(t, os.WriteFile(filepath.Join(dir, "secret"), []byte(p.secret+"\n"), 0o600))
+	w.must(t, "pawld", "fleet", "gate", "kernels", "--repository", w.forge.Repo.String(), "--models", "cpu", "--secret-file", filepath.Join(dir, "secret"))
+	p.git(t, "init", "-q", "--bare", p.bare)
+	must(t, w.forge.ServeGit(p.bare))
+	suite, err := os.ReadFile(filepath.Join(p.dir, "pawl.yaml"))
+	must(t, err)
+	p.suite, p.base = string(suite), p.head(t)
+	w.forge.AddFile(p.base, "pawl.yaml", p.suite)
+	w.forge.AddPull(forge.Pull{Open: true, HeadBranch: "change", BaseSHA: p.base})
+	return p
+}
+
+// push pushes a commit in which the kernel takes so many milliseconds.
+func (p *pull) push(t *testing.T, ms string) (head string) {
+	t.Helper()
+	p.commit(t, ms)
+	p.git(t, "push", "-q", "--force", p.bare, "HEAD:refs/pull/1/head")
+	head = p.head(t)
+	p.w.forge.AddFile(head, "pawl.yaml", p.suite)
+	p.w.forge.SetMergeBase(p.base, head, p.base)
+	p.w.forge.EditPull(1, func(pull *forge.Pull) { pull.HeadSHA = head })
+	return head
+}
+
+// report sends the webhook that tells of an action, and returns the status of the answer.
+func (p *pull) report(t *testing.T, secret, action, head string) int {
+	t.Helper()
+	return p.w.deliver(t, secret, fmt.Sprintf(`{"action": %q, "pull_request": {"number": 1, "head": {"sha": %q}}, "repository": {"full_name": %q}}`, action, head, p.w.forge.Repo))
+}
+
 // testHook lets the forge report a pull request and, while it is measured, a new push to it.
 func (w *world) testHook(t *testing.T) {
-	secret, dir := strings.Repeat("k", 32), t.TempDir()
-	must(t, os.WriteFile(filepath.Join(dir, "secret"), []byte(secret+"\n"), 0o600))
-	w.must(t, "pawld", "fleet", "gate", "kernels", "--repository", w.forge.Repo.String(), "--models", "cpu", "--secret-file", filepath.Join(dir, "secret"))
-	r, bare := newRepository(t), filepath.Join(dir, "kernels.git")
-	r.git(t, "init", "-q", "--bare", bare)
-	must(t, w.forge.ServeGit(bare))
-	suite, err := os.ReadFile(filepath.Join(r.dir, "pawl.yaml"))
-	must(t, err)
-	base := r.head(t)
-	w.forge.AddFile(base, "pawl.yaml", string(suite))
-	push := func(ms string) string {
-		r.commit(t, ms)
-		r.git(t, "push", "-q", "--force", bare, "HEAD:refs/pull/1/head")
-		head := r.head(t)
-		w.forge.AddFile(head, "pawl.yaml", string(suite))
-		w.forge.SetMergeBase(base, head, base)
-		return head
-	}
-	event := func(action, head string) string {
-		return fmt.Sprintf(`{"action": %q, "pull_request": {"number": 1, "head": {"sha": %q}}, "repository": {"full_name": %q}}`, action, head, w.forge.Repo)
-	}
+	p := w.newPull(t)
 	title := func(head string) string {
 		if checks := w.forge.Checks(head); len(checks) == 1 && checks[0].Status == forge.Completed {
 			return checks[0].Title
@@ -79,27 +100,25 @@ func (w *world) testHook(t *testing.T) {
 		return ""
 	}
 
-	slow := push("120")
-	w.forge.AddPull(forge.Pull{Open: true, HeadBranch: "change", HeadSHA: slow, BaseSHA: base})
-	must(t, os.WriteFile(r.hold, []byte("6"), 0o600))
-	if code := w.deliver(t, secret, event("opened", slow)); code != http.StatusAccepted {
+	slow := p.push(t, "120")
+	must(t, os.WriteFile(p.hold, []byte("6"), 0o600))
+	if code := p.report(t, p.secret, "opened", slow); code != http.StatusAccepted {
 		t.Fatalf("the delivery was answered with %d", code)
 	}
-	await.TrueWithin(t, patience, "the kernel to wait", func() bool { return r.made() > 6 })
-	if code := w.deliver(t, secret, event("opened", slow)); code != http.StatusConflict {
+	await.TrueWithin(t, patience, "the kernel to wait", func() bool { return p.made() > 6 })
+	if code := p.report(t, p.secret, "opened", slow); code != http.StatusConflict {
 		t.Errorf("a replayed delivery was answered with %d", code)
 	}
-	if code := w.deliver(t, "guess", event("closed", slow)); code != http.StatusUnauthorized {
+	if code := p.report(t, "guess", "closed", slow); code != http.StatusUnauthorized {
 		t.Errorf("a delivery with another secret was answered with %d", code)
 	}
 
-	slower := push("150")
-	w.forge.EditPull(1, func(p *forge.Pull) { p.HeadSHA = slower })
-	if code := w.deliver(t, secret, event("synchronize", slower)); code != http.StatusAccepted {
+	slower := p.push(t, "150")
+	if code := p.report(t, p.secret, "synchronize", slower); code != http.StatusAccepted {
 		t.Fatalf("the delivery was answered with %d", code)
 	}
 	await.TrueWithin(t, patience, "the older gate to be superseded", func() bool { return title(slow) == "superseded" })
-	must(t, os.Remove(r.hold))
+	must(t, os.Remove(p.hold))
 	await.TrueWithin(t, patience, "the newer gate to end", func() bool { return title(slower) != "" })
 	if got := title(slower); !strings.Contains(got, "1 regression") {
 		t.Errorf("the check says %q", got)
@@ -113,7 +132,7 @@ func (w *world) testHook(t *testing.T) {
 		t.Errorf("reports %+v", reports)
 	}
 	w.must(t, "pawld", "fleet", "gate", "kernels", "--off")
-	if code := w.deliver(t, secret, event("reopened", slower)); code != http.StatusUnauthorized {
+	if code := p.report(t, p.secret, "reopened", slower); code != http.StatusUnauthorized {
 		t.Errorf("a delivery for a project that gates nothing was answered with %d", code)
 	}
 }

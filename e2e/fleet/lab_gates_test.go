@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"github.com/goatnote-inc/pawl/internal/report/summary"
 	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/stats"
 )
 
 const labPairs = 100
@@ -28,6 +31,9 @@ type gateAnswer struct {
 	Seconds float64 `json:"seconds"` // from the start of the command to its end
 	Rounds  int     `json:"rounds"`
 	Time    float64 `json:"time"` // of the candidate, in nanoseconds
+
+	Agent     float64 `json:"agent,omitzero"`     // processor time of the agent while its pawl measured, in seconds
+	Measuring float64 `json:"measuring,omitzero"` // how long that was
 }
 
 // TestLabGates gates changes of a real kernel that do not change its speed, and measures what a gate costs beside a plain run. It
@@ -91,15 +97,17 @@ func (w *world) answer(t *testing.T, dir string, args ...string) gateAnswer {
 	t.Helper()
 	out := filepath.Join(dir, "results")
 	must(t, os.RemoveAll(out))
+	watched := w.watchAgent()
 	start := time.Now()
 	stdout, stderr, err := w.run(t, dir, "pawl", append([]string{"run", "--base", "HEAD~1", "--out", out}, args...)...)
 	took := time.Since(start).Seconds()
+	agent, measuring := watched()
 	if code := exitCode(t, err); code > 2 {
 		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 	run, err := measure.Load(filepath.Join(out, "current.json"))
 	must(t, err)
-	a := gateAnswer{Verdict: verdictOf(t, out), Seconds: took, Rounds: len(run.Rounds)}
+	a := gateAnswer{Verdict: verdictOf(t, out), Seconds: took, Rounds: len(run.Rounds), Agent: agent, Measuring: measuring}
 	for _, s := range summary.Of(run)[0].Sides {
 		if s.Implementation == "candidate" {
 			a.Time = s.P50
@@ -108,10 +116,73 @@ func (w *world) answer(t *testing.T, dir string, args ...string) gateAnswer {
 	return a
 }
 
+// watchAgent adds up the processor time of the agent while its pawl measures, and how long that is.
+func (w *world) watchAgent() (stop func() (used, measuring float64)) {
+	pid := w.started["pawl-agent"].Process.Pid
+	end, ended := make(chan struct{}), make(chan struct{})
+	var used, measuring float64
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		var at time.Time // of the last look, if pawl measured then
+		var before float64
+		for {
+			now, use := time.Now(), threadTime(pid)
+			if !measures(pid) {
+				at = time.Time{}
+			} else {
+				if !at.IsZero() {
+					used, measuring = used+use-before, measuring+now.Sub(at).Seconds()
+				}
+				at, before = now, use
+			}
+			select {
+			case <-end:
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	return func() (float64, float64) {
+		close(end)
+		<-ended
+		return used, measuring
+	}
+}
+
+// threadTime returns the processor time of the threads of a process, in seconds.
+func threadTime(pid int) (seconds float64) {
+	paths, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	for _, path := range paths {
+		text, _ := os.ReadFile(path)
+		nanoseconds, _, _ := strings.Cut(string(text), " ")
+		n, _ := strconv.ParseFloat(nanoseconds, 64)
+		seconds += n / 1e9
+	}
+	return seconds
+}
+
+// measures reports whether a pawl that the agent started measures.
+func measures(agent int) bool {
+	paths, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", agent))
+	for _, path := range paths {
+		text, _ := os.ReadFile(path)
+		for child := range strings.FieldsSeq(string(text)) {
+			line, _ := os.ReadFile(filepath.Join("/proc", child, "cmdline"))
+			if args := strings.Split(string(line), "\x00"); len(args) > 1 && args[1] == "run" && !slices.Contains(args, "--build-only") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // gatesTable compares gates with runs. Durations are compared where both took as many rounds.
 func gatesTable(list []gatePair) string {
 	count := map[string]map[string]int{"here": {}, "fleet": {}}
 	var longer, ratios []float64
+	var used, measuring float64
 	for _, p := range list {
 		count["here"][p.Here.Verdict]++
 		count["fleet"][p.Fleet.Verdict]++
@@ -119,6 +190,7 @@ func gatesTable(list []gatePair) string {
 			longer = append(longer, p.Fleet.Seconds-p.Here.Seconds)
 		}
 		ratios = append(ratios, p.Fleet.Time/p.Here.Time)
+		used, measuring = used+p.Fleet.Agent, measuring+p.Fleet.Measuring
 	}
 	var b strings.Builder
 	b.WriteString("| | maintained | no answer | regression | improvement |\n| --- | ---: | ---: | ---: | ---: |\n")
@@ -126,7 +198,11 @@ func gatesTable(list []gatePair) string {
 		c := count[where]
 		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d |\n", map[string]string{"fleet": "`pawl run --on cpu`", "here": "`pawl run`"}[where], c["maintained"], c["inconclusive"], c["regression"], c["improvement"])
 	}
-	fmt.Fprintf(&b, "\nA gate took %.1f s longer (median of the %d pairs with as many rounds; 95 %% of them within %.1f to %.1f s).\nTime of the kernel in a gate over that in a run: %.4f (median of %d pairs; 95 %% of them within %.3f to %.3f).\n",
-		quantile(longer, 0.5), len(longer), quantile(longer, 0.025), quantile(longer, 0.975), quantile(ratios, 0.5), len(ratios), quantile(ratios, 0.025), quantile(ratios, 0.975))
+	more, ratio := stats.MedianInterval(longer, 0.95, 0), stats.MedianInterval(ratios, 0.95, 0)
+	fmt.Fprintf(&b, "\nA gate took %.1f s longer (median of the %d pairs with as many rounds, 95 %% interval %.1f to %.1f s; 95 %% of them within %.1f to %.1f s).\n",
+		quantile(longer, 0.5), len(longer), more.Low, more.High, quantile(longer, 0.025), quantile(longer, 0.975))
+	fmt.Fprintf(&b, "Time of the kernel in a gate over that in a run: %.4f (median of %d pairs, 95 %% interval %.4f to %.4f; 95 %% of them within %.3f to %.3f).\n",
+		quantile(ratios, 0.5), len(ratios), ratio.Low, ratio.High, quantile(ratios, 0.025), quantile(ratios, 0.975))
+	fmt.Fprintf(&b, "While pawl measured, the agent used %.3f %% of a core (%.2f s in %.0f s).\n", 100*used/measuring, used, measuring)
 	return b.String()
 }

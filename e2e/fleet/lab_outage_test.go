@@ -24,23 +24,24 @@ import (
 	"github.com/goatnote-inc/pawl/measure"
 )
 
-// outage is a part of the fleet that is away for a while, several times, each time with several gates under way.
+// outage is a part of the fleet that is away for a while, again and again, each time with several gates under way, until
+// enough gates were hit.
 type outage struct {
 	name  string
 	seed  uint64
 	part  string
 	away  time.Duration
-	times int
-	gates int
+	gates int // at a time
+	hits  int // in all
 }
 
 // The two halves of the longest outages run side by side.
 var outages = []outage{
-	{"Temporal away for 20 s", 1, "temporal-server", 20 * time.Second, 5, 10},
-	{"PostgreSQL away for 20 s", 2, postgres, 20 * time.Second, 5, 10},
-	{"pawld restarted", 3, "pawld", 0, 5, 10},
-	{"Temporal away for 5 minutes", 4, "temporal-server", 5 * time.Minute, 5, 5},
-	{"Temporal away for 5 minutes", 5, "temporal-server", 5 * time.Minute, 5, 5},
+	{"Temporal away for 20 s", 1, "temporal-server", 20 * time.Second, 10, 50},
+	{"PostgreSQL away for 20 s", 2, postgres, 20 * time.Second, 10, 50},
+	{"pawld restarted", 3, "pawld", 0, 10, 50},
+	{"Temporal away for 5 minutes", 4, "temporal-server", 5 * time.Minute, 5, 25},
+	{"Temporal away for 5 minutes", 5, "temporal-server", 5 * time.Minute, 5, 25},
 }
 
 // hit is a gate that an outage hits, and what became of it.
@@ -94,14 +95,20 @@ func TestLabOutages(t *testing.T) {
 		t.Run(fmt.Sprintf("%s, seed %d", o.name, o.seed), func(t *testing.T) {
 			t.Parallel()
 			l := &outageLab{}
-			for n := range o.times {
-				if slices.ContainsFunc(known, func(h hit) bool { return h.Seed == o.seed && h.Number == n }) {
-					continue
+			hits, next := 0, 0
+			for _, h := range known {
+				if h.Seed == o.seed {
+					hits, next = hits+count(!h.Over), max(next, h.Number+1)
 				}
+			}
+			for n := next; hits < o.hits; n++ {
 				if l.world == nil {
 					l.open(t, o.gates)
 				}
 				list := l.strike(t, o, n)
+				for _, h := range list {
+					hits += count(!h.Over)
+				}
 				mu.Lock()
 				appendRows(t, file, list)
 				mu.Unlock()

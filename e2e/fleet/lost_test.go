@@ -32,6 +32,13 @@ type island struct {
 // testLost loses the host of a gate in several ways. The gate must end on the other host, once.
 func (w *world) testLost(t *testing.T) {
 	t.Helper()
+	var mu sync.Mutex
+	seconds := map[string][]float64{}
+	t.Cleanup(func() {
+		for kind, list := range seconds {
+			t.Logf("%d hosts %s: the other device started after a median of %.0f s, p99 %.0f s, at most %.0f s", len(list), kind, quantile(list, 0.5), quantile(list, 0.99), quantile(list, 1))
+		}
+	})
 	for p := range testrun.Times(1, 4) {
 		t.Run(fmt.Sprint("pair ", p), func(t *testing.T) {
 			t.Parallel()
@@ -47,6 +54,9 @@ func (w *world) testLost(t *testing.T) {
 			for n, kind := range kinds {
 				took := w.lose(t, pair, model, kind, rand.IntN(12))
 				t.Logf("%d, %s: the other device started after %.0f s", n, kind, took.Seconds())
+				mu.Lock()
+				seconds[kind] = append(seconds[kind], took.Seconds())
+				mu.Unlock()
 			}
 		})
 	}

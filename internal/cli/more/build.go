@@ -83,7 +83,7 @@ func (f *buildFlags) run(ctx context.Context) error {
 
 // showTools prints the digest of what builds can read. Machines on which it is equal can hand builds over.
 func (f *buildFlags) showTools(ctx context.Context) error {
-	tools, err := build.FindHostTools(ctx)
+	tools, err := build.FindHostTools(ctx, ".")
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -71,10 +72,10 @@ type Agent struct {
 	http   *http.Client
 	log    *slog.Logger
 	pace   pace
-	host   job.Host      // as the server is told; empty if it takes no part in builds elsewhere
-	stale  chan error    // why it is not true any more
-	turn   chan struct{} // holds one element while a build or a measurement runs: one at a time on a host
-	once   *once         // nil to carry out leases without end
+	host   atomic.Pointer[job.Host] // as the server is told; nil if it takes no part in builds elsewhere
+	stale  chan error               // why the host that only builds is not as the server was told
+	turn   chan struct{}            // holds one element while a build or a measurement runs: one at a time on a host
+	once   *once                    // nil to carry out leases without end
 }
 
 // Serve carries out leases until ctx ends. It then takes no new lease, and returns when those under way are delivered.
@@ -98,15 +99,10 @@ func serve(ctx context.Context, o Options, only *once) error {
 	if a.id, err = a.enrolled(ctx, o); err != nil {
 		return err
 	}
-	if o.BuiltElsewhere || a.id.onlyBuilds() {
-		if a.host, err = a.describe(ctx); err != nil {
-			return err
-		}
-	}
 	if err := a.fresh(only); err != nil {
 		return err
 	}
-	c, err := connect(a.id, a.host, o.Log)
+	c, err := a.connect()
 	if err != nil {
 		return err
 	}
@@ -115,6 +111,13 @@ func serve(ctx context.Context, o Options, only *once) error {
 	a.finishAll(context.WithoutCancel(ctx))
 	if ctx.Err() != nil {
 		return nil
+	}
+	if a.id.onlyBuilds() {
+		if err := a.describe(ctx); err != nil {
+			return err
+		}
+	} else if o.BuiltElsewhere {
+		go a.describeOften(ctx)
 	}
 	return a.poll(ctx, c)
 }
@@ -145,28 +148,24 @@ func lockFolder(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// headers are those of every request: the key, and what is known of the host.
-type headers map[string]string
-
-func (h headers) GetHeaders(context.Context) (map[string]string, error) { return h, nil }
-
-func headersOf(id identity, host job.Host) headers {
-	h := headers{"authorization": "Bearer " + id.Key}
-	if host.Tools != "" {
+// GetHeaders returns the headers of a request to the gateway: the key, and what is known of the host.
+func (a *Agent) GetHeaders(context.Context) (map[string]string, error) {
+	h := map[string]string{"authorization": "Bearer " + a.id.Key}
+	if host := a.host.Load(); host != nil {
 		h[job.ToolsHeader], h[job.ArchHeader] = host.Tools, host.Arch
 	}
-	return h
+	return h, nil
 }
 
 // connect returns a client of the gateway. It connects with its first request, because the gateway may be away when the agent starts.
-func connect(id identity, host job.Host, log *slog.Logger) (client.Client, error) {
-	u, err := url.Parse(id.Server)
+func (a *Agent) connect() (client.Client, error) {
+	u, err := url.Parse(a.id.Server)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the address of the server: %w", err)
 	}
 	o := client.Options{
-		HostPort: u.Host, Namespace: id.Namespace, HeadersProvider: headersOf(id, host), Identity: "agent:" + id.Agent,
-		Logger: temporallog.NewStructuredLogger(log),
+		HostPort: u.Host, Namespace: a.id.Namespace, HeadersProvider: a, Identity: "agent:" + a.id.Agent,
+		Logger: temporallog.NewStructuredLogger(a.log),
 	}
 	port := "80"
 	if u.Scheme == "https" {
@@ -177,7 +176,7 @@ func connect(id identity, host job.Host, log *slog.Logger) (client.Client, error
 	}
 	c, err := client.NewLazyClient(o)
 	if err != nil {
-		return nil, fmt.Errorf("cannot connect to %s: %w", id.Server, err)
+		return nil, fmt.Errorf("cannot connect to %s: %w", a.id.Server, err)
 	}
 	return c, nil
 }
@@ -214,7 +213,7 @@ func (a *Agent) poll(ctx context.Context, c client.Client) error {
 // queues returns a lease for each queue that the agent polls.
 func (a *Agent) queues() (list []job.Lease) {
 	if a.id.onlyBuilds() {
-		return []job.Lease{{Build: true, Tier: a.id.Tier, Host: a.host}}
+		return []job.Lease{{Build: true, Tier: a.id.Tier, Host: *a.host.Load()}}
 	}
 	for _, device := range a.id.Devices {
 		list = append(list, job.Lease{Device: device}, job.Lease{Device: device, Build: true})

@@ -1,7 +1,8 @@
 package agent
 
 import (
-	"archive/zip"
+	"archive/tar"
+	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,39 +15,71 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/goatnote-inc/pawl/internal/base/disk"
 	"github.com/goatnote-inc/pawl/internal/base/lazyregexp"
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
 )
 
-// describe asks pawl what builds can read on this host, and what its devices need.
-func (a *Agent) describe(ctx context.Context) (h job.Host, err error) {
+// describe asks pawl what builds can read on this host, and what its devices need. From then on the server is told.
+func (a *Agent) describe(ctx context.Context) error {
 	a.log.InfoContext(ctx, "reading the tools of this host, which takes a minute the first time")
 	var tools struct {
 		Tools string `json:"tools"`
 	}
 	if err := a.ask(ctx, &tools, "build", "--tools", "--json"); err != nil {
-		return h, err
+		return err
 	}
-	h.Tools = tools.Tools
+	h := job.Host{Tools: tools.Tools}
 	if !a.id.onlyBuilds() {
 		var out json.RawMessage
 		if err := a.ask(ctx, &out, "device", "show", "--json"); err != nil {
-			return h, err
+			return err
 		}
 		found, err := shownDevice(out)
 		if err != nil {
-			return h, err
+			return err
 		}
 		if found != nil && found.ComputeCapability != "" {
 			h.Arch = "sm_" + strings.ReplaceAll(found.ComputeCapability, ".", "")
 		}
 	}
 	if h.Tools == "" || !h.Valid() {
-		return h, fmt.Errorf("pawl describes this host as %+v: is it of the same version?", h)
+		return fmt.Errorf("pawl describes this host as %+v: is it of the same version?", h)
 	}
-	return h, nil
+	a.host.Store(&h)
+	return nil
+}
+
+// has reports whether the host has these tools, as far as is known.
+func (a *Agent) has(tools string) bool {
+	h := a.host.Load()
+	return h != nil && h.Tools == tools
+}
+
+// describeEvery is how soon the server learns that the tools of a card's host changed. Until then, builds from elsewhere are of no
+// use there.
+const describeEvery = time.Hour
+
+// describeOften describes the host now and then, while nothing is measured. Builds from elsewhere are not needed, so it only logs errors.
+func (a *Agent) describeOften(ctx context.Context) {
+	for {
+		select {
+		case a.turn <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		err := a.describe(ctx)
+		<-a.turn
+		if err != nil && ctx.Err() == nil {
+			a.host.Store(nil)
+			a.log.WarnContext(ctx, "cannot use what is built elsewhere now", "error", err)
+		}
+		if sleep(ctx, describeEvery) != nil {
+			return
+		}
+	}
 }
 
 // ask runs pawl with the environment of its builds, and decodes its answer.
@@ -72,73 +105,84 @@ const (
 	maxBuildBytes = 4 << 30
 )
 
-// takeBuilds gets what was built elsewhere for a lease. The measurement works without: it builds what it does not find.
-func (a *Agent) takeBuilds(ctx context.Context, d *leaseDir) {
-	if d.lease.Builds == "" || a.host.Tools == "" || d.lease.Host.Tools != a.host.Tools {
-		return
+// takeBuilds gets what was built elsewhere for a lease. The measurement works without: it builds what it does not find. Each attempt
+// unpacks the archive again, because code that was measured before could have changed its files.
+func (a *Agent) takeBuilds(ctx context.Context, d *leaseDir) error {
+	if err := removeAll(d.file("builds")); err != nil {
+		return fmt.Errorf("cannot remove the builds of an earlier attempt: %w", err)
 	}
-	if _, err := os.Stat(d.file("builds")); err == nil {
-		return // of an earlier attempt
+	if d.lease.Builds == "" || !a.has(d.lease.Host.Tools) {
+		return nil
 	}
-	err := a.fetch(ctx, d, d.lease.Builds, d.file("builds.zip"))
+	var err error
+	if !hasDigest(d.file("builds.tar.gz"), d.lease.Builds) {
+		err = a.fetch(ctx, d, d.lease.Builds, d.file("builds.tar.gz"))
+	}
 	if err == nil {
-		err = unpackBuilds(d.file("builds.zip"), d.file("builds"))
+		err = unpackBuilds(d.file("builds.tar.gz"), d.file("builds"))
 	}
 	if err != nil && ctx.Err() == nil {
 		a.log.WarnContext(ctx, "cannot use what was built elsewhere: building here", "lease", d.lease.ID, "error", err)
 	}
+	return nil
+}
+
+func hasDigest(path, digest string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return copyDigest(io.Discard, f, digest) == nil
 }
 
 // unpackBuilds unpacks an archive of builds into a new folder, which appears when it is complete.
 func unpackBuilds(archive, dir string) error {
-	z, err := zip.OpenReader(archive)
+	f, err := os.Open(archive)
 	if err != nil {
 		return fmt.Errorf("cannot read the builds: %w", err)
 	}
-	defer z.Close()
-	if len(z.File) > maxBuildFiles {
-		return fmt.Errorf("the builds have %d files, at most %d are allowed", len(z.File), maxBuildFiles)
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return fmt.Errorf("cannot read the builds: %w", err)
 	}
 	tmp := dir + ".new"
 	if err := removeAll(tmp); err != nil {
 		return fmt.Errorf("cannot unpack the builds: %w", err)
 	}
-	left := int64(maxBuildBytes)
-	for _, f := range z.File {
-		if !buildFiles.MatchString(f.Name) || !f.Mode().IsRegular() {
-			return fmt.Errorf("%.100q is not a file of builds", f.Name)
+	t := tar.NewReader(io.LimitReader(z, maxBuildBytes))
+	for range maxBuildFiles {
+		h, err := t.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return os.Rename(tmp, dir)
+		case err != nil:
+			return fmt.Errorf("cannot unpack the builds, of which at most %d bytes are read: %w", int64(maxBuildBytes), err)
+		case !buildFiles.MatchString(h.Name) || h.Typeflag != tar.TypeReg:
+			return fmt.Errorf("%.100q is not a file of builds", h.Name)
 		}
-		n, err := unpackFile(f, filepath.Join(tmp, filepath.FromSlash(f.Name)), left)
-		if err != nil {
+		if err := unpackFile(t, filepath.Join(tmp, filepath.FromSlash(h.Name))); err != nil {
 			return fmt.Errorf("cannot unpack the builds: %w", err)
 		}
-		left -= n
 	}
-	return os.Rename(tmp, dir)
+	return fmt.Errorf("the builds have more than %d files", maxBuildFiles)
 }
 
-func unpackFile(f *zip.File, to string, limit int64) (int64, error) {
+func unpackFile(from io.Reader, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-		return 0, err
+		return err
 	}
-	in, err := f.Open()
-	if err != nil {
-		return 0, err
-	}
-	defer in.Close()
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	n, err := io.Copy(out, io.LimitReader(in, limit+1))
-	if n > limit {
-		err = fmt.Errorf("they have more than %d bytes", int64(maxBuildBytes))
-	}
-	return n, errors.Join(err, out.Close())
+	_, err = io.Copy(out, from)
+	return errors.Join(err, out.Close())
 }
 
 // packBuilds writes the archive of builds for another host, and returns its digest; none if there are no builds. If the
-// tools of this host changed since the server was told of them, it ends the agent: the next start tells it the new ones.
+// tools of this host are not those of the lease any more, it ends the agent: the next start tells the server the new ones.
 func (a *Agent) packBuilds(d *leaseDir, code int) (string, error) {
 	tools, err := disk.ReadRegular(d.file("builds/host-tools"), 1<<10)
 	switch {
@@ -146,7 +190,7 @@ func (a *Agent) packBuilds(d *leaseDir, code int) (string, error) {
 		return "", nil
 	case err != nil:
 		return "", fmt.Errorf("cannot read the builds: %w", err)
-	case string(tools) != a.host.Tools:
+	case string(tools) != d.lease.Host.Tools:
 		err := errors.New("the tools of this host changed: start the agent again")
 		select {
 		case a.stale <- err:
@@ -155,17 +199,18 @@ func (a *Agent) packBuilds(d *leaseDir, code int) (string, error) {
 		return "", err
 	}
 	sum, entries := sha256.New(), 0
-	err = disk.Replace(d.file("builds.zip"), 0o600, func(w io.Writer) error {
-		z := zip.NewWriter(io.MultiWriter(w, sum))
+	err = disk.Replace(d.file("builds.tar.gz"), 0o600, func(w io.Writer) error {
+		z := gzip.NewWriter(io.MultiWriter(w, sum))
+		t := tar.NewWriter(z)
 		folder := os.DirFS(d.file("builds"))
 		err := fs.WalkDir(folder, ".", func(name string, e fs.DirEntry, err error) error {
-			if err != nil || e.IsDir() || !buildFiles.MatchString(name) {
+			if err != nil || !e.Type().IsRegular() || !buildFiles.MatchString(name) {
 				return err
 			}
 			entries++
-			return packFile(z, folder, name)
+			return packFile(t, folder, name)
 		})
-		return errors.Join(err, z.Close())
+		return errors.Join(err, t.Close(), z.Close())
 	})
 	if err != nil {
 		return "", fmt.Errorf("cannot pack the builds: %w", err)
@@ -176,16 +221,19 @@ func (a *Agent) packBuilds(d *leaseDir, code int) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-func packFile(z *zip.Writer, folder fs.FS, name string) error {
+func packFile(t *tar.Writer, folder fs.FS, name string) error {
 	in, err := folder.Open(name)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	out, err := z.Create(name)
+	info, err := in.Stat()
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, in)
+	if err := t.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: info.Size()}); err != nil {
+		return err
+	}
+	_, err = io.Copy(t, in)
 	return err
 }

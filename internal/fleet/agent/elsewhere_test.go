@@ -1,8 +1,9 @@
 package agent
 
 import (
-	"archive/zip"
+	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -22,7 +23,8 @@ var (
 // elsewhere makes the host one that only builds, and returns a lease for it. builds is what pawl leaves.
 func (w *world) elsewhere(t *testing.T, builds map[string]string) job.Lease {
 	t.Helper()
-	w.agent.id.Devices, w.agent.host, w.agent.stale = nil, job.Host{Tools: tools}, make(chan error, 1)
+	w.agent.id.Devices, w.agent.stale = nil, make(chan error, 1)
+	w.agent.host.Store(&job.Host{Tools: tools})
 	for name, text := range builds {
 		path := filepath.Join(w.dir, "made", name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -75,16 +77,18 @@ func TestElsewhere_BuildsAreDelivered(t *testing.T) {
 				t.Fatalf("the result %+v: want builds %v and never documents", r, c.want)
 			}
 			if c.want != nil {
-				z, err := zip.NewReader(bytes.NewReader(w.files[job.DocumentPath+r.Builds]), int64(len(w.files[job.DocumentPath+r.Builds])))
-				if err != nil {
+				dir := filepath.Join(t.TempDir(), "builds")
+				if err := os.WriteFile(dir+".tar.gz", w.files[job.DocumentPath+r.Builds], 0o600); err != nil {
 					t.Fatal(err)
 				}
-				var names []string
-				for _, f := range z.File {
-					names = append(names, f.Name)
+				if err := unpackBuilds(dir+".tar.gz", dir); err != nil {
+					t.Fatal(err)
 				}
-				if !slices.Equal(names, c.want) {
-					t.Errorf("delivered %q", names)
+				for name := range c.made {
+					text, err := os.ReadFile(filepath.Join(dir, name))
+					if wanted := slices.Contains(c.want, name); (err == nil) != wanted || wanted && string(text) != c.made[name] {
+						t.Errorf("%s was delivered as %q, %v", name, text, err)
+					}
 				}
 			}
 			if left := w.leases(t); len(left) > 0 {
@@ -94,20 +98,34 @@ func TestElsewhere_BuildsAreDelivered(t *testing.T) {
 	}
 }
 
-// archive returns a zip of these files.
-func archive(t *testing.T, names ...string) []byte {
+// file is one of an archive.
+type file struct {
+	name string
+	kind byte
+	size int64 // that it claims; 0 for what it has
+}
+
+// archive returns a .tar.gz of these files.
+func archive(t *testing.T, files ...file) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	z := zip.NewWriter(&b)
-	for _, name := range names {
-		f, err := z.Create(name)
+	z := gzip.NewWriter(&b)
+	a := tar.NewWriter(z)
+	for _, f := range files {
+		text := "text of " + f.name
+		h := &tar.Header{Name: f.name, Typeflag: f.kind, Mode: 0o600, Size: max(f.size, int64(len(text)))}
+		if f.kind != tar.TypeReg {
+			h.Size, h.Linkname, text = 0, "/etc/passwd", ""
+		}
+		err := a.WriteHeader(h)
 		if err == nil {
-			_, err = f.Write([]byte("text of " + name))
+			_, err = a.Write([]byte(text))
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
+	_ = a.Close() // fails if a file has less than it claims
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -115,31 +133,42 @@ func archive(t *testing.T, names ...string) []byte {
 }
 
 func TestElsewhere_BuildsAreUsed(t *testing.T) {
-	good := []string{"host-tools", entry + "entry.json", entry + "0"}
+	regular := func(names ...string) (list []file) {
+		for _, name := range names {
+			list = append(list, file{name: name, kind: tar.TypeReg})
+		}
+		return list
+	}
+	good := slices.Clip(regular("host-tools", entry+"entry.json", entry+"0")) // each case appends to it
 	for _, c := range []struct {
 		name   string
 		host   job.Host // of the agent
-		names  []string
+		files  []file
 		gone   bool
 		wanted bool
 	}{
-		{name: "equal tools", host: job.Host{Tools: tools}, names: good, wanted: true},
-		{name: "the agent takes none", names: good},
-		{name: "other tools", host: job.Host{Tools: strings.Repeat("b", 64)}, names: good},
-		{name: "gone", host: job.Host{Tools: tools}, names: good, gone: true},
-		{name: "out of the folder", host: job.Host{Tools: tools}, names: append([]string{"../work/code"}, good...)},
-		{name: "an absolute path", host: job.Host{Tools: tools}, names: append([]string{"/etc/passwd"}, good...)},
-		{name: "another file", host: job.Host{Tools: tools}, names: append([]string{entry + "run.sh"}, good...)},
-		{name: "a name twice", host: job.Host{Tools: tools}, names: append([]string{"host-tools"}, good...)},
+		{name: "equal tools", host: job.Host{Tools: tools}, files: good, wanted: true},
+		{name: "the agent takes none", files: good},
+		{name: "other tools", host: job.Host{Tools: strings.Repeat("b", 64)}, files: good},
+		{name: "gone", host: job.Host{Tools: tools}, files: good, gone: true},
+		{name: "out of the folder", host: job.Host{Tools: tools}, files: append(good, regular("../work/code")...)},
+		{name: "an absolute path", host: job.Host{Tools: tools}, files: append(good, regular("/etc/passwd")...)},
+		{name: "another file", host: job.Host{Tools: tools}, files: append(good, regular(entry+"run.sh")...)},
+		{name: "a name twice", host: job.Host{Tools: tools}, files: append(good, regular("host-tools")...)},
+		{name: "a link", host: job.Host{Tools: tools}, files: append(good, file{name: entry + "1", kind: tar.TypeSymlink})},
+		{name: "a file that ends early", host: job.Host{Tools: tools}, files: append(good, file{name: entry + "1", kind: tar.TypeReg, size: 1 << 40})},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
-			w.agent.host = c.host
-			builds := archive(t, c.names...)
+			w.agent.host.Store(&c.host)
+			builds := archive(t, c.files...)
 			w.files[job.BundlePath+digestOf(builds)] = builds
 			l := w.lease
 			l.Builds, l.Host = digestOf(builds), job.Host{Tools: tools}
 			d := w.keep(t, l, "token")
+			if err := os.MkdirAll(filepath.Join(d.file("builds"), "of an earlier attempt"), 0o700); err != nil {
+				t.Fatal(err)
+			}
 			if c.gone {
 				w.answer = func(r *http.Request) int {
 					if r.URL.Path == job.BundlePath+l.Builds {
@@ -188,7 +217,8 @@ func TestElsewhere_Admitted(t *testing.T) {
 		{"another tier", nil, checked, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			a := &Agent{id: identity{Devices: c.devices}, host: job.Host{Tools: tools}}
+			a := &Agent{id: identity{Devices: c.devices}}
+			a.host.Store(&job.Host{Tools: tools})
 			if err := a.admit(c.lease); (err == nil) != c.want {
 				t.Errorf("%v, want admitted: %v", err, c.want)
 			}

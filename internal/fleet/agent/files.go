@@ -125,7 +125,7 @@ func pack(d *leaseDir) (string, error) {
 func (a *Agent) upload(ctx context.Context, d *leaseDir) error {
 	file, digest := d.file("documents.zip"), d.result.Record
 	if d.result.Builds != "" {
-		file, digest = d.file("builds.zip"), d.result.Builds
+		file, digest = d.file("builds.tar.gz"), d.result.Builds
 	}
 	if digest == "" {
 		return nil

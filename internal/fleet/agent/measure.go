@@ -30,14 +30,17 @@ func (a *Agent) measure(ctx context.Context, d *leaseDir) (job.Result, error) {
 	r := job.Result{Lease: d.lease.ID, Attempt: d.lease.Attempt}
 	limited, cancel := context.WithTimeoutCause(ctx, time.Duration(d.lease.Seconds)*time.Second, errTooLong(d.lease))
 	defer cancel()
-	if err := a.prepare(limited, d); err != nil {
+	err := a.prepare(limited, d)
+	if err == nil {
+		err = a.takeBuilds(limited, d)
+	}
+	if err != nil {
 		if _, final := errors.AsType[*permanentError](err); (final || limited.Err() != nil) && ctx.Err() == nil {
 			r.Exit, r.Error, r.Seconds = exitCannot, limit(err.Error()), time.Since(d.began).Seconds()
 			return r, nil
 		}
 		return r, err
 	}
-	a.takeBuilds(limited, d)
 	d.phase.Store("measuring")
 	if d.lease.Build {
 		d.phase.Store("building")

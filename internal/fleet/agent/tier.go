@@ -17,7 +17,7 @@ func (a *Agent) admit(l job.Lease) error {
 	switch {
 	case l.Calibrate != 0:
 		return nil
-	case l.Elsewhere() != a.id.onlyBuilds() || l.Elsewhere() && l.Host.Tools != a.host.Tools:
+	case l.Elsewhere() != a.id.onlyBuilds() || l.Elsewhere() && !a.has(l.Host.Tools):
 		return errors.New("it is not for this host")
 	case !tier.Serves(a.id.Tier, l.Tier):
 		return fmt.Errorf("its code is of tier %.20q, this host serves %q", l.Tier, a.id.Tier)

@@ -18,6 +18,7 @@ const (
 	// An agent that serves builds takes one at once. One of an earlier version does not, and builds when it measures.
 	buildWithin = 5 * time.Second
 	buildSoon   = time.Minute      // a host that only builds and has not begun by then is too busy: the card's host builds
+	buildLong   = 30 * time.Minute // the same, if it has not ended by then
 	takeWithin  = 55 * time.Second // a lease that is not taken by then goes to the next device: after 60 s with its build
 	againWithin = 20 * time.Second // the same, for a measurement that is offered to its card again
 	afterOutage = 2 * time.Minute  // the same, if it was the engine that was away: it needs time to recover, and the agent is there
@@ -83,7 +84,7 @@ func (g *gate) build(ctx workflow.Context, l placement.Lease, start time.Time) (
 // elsewhere lets a host that only builds build both sides, before a card is asked for. Only its builds are used: whatever
 // else it says is found out again by the host of the card, which builds what it does not get.
 func (g *gate) elsewhere(ctx workflow.Context, id string, host job.Host) error {
-	lease := g.job(id, "", g.work.Seconds)
+	lease := g.job(id, "", min(g.work.Seconds, int(buildLong.Seconds())))
 	lease.Build, lease.Host = true, host
 	r, err := g.execute(ctx, lease, buildSoon)
 	if err == nil && job.IsDigest(r.Builds) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.temporal.io/api/workflowservice/v1"
 	"google.golang.org/grpc/codes"
@@ -17,25 +18,33 @@ import (
 
 // A host that only builds polls the queue of its tools, and no other one.
 func TestGateway_BuilderPollsTheQueueOfItsTools(t *testing.T) {
-	w := newWorld(t)
+	w, now := newWorld(t), theTime
+	w.now = func() time.Time { return now }
 	c := workflowservice.NewWorkflowServiceClient(w.as(t, "Bearer key-builder"))
 	mine, others := strings.Repeat("a", 64), strings.Repeat("b", 64)
 	for _, x := range []struct {
 		name, tools, queue string
 		want               codes.Code
+		soon               bool // after the one before
 	}{
-		{"not described", "", job.BuilderQueue(tier.Own, mine), codes.PermissionDenied},
-		{"no digest", "mine", job.BuilderQueue(tier.Own, "mine"), codes.PermissionDenied},
-		{"its tools", mine, job.BuilderQueue(tier.Own, mine), codes.OK},
-		{"other tools", mine, job.BuilderQueue(tier.Own, others), codes.PermissionDenied},
-		{"another tier", mine, job.BuilderQueue(tier.Checked, mine), codes.PermissionDenied},
-		{"a card", mine, job.Queue("cpu:0"), codes.PermissionDenied},
-		{"the builds of a card", mine, job.BuildQueue("cpu:0"), codes.PermissionDenied},
-		{"its tools after an upgrade", others, job.BuilderQueue(tier.Own, others), codes.OK},
+		{"not described", "", job.BuilderQueue(tier.Own, mine), codes.PermissionDenied, false},
+		{"no digest", "mine", job.BuilderQueue(tier.Own, "mine"), codes.PermissionDenied, false},
+		{"its tools", mine, job.BuilderQueue(tier.Own, mine), codes.OK, false},
+		{"its tools again", mine, job.BuilderQueue(tier.Own, mine), codes.OK, true},
+		{"other tools a moment later", others, job.BuilderQueue(tier.Own, others), codes.ResourceExhausted, true},
+		{"other tools in the header, its queue", others, job.BuilderQueue(tier.Own, mine), codes.OK, true},
+		{"other tools", mine, job.BuilderQueue(tier.Own, others), codes.PermissionDenied, false},
+		{"another tier", mine, job.BuilderQueue(tier.Checked, mine), codes.PermissionDenied, false},
+		{"a card", mine, job.Queue("cpu:0"), codes.PermissionDenied, false},
+		{"the builds of a card", mine, job.BuildQueue("cpu:0"), codes.PermissionDenied, false},
+		{"its tools after an upgrade", others, job.BuilderQueue(tier.Own, others), codes.OK, false},
 	} {
 		t.Run(x.name, func(t *testing.T) {
+			if !x.soon {
+				now = now.Add(time.Minute)
+			}
 			if x.want == codes.OK {
-				l := job.Lease{ID: "lease-1", Project: "kernels", Bundle: digestOf(bundle), Seconds: 60, Build: true, Host: job.Host{Tools: x.tools}}
+				l := job.Lease{ID: "lease-1", Project: "kernels", Bundle: digestOf(bundle), Seconds: 60, Build: true, Host: job.Host{Tools: strings.TrimPrefix(x.queue, job.BuilderQueue(tier.Own, ""))}}
 				w.up.tasks <- taskOf(t, l, "raw")
 			}
 			ctx := metadata.AppendToOutgoingContext(t.Context(), job.ToolsHeader, x.tools)
@@ -72,5 +81,15 @@ func TestGateway_BuildsOfALease(t *testing.T) {
 	}
 	if res := get(lease()); res.code != http.StatusForbidden {
 		t.Errorf("with another one: %v", res)
+	}
+}
+
+// An agent repeats what is answered with 503 until its lease ends, and nothing else is done on its host until then.
+func TestGateway_NoRoomForDocumentsIsFinal(t *testing.T) {
+	w := newWorld(t)
+	token := w.token(t, "raw")
+	w.files.full = true
+	if res := w.http(t, http.MethodPut, job.DocumentPath+digestOf([]byte("x")), "key-a", token, []byte("x")); res.code != http.StatusRequestEntityTooLarge {
+		t.Errorf("%v", res)
 	}
 }

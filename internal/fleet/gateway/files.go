@@ -133,6 +133,9 @@ func (g *Gateway) document(w http.ResponseWriter, r *http.Request) {
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(10 * time.Minute))
 	switch err := g.o.Blobs.Put(r.Context(), lease.Project, digest, http.MaxBytesReader(w, r.Body, most), r.ContentLength); {
+	case errors.Is(err, ErrFull): // not 503, which an agent repeats until its lease ends
+		g.o.Log.WarnContext(r.Context(), "cannot store documents", "agent", agent.ID, "project", lease.Project, "error", err)
+		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
 	case errors.Is(err, ErrMismatch):
 		g.deny(w, r, agent, "the content does not match its digest", http.StatusUnprocessableEntity)
 	case err != nil:

@@ -40,6 +40,7 @@ type Agent struct {
 var (
 	ErrUnknown  = errors.New("unknown or revoked")                    // of a key, a code, or a file that is gone
 	ErrMismatch = errors.New("the content does not match its digest") // of a file; nothing is stored
+	ErrFull     = errors.New("no room for files of the project")      // nothing is stored
 )
 
 // Keys finds agents. Only hashes of keys reach it.
@@ -57,7 +58,7 @@ type Keys interface {
 type Blobs interface {
 	// Get opens a file, or returns [ErrUnknown].
 	Get(ctx context.Context, project, digest string) (io.ReadCloser, error)
-	// Put stores a file, or returns [ErrMismatch] if its content does not match the digest and the size.
+	// Put stores a file, or returns [ErrMismatch] if its content does not match the digest and the size, or [ErrFull].
 	Put(ctx context.Context, project, digest string, r io.Reader, size int64) error
 }
 
@@ -102,10 +103,11 @@ type Gateway struct {
 	grpc   *grpc.Server
 	mux    *http.ServeMux
 
-	reports *rate.Limiter
-	mu      sync.Mutex
-	missed  int
-	active  map[string]int // requests by agent
+	reports   *rate.Limiter
+	mu        sync.Mutex
+	missed    int
+	active    map[string]int       // requests by agent
+	described map[string]time.Time // when an agent described its host last
 }
 
 // New returns a gateway.
@@ -119,7 +121,7 @@ func New(o Options) (*Gateway, error) {
 	}
 	g := &Gateway{
 		o: o, sealer: s, grpc: grpc.NewServer(grpc.MaxRecvMsgSize(maxRequest), grpc.UnaryInterceptor(keepStatus)), mux: http.NewServeMux(),
-		reports: rate.NewLimiter(10, 200), active: map[string]int{},
+		reports: rate.NewLimiter(10, 200), active: map[string]int{}, described: map[string]time.Time{},
 	}
 	workflowservice.RegisterWorkflowServiceServer(g.grpc, &service{g: g})
 	g.mux.HandleFunc("POST "+job.EnrollPath, g.enroll)
@@ -170,7 +172,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// Key and method are checked before the message is read.
-	agent, err := g.described(r)
+	agent, err := g.agent(r)
 	method, ours := strings.CutPrefix(r.URL.Path, servicePath)
 	switch {
 	case errors.Is(err, ErrUnknown):
@@ -187,7 +189,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		grpcError(w, codes.ResourceExhausted, "too many requests at a time")
 	default:
 		defer g.leave(agent.ID)
-		g.grpc.ServeHTTP(w, r.WithContext(withCaller(r.Context(), caller{agent, keyOf(r), r.RemoteAddr})))
+		g.grpc.ServeHTTP(w, r.WithContext(withCaller(r.Context(), caller{agent, keyOf(r), r.RemoteAddr, job.Host{Tools: r.Header.Get(job.ToolsHeader), Arch: r.Header.Get(job.ArchHeader)}})))
 	}
 }
 
@@ -216,14 +218,19 @@ func (g *Gateway) agent(r *http.Request) (Agent, error) {
 	return g.o.Keys.Agent(r.Context(), key)
 }
 
-// described returns the agent of a request, and records what it says of its host if that is new.
-func (g *Gateway) described(r *http.Request) (Agent, error) {
-	a, err := g.agent(r)
-	h := job.Host{Tools: r.Header.Get(job.ToolsHeader), Arch: r.Header.Get(job.ArchHeader)}
-	if err != nil || h == a.Host || !h.Valid() {
-		return a, err
+// describeEvery is how often an agent may describe its host anew. Each time is a transaction.
+const describeEvery = 10 * time.Second
+
+// mayDescribe reports whether an agent may describe its host now.
+func (g *Gateway) mayDescribe(agent string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := g.o.Now()
+	if now.Sub(g.described[agent]) < describeEvery {
+		return false
 	}
-	return g.o.Keys.Describe(r.Context(), a, h)
+	g.described[agent] = now
+	return true
 }
 
 func (g *Gateway) enter(agent string) bool {

@@ -32,6 +32,7 @@ type caller struct {
 	Agent
 	key    [sha256.Size]byte
 	remote string
+	says   job.Host // of its host
 }
 
 type callerKey struct{}
@@ -90,7 +91,11 @@ func (s *service) PollActivityTaskQueue(ctx context.Context, in *workflowservice
 	if err := s.checkNamespace(ctx, method, in.GetNamespace()); err != nil {
 		return nil, err
 	}
-	c, queue := callerOf(ctx), in.GetTaskQueue().GetName()
+	queue := in.GetTaskQueue().GetName()
+	c, err := s.describe(ctx, callerOf(ctx), queue)
+	if err != nil {
+		return nil, err
+	}
 	if !slices.Contains(c.Queues, queue) {
 		return nil, s.refuse(ctx, method, fmt.Sprintf("the queue %.100q of another agent", queue), codes.PermissionDenied)
 	}
@@ -111,6 +116,26 @@ func (s *service) PollActivityTaskQueue(ctx context.Context, in *workflowservice
 		return nil, status.Error(codes.Unavailable, "keys cannot be checked now")
 	}
 	return s.hand(ctx, c, queue, out)
+}
+
+// describe records what an agent says of its host if that is new. The queue of a host that only builds follows from it.
+func (s *service) describe(ctx context.Context, c caller, queue string) (caller, error) {
+	if c.says == c.Host || !c.says.Valid() {
+		return c, nil
+	}
+	if !s.g.mayDescribe(c.ID) {
+		if slices.Contains(c.Queues, queue) {
+			return c, nil
+		}
+		return c, status.Error(codes.ResourceExhausted, "the host was described a moment ago: try again later")
+	}
+	a, err := s.g.o.Keys.Describe(ctx, c.Agent, c.says)
+	if err != nil {
+		s.g.o.Log.ErrorContext(ctx, "cannot record what an agent says of its host", "agent", c.ID, "error", err)
+		return c, status.Error(codes.Unavailable, "hosts cannot be described now")
+	}
+	c.Agent = a
+	return c, nil
 }
 
 // hand gives a task to an agent: what its SDK needs, with a sealed token.

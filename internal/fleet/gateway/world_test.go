@@ -167,6 +167,7 @@ func (k *keys) set(key string, a *gateway.Agent) {
 type files struct {
 	mu   sync.Mutex
 	kept map[string][]byte
+	full bool
 }
 
 func (f *files) Get(_ context.Context, project, digest string) (io.ReadCloser, error) {
@@ -189,6 +190,9 @@ func (f *files) Put(_ context.Context, project, digest string, r io.Reader, size
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.full {
+		return gateway.ErrFull
+	}
 	f.kept[project+"/"+digest] = b
 	return nil
 }

@@ -31,8 +31,7 @@ func (r *Setup) buildAll(ctx context.Context, sides []side) error {
 	if r.BuildsOnly && !r.allKept(ctx, sides) {
 		return ErrBuilt
 	}
-	finish, err := r.handOver(ctx)
-	if err != nil {
+	if err := r.startHandover(ctx); err != nil {
 		return err
 	}
 	emit := r.Emit
@@ -73,7 +72,7 @@ func (r *Setup) buildAll(ctx context.Context, sides []side) error {
 			return &trial.SideError{Side: s.name, Err: err}
 		}
 	}
-	return finish()
+	return nil
 }
 
 // build builds every variant of a side and records its files, toolchain and digests.

@@ -48,26 +48,34 @@ func (r *Setup) onlyBuild(ctx context.Context) error {
 	return cmp.Or(r.prepare(ctx), ErrBuilt)
 }
 
-// handOver connects the cache with the folder of builds. finish must be called when all builds have succeeded.
-func (r *Setup) handOver(ctx context.Context) (finish func() error, err error) {
-	nothing := func() error { return nil }
+// startHandover connects the cache with the folder of builds.
+func (r *Setup) startHandover(ctx context.Context) error {
 	if r.Builds == "" || r.builds.cache == nil {
-		return nothing, nil
+		return nil
 	}
-	h, err := build.NewHandover(ctx, r.Builds)
+	h, err := build.NewHandover(ctx, r.Builds, r.Dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if r.BuildsOnly {
-		return func() error { return h.Finish(ctx) }, h.Fill(ctx, r.builds.cache)
+		r.filled = h
+		return h.Fill(ctx, r.builds.cache)
 	}
 	if err := h.Use(ctx, r.builds.cache); err != nil {
 		if ctx.Err() != nil {
-			return nil, err
+			return err
 		}
 		r.Notice(device.Notice{Code: "builds.unused", Message: fmt.Sprintf("the builds in %s are not used: %v", r.Builds, err)})
 	}
-	return nothing, nil
+	return nil
+}
+
+// endHandover is called when everything is built.
+func (r *Setup) endHandover(ctx context.Context) error {
+	if r.filled == nil {
+		return nil
+	}
+	return r.filled.Finish(ctx)
 }
 
 // allKept reports whether the cache can keep all builds of the sides, and hand them over if that is wanted.

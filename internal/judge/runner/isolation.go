@@ -38,6 +38,9 @@ func (r *Setup) setupIsolation(ctx context.Context) error {
 	if dir, err := build.CacheDir(); err == nil {
 		r.locked = append(r.locked, dir)
 	}
+	if dir, err := filepath.Abs(r.Builds); err == nil && r.Builds != "" {
+		r.locked = append(r.locked, dir)
+	}
 	return nil
 }
 

@@ -134,8 +134,9 @@ type Setup struct {
 	locked            []string                  // folders that no side may write to
 	ready             map[string]bool           // reference implementations already built, by name and key
 
-	builds          *buildPool // shared state of the builds
-	onlyWantedCases bool       // build only what the requested cases need
+	builds          *buildPool      // shared state of the builds
+	filled          *build.Handover // gets the builds for another machine; nil for none
+	onlyWantedCases bool            // build only what the requested cases need
 
 	undo []func(context.Context) error
 }

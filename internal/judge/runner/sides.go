@@ -64,7 +64,10 @@ func (r *Setup) prepare(ctx context.Context) error {
 	if err := r.setupIsolation(ctx); err != nil {
 		return err
 	}
-	return r.prepareReferences(ctx)
+	if err := r.prepareReferences(ctx); err != nil {
+		return err
+	}
+	return r.endHandover(ctx)
 }
 
 // usualSides returns the candidate, the sides it is compared with, and the references of the suite.

@@ -150,36 +150,55 @@ func (r Recipe) make(ctx context.Context, res *Result, log io.Writer) error {
 			return err
 		}
 	}
-	return r.handOver(res)
+	if r.handed() && r.Cache.To != nil && r.Cache.has(res.Key) {
+		return r.Cache.copyTo(r.Cache.To, res.Key)
+	}
+	return nil
 }
+
+// handed reports whether the build may move between machines. What a build outside the sandbox read is not known to be equal there.
+func (r Recipe) handed() bool { return r.Cache.Tools != "" && r.Sandbox != nil }
 
 // reuse restores the outputs of the same build from the cache, or from that of another machine.
 func (r Recipe) reuse(before *snapshot, res *Result, log io.Writer) bool {
-	for _, from := range []*Cache{r.Cache, r.Cache.From} {
-		if from == nil || from != r.Cache && r.Sandbox == nil { // what other builds read is not known to be equal there
-			continue
-		}
-		for _, key := range []string{res.Key, folderKey(res.Key, before.root)} {
-			if e, printed, ok := from.restore(key, r.Dir); ok {
-				res.Cached, res.Key, res.Log, res.Facts.Elsewhere = true, key, string(printed), from != r.Cache
-				where := "the cache"
-				if res.Facts.Elsewhere {
-					where = "another machine with equal tools"
-				}
-				fmt.Fprintf(log, "# from %s, built in %.1f s: %s\n%s", where, e.Seconds, r.Name(), printed)
-				return true
-			}
+	if r.restore(r.Cache, anyEntry, "the cache", before, res, log) {
+		return true
+	}
+	if !r.handed() || r.Cache.From == nil {
+		return false
+	}
+	theirs := func(e *entry) bool { return r.mayWrite(e, before) }
+	res.Facts.Elsewhere = r.restore(r.Cache.From, theirs, "another machine with equal tools", before, res, log)
+	return res.Facts.Elsewhere
+}
+
+func (r Recipe) restore(from *Cache, allowed func(*entry) bool, where string, before *snapshot, res *Result, log io.Writer) bool {
+	for _, key := range []string{res.Key, folderKey(res.Key, before.root)} {
+		if e, printed, ok := from.restore(key, r.Dir, allowed); ok {
+			res.Cached, res.Key, res.Log = true, key, string(printed)
+			fmt.Fprintf(log, "# from %s, built in %.1f s: %s\n%s", where, e.Seconds, r.Name(), printed)
+			return true
 		}
 	}
 	return false
 }
 
-// handOver copies a build in the sandbox for another machine, if one was asked for.
-func (r Recipe) handOver(res *Result) error {
-	if r.Cache.To == nil || r.Sandbox == nil || !r.Cache.has(res.Key) {
-		return nil
+// mayWrite reports whether an entry of another machine has only outputs that the build could export from the sandbox here:
+// declared ones, no sources and nothing of git, on paths without links.
+func (r Recipe) mayWrite(e *entry, s *snapshot) bool {
+	root, err := os.OpenRoot(r.Dir)
+	if err != nil {
+		return false
 	}
-	return r.Cache.copyTo(r.Cache.To, res.Key)
+	defer root.Close()
+	for _, o := range e.Outputs {
+		path := filepath.FromSlash(o.Path)
+		source := filepath.Join(s.suiteFolder, path)
+		if _, input := s.inputs[source]; input || s.tracked[source] || gitOwn(path) || !matchesAny(r.Outputs, filepath.ToSlash(filepath.Clean(path))) || checkNoLinks(root, path) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // buildAndKeep builds, and caches the outputs if they depend on nothing but what the key covers.

@@ -25,9 +25,10 @@ type Cache struct {
 	Dir   string
 	Limit int64 // bytes, above which the least recently used entries are removed; 0 means DefaultLimit
 
-	// Builds in the sandbox can move between machines with equal tools. Both are nil for none.
-	From *Cache // builds of another machine, which count if they are not in this cache
-	To   *Cache // gets a copy of each build that is used, for another machine
+	// Builds in the sandbox can move between machines with equal tools.
+	Tools string // digest of the tools of this machine, which is part of the keys of such builds; empty for none
+	From  *Cache // builds of another machine, which count if they are not in this cache; nil for none
+	To    *Cache // gets a copy of each build that is used, for another machine; nil for none
 }
 
 // DefaultLimit is the default size of a cache in bytes.

@@ -20,9 +20,9 @@ type Handover struct {
 	tools HostTools
 }
 
-// NewHandover returns the handover in a folder.
-func NewHandover(ctx context.Context, dir string) (*Handover, error) {
-	tools, err := FindHostTools(ctx)
+// NewHandover returns the handover in the folder dir, for builds of a suite in another one.
+func NewHandover(ctx context.Context, dir, suite string) (*Handover, error) {
+	tools, err := FindHostTools(ctx, suite)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (h *Handover) Fill(ctx context.Context, c *Cache) error {
 	if err := disk.WriteAtomic(filepath.Join(h.dir, toolsFile), []byte(digest)); err != nil {
 		return fmt.Errorf("cannot write the folder of builds: %w", err)
 	}
-	c.To = &Cache{Dir: h.dir}
+	c.Tools, c.To = digest, &Cache{Dir: h.dir}
 	return nil
 }
 
@@ -56,16 +56,20 @@ func (h *Handover) Finish(ctx context.Context) error {
 	return errors.New("the tools of this machine changed during the build: nothing is handed over")
 }
 
-// Use lets the cache take builds from the folder. It reports why not if the tools are not equal.
+// Use lets the cache take builds from the folder. It reports why not if the tools are not known to be equal.
 func (h *Handover) Use(ctx context.Context, c *Cache) error {
-	digest, err := h.tools.Digest(ctx)
+	theirs := h.named()
+	if theirs == "" {
+		return errors.New("the folder is not one that `pawl run --build-only --builds` has filled")
+	}
+	ours, err := h.tools.Kept(ctx)
 	if err != nil {
 		return err
 	}
-	if digest != h.named() {
+	if ours != theirs {
 		return errors.New("they were built with other tools, libraries or headers, or for another processor")
 	}
-	c.From = &Cache{Dir: h.dir}
+	c.Tools, c.From = ours, &Cache{Dir: h.dir}
 	return nil
 }
 

@@ -1,6 +1,8 @@
 package build
 
 import (
+	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,7 +20,7 @@ func newHost(t *testing.T, tool string) testHost {
 	t.Helper()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "cc"), tool)
-	return testHost{HostTools{Roots: []string{filepath.Join(dir, "cc")}}, &Cache{Dir: t.TempDir()}}
+	return testHost{HostTools{Roots: []string{filepath.Join(dir, "cc")}, File: filepath.Join(t.TempDir(), "tools.json")}, &Cache{Dir: t.TempDir()}}
 }
 
 func write(t *testing.T, path, text string) {
@@ -55,6 +57,25 @@ const (
 	randomFolder = "{ pwd; head -c 8 /dev/urandom | od -An -tx1; } >out"
 )
 
+// edit changes what the only entry of a folder says of its output.
+func edit(t *testing.T, folder string, change func(*cachedOutput)) {
+	t.Helper()
+	paths, _ := filepath.Glob(filepath.Join(folder, "??", "*", "entry.json"))
+	text, err := os.ReadFile(paths[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e entry
+	if err := json.Unmarshal(text, &e); err != nil {
+		t.Fatal(err)
+	}
+	change(&e.Outputs[0])
+	if text, err = json.Marshal(e); err != nil {
+		t.Fatal(err)
+	}
+	write(t, paths[0], string(text))
+}
+
 func TestHandover(t *testing.T) {
 	s := sandbox(t)
 	files := map[string]string{"k.c": "int k;", ".gitignore": "out\n"}
@@ -88,6 +109,29 @@ func TestHandover(t *testing.T) {
 				t.Fatal(err)
 			}
 		}},
+		{name: "an output that was not declared", command: random, sandbox: s, between: func(t *testing.T, dir string) {
+			t.Helper()
+			edit(t, dir, func(o *cachedOutput) { o.Path = "other" })
+		}},
+		{name: "a file of git", command: random, sandbox: s, between: func(t *testing.T, dir string) {
+			t.Helper()
+			edit(t, dir, func(o *cachedOutput) { o.Path = ".git/config" })
+		}},
+		{name: "a source", command: random, sandbox: s, between: func(t *testing.T, dir string) {
+			t.Helper()
+			edit(t, dir, func(o *cachedOutput) { o.Path = "k.c" })
+		}},
+		{name: "a log without end", command: random, sandbox: s, between: func(t *testing.T, dir string) {
+			t.Helper()
+			logs, _ := filepath.Glob(filepath.Join(dir, "??", "*", "log"))
+			if err := os.Truncate(logs[0], 1<<33); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{name: "tools that were not read here", command: random, sandbox: s, second: func(t *testing.T, m *testHost) {
+			t.Helper()
+			m.tools.File = ""
+		}, unused: true},
 		{name: "a folder that was not finished", command: random, sandbox: s, between: func(t *testing.T, dir string) {
 			t.Helper()
 			if err := os.Remove(filepath.Join(dir, toolsFile)); err != nil {
@@ -111,6 +155,9 @@ func TestHandover(t *testing.T) {
 			second := testHost{first.tools, &Cache{Dir: t.TempDir()}}
 			if c.second != nil {
 				c.second(t, &second)
+			}
+			if _, err := second.tools.Digest(t.Context()); err != nil {
+				t.Fatal(err)
 			}
 			if err := second.handover(folder).Use(t.Context(), second.cache); (err != nil) != c.unused {
 				t.Fatalf("used: %v", err)
@@ -144,18 +191,52 @@ func TestHandover_ToolsChangedDuringTheBuild(t *testing.T) {
 	}
 }
 
+// A build in the cache is handed over only if it was made with the tools that the folder names: a key has the
+// compilers, and not the headers.
 func TestHandover_BuildsFromTheCacheToo(t *testing.T) {
 	s := sandbox(t)
-	m, folder, repo := newHost(t, "cc"), t.TempDir(), sources(t, map[string]string{"k.c": "int k;", ".gitignore": "out\n"})
-	built, _ := m.make(t, repo, random, s)
-	if err := m.handover(folder).Fill(t.Context(), m.cache); err != nil {
-		t.Fatal(err)
+	m, repo := newHost(t, "cc"), sources(t, map[string]string{"k.c": "int k;", ".gitignore": "out\n"})
+	filled := func() string {
+		t.Helper()
+		folder := t.TempDir()
+		if err := m.handover(folder).Fill(t.Context(), m.cache); err != nil {
+			t.Fatal(err)
+		}
+		return folder
 	}
-	if again, res := m.make(t, repo, random, s); again != built || !res.Cached {
-		t.Fatalf("%q, then %q", built, again)
+	before, _ := m.make(t, repo, random, s) // with tools that are not known
+	filled()
+	first, _ := m.make(t, repo, random, s)
+	folder := filled()
+	if again, res := m.make(t, repo, random, s); first == before || again != first || !res.Cached {
+		t.Fatalf("%q, then %q, then %q", before, first, again)
 	}
 	if n, _ := (&Cache{Dir: folder}).Size(); n != 1 {
 		t.Errorf("%d builds in the folder, want 1", n)
+	}
+	write(t, m.tools.Roots[0], "cd")
+	filled()
+	if after, res := m.make(t, repo, random, s); after == first || res.Cached {
+		t.Errorf("%q with new tools, %q with the old ones", after, first)
+	}
+}
+
+// Outputs on a path through a link could be anywhere in the sources. Builds in the sandbox cannot make them either.
+func TestHandover_NothingBehindALink(t *testing.T) {
+	repo := sources(t, map[string]string{"k.c": "int k;"})
+	if err := os.Symlink(".git", filepath.Join(repo, "out")); err != nil {
+		t.Fatal(err)
+	}
+	r := Recipe{Dir: repo, Outputs: []string{"out"}, Cache: &Cache{Dir: t.TempDir()}}
+	before, err := r.snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.mayWrite(&entry{Outputs: []cachedOutput{{Path: "out/config"}}}, before) {
+		t.Error("out/config may be written, and out is a link to .git")
+	}
+	if !r.mayWrite(&entry{Outputs: []cachedOutput{{Path: "out"}}}, before) {
+		t.Error("out itself may not be replaced")
 	}
 }
 
@@ -193,7 +274,7 @@ func TestHostTools_Digest(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			tools := HostTools{Roots: []string{dir + "/usr", dir + "/usr/include", dir + "/opt", dir + "/missing"}, Private: []string{dir + "/usr/home"}, Kept: dir + "/kept"}
+			tools := HostTools{Roots: []string{dir + "/usr", dir + "/usr/include", dir + "/opt", dir + "/missing"}, Private: []string{dir + "/usr/home"}, File: dir + "/kept"}
 			before, err := tools.Digest(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -205,7 +286,7 @@ func TestHostTools_Digest(t *testing.T) {
 			if err != nil || (after == before) != c.equal {
 				t.Errorf("%s, then %s, %v", before, after, err)
 			}
-			tools.Kept = ""
+			tools.File = ""
 			if fresh, err := tools.Digest(t.Context()); err != nil || fresh != after {
 				t.Errorf("kept %s, computed anew %s, %v", after, fresh, err)
 			}
@@ -224,20 +305,31 @@ func relink(path, target string) error {
 func TestHostTools_KeepsItsDigest(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/usr/a", "a")
-	tools := HostTools{Roots: []string{dir + "/usr"}, Kept: dir + "/cache/kept"}
+	tools := HostTools{Roots: []string{dir + "/usr"}, File: dir + "/cache/kept"}
+	unread := func(step string) {
+		t.Helper()
+		if digest, err := tools.Kept(t.Context()); !errors.Is(err, ErrToolsUnread) {
+			t.Errorf("%s: %q, %v", step, digest, err)
+		}
+	}
+	unread("never read")
 	first, err := tools.Digest(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept, ok := tools.read()
-	if !ok || kept.Digest != first {
-		t.Fatalf("kept %+v, want %s", kept, first)
+	if kept, err := tools.Kept(t.Context()); kept != first || err != nil {
+		t.Fatalf("kept %q, %v, want %s", kept, err, first)
 	}
-	write(t, tools.Kept, strings.Replace(`{"stamp":"S","digest":"as it was kept"}`, "S", kept.Stamp, 1))
+	text, err := os.ReadFile(tools.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, tools.File, strings.Replace(string(text), first, "as it was kept", 1))
 	if again, err := tools.Digest(t.Context()); err != nil || again != "as it was kept" {
 		t.Errorf("%s, %v", again, err)
 	}
 	write(t, dir+"/usr/b", "")
+	unread("a new file")
 	if now, err := tools.Digest(t.Context()); err != nil || now == first || now == "as it was kept" {
 		t.Errorf("after a change: %s, %v", now, err)
 	}

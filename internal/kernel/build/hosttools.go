@@ -26,11 +26,11 @@ import (
 type HostTools struct {
 	Roots   []string // files and folders
 	Private []string // folders below them that builds do not see
-	Kept    string   // file that keeps the latest digest, so that contents are read only after a change; empty for none
+	File    string   // keeps the latest digest, so that contents are read only after a change; empty for none
 }
 
-// FindHostTools returns what builds in the sandbox can read on this machine.
-func FindHostTools(ctx context.Context) (HostTools, error) {
+// FindHostTools returns what builds of the folder dir in the sandbox can read on this machine, beside their sources.
+func FindHostTools(ctx context.Context, dir string) (HostTools, error) {
 	cache, err := CacheDir()
 	if err != nil {
 		return HostTools{}, err
@@ -38,13 +38,34 @@ func FindHostTools(ctx context.Context) (HostTools, error) {
 	python, _ := filepath.Glob("/etc/python3.*")
 	roots := slices.Concat(systemFolders, systemLinks, systemFiles, python, toolRoots(os.Environ()))
 	slices.Sort(roots)
-	return HostTools{Roots: slices.Compact(roots), Private: masks(privateFolders(ctx, cache), roots), Kept: filepath.Join(cache, "host-tools.json")}, nil
+	return HostTools{Roots: slices.Compact(roots), Private: masks(privateFolders(ctx, dir), roots), File: filepath.Join(cache, "host-tools.json")}, nil
 }
 
-// keptTools is a digest and the sizes and times that it was computed from.
+// keptTools is a digest and what it was computed from: the processor, and the sizes and times of files.
 type keptTools struct {
 	Stamp  string `json:"stamp"`
 	Digest string `json:"digest"`
+}
+
+// ErrToolsUnread says that the tools of this machine were not read since they changed.
+var ErrToolsUnread = errors.New("the tools of this machine have changed or were not read yet: run `pawl build --tools`")
+
+// Kept returns the SHA-256 of the tools if they were read before, and [ErrToolsUnread] otherwise. It takes a second, not a minute.
+func (t HostTools) Kept(ctx context.Context) (string, error) {
+	files, err := t.list(ctx)
+	if err != nil {
+		return "", err
+	}
+	return t.kept(stampOf(files))
+}
+
+func (t HostTools) kept(stamp string) (string, error) {
+	var kept keptTools
+	text, err := disk.ReadRegular(t.File, 1<<10)
+	if err != nil || json.Unmarshal(text, &kept) != nil || kept.Stamp != stamp {
+		return "", ErrToolsUnread
+	}
+	return kept.Digest, nil
 }
 
 // Digest returns the SHA-256 of the tools. It reads all of them the first time, and after a file has changed.
@@ -54,15 +75,15 @@ func (t HostTools) Digest(ctx context.Context) (string, error) {
 		return "", err
 	}
 	stamp := stampOf(files)
-	if kept, ok := t.read(); ok && kept.Stamp == stamp {
-		return kept.Digest, nil
+	if digest, err := t.kept(stamp); err == nil {
+		return digest, nil
 	}
 	contents, failed := make([]string, len(files)), make([]error, len(files))
 	if err := parallel.Each(ctx, len(files), func(i int) { contents[i], failed[i] = files[i].content() }); err != nil {
 		return "", err
 	}
 	sum := sha256.New()
-	writeField(sum, "pawl host tools, version 1", runtime.GOOS, runtime.GOARCH, processor())
+	writeHost(sum)
 	for i, f := range files {
 		if failed[i] != nil {
 			return "", fmt.Errorf("cannot read the tools of this machine: %w", failed[i])
@@ -77,16 +98,16 @@ func (t HostTools) Digest(ctx context.Context) (string, error) {
 		return "", errors.New("the tools of this machine changed while they were read: try again")
 	}
 	kept := keptTools{stamp, hex.EncodeToString(sum.Sum(nil))}
-	if text, err := json.Marshal(kept); err == nil && t.Kept != "" {
-		_ = os.MkdirAll(filepath.Dir(t.Kept), 0o700)
-		_ = disk.WriteAtomic(t.Kept, text) // otherwise the next one takes longer
+	if text, err := json.Marshal(kept); err == nil && t.File != "" {
+		_ = os.MkdirAll(filepath.Dir(t.File), 0o700)
+		_ = disk.WriteAtomic(t.File, text) // otherwise the next one takes longer
 	}
 	return kept.Digest, nil
 }
 
-func (t HostTools) read() (kept keptTools, ok bool) {
-	text, err := disk.ReadRegular(t.Kept, 1<<10)
-	return kept, err == nil && json.Unmarshal(text, &kept) == nil
+// writeHost writes what is not in files.
+func writeHost(sum hash.Hash) {
+	writeField(sum, "pawl host tools, version 1", runtime.GOOS, runtime.GOARCH, processor())
 }
 
 // toolFile is a file, a link or a folder that builds see.
@@ -153,9 +174,10 @@ func (f toolFile) content() (string, error) {
 	return "", nil
 }
 
-// stampOf returns a digest of the names, sizes and times of files.
+// stampOf returns a digest of the processor and of the names, sizes and times of files.
 func stampOf(files []toolFile) string {
 	sum := sha256.New()
+	writeHost(sum)
 	for _, f := range files {
 		writeStamp(sum, f)
 	}

@@ -41,6 +41,9 @@ func (r Recipe) key(ctx context.Context, s *snapshot) string {
 	for _, t := range r.toolIDs(ctx) {
 		field("tool", t)
 	}
+	if r.handed() {
+		field("host tools", r.Cache.Tools)
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.inputs)) {
 		field("input", name, s.inputs[name])
 	}

@@ -12,17 +12,22 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/goatnote-inc/pawl/internal/base/disk"
 )
+
+func anyEntry(*entry) bool { return true }
 
 // restore copies the outputs of an entry into the folder. It copies and checks all of them before
 // it renames the first. It returns false if the entry is damaged or missing, or if an output cannot be
-// replaced. Some outputs may then have been replaced already, so the caller must build.
-func (c *Cache) restore(key, dir string) (*entry, []byte, bool) {
+// replaced. Some outputs may then have been replaced already, so the caller must build. It also returns false if
+// the entry is not allowed.
+func (c *Cache) restore(key, dir string, allowed func(*entry) bool) (*entry, []byte, bool) {
 	e, from, ok := c.load(key)
-	if !ok {
+	if !ok || !allowed(e) {
 		return nil, nil, false
 	}
-	log, err := os.ReadFile(filepath.Join(from, "log"))
+	log, err := disk.ReadRegular(filepath.Join(from, "log"), headBytes+3*tailBytes)
 	if sum := sha256.Sum256(log); err != nil || hex.EncodeToString(sum[:]) != e.Log {
 		c.discard(from)
 		return nil, nil, false

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"strconv"
@@ -63,6 +64,9 @@ func known(err error) error {
 	case errors.Is(err, blob.ErrMismatch), errors.Is(err, blob.ErrName):
 		return errors.Join(gateway.ErrMismatch, err)
 	default:
+		if _, full := errors.AsType[*store.QuotaError](err); full {
+			return fmt.Errorf("%w: %w", gateway.ErrFull, err)
+		}
 		return err
 	}
 }
@@ -95,7 +99,7 @@ func (b Blobs) Put(ctx context.Context, project, digest string, r io.Reader, siz
 		return known(err)
 	}
 	if err := b.Store.CheckBlobQuota(ctx, p.ID, size, client.Branch); err != nil {
-		return err
+		return known(err)
 	}
 	if err := b.Bucket.Put(ctx, p.ID, digest, r, size); err != nil {
 		return known(err)

@@ -66,7 +66,7 @@ func TestKeys_EnrolledAgentHasItsQueues(t *testing.T) {
 
 func TestBlobs_BelongToAProject(t *testing.T) {
 	s := opened(t)
-	if _, err := s.CreateProject(t.Context(), store.Project{Project: client.Project{Slug: "kernels"}}); err != nil {
+	if _, err := s.CreateProject(t.Context(), store.Project{Project: client.Project{Slug: "kernels"}, Settings: store.Settings{BlobBytes: 1000}}); err != nil {
 		t.Fatal(err)
 	}
 	bucket, err := blob.Open(t.Context(), "file://"+t.TempDir())
@@ -90,6 +90,9 @@ func TestBlobs_BelongToAProject(t *testing.T) {
 	}
 	if err := b.Put(t.Context(), "kernels", digest, strings.NewReader("zap"), 3); !errors.Is(err, gateway.ErrMismatch) {
 		t.Errorf("another content: %v", err)
+	}
+	if err := b.Put(t.Context(), "kernels", strings.Repeat("a", 64), strings.NewReader(strings.Repeat("x", 1000)), 1000); !errors.Is(err, gateway.ErrFull) {
+		t.Errorf("more than the quota: %v", err)
 	}
 	if err := b.Put(t.Context(), "other", digest, strings.NewReader("zip"), 3); !errors.Is(err, gateway.ErrUnknown) {
 		t.Errorf("an unknown project: %v", err)
