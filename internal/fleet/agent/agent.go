@@ -117,7 +117,10 @@ func serve(ctx context.Context, o Options, only *once) error {
 			return err
 		}
 	} else if o.BuiltElsewhere {
-		go a.describeOften(ctx)
+		select { // the next poll tells the server, and a poll may take a minute
+		case <-a.describeOften(ctx):
+		case <-time.After(describeSoon):
+		}
 	}
 	return a.poll(ctx, c)
 }

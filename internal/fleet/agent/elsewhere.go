@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/base/disk"
@@ -58,28 +59,38 @@ func (a *Agent) has(tools string) bool {
 	return h != nil && h.Tools == tools
 }
 
-// describeEvery is how soon the server learns that the tools of a card's host changed. Until then, builds from elsewhere are of no
-// use there.
-const describeEvery = time.Hour
+const (
+	describeSoon = 5 * time.Second // for which the first poll waits: it takes a second if the tools were read before
+	// describeEvery is how soon the server learns that the tools of a card's host changed. Until then, builds from elsewhere are
+	// of no use there.
+	describeEvery = time.Hour
+)
 
-// describeOften describes the host now and then, while nothing is measured. Builds from elsewhere are not needed, so it only logs errors.
-func (a *Agent) describeOften(ctx context.Context) {
-	for {
-		select {
-		case a.turn <- struct{}{}:
-		case <-ctx.Done():
-			return
+// describeOften describes the host now and then, while nothing is measured. It closes first after the first time. Builds from elsewhere
+// are not needed, so errors are only logged.
+func (a *Agent) describeOften(ctx context.Context) (first <-chan struct{}) {
+	done := make(chan struct{})
+	go func() {
+		ended := sync.OnceFunc(func() { close(done) })
+		for {
+			select {
+			case a.turn <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+			err := a.describe(ctx)
+			<-a.turn
+			if err != nil && ctx.Err() == nil {
+				a.host.Store(nil)
+				a.log.WarnContext(ctx, "cannot use what is built elsewhere now", "error", err)
+			}
+			ended()
+			if sleep(ctx, describeEvery) != nil {
+				return
+			}
 		}
-		err := a.describe(ctx)
-		<-a.turn
-		if err != nil && ctx.Err() == nil {
-			a.host.Store(nil)
-			a.log.WarnContext(ctx, "cannot use what is built elsewhere now", "error", err)
-		}
-		if sleep(ctx, describeEvery) != nil {
-			return
-		}
-	}
+	}()
+	return done
 }
 
 // ask runs pawl with the environment of its builds, and decodes its answer.
