@@ -42,6 +42,10 @@ func TestFleet(t *testing.T) {
 			t.Parallel()
 			w.testLost(t)
 		})
+		t.Run("one that sleeps is started for a gate, and stopped", func(t *testing.T) {
+			t.Parallel()
+			w.testHosts(t)
+		})
 		t.Run("the first host", func(t *testing.T) {
 			t.Parallel()
 			t.Run("a pull request is gated, and a new push cancels the older gate", w.testHook)

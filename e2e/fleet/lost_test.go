@@ -35,8 +35,14 @@ func (w *world) testLost(t *testing.T) {
 	var mu sync.Mutex
 	seconds := map[string][]float64{}
 	t.Cleanup(func() {
-		for kind, list := range seconds {
-			t.Logf("%d hosts %s: the other device started after a median of %.0f s, p99 %.0f s, at most %.0f s", len(list), kind, quantile(list, 0.5), quantile(list, 0.99), quantile(list, 1))
+		table := "| | hosts | median | p99 | longest |\n| --- | ---: | ---: | ---: | ---: |\n"
+		for _, kind := range []string{"gone", "frozen", "cut"} {
+			list := seconds[kind]
+			table += fmt.Sprintf("| %s | %d | %.0f s | %.0f s | %.0f s |\n", kind, len(list), quantile(list, 0.5), quantile(list, 0.99), quantile(list, 1))
+		}
+		t.Log("\n" + table)
+		if folder := os.Getenv("PAWL_LAB"); folder != "" && !t.Failed() {
+			must(t, os.WriteFile(filepath.Join(folder, "fleet-lost.md"), []byte(table), 0o600))
 		}
 	})
 	for p := range testrun.Times(1, 4) {

@@ -69,7 +69,7 @@ func (w *world) testSlurm(t *testing.T) {
 		var queue []struct{ Lease, Model, Reason string }
 		must(t, json.Unmarshal([]byte(w.must(t, "pawl", "fleet", "queue", "--json")), &queue))
 		for _, q := range queue {
-			if q.Model == "slurm" && strings.Contains(q.Reason, "wake one") {
+			if q.Model == "slurm" && strings.Contains(q.Reason, "one has to start") {
 				lease = q.Lease
 			}
 		}

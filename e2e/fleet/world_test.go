@@ -73,6 +73,7 @@ func newWorld(t *testing.T) *world {
 		"PAWLD_ADMIN_LISTEN=off", "PAWLD_CI_ISSUERS=", "PAWLD_SHUTDOWN_DELAY=0s", "PAWLD_DATABASE_ALLOW_UNSAFE=true",
 		"PAWLD_FLEET_CALIBRATE=0s", "PAWLD_FLEET_ADDRESS=" + temporal, "PAWLD_FLEET_LISTEN=127.0.0.1:" + ports[1], "PAWLD_FLEET_SECRET=" + strings.Repeat("s", 32),
 		"PAWL_SERVER=" + w.server, "PAWL_PROJECT=kernels",
+		"PAWLD_FLEET_HOSTS=" + w.hostsFile(t),
 	}
 	await.TrueWithin(t, patience, "Temporal to answer", func() bool {
 		_, _, err := w.run(t, dir, "pawld", "fleet", "setup")

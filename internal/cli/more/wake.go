@@ -215,37 +215,5 @@ func (f *wakeFlags) status() error {
 	if f.json {
 		return command.WriteJSON(f.Out, sum)
 	}
-	return f.show(sum)
-}
-
-func (f *wakeFlags) show(sum wake.Summary) error {
-	limit := ""
-	if sum.Hours > 0 {
-		limit += fmt.Sprintf(" of %g h", sum.Hours)
-	}
-	text := fmt.Sprintf("%s (UTC): %.2f h%s on, $%.2f", sum.Date, sum.Spent, limit, sum.Dollars)
-	if sum.Limit > 0 {
-		text += fmt.Sprintf(" of $%.2f", sum.Limit)
-	}
-	fmt.Fprintf(f.Out, "%s\n%d waiting, %d running\n", text, sum.Waiting, sum.Running)
-	for _, h := range sum.Hosts {
-		power := string(h.Power)
-		if power == "" {
-			power = "unknown"
-		}
-		line := fmt.Sprintf("%-16s %-9s %5.2f h today", h.Name, power, h.Today)
-		if h.Waiting > 0 {
-			line += fmt.Sprintf(", %d waiting for it", h.Waiting)
-		}
-		if h.Running {
-			line += ", a job is running"
-		}
-		if h.Reason != "" {
-			line += ": " + words.Sanitize(h.Reason)
-		}
-		if _, err := fmt.Fprintln(f.Out, line); err != nil {
-			return err
-		}
-	}
-	return nil
+	return sum.Print(f.Out)
 }

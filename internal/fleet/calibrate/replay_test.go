@@ -12,5 +12,6 @@ import (
 func TestReplay_KeptHistories(t *testing.T) {
 	fleettest.Replay(t, func(r worker.WorkflowReplayer) {
 		r.RegisterWorkflowWithOptions(Calibrate, workflow.RegisterOptions{Name: Name})
+		r.RegisterWorkflowWithOptions(Schedule, workflow.RegisterOptions{Name: Scheduler})
 	})
 }

@@ -13,6 +13,7 @@ type Waiting struct {
 	Gate     string    `json:"gate"`
 	Project  string    `json:"project"`
 	Tier     tier.Tier `json:"tier,omitzero"`
+	Only     string    `json:"only,omitzero"` // the device that it needs; empty for any
 	Position int       `json:"position"`
 	Since    time.Time `json:"since"`
 	Start    time.Time `json:"start,omitzero"` // latest start if every measurement takes its longest time; zero if no device is ready
@@ -23,7 +24,7 @@ type Waiting struct {
 const (
 	Busy     = "all devices of the model are in use"
 	NoBudget = "the budget of the project is used up for today"
-	Wake     = "the hosts of the model are off: wake one"
+	Wake     = "the hosts of the model are off, and one has to start"
 	None     = "no device of the model is ready"
 	NoHost   = "no host with a device of the model serves this tier"
 
@@ -40,7 +41,7 @@ func (s *State) Queue(now time.Time) []Waiting {
 	var list []Waiting
 	requests, funded := s.order(now)
 	for i, r := range requests {
-		w := Waiting{Lease: r.Lease, Gate: r.Gate, Project: r.Project, Tier: r.Tier, Position: i + 1, Since: r.At, Start: r.Held, Reason: NoBudget}
+		w := Waiting{Lease: r.Lease, Gate: r.Gate, Project: r.Project, Tier: r.Tier, Only: r.Only, Position: i + 1, Since: r.At, Start: r.Held, Reason: NoBudget}
 		if i < funded {
 			if supplies[r.Tier] == nil {
 				supplies[r.Tier] = s.supply(r.Tier, now)
@@ -69,9 +70,9 @@ func (s *State) supply(t tier.Tier, now time.Time) *supply {
 	switch {
 	case len(s.Devices) > 0 && !has(func(Device) bool { return true }):
 		return &supply{reason: NoHost}
-	case has(func(d Device) bool { return d.Power == Asleep }):
+	case has(func(d Device) bool { return d.Power == Asleep && d.Quarantine == "" }):
 		return &supply{reason: Wake}
-	case has(func(d Device) bool { return d.Power == Ready && d.Quarantine != "" }):
+	case has(func(d Device) bool { return d.Power != Closed && d.Quarantine != "" }):
 		return &supply{reason: AllQuarantined}
 	}
 	return &supply{reason: None}

@@ -202,6 +202,7 @@ func TestQueue_SaysWhy(t *testing.T) {
 		{"no devices", Table{}, None},
 		{"closed", Table{[]Device{{ID: "a", Power: Closed}}}, None},
 		{"asleep", Table{[]Device{{ID: "a", Power: Closed}, {ID: "b", Power: Asleep}}}, Wake},
+		{"asleep and in quarantine", Table{[]Device{{ID: "a", Power: Asleep, Quarantine: "noisy"}}}, AllQuarantined},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := &State{}

@@ -2,6 +2,7 @@ package wake
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 )
@@ -26,8 +27,8 @@ func (s *State) assign(c *Config, now time.Time) map[string]*load {
 		fits []*HostConfig
 	}
 	var queue []waiting
-	for _, j := range s.Jobs {
-		switch j.Stage {
+	for _, key := range slices.Sorted(maps.Keys(s.Jobs)) { // always the same order: a workflow replays it
+		switch j := s.Jobs[key]; j.Stage {
 		case Running:
 			s.place(c, j, loads)
 		case Queued:

@@ -15,17 +15,17 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/shell"
 )
 
-// runner runs the commands of wake.yaml. Untrusted input never reaches a command: it gets only the name
+// Runner runs the commands of wake.yaml. Untrusted input never reaches a command: it gets only the name
 // of its host.
 //
 // A start or stop holds a lock that its processes inherit. If pawl wake is killed, they may continue;
 // the lock shows the next pawl wake that they do.
-type runner struct{ config *Config }
+type Runner struct{ Config *Config }
 
 const maxOutput = 4096
 
-// move starts or stops a host. It returns the reason for a failure; empty means success.
-func (r runner) move(ctx context.Context, hc *HostConfig, kind Kind) string {
+// Move starts or stops a host. It returns the reason for a failure; empty means success.
+func (r Runner) Move(ctx context.Context, hc *HostConfig, kind Kind) string {
 	line := hc.Start
 	if kind == Stop {
 		line = hc.Stop
@@ -54,8 +54,8 @@ func (r runner) move(ctx context.Context, hc *HostConfig, kind Kind) string {
 	return strings.TrimSpace(err.Error() + "\n" + out.both.String())
 }
 
-// ask runs the status command. busy reports whether a command of an earlier pawl wake still runs.
-func (r runner) ask(ctx context.Context, hc *HostConfig) (power Power, why string, busy bool) {
+// Ask runs the status command. busy reports whether a command of an earlier pawl wake still runs.
+func (r Runner) Ask(ctx context.Context, hc *HostConfig) (power Power, why string, busy bool) {
 	busy, err := r.busy(hc)
 	if err != nil {
 		return Unknown, err.Error(), false
@@ -71,7 +71,7 @@ func (r runner) ask(ctx context.Context, hc *HostConfig) (power Power, why strin
 	return power, "", busy
 }
 
-func (r runner) busy(hc *HostConfig) (bool, error) {
+func (r Runner) busy(hc *HostConfig) (bool, error) {
 	lock, err := os.OpenFile(r.lockFile(hc), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return false, err
@@ -84,17 +84,17 @@ func (r runner) busy(hc *HostConfig) (bool, error) {
 	return false, err
 }
 
-func (r runner) lockFile(hc *HostConfig) string {
-	return r.config.StateFile() + "." + hc.Name + ".lock"
+func (r Runner) lockFile(hc *HostConfig) string {
+	return r.Config.StateFile() + "." + hc.Name + ".lock"
 }
 
 // output is the kept part of what a command printed.
 type output struct{ out, both kept }
 
-func (r runner) run(ctx context.Context, hc *HostConfig, line string, lock *os.File) (*output, error) {
+func (r Runner) run(ctx context.Context, hc *HostConfig, line string, lock *os.File) (*output, error) {
 	ctx, cancel := context.WithTimeout(ctx, hc.Timeout)
 	defer cancel()
-	cmd := shell.Command(ctx, line, r.config.dir, []string{"PAWL_HOST=" + hc.Name})
+	cmd := shell.Command(ctx, line, r.Config.dir, []string{"PAWL_HOST=" + hc.Name})
 	cmd.Env = r.withoutSecrets(cmd.Env)
 	if lock != nil {
 		cmd.ExtraFiles = []*os.File{lock}
@@ -114,8 +114,8 @@ func (r runner) run(ctx context.Context, hc *HostConfig, line string, lock *os.F
 }
 
 // withoutSecrets removes secrets from the environment of a command.
-func (r runner) withoutSecrets(env []string) []string {
-	c := r.config
+func (r Runner) withoutSecrets(env []string) []string {
+	c := r.Config
 	return slices.DeleteFunc(env, func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		return name != "" && slices.Contains([]string{c.Secret.Env, c.Forge.Token.Env, c.Forge.App.Key.Env}, name)

@@ -85,6 +85,14 @@ const (
 
 // LoadConfig reads and checks wake.yaml.
 func LoadConfig(path string) (*Config, error) {
+	data, err := readConfig(path)
+	if err != nil {
+		return nil, err
+	}
+	return ParseConfig(path, data)
+}
+
+func readConfig(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the wake settings: %w", err)
@@ -94,11 +102,22 @@ func LoadConfig(path string) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the wake settings: %w", err)
 	}
-	return ParseConfig(path, data)
+	return data, nil
 }
 
 // ParseConfig parses the wake.yaml at path. An unknown key is an error.
 func ParseConfig(path string, data []byte) (*Config, error) {
+	c, err := decodeConfig(path, data)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(c.checkForge(), c.check()); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+func decodeConfig(path string, data []byte) (*Config, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, fmt.Errorf(`%s: it is empty: start with "version: 1"`, path)
 	}
@@ -107,9 +126,6 @@ func ParseConfig(path string, data []byte) (*Config, error) {
 		return nil, err
 	}
 	c.setDefaults()
-	if err := c.check(); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
 	return c, nil
 }
 
@@ -157,21 +173,12 @@ func (c *Config) check() error {
 		return errors.New("hosts: list at least one machine to wake")
 	case len(c.Hosts) > maxHosts:
 		return fmt.Errorf("hosts: got %d, the limit is %d", len(c.Hosts), maxHosts)
-	case len(c.Forge.Repositories) == 0:
-		return errors.New("github.repositories: list at least one, as owner/name")
-	case len(c.Forge.Repositories) > maxRepos:
-		return fmt.Errorf("github.repositories: got %d, the limit is %d", len(c.Forge.Repositories), maxRepos)
 	case c.Poll < time.Second:
 		return fmt.Errorf("poll: %v is too often: the minimum is 1s", c.Poll)
 	case c.Budget.Hours == 0 && c.Budget.Dollars == 0:
 		return errors.New("budget: set what a day may cost, as hours_per_day or dollars_per_day")
 	case c.Budget.Hours < 0 || c.Budget.Dollars < 0 || c.Budget.Least < 0 || c.Budget.Margin < 0 || c.Budget.Grace < 0:
 		return errors.New("budget: values must not be negative")
-	}
-	for _, r := range c.Forge.Repositories {
-		if !repoName.MatchString(r) {
-			return fmt.Errorf("github.repositories: %q is not owner/name", r)
-		}
 	}
 	seen := map[string]bool{}
 	for _, h := range c.Hosts {
@@ -181,6 +188,21 @@ func (c *Config) check() error {
 		seen[h.Name] = true
 		if err := c.checkHost(h); err != nil {
 			return fmt.Errorf("hosts: %s: %w", h.Name, err)
+		}
+	}
+	return nil
+}
+
+func (c *Config) checkForge() error {
+	switch {
+	case len(c.Forge.Repositories) == 0:
+		return errors.New("github.repositories: list at least one, as owner/name")
+	case len(c.Forge.Repositories) > maxRepos:
+		return fmt.Errorf("github.repositories: got %d, the limit is %d", len(c.Forge.Repositories), maxRepos)
+	}
+	for _, r := range c.Forge.Repositories {
+		if !repoName.MatchString(r) {
+			return fmt.Errorf("github.repositories: %q is not owner/name", r)
 		}
 	}
 	return nil

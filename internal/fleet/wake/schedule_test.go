@@ -3,7 +3,9 @@ package wake
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -225,7 +227,11 @@ func (w *world) step(e Event) {
 		w.die()
 		return
 	}
+	again := copyOf(w.wake)
 	actions, _ := w.wake.Step(w.config, e, w.now)
+	if same, _ := again.Step(w.config, e, w.now); !slices.Equal(actions, same) {
+		w.broke("the same step led to %+v and to %+v", actions, same)
+	}
 	if die != "" {
 		w.kill() // it is kept, and not done
 		return
@@ -242,6 +248,25 @@ func (w *world) step(e Event) {
 			w.stop(m)
 		}
 	}
+}
+
+// copyOf copies a state. A workflow replays its steps, which must then lead to the same actions.
+func copyOf(s *State) *State {
+	c := *s
+	c.Jobs, c.Hosts, c.Polled, c.Day.On = map[string]*Job{}, map[string]*Host{}, maps.Clone(s.Polled), maps.Clone(s.Day.On)
+	for key, j := range s.Jobs {
+		job := *j
+		c.Jobs[key] = &job
+	}
+	for name, h := range s.Hosts {
+		host := *h
+		if h.Flight != nil {
+			flight := *h.Flight
+			host.Flight = &flight
+		}
+		c.Hosts[name] = &host
+	}
+	return &c
 }
 
 // inspect looks at what must hold at every moment.

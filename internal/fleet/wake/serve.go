@@ -149,17 +149,17 @@ func (s *Server) pending() (list []message) {
 // act runs an action in the background.
 func (s *Server) act(ctx context.Context, a Action, unsaved error) {
 	hc := s.Config.host(a.Host)
-	run := runner{s.Config}
+	run := Runner{s.Config}
 	s.work.Go(func() {
 		var e Event
 		switch {
 		case a.Kind == Ask:
-			power, why, busy := run.ask(ctx, hc)
+			power, why, busy := run.Ask(ctx, hc)
 			e = StatusResult{Host: a.Host, Turn: a.Turn, Power: power, Why: why, Busy: busy}
 		case a.Kind == Start && unsaved != nil:
 			e = Ended{Host: a.Host, Kind: Start, Why: unsaved.Error()}
 		default:
-			e = Ended{Host: a.Host, Kind: a.Kind, Why: run.move(ctx, hc, a.Kind)}
+			e = Ended{Host: a.Host, Kind: a.Kind, Why: run.Move(ctx, hc, a.Kind)}
 		}
 		select {
 		case s.events <- message{event: e}:

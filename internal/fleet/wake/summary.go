@@ -1,6 +1,13 @@
 package wake
 
-import "time"
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/goatnote-inc/pawl/internal/base/words"
+)
 
 // Summary is the state as shown to people.
 type Summary struct {
@@ -22,7 +29,8 @@ type HostSummary struct {
 	Waiting int       `json:"waiting"` // jobs assigned to it
 	Running bool      `json:"running"` // a job runs on it, or may run on it
 	Today   float64   `json:"hours_today"`
-	Failed  int       `json:"failed_starts,omitempty"`
+	Failed  int       `json:"failed_starts,omitempty"` // in a row
+	Stuck   int       `json:"failed_stops,omitempty"`  // in a row
 	Reason  string    `json:"reason,omitempty"`
 }
 
@@ -51,8 +59,41 @@ func Summarize(c *Config, s *State, now time.Time) Summary {
 		}
 		sum.Hosts = append(sum.Hosts, HostSummary{
 			Name: hc.Name, Power: h.phase(), Asked: h.SeenAt, Waiting: l.waiting, Running: l.running && !h.SettledUntil.IsZero(),
-			Today: today.Hours(), Failed: h.Failures, Reason: h.Reason,
+			Today: today.Hours(), Failed: h.Failures, Stuck: h.StopFailures, Reason: h.Reason,
 		})
 	}
 	return sum
+}
+
+// Print writes the summary for people.
+func (s Summary) Print(w io.Writer) error {
+	limit := ""
+	if s.Hours > 0 {
+		limit += fmt.Sprintf(" of %g h", s.Hours)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s (UTC): %.2f h%s on, $%.2f", s.Date, s.Spent, limit, s.Dollars)
+	if s.Limit > 0 {
+		fmt.Fprintf(&b, " of $%.2f", s.Limit)
+	}
+	fmt.Fprintf(&b, "\n%d waiting, %d running\n", s.Waiting, s.Running)
+	for _, h := range s.Hosts {
+		power := string(h.Power)
+		if power == "" {
+			power = "unknown"
+		}
+		fmt.Fprintf(&b, "%-16s %-9s %5.2f h today", h.Name, power, h.Today)
+		if h.Waiting > 0 {
+			fmt.Fprintf(&b, ", %d waiting for it", h.Waiting)
+		}
+		if h.Running {
+			b.WriteString(", a job is running")
+		}
+		if h.Reason != "" {
+			b.WriteString(": " + words.Sanitize(h.Reason))
+		}
+		b.WriteString("\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
 }

@@ -81,6 +81,7 @@ type config struct {
 		Address, Namespace, Listen string
 		Secret                     identity.Token
 		Calibrate                  time.Duration
+		Hosts                      string
 	}
 	Retain struct {
 		SampleDays, BranchDays int
@@ -164,6 +165,7 @@ func (c *config) settings() []setting {
 		{"fleet.namespace", &c.Fleet.Namespace, "namespace in Temporal"},
 		{"fleet.listen", &c.Fleet.Listen, "address that agents connect to; empty for none in this process"},
 		{"fleet.calibrate", &c.Fleet.Calibrate, "time between two calibrations of a device; 0s for none"},
+		{"fleet.hosts", &c.Fleet.Hosts, "file that says how hosts are started when gates wait, and stopped; empty for none"},
 		{"fleet.secret", &c.Fleet.Secret, "32 bytes or more, the same for all servers of one fleet and after a restart; agents hold what it seals"},
 		{"retain.sample_days", &c.Retain.SampleDays, "days after which raw samples are deleted, except those next to changes; 0 for never"},
 		{"retain.branch_days", &c.Retain.BranchDays, "days after which runs of branches and forks are deleted; 0 for never"},

@@ -29,7 +29,7 @@ func newFleet(g *globals) *cobra.Command {
   pawld fleet budget kernels --hours 8
   pawld fleet tier kernels-forks checked
   pawld fleet gate kernels --repository octo/kernels --models l4 --secret-file webhook-secret`,
-	}, fleetSetup(g), fleetCheck(g), fleetDevice(g), fleetCalibrate(g), fleetBudget(g), fleetTier(g), fleetGate(g))
+	}, fleetSetup(g), fleetCheck(g), fleetDevice(g), fleetCalibrate(g), fleetBudget(g), fleetTier(g), fleetGate(g), fleetHosts(g))
 }
 
 // withEngine runs a command that only needs Temporal.

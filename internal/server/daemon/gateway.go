@@ -23,10 +23,13 @@ func (p *components) startFleet(ctx context.Context, c *config, env environment,
 	if p.webhooks = webhooksOf(env); p.webhooks != nil {
 		changes = p.changes(env, now)
 	}
-	var err error
+	hosts, err := c.hosts(env)
+	if err != nil {
+		return err
+	}
 	p.engine, err = engine.New(engine.Options{
 		Address: c.Fleet.Address, Namespace: c.Fleet.Namespace, Log: p.log, Fleet: fleetstore.New(p.store.DB()), Calibrate: c.Fleet.Calibrate,
-		Project: p.projectID, Changes: changes,
+		Hosts: hosts, Project: p.projectID, Changes: changes,
 	})
 	if err != nil {
 		return err

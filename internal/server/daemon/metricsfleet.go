@@ -1,13 +1,16 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
 	"github.com/goatnote-inc/pawl/internal/fleet/placer"
+	"github.com/goatnote-inc/pawl/internal/fleet/wake"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 	"github.com/goatnote-inc/pawl/internal/server/store/fleetstore"
 )
@@ -17,6 +20,7 @@ type fleetMetrics struct {
 	devices func(context.Context) ([]fleetstore.Device, error)
 	agents  func(context.Context) ([]store.Agent, error)
 	queue   func(ctx context.Context, model string) (placer.View, error) // nil without a fleet
+	hosts   func(context.Context) (wake.Summary, error)                  // nil if the fleet starts and stops none
 	now     func() time.Time
 }
 
@@ -29,6 +33,8 @@ var (
 	fleetAgents   = fleetDesc("agents", "Enrolled agents by whether they were heard lately.", "state")
 	fleetMeasured = fleetDesc("calibrations", "Calibrations with a result, of all devices.")
 	fleetAlarms   = fleetDesc("false_alarms", "Calibrations that called the same code a change.")
+	fleetPowers   = fleetDesc("hosts", "Hosts that the fleet starts and stops, by state.", "state")
+	fleetFailing  = fleetDesc("hosts_failing", "Hosts whose last start or stop failed.")
 	fleetOld      = fleetDesc("uncalibrated", "Ready devices without a calibration in the last three days.")
 )
 
@@ -44,7 +50,7 @@ const (
 
 // Describe implements [prometheus.Collector].
 func (f *fleetMetrics) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{fleetUp, fleetWaiting, fleetOldest, fleetLeases, fleetDevices, fleetAgents, fleetMeasured, fleetAlarms, fleetOld} {
+	for _, d := range []*prometheus.Desc{fleetUp, fleetWaiting, fleetOldest, fleetLeases, fleetDevices, fleetAgents, fleetMeasured, fleetAlarms, fleetOld, fleetPowers, fleetFailing} {
 		to <- d
 	}
 }
@@ -56,14 +62,15 @@ func (f *fleetMetrics) Collect(to chan<- prometheus.Metric) {
 	send := func(d *prometheus.Desc, value float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
-	if agents, err := f.agents(ctx); err == nil {
-		heard, silent := f.countAgents(agents)
-		send(fleetAgents, heard, "heard")
-		send(fleetAgents, silent, "silent")
-	}
+	f.collectHosts(ctx, send)
 	devices, err := f.devices(ctx)
 	if err != nil {
 		return
+	}
+	if agents, err := f.agents(ctx); err == nil {
+		heard, silent := f.countAgents(agents, asleep(devices))
+		send(fleetAgents, heard, "heard")
+		send(fleetAgents, silent, "silent")
 	}
 	states, calibrations, alarms, old := map[string]float64{}, 0, 0, 0.0
 	for _, d := range devices {
@@ -92,17 +99,50 @@ func stateOf(d fleetstore.Device) string {
 	return string(d.Power)
 }
 
-func (f *fleetMetrics) countAgents(list []store.Agent) (heard, silent float64) {
+// asleep returns the devices whose host is off and is started when it is needed.
+func asleep(devices []fleetstore.Device) map[string]bool {
+	list := map[string]bool{}
+	for _, d := range devices {
+		list[d.ID] = d.Sleeps
+	}
+	return list
+}
+
+// countAgents counts those that should be heard. One whose devices all sleep need not be.
+func (f *fleetMetrics) countAgents(list []store.Agent, asleep map[string]bool) (heard, silent float64) {
 	for _, a := range list {
+		awake := slices.ContainsFunc(a.Devices, func(id string) bool { return !asleep[id] })
 		switch {
 		case a.Enrolled == nil || a.Revoked != nil:
 		case a.LastSeen != nil && f.now().Sub(*a.LastSeen) < agentSilent:
 			heard++
-		default:
+		case awake || len(a.Devices) == 0:
 			silent++
 		}
 	}
 	return heard, silent
+}
+
+// collectHosts asks for the hosts that the fleet starts and stops.
+func (f *fleetMetrics) collectHosts(ctx context.Context, send func(*prometheus.Desc, float64, ...string)) {
+	if f.hosts == nil {
+		return
+	}
+	sum, err := f.hosts(ctx)
+	if err != nil {
+		return
+	}
+	states, failing := map[wake.Power]float64{}, 0.0
+	for _, h := range sum.Hosts {
+		states[h.Power]++
+		if h.Failed+h.Stuck > 0 {
+			failing++
+		}
+	}
+	for _, p := range []wake.Power{wake.On, wake.Off, wake.Starting, wake.Stopping, wake.Unknown} {
+		send(fleetPowers, states[p], cmp.Or(string(p), "unknown"))
+	}
+	send(fleetFailing, failing)
 }
 
 // collectQueues asks the placers of all models.

@@ -10,6 +10,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/fleet/calibration"
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
 	"github.com/goatnote-inc/pawl/internal/fleet/placer"
+	"github.com/goatnote-inc/pawl/internal/fleet/wake"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 	"github.com/goatnote-inc/pawl/internal/server/store/fleetstore"
 )
@@ -26,11 +27,15 @@ func TestFleetMetrics(t *testing.T) {
 	f := &fleetMetrics{
 		now: func() time.Time { return now },
 		agents: func(context.Context) ([]store.Agent, error) {
-			return []store.Agent{{Enrolled: &old, LastSeen: &just}, {Enrolled: &old, LastSeen: &old}, {Enrolled: &old}, {Enrolled: &old, Revoked: &old}, {}}, nil
+			return []store.Agent{
+				{Enrolled: &old, LastSeen: &just}, {Enrolled: &old, LastSeen: &old}, {Enrolled: &old}, {Enrolled: &old, Revoked: &old}, {},
+				{Enrolled: &old, LastSeen: &old, Devices: []string{"sleeper"}},
+			}, nil
 		},
 		devices: func(context.Context) ([]fleetstore.Device, error) {
 			return []fleetstore.Device{
-				device("l4", placement.Ready, "", now), device("l4", placement.Ready, "", time.Time{}), device("l4", placement.Ready, "noisy", now), device("h100", placement.Asleep, "", now),
+				device("l4", placement.Ready, "", now), device("l4", placement.Ready, "", time.Time{}), device("l4", placement.Ready, "noisy", now),
+				{Device: placement.Device{ID: "sleeper", Power: placement.Asleep}, Sleeps: true, Model: "h100", Calibrations: 10, FalseAlarms: 1},
 			}, nil
 		},
 		queue: func(context.Context, string) (placer.View, error) {
@@ -40,6 +45,9 @@ func TestFleetMetrics(t *testing.T) {
 			return placer.View{Leases: make([]placement.Lease, 2), Queue: []placement.Waiting{{Since: now.Add(-90 * time.Second)}}}, nil
 		},
 	}
+	f.hosts = func(context.Context) (wake.Summary, error) {
+		return wake.Summary{Hosts: []wake.HostSummary{{Power: wake.On}, {Power: wake.On, Stuck: 2}, {Failed: 1}}}, nil
+	}
 	m := newMetrics()
 	m.registry.MustRegister(f)
 	text := scrape(t, m)
@@ -47,6 +55,7 @@ func TestFleetMetrics(t *testing.T) {
 		"pawld_fleet_up 1", "pawld_fleet_waiting 2", "pawld_fleet_oldest_seconds 90", "pawld_fleet_leases 4", `pawld_fleet_devices{state="ready"} 2`,
 		`pawld_fleet_devices{state="quarantine"} 1`, `pawld_fleet_devices{state="asleep"} 1`, `pawld_fleet_devices{state="closed"} 0`, `pawld_fleet_agents{state="heard"} 1`,
 		`pawld_fleet_agents{state="silent"} 2`, "pawld_fleet_calibrations 40", "pawld_fleet_false_alarms 4", "pawld_fleet_uncalibrated 1",
+		`pawld_fleet_hosts{state="on"} 2`, `pawld_fleet_hosts{state="unknown"} 1`, `pawld_fleet_hosts{state="off"} 0`, "pawld_fleet_hosts_failing 2",
 	} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("no %s", want)

@@ -34,6 +34,9 @@ func (m *metrics) watch(p *components, h *health) {
 	}
 	if p.engine != nil {
 		f.queue = p.engine.Queue
+		if p.engine.HasHosts() {
+			f.hosts = p.engine.Hosts
+		}
 	}
 	m.registry.MustRegister(f)
 	d := depth{ask: p.queue.Depth}

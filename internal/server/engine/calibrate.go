@@ -54,7 +54,7 @@ func (e *Engine) due(ctx context.Context) ([]calibrate.Card, error) {
 	var cards []calibrate.Card
 	now := time.Now()
 	for _, d := range list {
-		if d.Power != placement.Ready || now.Sub(d.Seen) > seenWithin {
+		if d.Power != placement.Ready || now.Sub(d.Seen) > seenWithin || d.Sleeps && !e.manages(d.Host) { // a batch job carries out one lease
 			continue
 		}
 		state := calibration.State{Quarantine: d.Quarantine, Since: d.Since}

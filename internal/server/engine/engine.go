@@ -23,6 +23,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
 	"github.com/goatnote-inc/pawl/internal/fleet/placer"
+	"github.com/goatnote-inc/pawl/internal/fleet/wake"
 	"github.com/goatnote-inc/pawl/internal/server/store/fleetstore"
 )
 
@@ -33,6 +34,7 @@ type Options struct {
 	Log       *slog.Logger
 
 	Calibrate time.Duration // time between two calibrations of a device; 0 for none
+	Hosts     *wake.Config  // hosts that are started and stopped; nil for none
 
 	Fleet   *fleetstore.Store                                            // nil if only Setup and Check are used
 	Project func(ctx context.Context, slug string) (id int64, err error) // returns an error that wraps pg.ErrNotFound if there is none

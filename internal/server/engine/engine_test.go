@@ -31,6 +31,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
 	"github.com/goatnote-inc/pawl/internal/fleet/placer"
 	"github.com/goatnote-inc/pawl/internal/fleet/tier"
+	"github.com/goatnote-inc/pawl/internal/fleet/wake"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 	"github.com/goatnote-inc/pawl/internal/server/store/fleetstore"
@@ -112,7 +113,7 @@ func (p *place) untilTold(lines ...string) {
 	}
 }
 
-func newPlace(t *testing.T) *place {
+func newPlace(t *testing.T, managed *wake.Config) *place {
 	t.Helper()
 	address := startTemporal(t)
 	all, err := store.Open(t.Context(), store.Config{URL: storetest.URL(t), Conns: 8, AllowUnsafe: true}, nil)
@@ -126,7 +127,7 @@ func newPlace(t *testing.T) *place {
 	}
 	p := &place{t: t, all: all, fleet: fleetstore.New(all.DB()), project: project.ID}
 	p.engine, err = New(Options{
-		Address: address, Namespace: "pawl", Log: slog.New(slog.DiscardHandler), Fleet: p.fleet, Changes: p,
+		Address: address, Namespace: "pawl", Log: slog.New(slog.DiscardHandler), Fleet: p.fleet, Changes: p, Calibrate: 24 * time.Hour, Hosts: managed,
 		Project: func(ctx context.Context, slug string) (int64, error) {
 			found, err := all.Project(ctx, slug)
 			return found.ID, err
@@ -274,10 +275,31 @@ func (p *place) calibrate(device string) fleetstore.Device {
 	return list[0]
 }
 
+// schedules starts the scheduler again, and waits for the calibration of a device whose agent was heard meanwhile.
+func (p *place) schedules(device string) {
+	p.t.Helper()
+	err := p.engine.client.TerminateWorkflow(p.t.Context(), calibrate.Scheduler, "", "so that it looks now")
+	if err == nil {
+		err = p.engine.schedule(p.t.Context())
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	await.True(p.t, "a calibration of device "+device, func() bool {
+		_, err := p.engine.client.DescribeWorkflowExecution(p.t.Context(), calibrate.ID(device), "")
+		return err == nil
+	})
+	if *writeHistories {
+		p.keep(calibrate.Scheduler, "../../fleet/calibrate/testdata/history/schedule.json")
+	}
+}
+
 // One gate succeeds, one is canceled while it measures, one while it waits, one by a new push to its pull request, and one
-// waits until its device has left the quarantine, with real servers. One is built by a host without a device. One that was recorded and never started ends as failed.
+// waits until its device has left the quarantine, with real servers. One is built by a host without a device. One waits for a
+// host that is off. One that was recorded and never started ends as failed.
 func TestEngine(t *testing.T) {
-	p := newPlace(t)
+	managed, dir := hostsOf(t)
+	p := newPlace(t, managed)
 	for _, f := range p.engine.Check(t.Context()) {
 		if f.Err != nil {
 			t.Errorf("%s: %v", f.What, f.Err)
@@ -319,6 +341,7 @@ func TestEngine(t *testing.T) {
 		b, err := p.engine.Beat(t.Context(), "kernels", "G2", "l4")
 		return err == nil && b.Rounds == 3
 	})
+	p.stopped("GPU-a", dir)
 	if err := p.engine.Cancel(t.Context(), "kernels", "G2"); err != nil {
 		t.Fatal(err)
 	}
@@ -356,6 +379,8 @@ func TestEngine(t *testing.T) {
 	p.follow("G7") // a change that has ended starts again
 	p.untilTold("G5 superseded", "G6 done", "G7 the suite cannot be read")
 	p.elsewhere()
+	p.schedules("GPU-e")
+	p.sleeps(dir)
 
 	bad.Store(true)
 	p.calibrate("GPU-a")
@@ -451,23 +476,6 @@ func TestTried(t *testing.T) {
 	for version, ok := range map[string]bool{"1.29.1": true, "1.32.1": true, "1.28.0": false, "1.33.0": false, "2.30.0": false, "": false, "1.32": false} {
 		if err := tried(version); (err == nil) != ok {
 			t.Errorf("%q: %v", version, err)
-		}
-	}
-}
-
-func TestAwake_WhileItsAgentWaits(t *testing.T) {
-	now := time.Now()
-	for name, c := range map[string]struct {
-		power placement.Power
-		seen  time.Duration
-		want  placement.Power
-	}{
-		"its agent polls":    {placement.Asleep, time.Minute, placement.Ready},
-		"its agent has gone": {placement.Asleep, 10 * time.Minute, placement.Asleep},
-		"closed":             {placement.Closed, time.Second, placement.Closed},
-	} {
-		if got := awake(placement.Device{Power: c.power, Seen: now.Add(-c.seen)}, now); got.Power != c.want {
-			t.Errorf("%s: %s, want %s", name, got.Power, c.want)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/fleet/calibrate"
 	"github.com/goatnote-inc/pawl/internal/fleet/gate"
+	"github.com/goatnote-inc/pawl/internal/fleet/hosts"
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
 	"github.com/goatnote-inc/pawl/internal/fleet/placer"
@@ -48,7 +49,7 @@ func (e *Engine) work(ctx context.Context) error {
 		return fmt.Errorf("cannot start a worker: %w", err)
 	}
 	defer w.Stop()
-	if err := e.schedule(ctx); err != nil {
+	if err := errors.Join(e.schedule(ctx), e.startHosts(ctx)); err != nil {
 		return err
 	}
 	e.o.Log.InfoContext(ctx, "working for Temporal", "address", e.o.Address, "namespace", e.o.Namespace)
@@ -73,10 +74,11 @@ func (e *Engine) register(r registry) {
 	r.RegisterWorkflowWithOptions(placer.Placer, workflow.RegisterOptions{Name: placer.Name})
 	r.RegisterWorkflowWithOptions(calibrate.Calibrate, workflow.RegisterOptions{Name: calibrate.Name})
 	r.RegisterWorkflowWithOptions(calibrate.Schedule, workflow.RegisterOptions{Name: calibrate.Scheduler})
+	r.RegisterWorkflowWithOptions(hosts.Hosts, workflow.RegisterOptions{Name: hosts.Name})
 	for name, f := range map[string]any{
 		gate.Tell: e.tell, gate.Note: e.note, gate.Publish: e.publish, gate.Prepare: e.prepare, gate.Announce: e.announce,
 		placer.Devices: e.devices, placer.Reserve: e.reserve, placer.Settle: e.settle,
-		calibrate.Due: e.due, calibrate.Record: e.calibrated,
+		calibrate.Due: e.due, calibrate.Record: e.calibrated, hosts.Look: e.demand, hosts.Run: e.command,
 	} {
 		r.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
 	}
@@ -100,7 +102,7 @@ func (e *Engine) note(ctx context.Context, p gate.Progress) (job.Host, error) {
 	if err != nil || !p.Ask {
 		return job.Host{}, err
 	}
-	return e.o.Fleet.Builder(ctx, p.Model, p.Tier, time.Now().Add(-awakeFor))
+	return e.o.Fleet.Builder(ctx, p.Model, p.Tier, time.Now().Add(-fleetstore.AwakeFor))
 }
 
 func (e *Engine) publish(ctx context.Context, p gate.Publication) error {
@@ -147,23 +149,10 @@ func final(err error) error {
 func (e *Engine) devices(ctx context.Context, model string) ([]placement.Device, error) {
 	list, err := e.o.Fleet.Devices(ctx, model)
 	devices := make([]placement.Device, len(list))
-	now := time.Now()
 	for i, d := range list {
-		devices[i] = awake(d.Device, now)
+		devices[i] = d.Device
 	}
 	return devices, err
-}
-
-// awakeFor is how long after a poll the agent of a sleeping device or of a host that only builds counts as there. A poll takes a minute, and the store
-// notes one a minute.
-const awakeFor = 150 * time.Second
-
-// awake returns a sleeping device as ready while its agent waits for a lease: a batch job has started it.
-func awake(d placement.Device, now time.Time) placement.Device {
-	if d.Power == placement.Asleep && now.Sub(d.Seen) < awakeFor {
-		d.Power = placement.Ready
-	}
-	return d
 }
 
 // reserve refuses a lease of a deleted project until the next day; its gate fails before that.

@@ -32,13 +32,16 @@ type Agent struct {
 	Enrolled  *time.Time `json:"enrolled,omitempty"`
 	LastSeen  *time.Time `json:"last_seen,omitempty"`
 	Revoked   *time.Time `json:"revoked,omitempty"`
+
+	wasOff bool // its devices were not seen since their host was off
 }
 
 const agentColumns = `a.id, a.name, array(select d.device from pawl.agent_device d where d.agent_id = a.id order by d.device),
-	a.created, a.created_by, a.code_until, a.enrolled, a.last_seen, a.revoked, a.tier, a.builds, a.tools, a.arch`
+	a.created, a.created_by, a.code_until, a.enrolled, a.last_seen, a.revoked, a.tier, a.builds, a.tools, a.arch,
+	exists (select from pawl.agent_device d join pawl.device c on c.id = d.device where d.agent_id = a.id and c.seen is null)`
 
 func scanAgent(row pgx.CollectableRow) (a Agent, err error) {
-	err = row.Scan(&a.ID, &a.Name, &a.Devices, &a.Created, &a.CreatedBy, &a.CodeUntil, &a.Enrolled, &a.LastSeen, &a.Revoked, &a.Tier, &a.Builds, &a.Host.Tools, &a.Host.Arch)
+	err = row.Scan(&a.ID, &a.Name, &a.Devices, &a.Created, &a.CreatedBy, &a.CodeUntil, &a.Enrolled, &a.LastSeen, &a.Revoked, &a.Tier, &a.Builds, &a.Host.Tools, &a.Host.Arch, &a.wasOff)
 	a.Created, a.CodeUntil = a.Created.UTC(), a.CodeUntil.UTC()
 	return a, err
 }
@@ -129,13 +132,13 @@ func oneAgent(ctx context.Context, q pg.Querier, where string, args ...any) (Age
 }
 
 // AgentByKey returns the agent whose key has this hash, or [ErrNotFound] if there is none or it was revoked. It records that the agent and
-// its devices were seen, at most once a minute.
+// its devices were seen, at most once a minute unless its host was off.
 func (s *Store) AgentByKey(ctx context.Context, hash []byte) (Agent, error) {
 	a, err := oneAgent(ctx, s.db.Rows(), `a.key = $1 and a.revoked is null`, hash)
 	if err != nil {
 		return Agent{}, fmt.Errorf("agent: %w", err)
 	}
-	if now := s.db.Now(); a.LastSeen == nil || !now.Before(a.LastSeen.Add(time.Minute)) {
+	if now := s.db.Now(); a.LastSeen == nil || a.wasOff || !now.Before(a.LastSeen.Add(time.Minute)) {
 		if _, err := s.db.Rows().Exec(ctx, `with agent as (update pawl.agent set last_seen = $2 where id = $1)
 			update pawl.device set seen = $2 where id = any($3)`, a.ID, now, a.Devices); err != nil {
 			return Agent{}, fmt.Errorf("cannot record that agent %d was seen: %w", a.ID, err)

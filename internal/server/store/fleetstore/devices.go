@@ -17,9 +17,10 @@ import (
 
 // Device is a card in the table of devices.
 type Device struct {
-	placement.Device
-	Model  string `json:"model"`
-	Reason string `json:"reason,omitzero"` // why it is closed
+	placement.Device        // Power is what it is now
+	Model            string `json:"model"`
+	Reason           string `json:"reason,omitzero"` // why it is closed
+	Sleeps           bool   `json:"sleeps,omitzero"` // its host is off unless something starts it
 
 	Driver       string             `json:"driver,omitzero"`       // of the latest measurement
 	Since        time.Time          `json:"since,omitzero"`        // of its quarantine
@@ -37,6 +38,17 @@ func (d *Device) Last() calibration.Record {
 	return d.Calibration
 }
 
+// AwakeFor is how long after a poll an agent counts as there. A poll takes a minute, and the store notes one a minute.
+const AwakeFor = 150 * time.Second
+
+// wake sets the power of a sleeping device whose agent waits for leases: a batch job or the fleet has started its host.
+func (d *Device) wake(now time.Time) {
+	d.Sleeps = d.Power == placement.Asleep
+	if d.Sleeps && now.Sub(d.Seen) < AwakeFor {
+		d.Power = placement.Ready
+	}
+}
+
 // Devices returns the devices of a model, or all if it is empty. The tier of a device is that of its agent.
 func (s *Store) Devices(ctx context.Context, model string) ([]Device, error) {
 	list, err := pg.Collect(ctx, s.db.Pool, func(row pgx.CollectableRow) (d Device, err error) {
@@ -48,6 +60,7 @@ func (s *Store) Devices(ctx context.Context, model string) ([]Device, error) {
 		if d.Tried.Error != "" {
 			d.Tried.At, d.Tried.Driver = timeOf(tried), d.Calibration.Driver
 		}
+		d.wake(s.db.Now())
 		return d, err
 	}, `select d.id, d.model, d.host, d.power, d.reason, d.price, d.seen, d.driver, d.quarantine, d.quarantined, n.measured, n.alarms, t.at, coalesce(t.error, ''),
 			coalesce((select a.tier from pawl.agent_device ad join pawl.agent a on a.id = ad.agent_id where ad.device = d.id), 'own'), `+calibrationColumns+`

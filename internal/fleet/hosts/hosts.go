@@ -1,0 +1,181 @@
+// Package hosts starts and stops the hosts of a fleet, as a workflow. The rules are those of package wake; here is what feeds them:
+// the demand of gates, the answers of commands, and time. It must not know how a gate is placed.
+package hosts
+
+import (
+	"encoding/json"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/goatnote-inc/pawl/internal/fleet/wake"
+)
+
+const (
+	Name  = "hosts" // name and ID of the workflow
+	Shown = "hosts" // query, answered with a wake.Summary
+)
+
+// Names of the activities of pawld.
+const (
+	Look = "demand"       // what gates want of the hosts: (known string) Demand
+	Run  = "host command" // runs a command of a host: (Order) Answer
+)
+
+// Demand is what gates want of the hosts.
+type Demand struct {
+	None  bool         `json:"none,omitzero"`  // no hosts are configured: the workflow ends
+	Known string       `json:"known"`          // digest of the rules
+	Rules *wake.Config `json:"rules,omitzero"` // without commands; nil if they have the digest that the workflow knows
+	Lists []List       `json:"lists"`
+}
+
+// List has the gates that wait for a device model, or are measured on it.
+type List struct {
+	Model string     `json:"model"`
+	Jobs  []wake.Job `json:"jobs"`
+}
+
+// An Order is a command for a host.
+type Order struct {
+	Host     string    `json:"host"`
+	Kind     wake.Kind `json:"kind"`
+	Stopping bool      `json:"stopping,omitzero"` // the host was told to stop
+	Hard     bool      `json:"hard,omitzero"`     // to stop, even if that loses a measurement: the budget is used up
+}
+
+// An Answer is the outcome of an Order.
+type Answer struct {
+	Power wake.Power `json:"power,omitzero"` // of a status command
+	Why   string     `json:"why,omitzero"`   // it failed; empty if it succeeded
+	Busy  bool       `json:"busy,omitzero"`  // a command of an earlier process still runs
+}
+
+// State is what a run of the workflow leaves to the next one.
+type State struct {
+	Known string      `json:"known,omitzero"`
+	Rules wake.Config `json:"rules,omitzero"`
+	Wake  *wake.State `json:"wake,omitzero"`
+}
+
+const (
+	every     = 10 * time.Second // between two looks, unless a host is asked more often
+	soonest   = time.Second
+	maxEvents = 3000             // of a history, after which the workflow continues in a new run
+	slack     = 30 * time.Second // that a command takes longer than its own limit, if pawld is lost
+)
+
+type hosts struct {
+	State
+	running int // commands
+}
+
+// Hosts starts and stops hosts until none are configured.
+func Hosts(ctx workflow.Context, in State) error {
+	h := &hosts{State: in}
+	if h.Wake == nil {
+		h.Wake = wake.NewState()
+	}
+	if err := workflow.SetQueryHandler(ctx, Shown, h.show(ctx)); err != nil {
+		return err
+	}
+	look := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{ScheduleToCloseTimeout: 30 * time.Second, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}})
+	for {
+		began := workflow.Now(ctx)
+		var d Demand
+		err := workflow.ExecuteActivity(look, Look, h.Known).Get(ctx, &d)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			workflow.GetLogger(ctx).Warn("cannot see what gates want of the hosts", "error", err)
+			h.step(ctx, wake.Tick{})
+		case d.None:
+			workflow.GetLogger(ctx).Warn("no hosts are configured any more: those that are on stay on")
+			return nil
+		default:
+			h.demand(ctx, d, began)
+		}
+		if err := workflow.Sleep(ctx, h.pause()); err != nil {
+			return err
+		}
+		info := workflow.GetInfo(ctx)
+		if h.running == 0 && (info.GetContinueAsNewSuggested() || info.GetCurrentHistoryLength() > maxEvents) {
+			return workflow.NewContinueAsNewError(ctx, Name, h.State)
+		}
+	}
+}
+
+// pause returns the time between two looks.
+func (h *hosts) pause() time.Duration {
+	pause := every
+	for _, host := range h.Rules.Hosts {
+		pause = min(pause, host.Ask)
+	}
+	return max(pause, soonest)
+}
+
+// demand lets the rules see new rules and all jobs.
+func (h *hosts) demand(ctx workflow.Context, d Demand, began time.Time) {
+	if d.Rules != nil {
+		h.Known, h.Rules = d.Known, *d.Rules
+		h.Wake.Recover(&h.Rules, workflow.Now(ctx))
+	}
+	for _, l := range d.Lists {
+		h.step(ctx, wake.Poll{Repo: l.Model, Began: began, Jobs: l.Jobs})
+	}
+	if len(d.Lists) == 0 {
+		h.step(ctx, wake.Tick{})
+	}
+	h.Wake.DropEnded()
+}
+
+// step lets the rules process an event, and starts the commands that follow.
+func (h *hosts) step(ctx workflow.Context, e wake.Event) {
+	actions, said := h.Wake.Step(&h.Rules, e, workflow.Now(ctx))
+	for _, text := range said {
+		workflow.GetLogger(ctx).Info("hosts: " + text)
+	}
+	for _, a := range actions {
+		h.running++
+		workflow.Go(ctx, func(ctx workflow.Context) {
+			e := h.run(ctx, a)
+			h.running--
+			h.step(ctx, e)
+		})
+	}
+}
+
+// run runs a command of a host, once: the rules decide when to try again.
+func (h *hosts) run(ctx workflow.Context, a wake.Action) wake.Event {
+	limit := slack
+	if host := h.Rules.Host(a.Host); host != nil {
+		limit += host.Timeout
+	}
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{ScheduleToCloseTimeout: limit, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}})
+	var r Answer
+	order := Order{Host: a.Host, Kind: a.Kind, Stopping: h.Wake.IsStopping(a.Host), Hard: a.Kind == wake.Stop && h.Wake.IsOver(&h.Rules, workflow.Now(ctx))}
+	if err := workflow.ExecuteActivity(ctx, Run, order).Get(ctx, &r); err != nil {
+		r = Answer{Why: "its command was lost: " + err.Error()}
+	}
+	if a.Kind == wake.Ask {
+		return wake.StatusResult{Host: a.Host, Turn: a.Turn, Power: r.Power, Why: r.Why, Busy: r.Busy}
+	}
+	return wake.Ended{Host: a.Host, Kind: a.Kind, Why: r.Why}
+}
+
+// show answers queries from a copy, because a summary starts the new day.
+func (h *hosts) show(ctx workflow.Context) func() (wake.Summary, error) {
+	return func() (wake.Summary, error) {
+		text, err := json.Marshal(h.Wake)
+		if err != nil {
+			return wake.Summary{}, err
+		}
+		copied, err := wake.DecodeState(text)
+		if err != nil {
+			return wake.Summary{}, err
+		}
+		return wake.Summarize(&h.Rules, copied, workflow.Now(ctx)), nil
+	}
+}

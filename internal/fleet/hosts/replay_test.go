@@ -1,0 +1,16 @@
+package hosts
+
+import (
+	"testing"
+
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/goatnote-inc/pawl/internal/fleet/fleettest"
+)
+
+func TestReplay_KeptHistories(t *testing.T) {
+	fleettest.Replay(t, func(r worker.WorkflowReplayer) {
+		r.RegisterWorkflowWithOptions(Hosts, workflow.RegisterOptions{Name: Name})
+	})
+}
