@@ -13,21 +13,27 @@ import (
 )
 
 const (
-	Name  = "hosts" // name and ID of the workflow
-	Shown = "hosts" // query, answered with a wake.Summary
+	Name   = "hosts" // name and ID of the workflow
+	Shown  = "hosts" // query, answered with a wake.Summary
+	Chosen = "file"  // signal: the digest of the file that decides from now on
 )
 
 // Names of the activities of pawld.
 const (
-	Look = "demand"       // what gates want of the hosts: (known string) Demand
+	Look = "demand"       // what gates want of the hosts: (Known) Demand
 	Run  = "host command" // runs a command of a host: (Order) Answer
 )
 
+// Known says what the workflow knows. Both activities fail in a pawld that has another file.
+type Known struct {
+	File  string `json:"file,omitzero"`  // digest; empty for any
+	Rules string `json:"rules,omitzero"` // digest of what follows from the file and the devices
+}
+
 // Demand is what gates want of the hosts.
 type Demand struct {
-	None  bool         `json:"none,omitzero"`  // no hosts are configured: the workflow ends
-	Known string       `json:"known"`          // digest of the rules
-	Rules *wake.Config `json:"rules,omitzero"` // without commands; nil if they have the digest that the workflow knows
+	Known Known        `json:"known"`
+	Rules *wake.Config `json:"rules,omitzero"` // without commands; nil if the workflow knows them
 	Lists []List       `json:"lists"`
 }
 
@@ -39,6 +45,7 @@ type List struct {
 
 // An Order is a command for a host.
 type Order struct {
+	File     string    `json:"file"` // digest
 	Host     string    `json:"host"`
 	Kind     wake.Kind `json:"kind"`
 	Stopping bool      `json:"stopping,omitzero"` // the host was told to stop
@@ -49,12 +56,12 @@ type Order struct {
 type Answer struct {
 	Power wake.Power `json:"power,omitzero"` // of a status command
 	Why   string     `json:"why,omitzero"`   // it failed; empty if it succeeded
-	Busy  bool       `json:"busy,omitzero"`  // a command of an earlier process still runs
+	Stays bool       `json:"stays,omitzero"` // it was not stopped, because a gate has just got a device
 }
 
 // State is what a run of the workflow leaves to the next one.
 type State struct {
-	Known string      `json:"known,omitzero"`
+	Known Known       `json:"known,omitzero"`
 	Rules wake.Config `json:"rules,omitzero"`
 	Wake  *wake.State `json:"wake,omitzero"`
 }
@@ -64,14 +71,16 @@ const (
 	soonest   = time.Second
 	maxEvents = 3000             // of a history, after which the workflow continues in a new run
 	slack     = 30 * time.Second // that a command takes longer than its own limit, if pawld is lost
+	maxFailed = 30               // looks in a row, after which the file of any pawld is taken: the one that had the chosen file is gone
 )
 
 type hosts struct {
 	State
 	running int // commands
+	failed  int // looks in a row
 }
 
-// Hosts starts and stops hosts until none are configured.
+// Hosts starts and stops hosts until it is terminated. The file of the pawld that was started last decides.
 func Hosts(ctx workflow.Context, in State) error {
 	h := &hosts{State: in}
 	if h.Wake == nil {
@@ -80,30 +89,44 @@ func Hosts(ctx workflow.Context, in State) error {
 	if err := workflow.SetQueryHandler(ctx, Shown, h.show(ctx)); err != nil {
 		return err
 	}
-	look := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{ScheduleToCloseTimeout: 30 * time.Second, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}})
+	chosen := workflow.GetSignalChannel(ctx, Chosen)
 	for {
-		began := workflow.Now(ctx)
-		var d Demand
-		err := workflow.ExecuteActivity(look, Look, h.Known).Get(ctx, &d)
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err != nil:
-			workflow.GetLogger(ctx).Warn("cannot see what gates want of the hosts", "error", err)
-			h.step(ctx, wake.Tick{})
-		case d.None:
-			workflow.GetLogger(ctx).Warn("no hosts are configured any more: those that are on stay on")
-			return nil
-		default:
-			h.demand(ctx, d, began)
+		for file := ""; chosen.ReceiveAsync(&file); {
+			h.Known.File = file
 		}
+		h.look(ctx)
 		if err := workflow.Sleep(ctx, h.pause()); err != nil {
 			return err
 		}
-		info := workflow.GetInfo(ctx)
-		if h.running == 0 && (info.GetContinueAsNewSuggested() || info.GetCurrentHistoryLength() > maxEvents) {
+		if h.running == 0 && isLong(ctx) && chosen.Len() == 0 {
 			return workflow.NewContinueAsNewError(ctx, Name, h.State)
 		}
+	}
+}
+
+// isLong reports whether this run should end. It then asks for no status any more, so that no command runs soon.
+func isLong(ctx workflow.Context) bool {
+	info := workflow.GetInfo(ctx)
+	return info.GetContinueAsNewSuggested() || info.GetCurrentHistoryLength() > maxEvents
+}
+
+// look lets the rules see what gates want.
+func (h *hosts) look(ctx workflow.Context) {
+	began := workflow.Now(ctx)
+	var d Demand
+	once := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{ScheduleToCloseTimeout: 30 * time.Second, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}})
+	err := workflow.ExecuteActivity(once, Look, h.Known).Get(ctx, &d)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		workflow.GetLogger(ctx).Warn("cannot see what gates want of the hosts", "error", err)
+		if h.failed++; h.failed >= maxFailed {
+			h.Known.File, h.failed = "", 0
+		}
+		h.step(ctx, wake.Tick{})
+	default:
+		h.failed = 0
+		h.demand(ctx, d, began)
 	}
 }
 
@@ -118,9 +141,10 @@ func (h *hosts) pause() time.Duration {
 
 // demand lets the rules see new rules and all jobs.
 func (h *hosts) demand(ctx workflow.Context, d Demand, began time.Time) {
+	h.Known = d.Known
 	if d.Rules != nil {
-		h.Known, h.Rules = d.Known, *d.Rules
-		h.Wake.Recover(&h.Rules, workflow.Now(ctx))
+		h.Rules = *d.Rules
+		h.Wake.Adopt(&h.Rules, workflow.Now(ctx))
 	}
 	for _, l := range d.Lists {
 		h.step(ctx, wake.Poll{Repo: l.Model, Began: began, Jobs: l.Jobs})
@@ -138,6 +162,9 @@ func (h *hosts) step(ctx workflow.Context, e wake.Event) {
 		workflow.GetLogger(ctx).Info("hosts: " + text)
 	}
 	for _, a := range actions {
+		if a.Kind == wake.Ask && isLong(ctx) {
+			continue
+		}
 		h.running++
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			e := h.run(ctx, a)
@@ -147,22 +174,22 @@ func (h *hosts) step(ctx workflow.Context, e wake.Event) {
 	}
 }
 
-// run runs a command of a host, once: the rules decide when to try again.
+// run runs a command of a host, once: the rules decide when to try again. It is only tried again where another file is.
 func (h *hosts) run(ctx workflow.Context, a wake.Action) wake.Event {
 	limit := slack
 	if host := h.Rules.Host(a.Host); host != nil {
 		limit += host.Timeout
 	}
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{ScheduleToCloseTimeout: limit, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}})
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{ScheduleToCloseTimeout: limit, RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 1}})
 	var r Answer
-	order := Order{Host: a.Host, Kind: a.Kind, Stopping: h.Wake.IsStopping(a.Host), Hard: a.Kind == wake.Stop && h.Wake.IsOver(&h.Rules, workflow.Now(ctx))}
+	order := Order{File: h.Known.File, Host: a.Host, Kind: a.Kind, Stopping: h.Wake.IsStopping(a.Host), Hard: a.Kind == wake.Stop && h.Wake.IsOver(&h.Rules, workflow.Now(ctx))}
 	if err := workflow.ExecuteActivity(ctx, Run, order).Get(ctx, &r); err != nil {
 		r = Answer{Why: "its command was lost: " + err.Error()}
 	}
 	if a.Kind == wake.Ask {
-		return wake.StatusResult{Host: a.Host, Turn: a.Turn, Power: r.Power, Why: r.Why, Busy: r.Busy}
+		return wake.StatusResult{Host: a.Host, Turn: a.Turn, Power: r.Power, Why: r.Why}
 	}
-	return wake.Ended{Host: a.Host, Kind: a.Kind, Why: r.Why}
+	return wake.Ended{Host: a.Host, Kind: a.Kind, Why: r.Why, Stays: r.Stays}
 }
 
 // show answers queries from a copy, because a summary starts the new day.

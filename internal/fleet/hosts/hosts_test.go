@@ -19,6 +19,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/fleet/wake"
 )
 
+const anything = "mock.Anything" // testify's name for an argument that is not compared
+
 // A world is a fleet in simulated time: its gates, and one host that boots in a minute.
 type world struct {
 	env *testsuite.TestWorkflowEnvironment
@@ -26,12 +28,17 @@ type world struct {
 	mu     sync.Mutex
 	begin  time.Time
 	rules  wake.Config
-	gone   bool  // no hosts are configured
+	known  Known
+	files  []string // of the pawlds, which are asked in turn
+	looks  int
 	away   bool  // what gates want cannot be seen
 	jobs   []job // of the model l4
 	power  wake.Power
-	on     time.Time // when it is on
-	broken int       // starts that fail
+	on     time.Time     // when it is on
+	broken int           // starts that fail
+	takes  time.Duration // of each command
+	hangs  bool          // its status takes as long as it may, and fails
+	stays  int           // stops that come too late
 	did    []string
 }
 
@@ -42,7 +49,7 @@ func newWorld(t *testing.T, jobs ...job) *world {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(fleettest.Silent)
-	w := &world{env: suite.NewTestWorkflowEnvironment(), jobs: jobs, power: wake.Off, begin: time.Date(2026, 11, 16, 9, 0, 0, 0, time.UTC)}
+	w := &world{known: Known{"one", "1"}, files: []string{"one"}, env: suite.NewTestWorkflowEnvironment(), jobs: jobs, power: wake.Off, begin: time.Date(2026, 11, 16, 9, 0, 0, 0, time.UTC)}
 	w.rules = wake.Config{
 		Forge: wake.Forge{Repositories: []string{"l4"}}, Poll: time.Minute, Budget: wake.Budget{Hours: 8, Least: 10 * time.Minute, Margin: 2 * time.Minute},
 		Hosts: []wake.HostConfig{{
@@ -56,6 +63,7 @@ func newWorld(t *testing.T, jobs ...job) *world {
 	w.env.RegisterWorkflowWithOptions(Hosts, workflow.RegisterOptions{Name: Name})
 	w.env.RegisterActivityWithOptions(w.look, activity.RegisterOptions{Name: Look})
 	w.env.RegisterActivityWithOptions(w.command, activity.RegisterOptions{Name: Run})
+	w.env.OnActivity(Run, anything, anything).Return(w.command).AfterFn(w.delay)
 	return w
 }
 
@@ -63,13 +71,21 @@ func (w *world) at() time.Duration { return w.env.Now().Sub(w.begin) }
 
 func (w *world) isOn() bool { return w.power == wake.On && !w.env.Now().Before(w.on) }
 
-func (w *world) look(_ context.Context, known string) (Demand, error) {
+// decides reports whether the pawld that an activity reaches has the file. The pawlds get them in turn.
+func (w *world) decides(file string) bool {
+	w.looks++
+	own := w.files[w.looks%len(w.files)]
+	return own != "" && (file == "" || file == own)
+}
+
+func (w *world) look(_ context.Context, known Known) (Demand, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	d := Demand{Known: "1", None: w.gone}
-	if w.away {
-		return d, errors.New("no database")
+	if w.away || !w.decides(known.File) {
+		return Demand{}, errors.New("no database, or another file")
 	}
+	d := Demand{Known: w.known}
+	d.Known.File = w.files[w.looks%len(w.files)]
 	if known != d.Known {
 		d.Rules = &w.rules
 	}
@@ -88,9 +104,28 @@ func (w *world) look(_ context.Context, known string) (Demand, error) {
 	return d, nil
 }
 
+// delay returns how long a command takes.
+func (w *world) delay() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.hangs {
+		return 2 * time.Minute
+	}
+	return w.takes
+}
+
 func (w *world) command(_ context.Context, o Order) (Answer, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	switch {
+	case !w.decides(o.File):
+		return Answer{}, errors.New("another file")
+	case o.Kind == wake.Ask && w.hangs:
+		return Answer{Why: "was stopped after 2m0s"}, nil
+	case o.Kind == wake.Stop && w.stays > 0:
+		w.stays--
+		return Answer{Stays: true}, nil
+	}
 	if o.Kind == wake.Ask {
 		power := w.power
 		if power == wake.On && !w.isOn() {
@@ -156,6 +191,33 @@ func TestHosts(t *testing.T) {
 			},
 			want: []string{"start after 0s", "stop after 2h15m0s"},
 		},
+		{
+			name: "a gate gets a device just before a stop", jobs: []job{{0, 20 * minute}}, change: func(w *world) { w.stays = 1 }, d: 2 * time.Hour,
+			want: []string{"start after 0s", "stop after 50m0s"},
+		},
+		{
+			name: "one of two pawlds has another file", jobs: []job{{0, 20 * minute}}, change: func(w *world) { w.files = []string{"one", "two"} }, d: 2 * time.Hour,
+			want: []string{"start after 0s", "stop after 35m0s"},
+		},
+		{
+			name: "one of two pawlds has no file", jobs: []job{{0, 20 * minute}}, change: func(w *world) { w.files = []string{"one", ""} }, d: 2 * time.Hour,
+			want: []string{"start after 0s", "stop after 35m0s"},
+		},
+		{
+			name: "the pawld with the chosen file goes, and one with another comes", jobs: []job{{0, 20 * minute}}, d: 2 * time.Hour,
+			change: func(w *world) {
+				w.env.RegisterDelayedCallback(func() { w.set(func() { w.files = []string{"two"} }) }, 22*minute)
+			},
+			want: []string{"start after 0s", "stop after 35m0s"},
+		},
+		{
+			name: "the rules change while the host is started", jobs: []job{{0, 20 * minute}}, d: 2 * time.Hour,
+			change: func(w *world) {
+				w.takes = 30 * time.Second
+				w.env.RegisterDelayedCallback(func() { w.set(func() { w.known.Rules = "2" }) }, 45*time.Second)
+			},
+			want: []string{"start after 1m0s", "stop after 35m0s"},
+		},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			w := newWorld(t, x.jobs...)
@@ -175,39 +237,51 @@ func (w *world) set(change func()) {
 	change()
 }
 
-func TestHosts_EndWhenNoneAreConfigured(t *testing.T) {
-	w := newWorld(t)
-	w.env.RegisterDelayedCallback(func() { w.set(func() { w.gone = true }) }, time.Hour)
-	w.run(t, State{}, 2*time.Hour)
-	if err := w.env.GetWorkflowError(); err != nil || !w.env.IsWorkflowCompleted() || w.at() > 61*time.Minute {
-		t.Errorf("after %v: %v", w.at(), err)
+// A long history goes on in a new run, with all that is known: a host that is on is not started again, and its time today counts.
+func TestHosts_ContinueInANewRun(t *testing.T) {
+	for name, hangs := range map[string]bool{"quiet": false, "with a status that never ends": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, job{0, 5 * time.Hour})
+			w.env.RegisterDelayedCallback(func() { w.set(func() { w.hangs = hangs }) }, 50*time.Minute)
+			w.env.RegisterDelayedCallback(func() { w.env.SetCurrentHistoryLength(maxEvents + 1) }, time.Hour)
+			w.run(t, State{}, 2*time.Hour)
+			next, ok := errors.AsType[*workflow.ContinueAsNewError](w.env.GetWorkflowError())
+			if !ok || w.at() > 63*time.Minute {
+				t.Fatalf("after %v: %v, want a new run", w.at(), w.env.GetWorkflowError())
+			}
+			var left State
+			if err := converter.GetDefaultDataConverter().FromPayloads(next.Input, &left); err != nil {
+				t.Fatal(err)
+			}
+			again := newWorld(t, w.jobs...)
+			again.env.SetStartTime(w.env.Now())
+			again.power, again.on = w.power, w.on
+			again.env.RegisterDelayedCallback(func() {
+				if sum := again.shown(t); sum.Spent < 1 || sum.Hosts[0].Failing {
+					t.Errorf("%.2f h today, an hour was before: %+v", sum.Spent, sum)
+				}
+			}, 10*time.Minute)
+			if did := again.run(t, left, 2*time.Hour); len(did) > 0 {
+				t.Errorf("the new run did %q", did)
+			}
+		})
 	}
 }
 
-// A long history goes on in a new run, with all that is known: a host that is on is not started again, and its time today counts.
-func TestHosts_ContinueInANewRun(t *testing.T) {
+// A pawld that starts chooses its file. A host that the file no longer has is left alone, and its time today counts.
+func TestHosts_AnotherFileIsChosen(t *testing.T) {
 	w := newWorld(t, job{0, 5 * time.Hour})
-	w.env.RegisterDelayedCallback(func() { w.env.SetCurrentHistoryLength(maxEvents + 1) }, time.Hour)
-	w.run(t, State{}, 2*time.Hour)
-	next, ok := errors.AsType[*workflow.ContinueAsNewError](w.env.GetWorkflowError())
-	if !ok || w.at() > 61*time.Minute {
-		t.Fatalf("after %v: %v, want a new run", w.at(), w.env.GetWorkflowError())
-	}
-	var left State
-	if err := converter.GetDefaultDataConverter().FromPayloads(next.Input, &left); err != nil {
-		t.Fatal(err)
-	}
-	again := newWorld(t, w.jobs...)
-	again.env.SetStartTime(w.env.Now())
-	again.power, again.on = w.power, w.on
-	again.env.RegisterDelayedCallback(func() {
-		if sum := again.shown(t); sum.Spent < 1 {
-			t.Errorf("%.2f h today, an hour was before: %+v", sum.Spent, sum)
+	w.files = []string{"one", "two"}
+	w.env.RegisterDelayedCallback(func() {
+		w.set(func() { w.rules.Hosts[0].Name, w.known.Rules = "gpu2", "2" })
+		w.env.SignalWorkflow(Chosen, "two")
+	}, time.Hour)
+	w.env.RegisterDelayedCallback(func() {
+		if sum := w.shown(t); len(sum.Hosts) != 1 || sum.Hosts[0].Name != "gpu2" {
+			t.Errorf("%+v", sum)
 		}
-	}, 10*time.Minute)
-	if did := again.run(t, left, 2*time.Hour); len(did) > 0 {
-		t.Errorf("the new run did %q", did)
-	}
+	}, 70*time.Minute)
+	w.run(t, State{}, 2*time.Hour)
 }
 
 func (w *world) shown(t *testing.T) (sum wake.Summary) {

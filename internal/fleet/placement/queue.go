@@ -13,7 +13,8 @@ type Waiting struct {
 	Gate     string    `json:"gate"`
 	Project  string    `json:"project"`
 	Tier     tier.Tier `json:"tier,omitzero"`
-	Only     string    `json:"only,omitzero"` // the device that it needs; empty for any
+	Only     string    `json:"only,omitzero"`    // the device that it needs; empty for any
+	Seconds  int       `json:"seconds,omitzero"` // longest time of its measurement
 	Position int       `json:"position"`
 	Since    time.Time `json:"since"`
 	Start    time.Time `json:"start,omitzero"` // latest start if every measurement takes its longest time; zero if no device is ready
@@ -41,7 +42,7 @@ func (s *State) Queue(now time.Time) []Waiting {
 	var list []Waiting
 	requests, funded := s.order(now)
 	for i, r := range requests {
-		w := Waiting{Lease: r.Lease, Gate: r.Gate, Project: r.Project, Tier: r.Tier, Only: r.Only, Position: i + 1, Since: r.At, Start: r.Held, Reason: NoBudget}
+		w := Waiting{Lease: r.Lease, Gate: r.Gate, Project: r.Project, Tier: r.Tier, Only: r.Only, Seconds: r.Seconds, Position: i + 1, Since: r.At, Start: r.Held, Reason: NoBudget}
 		if i < funded {
 			if supplies[r.Tier] == nil {
 				supplies[r.Tier] = s.supply(r.Tier, now)

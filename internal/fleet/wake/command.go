@@ -118,7 +118,7 @@ func (r Runner) withoutSecrets(env []string) []string {
 	c := r.Config
 	return slices.DeleteFunc(env, func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return name != "" && slices.Contains([]string{c.Secret.Env, c.Forge.Token.Env, c.Forge.App.Key.Env}, name)
+		return name != "" && slices.Contains([]string{c.Secret.Env, c.Forge.Token.Env, c.Forge.App.Key.Env}, name) || c.private != nil && c.private(name)
 	})
 }
 

@@ -25,7 +25,9 @@ type Config struct {
 	Hosts   []HostConfig  `yaml:"hosts"`
 	Budget  Budget        `yaml:"budget"`
 
-	dir string // of wake.yaml
+	dir     string                 // of wake.yaml
+	digest  string                 // of the file; of a fleet
+	private func(name string) bool // reports which variables of the environment commands do not get, beside those of the file; nil for none
 }
 
 // Forge says which repositories' jobs are watched, and how to query them.

@@ -18,10 +18,14 @@ func (s *State) decide(c *Config, now time.Time) []Action {
 		kind := Kind("")
 		switch {
 		case h.Flight != nil: // one command at a time
+		case h.asking && !over: // the answer is about a host that is not being stopped
 		case s.mustStop(c, hc, h, l, over, now):
 			kind = Stop
 		case l.waiting > 0 && s.mayStart(c, hc, h, now):
 			kind = Start
+		}
+		if h.SettledUntil.IsZero() && l.waiting == 0 && !now.Before(h.NoStartBefore) {
+			h.Failures = 0 // no job needs it
 		}
 		if kind != "" {
 			h.Flight = &RunningCommand{Kind: kind, Since: now}

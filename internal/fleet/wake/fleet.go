@@ -1,11 +1,14 @@
 package wake
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -25,7 +28,20 @@ func LoadHosts(path, locks string) (*Config, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	c.State = filepath.Join(locks, "hosts")
+	c.private = func(name string) bool {
+		return name != "PAWL_HOST" && slices.ContainsFunc([]string{"PAWL", "GITHUB_", "GITLAB_"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	}
+	sum := sha256.Sum256(data)
+	c.digest = hex.EncodeToString(sum[:])
 	return c, nil
+}
+
+// Digest returns the digest of the file of a fleet's hosts; empty for nil.
+func (c *Config) Digest() string {
+	if c == nil {
+		return ""
+	}
+	return c.digest
 }
 
 // checkOnlyHosts checks that a file leaves out what follows from the fleet, and fills it in.
@@ -52,8 +68,7 @@ func HostLabel(name string) string { return "host:" + name }
 // Rules returns what decides over the hosts of a fleet, without their commands: the labels of jobs that each host takes, and the
 // lists of jobs that are polled.
 func (c *Config) Rules(labels map[string][]string, lists []string) *Config {
-	r := *c
-	r.Hosts, r.Forge.Repositories = slices.Clone(c.Hosts), lists
+	r := Config{Version: c.Version, Poll: c.Poll, Budget: c.Budget, Hosts: slices.Clone(c.Hosts), Forge: Forge{Repositories: lists}}
 	for i := range r.Hosts {
 		h := &r.Hosts[i]
 		h.Start, h.Stop, h.Status = "", "", ""

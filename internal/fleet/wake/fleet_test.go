@@ -8,6 +8,29 @@ import (
 	"testing"
 )
 
+func TestLoadHosts_CommandsSeeNoSecretsOfTheServer(t *testing.T) {
+	t.Setenv("PAWLD_DATABASE_URL", "s3cret")
+	t.Setenv("GITHUB_TOKEN", "s3cret")
+	t.Setenv("AWS_REGION", "eu-central-1")
+	dir := t.TempDir()
+	path := filepath.Join(dir, "hosts.yaml")
+	text := "version: 1\nhosts: [{name: gpu1, start: env > seen, stop: b, status: c}]\nbudget: {hours_per_day: 8}\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := LoadHosts(path, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if why := (Runner{c}).Move(t.Context(), c.Host("gpu1"), Start); why != "" {
+		t.Fatal(why)
+	}
+	seen, err := os.ReadFile(filepath.Join(dir, "seen"))
+	if err != nil || strings.Contains(string(seen), "s3cret") || !strings.Contains(string(seen), "PAWL_HOST=gpu1\n") || !strings.Contains(string(seen), "AWS_REGION=") {
+		t.Errorf("%v\n%s", err, seen)
+	}
+}
+
 func TestLoadHosts(t *testing.T) {
 	const good = `
 version: 1

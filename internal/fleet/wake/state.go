@@ -90,25 +90,34 @@ func (s *State) host(name string) *Host {
 // Recover prepares a state that an earlier process left: its observations no longer count, and a command
 // it started may still be running.
 func (s *State) Recover(c *Config, now time.Time) {
-	for name, h := range s.Hosts {
-		if c.host(name) == nil {
-			if !h.SettledUntil.IsZero() {
-				s.say("%s was running when it was removed from the file: it is no longer stopped automatically, stop it by hand", name)
-			}
-			delete(s.Hosts, name)
-			continue
-		}
+	s.Adopt(c, now)
+	for _, h := range s.Hosts {
 		h.Seen, h.inherited = Unknown, h.Flight != nil
 		if !h.SettledUntil.IsZero() {
 			h.asked = now // the effect of its last command may not show at once
 		}
+	}
+	clear(s.Polled) // no host counts as idle before the forge was polled again
+}
+
+// Adopt forgets the hosts and jobs that a changed file no longer has.
+func (s *State) Adopt(c *Config, now time.Time) {
+	for name, h := range s.Hosts {
+		if c.host(name) != nil {
+			continue
+		}
+		if !h.SettledUntil.IsZero() {
+			s.say("%s was running when it was removed from the file: it is no longer stopped automatically, stop it by hand", name)
+			s.account(now)
+			s.settle(name, h, now)
+		}
+		delete(s.Hosts, name)
 	}
 	for key, j := range s.Jobs {
 		if !slices.Contains(c.Forge.Repositories, j.Repo) {
 			delete(s.Jobs, key)
 		}
 	}
-	clear(s.Polled) // no host counts as idle before the forge was polled again
 }
 
 func (s *State) say(format string, args ...any) {

@@ -26,9 +26,10 @@ type StatusResult struct {
 
 // Ended reports that a start or stop command has ended.
 type Ended struct {
-	Host string
-	Kind Kind
-	Why  string // empty if it succeeded
+	Host  string
+	Kind  Kind
+	Why   string // empty if it succeeded
+	Stays bool   // the host was not stopped, because a job has just come
 }
 
 // Tick only advances the time. One is needed about every second.
@@ -125,6 +126,8 @@ func (s *State) ended(hc *HostConfig, e Ended, now time.Time) {
 	switch {
 	case e.Kind == Start && e.Why == "":
 		h.Started = began
+	case e.Stays:
+		h.IdleSince = now
 	case e.Kind == Start:
 		s.startFailed(hc, h, now, "its start failed: "+e.Why)
 	case e.Why == "":

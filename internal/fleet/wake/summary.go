@@ -30,7 +30,7 @@ type HostSummary struct {
 	Running bool      `json:"running"` // a job runs on it, or may run on it
 	Today   float64   `json:"hours_today"`
 	Failed  int       `json:"failed_starts,omitempty"` // in a row
-	Stuck   int       `json:"failed_stops,omitempty"`  // in a row
+	Failing bool      `json:"failing,omitempty"`       // its last start, stop or status failed, or no status has come for long
 	Reason  string    `json:"reason,omitempty"`
 }
 
@@ -59,10 +59,15 @@ func Summarize(c *Config, s *State, now time.Time) Summary {
 		}
 		sum.Hosts = append(sum.Hosts, HostSummary{
 			Name: hc.Name, Power: h.phase(), Asked: h.SeenAt, Waiting: l.waiting, Running: l.running && !h.SettledUntil.IsZero(),
-			Today: today.Hours(), Failed: h.Failures, Stuck: h.StopFailures, Reason: h.Reason,
+			Today: today.Hours(), Failed: h.Failures, Failing: h.failing(hc, now), Reason: h.Reason,
 		})
 	}
 	return sum
+}
+
+// failing reports whether a person should look at a host if this lasts.
+func (h *Host) failing(hc *HostConfig, now time.Time) bool {
+	return h.Failures > 0 || h.StopFailures > 0 || h.Seen == Unknown || now.Sub(h.SeenAt) > max(10*time.Minute, 20*hc.Ask)
 }
 
 // Print writes the summary for people.

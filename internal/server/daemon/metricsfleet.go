@@ -3,7 +3,6 @@ package daemon
 import (
 	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -27,6 +26,7 @@ type fleetMetrics struct {
 var (
 	fleetUp       = fleetDesc("up", "1 if Temporal answers, 0 if it does not, -1 without a fleet.")
 	fleetWaiting  = fleetDesc("waiting", "Leases that wait for a device.")
+	fleetStranded = fleetDesc("stranded", "Leases that wait although budgets allow them, and no device is ready for them.")
 	fleetOldest   = fleetDesc("oldest_seconds", "How long the oldest of them has waited.")
 	fleetLeases   = fleetDesc("leases", "Leases under way.")
 	fleetDevices  = fleetDesc("devices", "Devices by state.", "state")
@@ -50,7 +50,7 @@ const (
 
 // Describe implements [prometheus.Collector].
 func (f *fleetMetrics) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{fleetUp, fleetWaiting, fleetOldest, fleetLeases, fleetDevices, fleetAgents, fleetMeasured, fleetAlarms, fleetOld, fleetPowers, fleetFailing} {
+	for _, d := range []*prometheus.Desc{fleetUp, fleetWaiting, fleetStranded, fleetOldest, fleetLeases, fleetDevices, fleetAgents, fleetMeasured, fleetAlarms, fleetOld, fleetPowers, fleetFailing} {
 		to <- d
 	}
 }
@@ -62,13 +62,13 @@ func (f *fleetMetrics) Collect(to chan<- prometheus.Metric) {
 	send := func(d *prometheus.Desc, value float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
-	f.collectHosts(ctx, send)
+	powers := f.collectHosts(ctx, send)
 	devices, err := f.devices(ctx)
 	if err != nil {
 		return
 	}
 	if agents, err := f.agents(ctx); err == nil {
-		heard, silent := f.countAgents(agents, asleep(devices))
+		heard, silent := f.countAgents(agents, asleep(devices, powers))
 		send(fleetAgents, heard, "heard")
 		send(fleetAgents, silent, "silent")
 	}
@@ -99,24 +99,26 @@ func stateOf(d fleetstore.Device) string {
 	return string(d.Power)
 }
 
-// asleep returns the devices whose host is off and is started when it is needed.
-func asleep(devices []fleetstore.Device) map[string]bool {
+// asleep returns the hosts that are off until something needs them. powers has those that the fleet starts and stops.
+func asleep(devices []fleetstore.Device, powers map[string]wake.Power) map[string]bool {
 	list := map[string]bool{}
 	for _, d := range devices {
-		list[d.ID] = d.Sleeps
+		list[d.Host] = list[d.Host] || d.Sleeps
+	}
+	for host, power := range powers {
+		list[host] = power != wake.On
 	}
 	return list
 }
 
-// countAgents counts those that should be heard. One whose devices all sleep need not be.
+// countAgents counts those that should be heard. An agent has the name of its host.
 func (f *fleetMetrics) countAgents(list []store.Agent, asleep map[string]bool) (heard, silent float64) {
 	for _, a := range list {
-		awake := slices.ContainsFunc(a.Devices, func(id string) bool { return !asleep[id] })
 		switch {
 		case a.Enrolled == nil || a.Revoked != nil:
 		case a.LastSeen != nil && f.now().Sub(*a.LastSeen) < agentSilent:
 			heard++
-		case awake || len(a.Devices) == 0:
+		case !asleep[a.Name]:
 			silent++
 		}
 	}
@@ -124,18 +126,20 @@ func (f *fleetMetrics) countAgents(list []store.Agent, asleep map[string]bool) (
 }
 
 // collectHosts asks for the hosts that the fleet starts and stops.
-func (f *fleetMetrics) collectHosts(ctx context.Context, send func(*prometheus.Desc, float64, ...string)) {
-	if f.hosts == nil {
-		return
+func (f *fleetMetrics) collectHosts(ctx context.Context, send func(*prometheus.Desc, float64, ...string)) (powers map[string]wake.Power) {
+	var sum wake.Summary
+	if f.hosts != nil {
+		var err error
+		if sum, err = f.hosts(ctx); err != nil {
+			return nil
+		}
 	}
-	sum, err := f.hosts(ctx)
-	if err != nil {
-		return
-	}
+	powers = map[string]wake.Power{}
 	states, failing := map[wake.Power]float64{}, 0.0
 	for _, h := range sum.Hosts {
+		powers[h.Name] = h.Power
 		states[h.Power]++
-		if h.Failed+h.Stuck > 0 {
+		if h.Failing {
 			failing++
 		}
 	}
@@ -143,11 +147,12 @@ func (f *fleetMetrics) collectHosts(ctx context.Context, send func(*prometheus.D
 		send(fleetPowers, states[p], cmp.Or(string(p), "unknown"))
 	}
 	send(fleetFailing, failing)
+	return powers
 }
 
 // collectQueues asks the placers of all models.
 func (f *fleetMetrics) collectQueues(ctx context.Context, devices []fleetstore.Device, send func(*prometheus.Desc, float64, ...string)) {
-	up, waiting, leases, oldest := -1.0, 0, 0, time.Duration(0)
+	up, waiting, stranded, leases, oldest := -1.0, 0, 0, 0, time.Duration(0)
 	asked := map[string]bool{}
 	for _, d := range devices {
 		if f.queue == nil || asked[d.Model] {
@@ -163,10 +168,14 @@ func (f *fleetMetrics) collectQueues(ctx context.Context, devices []fleetstore.D
 		waiting, leases = waiting+len(v.Queue), leases+len(v.Leases)
 		for _, q := range v.Queue {
 			oldest = max(oldest, f.now().Sub(q.Since))
+			if q.Reason != placement.Busy && q.Reason != placement.NoBudget && (q.Reason != placement.Wake || f.hosts == nil) { // hosts that should start have an alert of their own
+				stranded++
+			}
 		}
 	}
 	send(fleetUp, up)
 	send(fleetWaiting, float64(waiting))
+	send(fleetStranded, float64(stranded))
 	send(fleetOldest, oldest.Seconds())
 	send(fleetLeases, float64(leases))
 }

@@ -29,30 +29,32 @@ func TestFleetMetrics(t *testing.T) {
 		agents: func(context.Context) ([]store.Agent, error) {
 			return []store.Agent{
 				{Enrolled: &old, LastSeen: &just}, {Enrolled: &old, LastSeen: &old}, {Enrolled: &old}, {Enrolled: &old, Revoked: &old}, {},
-				{Enrolled: &old, LastSeen: &old, Devices: []string{"sleeper"}},
+				{Enrolled: &old, LastSeen: &old, Name: "batch"}, {Enrolled: &old, LastSeen: &old, Name: "off"},
 			}, nil
 		},
 		devices: func(context.Context) ([]fleetstore.Device, error) {
 			return []fleetstore.Device{
 				device("l4", placement.Ready, "", now), device("l4", placement.Ready, "", time.Time{}), device("l4", placement.Ready, "noisy", now),
-				{Device: placement.Device{ID: "sleeper", Power: placement.Asleep}, Sleeps: true, Model: "h100", Calibrations: 10, FalseAlarms: 1},
+				{Device: placement.Device{Host: "batch", Power: placement.Asleep}, Sleeps: true, Model: "h100", Calibrations: 10, FalseAlarms: 1},
 			}, nil
 		},
 		queue: func(context.Context, string) (placer.View, error) {
 			if away {
 				return placer.View{}, errors.New("no answer")
 			}
-			return placer.View{Leases: make([]placement.Lease, 2), Queue: []placement.Waiting{{Since: now.Add(-90 * time.Second)}}}, nil
+			return placer.View{Leases: make([]placement.Lease, 2), Queue: []placement.Waiting{
+				{Since: now.Add(-90 * time.Second), Reason: placement.None}, {Since: now, Reason: placement.NoBudget}, {Since: now, Reason: placement.Wake},
+			}}, nil
 		},
 	}
 	f.hosts = func(context.Context) (wake.Summary, error) {
-		return wake.Summary{Hosts: []wake.HostSummary{{Power: wake.On}, {Power: wake.On, Stuck: 2}, {Failed: 1}}}, nil
+		return wake.Summary{Hosts: []wake.HostSummary{{Name: "a", Power: wake.On}, {Name: "b", Power: wake.On, Failing: true}, {Name: "off", Failing: true}}}, nil
 	}
 	m := newMetrics()
 	m.registry.MustRegister(f)
 	text := scrape(t, m)
 	for _, want := range []string{
-		"pawld_fleet_up 1", "pawld_fleet_waiting 2", "pawld_fleet_oldest_seconds 90", "pawld_fleet_leases 4", `pawld_fleet_devices{state="ready"} 2`,
+		"pawld_fleet_up 1", "pawld_fleet_waiting 6", "pawld_fleet_stranded 2", "pawld_fleet_oldest_seconds 90", "pawld_fleet_leases 4", `pawld_fleet_devices{state="ready"} 2`,
 		`pawld_fleet_devices{state="quarantine"} 1`, `pawld_fleet_devices{state="asleep"} 1`, `pawld_fleet_devices{state="closed"} 0`, `pawld_fleet_agents{state="heard"} 1`,
 		`pawld_fleet_agents{state="silent"} 2`, "pawld_fleet_calibrations 40", "pawld_fleet_false_alarms 4", "pawld_fleet_uncalibrated 1",
 		`pawld_fleet_hosts{state="on"} 2`, `pawld_fleet_hosts{state="unknown"} 1`, `pawld_fleet_hosts{state="off"} 0`, "pawld_fleet_hosts_failing 2",

@@ -23,18 +23,30 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/store/fleetstore"
 )
 
-// startHosts starts the workflow that starts and stops hosts, if it does not run.
-func (e *Engine) startHosts(ctx context.Context) error {
+// chooseHosts lets the file of this process decide which hosts are started and stopped. It starts the workflow if it does not run.
+func (e *Engine) chooseHosts(ctx context.Context) error {
 	if e.o.Hosts == nil {
 		return nil
 	}
-	_, err := e.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: hosts.Name, TaskQueue: placer.Server, WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-	}, hosts.Name, hosts.State{})
+	_, err := e.client.SignalWithStartWorkflow(ctx, hosts.Name, hosts.Chosen, e.o.Hosts.Digest(), e.hostsOptions(), hosts.Name, hosts.State{})
 	if err != nil {
 		return fmt.Errorf("cannot look after the hosts of fleet.hosts: %w", err)
 	}
 	return nil
+}
+
+// keepHosts starts the workflow again if it has ended.
+func (e *Engine) keepHosts(ctx context.Context) {
+	if e.o.Hosts == nil {
+		return
+	}
+	if _, err := e.client.ExecuteWorkflow(ctx, e.hostsOptions(), hosts.Name, hosts.State{}); err != nil {
+		e.o.Log.WarnContext(ctx, "cannot look after the hosts of fleet.hosts", "error", err)
+	}
+}
+
+func (e *Engine) hostsOptions() client.StartWorkflowOptions {
+	return client.StartWorkflowOptions{ID: hosts.Name, TaskQueue: placer.Server, WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING}
 }
 
 // HasHosts reports whether the fleet starts and stops hosts.
@@ -42,12 +54,14 @@ func (e *Engine) HasHosts() bool { return e.o.Hosts != nil }
 
 // Hosts returns the state of the hosts that the fleet starts and stops. It returns [ErrNoHosts] if there are none.
 func (e *Engine) Hosts(ctx context.Context) (sum wake.Summary, err error) {
-	answer, err := e.client.QueryWorkflow(ctx, hosts.Name, "", hosts.Shown)
-	if isNotFound(err) {
+	answer, err := e.client.QueryWorkflowWithOptions(ctx, &client.QueryWorkflowWithOptionsRequest{
+		WorkflowID: hosts.Name, QueryType: hosts.Shown, QueryRejectCondition: enums.QUERY_REJECT_CONDITION_NOT_OPEN,
+	})
+	if isNotFound(err) || err == nil && answer.QueryRejected != nil {
 		return sum, ErrNoHosts
 	}
 	if err == nil {
-		err = answer.Get(&sum)
+		err = answer.QueryResult.Get(&sum)
 	}
 	if err != nil {
 		return sum, fmt.Errorf("cannot ask for the hosts: %w", err)
@@ -58,23 +72,28 @@ func (e *Engine) Hosts(ctx context.Context) (sum wake.Summary, err error) {
 // ErrNoHosts says that the fleet starts and stops no hosts.
 var ErrNoHosts = errors.New("the fleet starts and stops no hosts: see fleet.hosts in docs/how-to/fleet.md")
 
-// maxListed is how many waiting gates of a model the rules see: more than there can be hosts.
-const maxListed = 200
-
 // manages reports whether the fleet starts and stops a host.
 func (e *Engine) manages(host string) bool { return e.o.Hosts != nil && e.o.Hosts.Host(host) != nil }
 
+// errOtherFile fails an activity that another pawld has to run.
+var errOtherFile = errors.New("another file of fleet.hosts was chosen: give every pawld of the fleet the same one, and restart it")
+
+// decides reports whether the file of this process has a digest, or any if it is empty.
+func (e *Engine) decides(file string) bool {
+	return e.o.Hosts != nil && (file == "" || file == e.o.Hosts.Digest())
+}
+
 // demand returns what gates want of the hosts.
-func (e *Engine) demand(ctx context.Context, known string) (d hosts.Demand, err error) {
-	if e.o.Hosts == nil {
-		return hosts.Demand{None: true}, nil
+func (e *Engine) demand(ctx context.Context, known hosts.Known) (d hosts.Demand, err error) {
+	if !e.decides(known.File) {
+		return d, errOtherFile
 	}
 	devices, err := e.o.Fleet.Devices(ctx, "")
 	if err != nil {
 		return d, err
 	}
 	var models []string
-	labels, open := map[string][]string{}, map[string]string{} // of hosts; hosts of devices that are not closed
+	labels, open := map[string][]string{}, map[string]fleetstore.Device{} // of hosts; devices that are not closed
 	for _, v := range devices {
 		if !e.manages(v.Host) {
 			continue
@@ -83,7 +102,7 @@ func (e *Engine) demand(ctx context.Context, known string) (d hosts.Demand, err 
 		if v.Power == placement.Closed && !fleetstore.IsStopping(v) {
 			continue
 		}
-		open[v.ID] = v.Host
+		open[v.ID] = v
 		if v.Quarantine == "" {
 			labels[v.Host] = append(labels[v.Host], label(v.Model, v.Tier))
 		}
@@ -94,12 +113,14 @@ func (e *Engine) demand(ctx context.Context, known string) (d hosts.Demand, err 
 	}
 	slices.Sort(models)
 	models = slices.Compact(models)
+	funds := e.funds(ctx)
 	for _, model := range models {
 		v, err := e.Queue(ctx, model)
-		if err != nil {
-			return d, err
+		if err != nil { // hosts do not count as idle while a list is missing
+			e.o.Log.WarnContext(ctx, "cannot see which gates wait for hosts", "model", model, "error", err)
+			continue
 		}
-		d.Lists = append(d.Lists, hosts.List{Model: model, Jobs: jobs(model, v, open)})
+		d.Lists = append(d.Lists, hosts.List{Model: model, Jobs: jobs(model, v, open, funds)})
 	}
 	rules := e.o.Hosts.Rules(labels, models)
 	text, err := json.Marshal(rules)
@@ -107,35 +128,74 @@ func (e *Engine) demand(ctx context.Context, known string) (d hosts.Demand, err 
 		return d, err
 	}
 	sum := sha256.Sum256(text)
-	if d.Known = hex.EncodeToString(sum[:]); d.Known != known {
+	d.Known = hosts.Known{File: e.o.Hosts.Digest(), Rules: hex.EncodeToString(sum[:])}
+	if d.Known != known {
 		d.Rules = rules
 	}
 	return d, nil
 }
 
+// funds returns a function that reports whether the budget of a project allows a gate, beside those asked for before.
+func (e *Engine) funds(ctx context.Context) func(project string, c placement.Cost) bool {
+	now := time.Now()
+	budgets := map[string]*placement.Budget{}
+	return func(project string, c placement.Cost) bool {
+		b := budgets[project]
+		if b == nil {
+			b = &placement.Budget{}
+			if id, err := e.project(ctx, project); err == nil {
+				*b, err = e.o.Fleet.Budget(ctx, id)
+				if err != nil {
+					e.o.Log.WarnContext(ctx, "a host is started without a look at the budget", "project", project, "error", err)
+				}
+			}
+			budgets[project] = b
+		}
+		return b.Reserve(c, now)
+	}
+}
+
 // label is what a gate needs of a host.
 func label(model string, t tier.Tier) string { return model + "/" + string(cmp.Or(t, tier.Own)) }
 
-// jobs returns the measurements on a model, and those that wait and are worth the start of a host. open has the hosts of devices.
-func jobs(model string, v placer.View, open map[string]string) (list []wake.Job) {
+// maxListed is how many waiting gates of a model and a tier the rules see: as many as there can be hosts.
+const maxListed = 100
+
+// jobs returns the measurements on a model, and those that wait and are worth the start of a host. open has the devices that are
+// not closed.
+func jobs(model string, v placer.View, open map[string]fleetstore.Device, funds func(string, placement.Cost) bool) (list []wake.Job) {
 	for _, l := range v.Leases {
-		list = append(list, wake.Job{Repo: model, ID: number("lease", l.Lease), Stage: wake.Running, Labels: []string{wake.HostLabel(l.Host)}, Runner: l.Host, Created: l.Start})
+		list = append(list, wake.Job{Repo: model, ID: number("lease", l.Lease), Stage: wake.Running, Labels: []string{wake.HostLabel(l.Host)}, Runner: l.Host})
 	}
+	listed := map[string]int{}
 	for _, w := range v.Queue {
 		needs := label(model, w.Tier)
 		switch {
-		case len(list)-len(v.Leases) == maxListed:
-			return list
-		case w.Only != "" && open[w.Only] == "":
+		case w.Only != "" && open[w.Only].Host == "":
 			continue
 		case w.Only != "": // the calibration of a device
-			needs = wake.HostLabel(open[w.Only])
+			needs = wake.HostLabel(open[w.Only].Host)
 		case w.Reason != placement.Busy && w.Reason != placement.Wake && w.Reason != placement.None:
 			continue
+		case !funds(w.Project, placement.Lease{Request: placement.Request{Seconds: w.Seconds}, Price: price(model, w.Tier, open)}.Cost()):
+			continue
 		}
-		list = append(list, wake.Job{Repo: model, ID: number("request", w.Lease), Stage: wake.Queued, Labels: []string{needs}, Created: w.Since})
+		if listed[needs]++; listed[needs] <= maxListed {
+			list = append(list, wake.Job{Repo: model, ID: number("request", w.Lease), Stage: wake.Queued, Labels: []string{needs}})
+		}
 	}
 	return list
+}
+
+// price returns the lowest price of a device that a gate could get from a host.
+func price(model string, t tier.Tier, open map[string]fleetstore.Device) float64 {
+	lowest := -1.0
+	for _, d := range open {
+		if d.Model == model && tier.Serves(d.Tier, t) && (lowest < 0 || d.Price < lowest) {
+			lowest = d.Price
+		}
+	}
+	return max(lowest, 0)
 }
 
 // number turns a name into the number of a job.
@@ -147,63 +207,85 @@ func number(kind, name string) int64 {
 
 // command runs a command of a host. The devices of a host that is to be stopped are closed before.
 func (e *Engine) command(ctx context.Context, o hosts.Order) (r hosts.Answer, err error) {
-	if !e.manages(o.Host) {
-		return hosts.Answer{Why: "it is not in the file of fleet.hosts"}, nil
+	if !e.decides(o.File) {
+		return r, errOtherFile
 	}
 	host, run := e.o.Hosts.Host(o.Host), wake.Runner{Config: e.o.Hosts}
-	switch o.Kind {
-	case wake.Start:
+	switch {
+	case host == nil:
+		r.Why = "it is not in the file of fleet.hosts"
+	case o.Kind == wake.Start:
 		r.Why = run.Move(ctx, host, o.Kind)
-	case wake.Stop:
-		if r.Why, err = e.clear(ctx, o); err == nil && r.Why == "" {
+	case o.Kind == wake.Stop:
+		r.Stays, err = e.clear(ctx, o)
+		switch {
+		case err != nil:
+			r.Why = err.Error()
+		case !r.Stays:
 			r.Why = run.Move(ctx, host, o.Kind)
 		}
-		if r.Why != "" {
-			err = errors.Join(err, e.o.Fleet.HostStays(ctx, o.Host))
+		if r.Stays || r.Why != "" {
+			e.noted(ctx, o.Host, e.o.Fleet.HostStays)
 		}
-	case wake.Ask:
-		r.Power, r.Why, r.Busy = run.Ask(ctx, host)
+	case o.Kind == wake.Ask:
+		r.Power, r.Why, _ = run.Ask(ctx, host)
 		switch {
 		case r.Power == wake.Off:
-			err = e.o.Fleet.HostOff(ctx, o.Host)
+			e.noted(ctx, o.Host, e.o.Fleet.HostOff)
 		case r.Power == wake.On && !o.Stopping:
-			err = e.o.Fleet.HostStays(ctx, o.Host)
+			e.noted(ctx, o.Host, e.o.Fleet.HostStays)
 		}
 	}
-	return r, err
+	return r, nil
+}
+
+// noted changes the devices of a host. An error is only logged: the next status of the host changes them.
+func (e *Engine) noted(ctx context.Context, host string, change func(context.Context, string) error) {
+	if err := change(ctx, host); err != nil {
+		e.o.Log.WarnContext(ctx, "the devices of a host are not what they should be", "host", host, "error", err)
+	}
 }
 
 // settle is how long a placer may take to see that a device is closed. A lease that it grants later is not taken, and moves on.
 const settle = time.Second
 
-// clear closes the devices of a host that is to be stopped, and returns why it cannot be: a gate has just got one of them.
-func (e *Engine) clear(ctx context.Context, o hosts.Order) (why string, err error) {
-	if err := e.o.Fleet.HostStopping(ctx, o.Host); err != nil || o.Hard {
-		return "", err
+// clear closes the devices of a host that is to be stopped. It reports whether the host stays on, because a gate has just got one of them.
+func (e *Engine) clear(ctx context.Context, o hosts.Order) (stays bool, err error) {
+	if o.Hard {
+		e.noted(ctx, o.Host, e.o.Fleet.HostStopping)
+		return false, nil
+	}
+	if err := e.o.Fleet.HostStopping(ctx, o.Host); err != nil {
+		return false, err
 	}
 	devices, err := e.o.Fleet.Devices(ctx, "")
 	if err != nil {
-		return "", err
+		return false, err
 	}
-	devices = slices.DeleteFunc(devices, func(d fleetstore.Device) bool { return d.Host != o.Host })
+	models := map[string]bool{}
 	for _, d := range devices {
-		if err := e.Refresh(ctx, d.Model); err != nil {
-			return "", err
+		if d.Host == o.Host {
+			models[d.Model] = true
+		}
+	}
+	for model := range models {
+		if err := e.Refresh(ctx, model); err != nil {
+			return false, err
 		}
 	}
 	select {
 	case <-time.After(settle):
 	case <-ctx.Done():
-		return "", ctx.Err()
+		return false, ctx.Err()
 	}
-	for _, d := range devices {
-		v, err := e.Queue(ctx, d.Model)
+	for model := range models {
+		v, err := e.Queue(ctx, model)
 		if err != nil {
-			return "", err
+			return false, err
 		}
 		if slices.ContainsFunc(v.Leases, func(l placement.Lease) bool { return l.Host == o.Host }) {
-			return "a gate has just started on it", nil
+			return true, nil
 		}
 	}
-	return "", nil
+	return false, nil
 }

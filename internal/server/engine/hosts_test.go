@@ -21,7 +21,10 @@ import (
 )
 
 func TestJobs_AreWorthAStart(t *testing.T) {
-	open := map[string]string{"GPU-a": "gpu1"}
+	open := map[string]fleetstore.Device{"GPU-a": {Device: placement.Device{Host: "gpu1", Price: 2}, Model: "l4"}}
+	funds := func(project string, c placement.Cost) bool {
+		return project != "poor" && c == placement.Cost{Seconds: 1800, Money: 1}
+	}
 	for _, x := range []struct {
 		name    string
 		waiting placement.Waiting
@@ -29,7 +32,7 @@ func TestJobs_AreWorthAStart(t *testing.T) {
 	}{
 		{"all devices are busy", placement.Waiting{Project: "p", Reason: placement.Busy}, "l4/own"},
 		{"the hosts are off", placement.Waiting{Project: "p", Reason: placement.Wake}, "l4/own"},
-		{"code of a fork", placement.Waiting{Project: "p", Tier: tier.Checked, Reason: placement.Wake}, "l4/checked"},
+		{"a project without budget", placement.Waiting{Project: "poor", Reason: placement.Wake}, ""},
 		{"no budget", placement.Waiting{Project: "p", Reason: placement.NoBudget}, ""},
 		{"all are in quarantine", placement.Waiting{Project: "p", Reason: placement.AllQuarantined}, ""},
 		{"no host of its tier", placement.Waiting{Project: "p", Reason: placement.NoHost}, ""},
@@ -37,7 +40,8 @@ func TestJobs_AreWorthAStart(t *testing.T) {
 		{"a calibration of a closed device", placement.Waiting{Only: "GPU-b", Reason: placement.Wake}, ""},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			list := jobs("l4", placer.View{Queue: []placement.Waiting{x.waiting}}, open)
+			x.waiting.Seconds = 1800
+			list := jobs("l4", placer.View{Queue: []placement.Waiting{x.waiting}}, open, funds)
 			got := ""
 			for _, j := range list {
 				got += strings.Join(j.Labels, " ")
@@ -58,12 +62,16 @@ func TestJobs_NumbersAreTheirOwn(t *testing.T) {
 		v.Queue = append(v.Queue, placement.Waiting{Lease: fmt.Sprint(i), Project: "p", Reason: placement.Busy})
 	}
 	v.Queue[0].Lease = "a" // it ran, failed, and waits again
-	list := jobs("l4", v, nil)
+	v.Queue = append(v.Queue, placement.Waiting{Lease: "fork", Project: "p", Tier: tier.Checked, Reason: placement.Wake})
+	list := jobs("l4", v, nil, func(string, placement.Cost) bool { return true })
 	seen := map[int64]bool{}
 	for _, j := range list {
 		seen[j.ID] = true
 	}
-	if len(list) != 1+maxListed || len(seen) != len(list) || list[0].Stage != wake.Running || list[0].Runner != "gpu1" {
+	if last := list[len(list)-1]; last.Labels[0] != "l4/checked" {
+		t.Errorf("the last job needs %q: gates of one tier hide those of another", last.Labels)
+	}
+	if len(list) != 1+maxListed+1 || len(seen) != len(list) || list[0].Stage != wake.Running || list[0].Runner != "gpu1" {
 		t.Errorf("%d jobs with %d numbers; the first is %+v", len(list), len(seen), list[0])
 	}
 }
@@ -122,7 +130,7 @@ func (p *place) sleeps(dir string) {
 	if err != nil || len(list) != 1 || list[0].Power != placement.Asleep || list[0].Reason != "" {
 		p.t.Errorf("devices of a host that is off: %+v, %v", list, err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "on")); err == nil || sum.Waiting+sum.Running+sum.Hosts[0].Failed+sum.Hosts[0].Stuck > 0 {
+	if _, err := os.Stat(filepath.Join(dir, "on")); err == nil || sum.Waiting+sum.Running+sum.Hosts[0].Failed > 0 {
 		p.t.Errorf("hosts %+v", sum)
 	}
 	if *writeHistories {
@@ -134,9 +142,9 @@ func (p *place) sleeps(dir string) {
 func (p *place) stopped(device, dir string) {
 	p.t.Helper()
 	for _, hard := range []bool{false, true} {
-		r, err := p.engine.command(p.t.Context(), hosts.Order{Host: device, Kind: wake.Stop, Hard: hard})
+		r, err := p.engine.command(p.t.Context(), hosts.Order{File: p.engine.o.Hosts.Digest(), Host: device, Kind: wake.Stop, Hard: hard})
 		_, missing := os.Stat(filepath.Join(dir, "stopped"))
-		if err != nil || (r.Why == "") != hard || (missing == nil) != hard {
+		if err != nil || r.Why != "" || r.Stays == hard || (missing == nil) != hard {
 			p.t.Errorf("stop, hard: %v: %+v, %v; stopped: %v", hard, r, err, missing == nil)
 		}
 		list, err := p.fleet.Devices(p.t.Context(), "l4")

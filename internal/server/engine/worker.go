@@ -49,15 +49,19 @@ func (e *Engine) work(ctx context.Context) error {
 		return fmt.Errorf("cannot start a worker: %w", err)
 	}
 	defer w.Stop()
-	if err := errors.Join(e.schedule(ctx), e.startHosts(ctx)); err != nil {
+	if err := errors.Join(e.schedule(ctx), e.chooseHosts(ctx)); err != nil {
 		return err
 	}
 	e.o.Log.InfoContext(ctx, "working for Temporal", "address", e.o.Address, "namespace", e.o.Namespace)
-	select {
-	case <-ctx.Done():
-		return nil
-	case err := <-failed:
-		return err
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-failed:
+			return err
+		case <-time.After(time.Minute):
+			e.keepHosts(ctx)
+		}
 	}
 }
 
@@ -113,6 +117,9 @@ func (e *Engine) publish(ctx context.Context, p gate.Publication) error {
 	err = e.o.Fleet.Publish(ctx, id, p)
 	if fenced, ok := errors.AsType[*fleetstore.FencedError](err); ok {
 		return temporal.NewNonRetryableApplicationError(fenced.Error(), gate.Fenced, nil)
+	}
+	if errors.Is(err, pg.ErrNotFound) { // the database was restored from a backup that is older than the gate
+		return temporal.NewNonRetryableApplicationError(err.Error(), "gate", nil)
 	}
 	return err
 }
