@@ -34,6 +34,9 @@ func TestFleet(t *testing.T) {
 		t.Run("a killed "+name+" loses no round", func(t *testing.T) { w.testKill(t, name, times) })
 	}
 	t.Run("an interrupt cancels the gate", w.testCancel)
+	t.Run("databases are restored from backups", w.testRestore)
+	t.Run("the version before this one works with it", w.testPrevious)
+	t.Run("an agent holds one secret", w.testSecrets)
 	t.Run("several models have one report", w.testSeveral)
 	t.Run("code of a fork does not reach a host for own code", w.testTier)
 	t.Run("a job of Slurm carries out a lease", w.testSlurm)
@@ -207,23 +210,30 @@ func (w *world) killAfter(t *testing.T, name string, calls int) {
 	}
 	must(t, os.Remove(r.hold))
 	w.again(name)
+	g.endsWith(t, r, kept, calls)
+}
+
+// endsWith waits for the end of a gate that was disturbed after so many calls of its kernel. No round may be lost that was
+// in the journal then, and the verdict must be right.
+func (g *gate) endsWith(t *testing.T, r repository, kept *measure.Run, calls int) {
+	t.Helper()
 	if code := exitCode(t, g.wait()); code != 1 {
 		t.Fatalf("exit code %d, want 1\n%s", code, g.said())
 	}
 	whole, err := measure.Load(filepath.Join(r.dir, "results", "current.json"))
 	must(t, err)
 	if len(whole.Rounds) != 6 {
-		t.Fatalf("%d rounds, and %d before the kill", len(whole.Rounds), len(kept.Rounds))
+		t.Fatalf("%d rounds, and %d before", len(whole.Rounds), len(kept.Rounds))
 	}
 	if made := r.made(); made < 12 || made > 14 { // the round that was cut off is measured again
-		t.Errorf("%d calls for six rounds, killed after %d", made, calls)
+		t.Errorf("%d calls for six rounds, disturbed after %d", made, calls)
 	}
 	if diff := cmp.Diff(kept.Rounds, whole.Rounds[:len(kept.Rounds)], cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("rounds that were finished before the kill have changed:\n%s", diff)
+		t.Errorf("rounds that were finished before have changed:\n%s", diff)
 	}
 	for i, c := range kept.Cases {
 		if diff := cmp.Diff(c.Rounds, whole.Cases[i].Rounds[:len(c.Rounds)], cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("times of %s that were finished before the kill have changed:\n%s", c.Name(), diff)
+			t.Errorf("times of %s that were finished before have changed:\n%s", c.Name(), diff)
 		}
 	}
 }

@@ -34,6 +34,7 @@ type world struct {
 	dir     string
 	bin     string
 	env     []string // of all processes
+	serve   []string // of pawld, beside these
 	gateway string   // address of agents
 	server  string   // address of pawld
 	forge   *githubtest.Server
@@ -73,7 +74,9 @@ func newWorld(t *testing.T) *world {
 		"PAWLD_ADMIN_LISTEN=off", "PAWLD_CI_ISSUERS=", "PAWLD_SHUTDOWN_DELAY=0s", "PAWLD_DATABASE_ALLOW_UNSAFE=true",
 		"PAWLD_FLEET_CALIBRATE=0s", "PAWLD_FLEET_ADDRESS=" + temporal, "PAWLD_FLEET_LISTEN=127.0.0.1:" + ports[1], "PAWLD_FLEET_SECRET=" + strings.Repeat("s", 32),
 		"PAWL_SERVER=" + w.server, "PAWL_PROJECT=kernels",
-		"PAWLD_FLEET_HOSTS=" + w.hostsFile(t),
+	}
+	w.serve = []string{ // agents get no credentials of the forge
+		"PAWLD_FLEET_HOSTS=" + w.hostsFile(t), "GITHUB_TOKEN=" + w.forge.Token, "GITHUB_API_URL=" + w.forge.URL, "GITHUB_SERVER_URL=" + w.forge.URL,
 	}
 	await.TrueWithin(t, patience, "Temporal to answer", func() bool {
 		_, _, err := w.run(t, dir, "pawld", "fleet", "setup")
@@ -160,8 +163,8 @@ func (w *world) again(name string) {
 func (w *world) start(name string, args ...string) {
 	w.t.Helper()
 	var env []string
-	if name == "pawld" { // agents get no credentials of the forge
-		env = []string{"GITHUB_TOKEN=" + w.forge.Token, "GITHUB_API_URL=" + w.forge.URL, "GITHUB_SERVER_URL=" + w.forge.URL}
+	if name == "pawld" {
+		env = w.serve
 	}
 	w.started[name] = w.startAs(name, env, name, args...)
 }

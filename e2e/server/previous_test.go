@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/goatnote-inc/pawl/internal/base/await"
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
 	"github.com/goatnote-inc/pawl/internal/server/pgtemp"
 )
 
@@ -22,7 +22,7 @@ import (
 // schema of the previous one and says what to do; the previous one works on the schema of this one, beside it
 // and after it. Each takes reports of today's client, and finds no problem in what the other stored.
 func TestPreviousVersion(t *testing.T) {
-	old := previousPawld(t)
+	old := filepath.Join(testrun.Previous(t), "pawld")
 	dir := t.TempDir()
 	pg, err := pgtemp.Start(t.Context(), pgtemp.Options{Dir: filepath.Join(dir, "pg"), Durable: true})
 	if err != nil {
@@ -154,55 +154,4 @@ func (v *version) stop() {
 	if err := v.serve.Wait(); err != nil {
 		v.t.Errorf("a server that was asked to stop: %v", err)
 	}
-}
-
-// previousPawld builds pawld of the last commit whose schema is a beginning of today's, from the history of this clone.
-// Between two versions there may be commits with steps that were renamed later, and some that do not build.
-func previousPawld(t *testing.T) string {
-	t.Helper()
-	git := func(args ...string) string {
-		out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", "../.."}, args...)...).Output()
-		if err != nil {
-			t.Skip("the previous version is not in this clone: ", err)
-		}
-		return strings.TrimSpace(string(out))
-	}
-	const migrations = "internal/server/store/migrations"
-	steps := func(commit string) string {
-		all := strings.Split(git("ls-tree", commit, migrations+"/"), "\n") // with their digests, in the order of their names
-		return strings.Join(slices.DeleteFunc(all, func(line string) bool { return !strings.HasSuffix(line, ".sql") }), "\n")
-	}
-	if git("rev-parse", "--is-shallow-repository") != "false" {
-		t.Skip("the previous version is not in this clone: it lacks the history")
-	}
-	for change := range strings.FieldsSeq(git("log", "-20", "--format=%H", "--", migrations+"/*.sql")) {
-		before := change + "^"
-		if s := steps(before); s == steps("HEAD") || !strings.HasPrefix(steps("HEAD"), s) {
-			continue
-		}
-		if path := buildAt(t, git, before); path != "" {
-			return path
-		}
-	}
-	t.Fatal("no previous version was found")
-	return ""
-}
-
-// buildAt builds pawld of a commit; "" if it does not build.
-func buildAt(t *testing.T, git func(args ...string) string, commit string) string {
-	t.Helper()
-	dir := t.TempDir()
-	source, path := filepath.Join(dir, "source.tar"), filepath.Join(dir, "pawld")
-	git("archive", "--format=tar", "-o", source, commit)
-	if out, err := exec.CommandContext(t.Context(), "tar", "-xf", source, "-C", dir).CombinedOutput(); err != nil {
-		t.Fatalf("tar: %v\n%s", err, out)
-	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", path, "./cmd/pawld")
-	build.Dir = dir
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Logf("%s does not build: %v\n%s", commit, err, out)
-		return ""
-	}
-	t.Logf("the previous version is %s", git("log", "-1", "--format=%h of %cs, %s", commit))
-	return path
 }

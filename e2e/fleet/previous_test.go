@@ -1,0 +1,60 @@
+package fleet
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/goatnote-inc/pawl/internal/base/await"
+	"github.com/goatnote-inc/pawl/internal/base/testrun"
+)
+
+// An agent and a desk of the version before this one work with this server, and those of this version with a server of that
+// one. A gate that was started there ends here, with the rounds that it had.
+func (w *world) testPrevious(t *testing.T) {
+	old := testrun.Previous(t)
+	dir := filepath.Join(w.dir, "previous")
+	must(t, os.MkdirAll(dir, 0o700))
+	code := filepath.Join(dir, "code")
+	must(t, os.WriteFile(code, []byte(w.must(t, "pawld", "agent", "enroll", "previous")), 0o600))
+	agent := w.startAs("previous agent", nil, filepath.Join(old, "pawl-agent"), "serve", "--server", w.gateway, "--state", filepath.Join(dir, "agent"),
+		"--code", code, "--device", "cpu:previous", "--model", "previous")
+	defer func() { _ = agent.Process.Kill() }()
+	await.TrueWithin(t, patience, "the device of the old agent to be in the fleet", func() bool {
+		return strings.Contains(w.must(t, "pawl", "fleet", "devices"), "cpu:previous on")
+	})
+	gate := func(pawl, model string) {
+		t.Helper()
+		r := newRepository(t)
+		r.commit(t, "120")
+		stdout, stderr, err := w.run(t, r.dir, pawl, "run", "--base", "HEAD~1", "--on", model)
+		if exitCode(t, err) != 1 || verdictOf(t, filepath.Join(r.dir, "results")) != "regression" {
+			t.Fatalf("%s on %s: %v\n%s%s", pawl, model, err, stdout, stderr)
+		}
+	}
+	gate("pawl", "previous")
+	gate(filepath.Join(old, "pawl"), "previous")
+
+	stop := func(name string) {
+		t.Helper()
+		must(t, w.started[name].Process.Signal(syscall.SIGTERM))
+		if err := w.started[name].Wait(); err != nil {
+			t.Errorf("%s was asked to stop: %v", name, err)
+		}
+	}
+	stop("pawld")
+	// The old server knows no hosts file.
+	w.started["previous pawld"] = w.startAs("previous pawld", w.serve[1:], filepath.Join(old, "pawld"), "serve")
+	gate("pawl", "cpu")
+	gate(filepath.Join(old, "pawl"), "cpu")
+	r := newRepository(t)
+	r.commit(t, "120")
+	g := w.startGate(t, r, 6, "cpu")
+	kept := w.journal(t)
+	stop("previous pawld")
+	w.again("pawld")
+	must(t, os.Remove(r.hold))
+	g.endsWith(t, r, kept, 6)
+}
