@@ -4,6 +4,7 @@ package hosts
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -24,7 +25,10 @@ const (
 	Run  = "host command" // runs a command of a host: (Order) Answer
 )
 
-// Known says what the workflow knows. Both activities fail in a pawld that has another file.
+// OtherFile is the type of the error of both activities in a pawld that does not have the file.
+const OtherFile = "file"
+
+// Known says what the workflow knows.
 type Known struct {
 	File  string `json:"file,omitzero"`  // digest; empty for any
 	Rules string `json:"rules,omitzero"` // digest of what follows from the file and the devices
@@ -48,7 +52,7 @@ type Order struct {
 	File     string    `json:"file"` // digest
 	Host     string    `json:"host"`
 	Kind     wake.Kind `json:"kind"`
-	Stopping bool      `json:"stopping,omitzero"` // the host was told to stop
+	Stopping bool      `json:"stopping,omitzero"` // the host was told to stop, or will be: the budget is used up
 	Hard     bool      `json:"hard,omitzero"`     // to stop, even if that loses a measurement: the budget is used up
 }
 
@@ -71,7 +75,7 @@ const (
 	soonest   = time.Second
 	maxEvents = 3000             // of a history, after which the workflow continues in a new run
 	slack     = 30 * time.Second // that a command takes longer than its own limit, if pawld is lost
-	maxFailed = 30               // looks in a row, after which the file of any pawld is taken: the one that had the chosen file is gone
+	maxFailed = 30               // looks in a row, after which the file of any pawld is taken, and then none: the pawlds that had one are gone
 )
 
 type hosts struct {
@@ -80,7 +84,8 @@ type hosts struct {
 	failed  int // looks in a row
 }
 
-// Hosts starts and stops hosts until it is terminated. The file of the pawld that was started last decides.
+// Hosts starts and stops hosts until no pawld has a file of hosts. The file of the pawld that was started last decides. A change
+// of the rules of wake with which a kept history does not replay needs workflow.GetVersion.
 func Hosts(ctx workflow.Context, in State) error {
 	h := &hosts{State: in}
 	if h.Wake == nil {
@@ -94,40 +99,52 @@ func Hosts(ctx workflow.Context, in State) error {
 		for file := ""; chosen.ReceiveAsync(&file); {
 			h.Known.File = file
 		}
-		h.look(ctx)
+		switch {
+		case !isLong(ctx):
+			if gone := h.look(ctx); gone {
+				return nil
+			}
+		case h.running == 0:
+			return workflow.NewContinueAsNewError(ctx, Name, h.State)
+		}
 		if err := workflow.Sleep(ctx, h.pause()); err != nil {
 			return err
-		}
-		if h.running == 0 && isLong(ctx) && chosen.Len() == 0 {
-			return workflow.NewContinueAsNewError(ctx, Name, h.State)
 		}
 	}
 }
 
-// isLong reports whether this run should end. It then asks for no status any more, so that no command runs soon.
+// isLong reports whether this run should end. It then starts no command any more, and ends with the last one.
 func isLong(ctx workflow.Context) bool {
 	info := workflow.GetInfo(ctx)
 	return info.GetContinueAsNewSuggested() || info.GetCurrentHistoryLength() > maxEvents
 }
 
-// look lets the rules see what gates want.
-func (h *hosts) look(ctx workflow.Context) {
+// look lets the rules see what gates want. It reports whether no pawld has a file of hosts any more.
+func (h *hosts) look(ctx workflow.Context) (gone bool) {
 	began := workflow.Now(ctx)
 	var d Demand
 	once := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{ScheduleToCloseTimeout: 30 * time.Second, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}})
 	err := workflow.ExecuteActivity(once, Look, h.Known).Get(ctx, &d)
 	switch {
 	case ctx.Err() != nil:
-	case err != nil:
-		workflow.GetLogger(ctx).Warn("cannot see what gates want of the hosts", "error", err)
+	case isOther(err): // no command can run there either
 		if h.failed++; h.failed >= maxFailed {
+			gone = h.Known.File == ""
 			h.Known.File, h.failed = "", 0
 		}
+	case err != nil:
+		workflow.GetLogger(ctx).Warn("cannot see what gates want of the hosts", "error", err)
 		h.step(ctx, wake.Tick{})
 	default:
 		h.failed = 0
 		h.demand(ctx, d, began)
 	}
+	return gone
+}
+
+func isOther(err error) bool {
+	app, ok := errors.AsType[*temporal.ApplicationError](err)
+	return ok && app.Type() == OtherFile
 }
 
 // pause returns the time between two looks.
@@ -157,14 +174,15 @@ func (h *hosts) demand(ctx workflow.Context, d Demand, began time.Time) {
 
 // step lets the rules process an event, and starts the commands that follow.
 func (h *hosts) step(ctx workflow.Context, e wake.Event) {
+	if isLong(ctx) {
+		h.Wake.Note(&h.Rules, e, workflow.Now(ctx))
+		return
+	}
 	actions, said := h.Wake.Step(&h.Rules, e, workflow.Now(ctx))
 	for _, text := range said {
 		workflow.GetLogger(ctx).Info("hosts: " + text)
 	}
 	for _, a := range actions {
-		if a.Kind == wake.Ask && isLong(ctx) {
-			continue
-		}
 		h.running++
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			e := h.run(ctx, a)
@@ -180,9 +198,10 @@ func (h *hosts) run(ctx workflow.Context, a wake.Action) wake.Event {
 	if host := h.Rules.Host(a.Host); host != nil {
 		limit += host.Timeout
 	}
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{ScheduleToCloseTimeout: limit, RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 1}})
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{ScheduleToCloseTimeout: limit, RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second}})
 	var r Answer
-	order := Order{File: h.Known.File, Host: a.Host, Kind: a.Kind, Stopping: h.Wake.IsStopping(a.Host), Hard: a.Kind == wake.Stop && h.Wake.IsOver(&h.Rules, workflow.Now(ctx))}
+	over := h.Wake.IsOver(&h.Rules, workflow.Now(ctx))
+	order := Order{File: h.Known.File, Host: a.Host, Kind: a.Kind, Stopping: over || h.Wake.IsStopping(a.Host), Hard: over && a.Kind == wake.Stop}
 	if err := workflow.ExecuteActivity(ctx, Run, order).Get(ctx, &r); err != nil {
 		r = Answer{Why: "its command was lost: " + err.Error()}
 	}

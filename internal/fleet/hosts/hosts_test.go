@@ -11,6 +11,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
@@ -18,6 +19,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/fleet/fleettest"
 	"github.com/goatnote-inc/pawl/internal/fleet/wake"
 )
+
+var errOther = temporal.NewApplicationError("another file was chosen", OtherFile)
 
 const anything = "mock.Anything" // testify's name for an argument that is not compared
 
@@ -38,6 +41,7 @@ type world struct {
 	broken int           // starts that fail
 	takes  time.Duration // of each command
 	hangs  bool          // its status takes as long as it may, and fails
+	fails  bool          // its stop fails
 	stays  int           // stops that come too late
 	did    []string
 }
@@ -81,8 +85,11 @@ func (w *world) decides(file string) bool {
 func (w *world) look(_ context.Context, known Known) (Demand, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.away || !w.decides(known.File) {
-		return Demand{}, errors.New("no database, or another file")
+	switch {
+	case w.away:
+		return Demand{}, errors.New("no database")
+	case !w.decides(known.File):
+		return Demand{}, errOther
 	}
 	d := Demand{Known: w.known}
 	d.Known.File = w.files[w.looks%len(w.files)]
@@ -119,7 +126,7 @@ func (w *world) command(_ context.Context, o Order) (Answer, error) {
 	defer w.mu.Unlock()
 	switch {
 	case !w.decides(o.File):
-		return Answer{}, errors.New("another file")
+		return Answer{}, errOther
 	case o.Kind == wake.Ask && w.hangs:
 		return Answer{Why: "was stopped after 2m0s"}, nil
 	case o.Kind == wake.Stop && w.stays > 0:
@@ -139,6 +146,8 @@ func (w *world) command(_ context.Context, o Order) (Answer, error) {
 	}
 	w.did = append(w.did, fmt.Sprintf("%s after %v", kind, w.at().Truncate(time.Minute)))
 	switch {
+	case o.Kind == wake.Stop && w.fails:
+		return Answer{Why: "the cloud does not answer"}, nil
 	case o.Kind == wake.Stop:
 		w.power = wake.Off
 	case w.broken > 0:
@@ -265,6 +274,34 @@ func TestHosts_ContinueInANewRun(t *testing.T) {
 				t.Errorf("the new run did %q", did)
 			}
 		})
+	}
+}
+
+// Without a pawld that has a file of hosts nothing is done, and the workflow ends.
+func TestHosts_EndsWhenNoPawldHasAFile(t *testing.T) {
+	w := newWorld(t, job{0, 5 * time.Hour})
+	w.env.RegisterDelayedCallback(func() { w.set(func() { w.files = []string{"", ""} }) }, time.Hour)
+	if did := w.run(t, State{}, 4*time.Hour); len(did) != 1 {
+		t.Errorf("did %q", did)
+	}
+	if err := w.env.GetWorkflowError(); err != nil || !w.env.IsWorkflowCompleted() || w.at() < time.Hour || w.at() > 90*time.Minute {
+		t.Errorf("after %v: %v", w.at(), err)
+	}
+}
+
+// Twenty hosts are to be stopped, and each stop fails after a minute: there is always a command under way.
+func TestHosts_ContinuesInANewRunWhileStopsFail(t *testing.T) {
+	w := newWorld(t)
+	w.power, w.takes, w.fails = wake.On, 50*time.Second, true
+	one := w.rules.Hosts[0]
+	for i := range 19 {
+		one.Name = fmt.Sprint("gpu", i+2)
+		w.rules.Hosts = append(w.rules.Hosts, one)
+	}
+	w.env.RegisterDelayedCallback(func() { w.env.SetCurrentHistoryLength(maxEvents + 1) }, 2*time.Hour)
+	did := w.run(t, State{}, 3*time.Hour)
+	if _, ok := errors.AsType[*workflow.ContinueAsNewError](w.env.GetWorkflowError()); !ok || w.at() > 2*time.Hour+5*time.Minute || len(did) < 40 {
+		t.Errorf("after %v and %d stops: %v", w.at(), len(did), w.env.GetWorkflowError())
 	}
 }
 

@@ -9,10 +9,9 @@ import (
 
 // load is the work of a host.
 type load struct {
-	running bool      // a job runs on it, or may run on it
-	taken   int       // slots used by running and waiting jobs
-	waiting int       // jobs that wait for it
-	oldest  time.Time // when the oldest of these was first seen
+	running bool // a job runs on it, or may run on it
+	taken   int  // slots used by running and waiting jobs
+	waiting int  // jobs that wait for it
 }
 
 // assign decides which host should take which job. Running jobs come first, then the jobs that the
@@ -57,9 +56,6 @@ func (s *State) assign(c *Config, now time.Time) map[string]*load {
 		l := loads[h.Name]
 		l.taken++
 		l.waiting++
-		if l.oldest.IsZero() || w.job.Seen.Before(l.oldest) {
-			l.oldest = w.job.Seen
-		}
 	}
 	return loads
 }

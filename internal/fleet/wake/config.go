@@ -61,6 +61,7 @@ type HostConfig struct {
 	Retry   time.Duration `yaml:"retry"`   // pause after five failed starts
 	Jobs    int           `yaml:"jobs"`    // max concurrent jobs
 	Price   float64       `yaml:"price_per_hour"`
+	Lists   []string      `yaml:"-"` // of a fleet: those of Forge.Repositories that may have its jobs; nil for all
 }
 
 // Budget limits the usage of all hosts per UTC day.

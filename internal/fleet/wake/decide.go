@@ -1,6 +1,9 @@
 package wake
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // decide returns what to do to each host now.
 func (s *State) decide(c *Config, now time.Time) []Action {
@@ -15,6 +18,12 @@ func (s *State) decide(c *Config, now time.Time) []Action {
 		hc := &c.Hosts[i]
 		h := s.host(hc.Name)
 		l := loads[hc.Name]
+		switch {
+		case l.waiting == 0 || l.running:
+			h.WantedSince = time.Time{}
+		case h.WantedSince.IsZero():
+			h.WantedSince = now
+		}
 		kind := Kind("")
 		switch {
 		case h.Flight != nil: // one command at a time
@@ -72,10 +81,13 @@ func (s *State) mustStop(c *Config, hc *HostConfig, h *Host, l *load, over bool,
 	case !h.Started.IsZero() && now.Sub(h.Started) > hc.Boot:
 		s.startFailed(hc, h, now, "it was started but is not on after "+hc.Boot.String())
 		return h.Seen != Off
-	case h.Seen != On || !h.Started.IsZero() || l.running || !s.recentlyPolled(c, now):
+	case !h.StopAgain.IsZero() && h.SeenAt.After(h.StopAgain) && !l.running:
+		s.reason(hc.Name, h, "stopping again: the last stop had no effect")
+		return true
+	case h.Seen != On || !h.Started.IsZero() || l.running || !s.recentlyPolled(c, hc, now):
 		return false
 	}
-	rest := later(later(h.Up, h.IdleSince), l.oldest)
+	rest := later(later(h.Up, h.IdleSince), h.WantedSince)
 	if now.Sub(rest) < hc.Idle {
 		return false
 	}
@@ -88,11 +100,11 @@ func (s *State) mustStop(c *Config, hc *HostConfig, h *Host, l *load, over bool,
 	return true
 }
 
-// recentlyPolled reports whether the forge was polled recently. A host counts as idle only if it is known that
-// no job runs.
-func (s *State) recentlyPolled(c *Config, now time.Time) bool {
+// recentlyPolled reports whether all lists that may have jobs of a host were read recently. A host counts as idle only if it
+// is known that no job runs.
+func (s *State) recentlyPolled(c *Config, hc *HostConfig, now time.Time) bool {
 	for _, r := range c.Forge.Repositories {
-		if now.Sub(s.Polled[r]) > max(5*time.Minute, 3*c.Poll) {
+		if (hc.Lists == nil || slices.Contains(hc.Lists, r)) && now.Sub(s.Polled[r]) > max(5*time.Minute, 3*c.Poll) {
 			return false
 		}
 	}

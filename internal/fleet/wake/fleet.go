@@ -65,14 +65,14 @@ func (c *Config) checkOnlyHosts() error {
 // HostLabel returns a label that only one host has. Jobs that run on it have the label.
 func HostLabel(name string) string { return "host:" + name }
 
-// Rules returns what decides over the hosts of a fleet, without their commands: the labels of jobs that each host takes, and the
-// lists of jobs that are polled.
-func (c *Config) Rules(labels map[string][]string, lists []string) *Config {
-	r := Config{Version: c.Version, Poll: c.Poll, Budget: c.Budget, Hosts: slices.Clone(c.Hosts), Forge: Forge{Repositories: lists}}
+// Rules returns what decides over the hosts of a fleet, without their commands: the labels of jobs that each host takes, the lists
+// that may have them, and all lists that are polled.
+func (c *Config) Rules(labels, lists map[string][]string, all []string) *Config {
+	r := Config{Version: c.Version, Poll: c.Poll, Budget: c.Budget, Hosts: slices.Clone(c.Hosts), Forge: Forge{Repositories: all}}
 	for i := range r.Hosts {
 		h := &r.Hosts[i]
 		h.Start, h.Stop, h.Status = "", "", ""
-		h.Labels = append(slices.Clone(h.Labels), labels[h.Name]...)
+		h.Labels, h.Lists = append(slices.Clone(h.Labels), labels[h.Name]...), append([]string{}, lists[h.Name]...)
 	}
 	return &r
 }

@@ -65,7 +65,7 @@ budget: {hours_per_day: 8}
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := c.Rules(map[string][]string{"gpu1": {"l4/own"}}, []string{"l4"})
+			r := c.Rules(map[string][]string{"gpu1": {"l4/own"}}, map[string][]string{"gpu1": {"l4"}}, []string{"l4"})
 			if h := r.Hosts[0]; h.Start+h.Stop+h.Status != "" || !slices.Equal(h.Labels, []string{"host:gpu1", "l4/own"}) || h.Idle == 0 || r.Forge.Repositories[0] != "l4" {
 				t.Errorf("rules %+v", r)
 			}

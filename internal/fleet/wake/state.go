@@ -50,9 +50,11 @@ type Host struct {
 	Stopped       time.Time       `json:"stopped,omitzero"`    // its stop succeeded, and it has not been off since
 	Up            time.Time       `json:"up,omitzero"`         // when it was first seen on
 	IdleSince     time.Time       `json:"quiet,omitzero"`      // when its last job ended
+	WantedSince   time.Time       `json:"wanted,omitzero"`     // since when jobs have waited for it, while none runs on it
 	SettledUntil  time.Time       `json:"paid,omitzero"`       // its time is settled up to here; zero when it is off
 	NoStartBefore time.Time       `json:"not_before,omitzero"` // no start before this time
 	NoStopBefore  time.Time       `json:"stop_wait,omitzero"`  // no stop before this time
+	StopAgain     time.Time       `json:"stop_again,omitzero"` // when its last stop turned out to have no effect; zero once it was seen on or off
 
 	Failures     int    `json:"failures,omitempty"` // failed starts in a row
 	StopFailures int    `json:"stop_failures,omitempty"`

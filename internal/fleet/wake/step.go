@@ -50,6 +50,14 @@ type Action struct {
 
 // Step processes an event and returns the actions to run and the messages to log.
 func (s *State) Step(c *Config, e Event, now time.Time) (actions []Action, said []string) {
+	s.Note(c, e, now)
+	actions = s.decide(c, now)
+	said, s.said = s.said, nil
+	return actions, said
+}
+
+// Note processes an event, and leaves what follows from it to the next step.
+func (s *State) Note(c *Config, e Event, now time.Time) {
 	s.account(now)
 	switch e := e.(type) {
 	case Delivery:
@@ -66,9 +74,6 @@ func (s *State) Step(c *Config, e Event, now time.Time) (actions []Action, said 
 		}
 	case Tick:
 	}
-	actions = s.decide(c, now)
-	said, s.said = s.said, nil
-	return actions, said
 }
 
 // answered processes a status. A status requested before a command is stale.
@@ -87,6 +92,7 @@ func (s *State) answered(hc *HostConfig, a StatusResult, now time.Time) {
 	h.Seen, h.SeenAt = a.Power, now
 	switch a.Power {
 	case On:
+		h.StopAgain = time.Time{}
 		h.meter(h.OffAt, now)
 		if !h.Started.IsZero() || h.Up.IsZero() {
 			h.Up = now
@@ -103,7 +109,7 @@ func (s *State) answered(hc *HostConfig, a StatusResult, now time.Time) {
 			s.settle(hc.Name, h, now)
 			s.reason(hc.Name, h, "is off")
 		}
-		h.OffAt, h.Up, h.Stopped, h.StopFailures = now, time.Time{}, time.Time{}, 0
+		h.OffAt, h.Up, h.Stopped, h.StopAgain, h.StopFailures = now, time.Time{}, time.Time{}, time.Time{}, 0
 	case Unknown:
 		s.reason(hc.Name, h, "its status is unknown: %s", a.Why)
 		if h.SettledUntil.IsZero() {
@@ -154,7 +160,7 @@ func (s *State) startFailed(hc *HostConfig, h *Host, now time.Time, why string) 
 
 // stopFailed delays the next stop, but never for long: every minute costs.
 func (s *State) stopFailed(hc *HostConfig, h *Host, now time.Time, why string) {
-	h.Stopped = time.Time{}
+	h.Stopped, h.StopAgain = time.Time{}, now
 	wait := hc.Ask << min(h.StopFailures, 4)
 	h.StopFailures++
 	h.NoStopBefore = now.Add(wait)

@@ -372,6 +372,58 @@ func TestAStopWithoutEffect(t *testing.T) {
 	p.want("stop cheap", "stop cheap", "stop cheap")
 }
 
+// A machine that hangs while it shuts down is stopped again and again. A job that still runs on it ends first.
+func TestStep_StopsAgainWhateverTheStatusSays(t *testing.T) {
+	for _, after := range []Power{On, Stopping, Starting, Unknown} {
+		t.Run(string("then "+after), func(t *testing.T) {
+			p := begin(t, twoHosts)
+			p.power["cheap"] = On
+			p.wait(11 * time.Minute)
+			p.want("stop cheap")
+			p.done(Stop, "cheap", after)
+			p.wait(3 * time.Minute)
+			p.want("stop cheap", "stop cheap")
+			p.done(Stop, "cheap", after)
+			p.tell(p.job(1, Running, "l4"))
+			p.wait(time.Hour)
+			p.want("stop cheap", "stop cheap")
+			p.tell(p.job(1, Done))
+			p.wait(11 * time.Minute) // a host that is on has to be idle first
+			p.want("stop cheap", "stop cheap", "stop cheap")
+			p.done(Stop, "cheap", Off)
+			p.wait(time.Hour)
+			p.want("stop cheap", "stop cheap", "stop cheap")
+		})
+	}
+}
+
+// Jobs always wait, and none of them for long. A host that is on and takes none of them is replaced.
+func TestStep_StopsAHostThatTakesNoneOfManyShortJobs(t *testing.T) {
+	p := begin(t, twoHosts)
+	p.power["cheap"], p.mute = On, true
+	for id := range int64(24) { // a listing each half minute, a new job each three minutes
+		p.tell(Poll{Repo: repo, Began: p.now, Jobs: []Job{p.job(id/6, Queued, "gpu").Job}})
+		p.wait(30 * time.Second)
+	}
+	slices.Sort(p.did)
+	p.want("start dear", "stop cheap")
+}
+
+// Only the lists that may have jobs of a host are needed to call it idle. One that is missing for long is shown.
+func TestStep_ListsOfOtherHostsMayBeMissing(t *testing.T) {
+	p := begin(t, strings.Replace(twoHosts, "[O/Kernels]", "[O/Kernels, o/other]", 1))
+	p.config.Hosts[0].Lists, p.config.Hosts[1].Lists = []string{"o/other"}, []string{repo}
+	p.power["cheap"], p.power["dear"] = On, On
+	p.wait(20 * time.Minute)
+	p.want("stop cheap")
+	p.done(Stop, "cheap", Off)
+	p.wait(time.Minute)
+	sum := Summarize(p.config, p.state, p.now)
+	if !sum.Hosts[0].Failing || sum.Hosts[1].Failing {
+		t.Errorf("%+v", sum.Hosts)
+	}
+}
+
 // Who does not hear the forge does not know that no job runs.
 func TestNothingIsIdleWithoutTheForge(t *testing.T) {
 	p := begin(t, twoHosts)

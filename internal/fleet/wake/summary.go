@@ -30,7 +30,7 @@ type HostSummary struct {
 	Running bool      `json:"running"` // a job runs on it, or may run on it
 	Today   float64   `json:"hours_today"`
 	Failed  int       `json:"failed_starts,omitempty"` // in a row
-	Failing bool      `json:"failing,omitempty"`       // its last start, stop or status failed, or no status has come for long
+	Failing bool      `json:"failing,omitempty"`       // its last start, stop or status failed, or no status or no list of its jobs has come for long
 	Reason  string    `json:"reason,omitempty"`
 }
 
@@ -59,7 +59,7 @@ func Summarize(c *Config, s *State, now time.Time) Summary {
 		}
 		sum.Hosts = append(sum.Hosts, HostSummary{
 			Name: hc.Name, Power: h.phase(), Asked: h.SeenAt, Waiting: l.waiting, Running: l.running && !h.SettledUntil.IsZero(),
-			Today: today.Hours(), Failed: h.Failures, Failing: h.failing(hc, now), Reason: h.Reason,
+			Today: today.Hours(), Failed: h.Failures, Failing: h.failing(hc, now) || !h.SettledUntil.IsZero() && !s.recentlyPolled(c, hc, now), Reason: h.Reason,
 		})
 	}
 	return sum

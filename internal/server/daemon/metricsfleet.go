@@ -20,6 +20,7 @@ type fleetMetrics struct {
 	agents  func(context.Context) ([]store.Agent, error)
 	queue   func(ctx context.Context, model string) (placer.View, error) // nil without a fleet
 	hosts   func(context.Context) (wake.Summary, error)                  // nil if the fleet starts and stops none
+	managed int                                                          // how many it should start and stop
 	now     func() time.Time
 }
 
@@ -131,6 +132,7 @@ func (f *fleetMetrics) collectHosts(ctx context.Context, send func(*prometheus.D
 	if f.hosts != nil {
 		var err error
 		if sum, err = f.hosts(ctx); err != nil {
+			send(fleetFailing, float64(f.managed)) // nothing starts or stops them
 			return nil
 		}
 	}

@@ -47,7 +47,11 @@ func TestFleetMetrics(t *testing.T) {
 			}}, nil
 		},
 	}
+	f.managed = 5
 	f.hosts = func(context.Context) (wake.Summary, error) {
+		if away {
+			return wake.Summary{}, errors.New("no answer")
+		}
 		return wake.Summary{Hosts: []wake.HostSummary{{Name: "a", Power: wake.On}, {Name: "b", Power: wake.On, Failing: true}, {Name: "off", Failing: true}}}, nil
 	}
 	m := newMetrics()
@@ -64,7 +68,7 @@ func TestFleetMetrics(t *testing.T) {
 		}
 	}
 	away = true
-	if text := scrape(t, m); !strings.Contains(text, "pawld_fleet_up 0\n") || strings.Contains(text, "pawld_fleet_waiting ") {
+	if text := scrape(t, m); !strings.Contains(text, "pawld_fleet_up 0\n") || strings.Contains(text, "pawld_fleet_waiting ") || !strings.Contains(text, "pawld_fleet_hosts_failing 5\n") {
 		t.Error("it does not say that Temporal is away")
 	}
 	f.queue = nil

@@ -34,7 +34,7 @@ func (m *metrics) watch(p *components, h *health) {
 	}
 	if p.engine != nil {
 		f.queue = p.engine.Queue
-		if p.engine.HasHosts() {
+		if f.managed = p.engine.Managed(); f.managed > 0 {
 			f.hosts = p.engine.Hosts
 		}
 	}

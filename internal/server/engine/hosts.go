@@ -14,6 +14,7 @@ import (
 
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/goatnote-inc/pawl/internal/fleet/hosts"
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
@@ -49,8 +50,13 @@ func (e *Engine) hostsOptions() client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{ID: hosts.Name, TaskQueue: placer.Server, WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING}
 }
 
-// HasHosts reports whether the fleet starts and stops hosts.
-func (e *Engine) HasHosts() bool { return e.o.Hosts != nil }
+// Managed returns how many hosts this process knows that the fleet starts and stops.
+func (e *Engine) Managed() int {
+	if e.o.Hosts == nil {
+		return 0
+	}
+	return len(e.o.Hosts.Hosts)
+}
 
 // Hosts returns the state of the hosts that the fleet starts and stops. It returns [ErrNoHosts] if there are none.
 func (e *Engine) Hosts(ctx context.Context) (sum wake.Summary, err error) {
@@ -76,7 +82,7 @@ var ErrNoHosts = errors.New("the fleet starts and stops no hosts: see fleet.host
 func (e *Engine) manages(host string) bool { return e.o.Hosts != nil && e.o.Hosts.Host(host) != nil }
 
 // errOtherFile fails an activity that another pawld has to run.
-var errOtherFile = errors.New("another file of fleet.hosts was chosen: give every pawld of the fleet the same one, and restart it")
+var errOtherFile = temporal.NewApplicationError("another file of fleet.hosts was chosen: give every pawld of the fleet the same one, and restart it", hosts.OtherFile)
 
 // decides reports whether the file of this process has a digest, or any if it is empty.
 func (e *Engine) decides(file string) bool {
@@ -93,12 +99,13 @@ func (e *Engine) demand(ctx context.Context, known hosts.Known) (d hosts.Demand,
 		return d, err
 	}
 	var models []string
-	labels, open := map[string][]string{}, map[string]fleetstore.Device{} // of hosts; devices that are not closed
+	labels, lists := map[string][]string{}, map[string][]string{} // of hosts
+	open := map[string]fleetstore.Device{}                        // devices that are not closed
 	for _, v := range devices {
 		if !e.manages(v.Host) {
 			continue
 		}
-		models = append(models, v.Model)
+		models, lists[v.Host] = append(models, v.Model), append(lists[v.Host], v.Model)
 		if v.Power == placement.Closed && !fleetstore.IsStopping(v) {
 			continue
 		}
@@ -107,9 +114,11 @@ func (e *Engine) demand(ctx context.Context, known hosts.Known) (d hosts.Demand,
 			labels[v.Host] = append(labels[v.Host], label(v.Model, v.Tier))
 		}
 	}
-	for host, list := range labels {
-		slices.Sort(list)
-		labels[host] = slices.Compact(list)
+	for _, of := range []map[string][]string{labels, lists} {
+		for host, list := range of {
+			slices.Sort(list)
+			of[host] = slices.Compact(list)
+		}
 	}
 	slices.Sort(models)
 	models = slices.Compact(models)
@@ -122,7 +131,7 @@ func (e *Engine) demand(ctx context.Context, known hosts.Known) (d hosts.Demand,
 		}
 		d.Lists = append(d.Lists, hosts.List{Model: model, Jobs: jobs(model, v, open, funds)})
 	}
-	rules := e.o.Hosts.Rules(labels, models)
+	rules := e.o.Hosts.Rules(labels, lists, models)
 	text, err := json.Marshal(rules)
 	if err != nil {
 		return d, err
@@ -224,7 +233,7 @@ func (e *Engine) command(ctx context.Context, o hosts.Order) (r hosts.Answer, er
 		case !r.Stays:
 			r.Why = run.Move(ctx, host, o.Kind)
 		}
-		if r.Stays || r.Why != "" {
+		if r.Stays || r.Why != "" && !o.Hard {
 			e.noted(ctx, o.Host, e.o.Fleet.HostStays)
 		}
 	case o.Kind == wake.Ask:
