@@ -54,10 +54,11 @@ type pace struct {
 	patience time.Duration // for the answer to one
 	retry    time.Duration // before a failed request is repeated, doubled up to maxRetry
 	stop     time.Duration // for pawl to restore clocks and end
+	turn     time.Duration // for what else runs on the host
 }
 
 // A canceled lease frees its card within a beat, its patience and the time that pawl takes to stop.
-var defaultPace = pace{beat: 2 * time.Second, patience: time.Second, retry: time.Second, stop: 3 * time.Second}
+var defaultPace = pace{beat: 2 * time.Second, patience: time.Second, retry: time.Second, stop: 3 * time.Second, turn: 3 * time.Minute}
 
 // maxRetry is well below the 20 s for which a lost lease is offered to its device again: an agent that delivers a result learns
 // only from its next try that the lease was lost.

@@ -95,8 +95,10 @@ func (a *Agent) describeOften(ctx context.Context) (first <-chan struct{}) {
 
 // ask runs pawl with the environment of its builds, and decodes its answer.
 func (a *Agent) ask(ctx context.Context, answer any, args ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, a.pace.turn)
+	defer cancel()
 	cmd := exec.CommandContext(ctx, a.pawl, args...)
-	cmd.Env = childEnv(os.Environ(), job.Lease{})
+	cmd.Env, cmd.WaitDelay = childEnv(os.Environ(), job.Lease{}), time.Second
 	out, err := cmd.Output()
 	if err == nil {
 		err = json.Unmarshal(out, answer)

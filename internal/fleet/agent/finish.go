@@ -75,6 +75,8 @@ func (a *Agent) work(ctx context.Context, d *leaseDir) error {
 		case a.turn <- struct{}{}:
 		case <-ctx.Done():
 			return context.Cause(ctx)
+		case <-time.After(a.pace.turn): // such as a process that the driver does not let end: another device is free
+			return fmt.Errorf("the host was busy for %v with a build or a measurement that does not end: look for processes of pawl there", a.pace.turn)
 		}
 		defer func() { <-a.turn }()
 		a.tidy()

@@ -201,6 +201,20 @@ func TestFinish_OneAtATime(t *testing.T) {
 	}
 }
 
+// What runs on the host does not end, so that the lease never gets its turn: another device may.
+func TestFinish_HostIsStuck(t *testing.T) {
+	w := newWorld(t)
+	w.agent.turn <- struct{}{}
+	w.agent.pace.turn = time.Millisecond
+	w.agent.finish(t.Context(), w.keep(t, w.lease, "token"))
+	if ended := w.engine.endings(); len(ended) != 1 || ended[0].err == nil || !strings.Contains(ended[0].err.Error(), "does not end") {
+		t.Errorf("ended as %+v, want an error", ended)
+	}
+	if runs := w.lines("runs"); runs != nil {
+		t.Errorf("pawl was called with %q", runs)
+	}
+}
+
 func TestFinish_BeatsSayTheRounds(t *testing.T) {
 	w := newWorld(t)
 	w.hold(t, "3")

@@ -122,7 +122,7 @@ func (e *fakeEngine) endings() []ending {
 	return e.ended
 }
 
-var quick = pace{beat: 5 * time.Millisecond, patience: time.Second, retry: time.Millisecond, stop: 5 * time.Second}
+var quick = pace{beat: 5 * time.Millisecond, patience: time.Second, retry: time.Millisecond, stop: 5 * time.Second, turn: 5 * time.Minute}
 
 func newWorld(t testing.TB) *world {
 	t.Helper()

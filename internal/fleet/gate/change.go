@@ -108,11 +108,12 @@ func announce(ctx workflow.Context, a Announcement) error {
 	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, forgeOptions()), Announce, a).Get(ctx, nil)
 }
 
-// forgeOptions are those of activities that wait for a forge, or copy from it.
+// forgeOptions are those of activities that wait for a forge, or copy from it. A forge may be away for hours. A pawld that ends
+// without a word is missed after a minute.
 func forgeOptions() workflow.ActivityOptions {
 	return workflow.ActivityOptions{
-		TaskQueue: placer.Server, StartToCloseTimeout: 20 * time.Minute,
+		TaskQueue: placer.Server, ScheduleToCloseTimeout: 24 * time.Hour, StartToCloseTimeout: 20 * time.Minute, HeartbeatTimeout: time.Minute,
 		WaitForCancellation: true, // what it records must be known
-		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 5 * time.Second, BackoffCoefficient: 2, MaximumInterval: 5 * time.Minute, MaximumAttempts: 8},
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 5 * time.Second, BackoffCoefficient: 2, MaximumInterval: 5 * time.Minute},
 	}
 }

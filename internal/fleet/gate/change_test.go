@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -150,6 +151,23 @@ func TestChange(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})
+	}
+}
+
+// The forge is away for a quarter of an hour when a gate ends. It is told when it is back.
+func TestChange_ForgeIsAway(t *testing.T) {
+	w := newForgeWorld(t)
+	began := w.env.Now()
+	w.env.OnActivity(Announce, anything, anything).Return(func(ctx context.Context, a Announcement) error {
+		if w.env.Now().Sub(began) < 25*time.Minute { // the gate takes ten
+			return errors.New("503")
+		}
+		return w.announce(ctx, a)
+	})
+	w.env.RegisterDelayedCallback(func() { w.env.SignalWorkflow(Happened, Event{Project: "kernels", Gate: "a", Pull: 7}) }, 0)
+	w.env.ExecuteWorkflow(Change)
+	if got := strings.Join(w.said, "; "); w.env.GetWorkflowError() != nil || got != "a started; a told done on l4" {
+		t.Errorf("error %v\n%s", w.env.GetWorkflowError(), got)
 	}
 }
 

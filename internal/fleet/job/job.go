@@ -3,6 +3,7 @@ package job
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 	"time"
 
@@ -100,6 +101,19 @@ type Result struct {
 	Builds  string  `json:"builds,omitzero"` // SHA-256 of the archive with the builds of a host that only builds
 
 	Calibration calibration.Record `json:"calibration,omitzero"` // of a lease that calibrates
+}
+
+// Check returns what is wrong with a result, which comes from an agent.
+func (r Result) Check() error {
+	switch {
+	case r.Exit < 0 || r.Exit > 255:
+		return fmt.Errorf("%d is no exit code", r.Exit)
+	case r.Rounds < 0 || r.Rounds > 1e6:
+		return fmt.Errorf("it has %d rounds", r.Rounds)
+	case !(r.Seconds >= 0 && r.Seconds <= 1e7): // NaN, too
+		return fmt.Errorf("it took %g seconds", r.Seconds)
+	}
+	return nil
 }
 
 // A Beat is what a heartbeat says of a measurement.

@@ -73,7 +73,7 @@ func (e *Engine) calibrated(ctx context.Context, c calibrate.Calibrated) error {
 		return nil // it was removed meanwhile
 	}
 	if err != nil {
-		return err
+		return final(err)
 	}
 	switch {
 	case before.Quarantine == "" && after.Quarantine != "":

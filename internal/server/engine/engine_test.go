@@ -55,13 +55,23 @@ type place struct {
 	fleet   *fleetstore.Store
 	project int64
 
-	mu   sync.Mutex
-	told []string // of announcements
+	mu    sync.Mutex
+	told  []string // of announcements
+	asked []string // gates of changes, as often as they were asked for
+	stop  func()   // stops the worker
 }
 
 // Prepare implements [Changes] for commits that need no fetching.
 func (p *place) Prepare(ctx context.Context, e gate.Event) (gate.Prepared, error) {
-	if e.Gate == "G7" {
+	p.mu.Lock()
+	again := slices.Contains(p.asked, e.Gate)
+	p.asked = append(p.asked, e.Gate)
+	p.mu.Unlock()
+	if e.Gate == "G11" && !again { // the fetch of a large repository
+		<-ctx.Done()
+		return gate.Prepared{}, ctx.Err()
+	}
+	if e.Gate == "G7" || e.Gate == "G11" {
 		return gate.Prepared{}, forge.Invalid("the suite cannot be read")
 	}
 	w := gate.Work{Gate: e.Gate, Project: e.Project, Bundle: "b", Base: "base", Head: e.Head, Suite: "pawl.yaml", Seconds: 600}
@@ -141,17 +151,40 @@ func newPlace(t *testing.T, managed *wake.Config) *place {
 		_, err := p.engine.Setup(t.Context())
 		return err == nil
 	})
-	ctx, cancel := context.WithCancel(t.Context())
+	p.work()
+	return p
+}
+
+// work starts the worker of pawld.
+func (p *place) work() {
+	ctx, cancel := context.WithCancel(p.t.Context())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		p.engine.Work(ctx)
 	}()
-	t.Cleanup(func() {
+	p.stop = sync.OnceFunc(func() {
 		cancel()
 		<-done
 	})
-	return p
+	p.t.Cleanup(p.stop)
+}
+
+// restarted restarts the worker while it prepares a change. The next one prepares it again, and soon.
+func (p *place) restarted() {
+	p.t.Helper()
+	p.follow("G11")
+	asked := func(times int) func() bool {
+		return func() bool {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return strings.Count(strings.Join(p.asked, " "), "G11") == times
+		}
+	}
+	await.True(p.t, "the change to be prepared", asked(1))
+	p.stop()
+	p.work()
+	await.True(p.t, "the change to be prepared again", asked(2))
 }
 
 // serve runs an agent for a device.
@@ -378,6 +411,8 @@ func TestEngine(t *testing.T) {
 	}
 	p.follow("G7") // a change that has ended starts again
 	p.untilTold("G5 superseded", "G6 done", "G7 the suite cannot be read")
+	p.restarted()
+	p.untilTold("G5 superseded", "G6 done", "G7 the suite cannot be read", "G11 the suite cannot be read")
 	p.elsewhere()
 	p.schedules("GPU-e")
 	p.sleeps(dir)

@@ -61,6 +61,9 @@ func (e *Engine) work(ctx context.Context) error {
 			return err
 		case <-time.After(time.Minute):
 			e.keepHosts(ctx)
+			if err := e.schedule(ctx); err != nil {
+				e.o.Log.WarnContext(ctx, "no calibrations start", "error", err)
+			}
 		}
 	}
 }
@@ -104,7 +107,7 @@ func (e *Engine) note(ctx context.Context, p gate.Progress) (job.Host, error) {
 		err = e.o.Fleet.Note(ctx, id, p)
 	}
 	if err != nil || !p.Ask {
-		return job.Host{}, err
+		return job.Host{}, final(err)
 	}
 	return e.o.Fleet.Builder(ctx, p.Model, p.Tier, time.Now().Add(-fleetstore.AwakeFor))
 }
@@ -114,21 +117,18 @@ func (e *Engine) publish(ctx context.Context, p gate.Publication) error {
 	if err != nil {
 		return err
 	}
-	err = e.o.Fleet.Publish(ctx, id, p)
-	if fenced, ok := errors.AsType[*fleetstore.FencedError](err); ok {
-		return temporal.NewNonRetryableApplicationError(fenced.Error(), gate.Fenced, nil)
-	}
-	if errors.Is(err, pg.ErrNotFound) { // the database was restored from a backup that is older than the gate
-		return temporal.NewNonRetryableApplicationError(err.Error(), "gate", nil)
-	}
-	return err
+	return final(e.o.Fleet.Publish(ctx, id, p))
 }
 
 func (e *Engine) prepare(ctx context.Context, event gate.Event) (gate.Prepared, error) {
 	if e.o.Changes == nil {
 		return gate.Prepared{}, errNoForge
 	}
-	p, err := e.o.Changes.Prepare(ctx, event)
+	var p gate.Prepared
+	err := beating(ctx, func(ctx context.Context) (err error) {
+		p, err = e.o.Changes.Prepare(ctx, event)
+		return err
+	})
 	if p.Skip != "" {
 		e.o.Log.InfoContext(ctx, "a change is not gated", "project", event.Project, "pull", event.Pull, "head", event.Head, "why", p.Skip)
 	}
@@ -139,18 +139,52 @@ func (e *Engine) announce(ctx context.Context, a gate.Announcement) error {
 	if e.o.Changes == nil {
 		return errNoForge
 	}
-	return final(e.o.Changes.Announce(ctx, a))
+	return final(beating(ctx, func(ctx context.Context) error { return e.o.Changes.Announce(ctx, a) }))
+}
+
+// beating carries out an activity and sends its heartbeats. A cancel does not reach it, because it may already have recorded
+// something. When the worker stops, it ends, and another worker repeats it.
+func beating(ctx context.Context, do func(context.Context) error) error {
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	go func() {
+		for {
+			activity.RecordHeartbeat(ctx)
+			select {
+			case <-work.Done():
+				return
+			case <-activity.GetWorkerStopChannel(ctx):
+				cancel()
+				return
+			case <-time.After(10 * time.Second):
+			}
+		}
+	}()
+	return do(work)
 }
 
 // errNoForge is retried, because another pawld of the fleet may have the credentials.
 var errNoForge = errors.New("this pawld has no credentials of a forge")
 
-// final keeps an activity from being tried again if only a person can change its outcome.
+// final keeps an activity from being tried again if its outcome would be the same.
 func final(err error) error {
-	if wrong, ok := errors.AsType[*forge.InputError](err); ok {
-		return temporal.NewNonRetryableApplicationError(wrong.Error(), "input", nil)
+	kind := ""
+	switch {
+	case is[*forge.InputError](err), is[*pg.InvalidError](err): // an agent may send what cannot be stored
+		kind = "input"
+	case is[*fleetstore.FencedError](err):
+		kind = gate.Fenced
+	case errors.Is(err, pg.ErrNotFound): // the database was restored from a backup that is older
+		kind = "missing"
+	default:
+		return err
 	}
-	return err
+	return temporal.NewNonRetryableApplicationError(err.Error(), kind, nil)
+}
+
+func is[T error](err error) bool {
+	_, ok := errors.AsType[T](err)
+	return ok
 }
 
 func (e *Engine) devices(ctx context.Context, model string) ([]placement.Device, error) {

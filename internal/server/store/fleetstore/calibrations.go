@@ -48,7 +48,7 @@ func (s *Store) Calibrated(ctx context.Context, device string, r calibration.Rec
 		after = before.Next(earlier, r)
 		_, err = tx.Exec(ctx, `insert into pawl.calibration (device, at, driver, seed, rounds, noise, smallest, planted, false_alarm, found, error)
 			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-			device, r.At, r.Driver, r.Seed, r.Rounds, r.Noise, r.Smallest, r.Planted, r.FalseAlarm, r.Found, cut(r.Error))
+			device, r.At, short(r.Driver), r.Seed, r.Rounds, r.Noise, r.Smallest, r.Planted, r.FalseAlarm, r.Found, cut(r.Error))
 		if err != nil {
 			return pg.Input(err)
 		}
@@ -57,7 +57,7 @@ func (s *Store) Calibrated(ctx context.Context, device string, r calibration.Rec
 			since = &after.Since
 		}
 		_, err = tx.Exec(ctx, `update pawl.device set quarantine = $2, quarantined = $3, driver = case $4 when '' then driver else $4 end where id = $1`,
-			device, after.Quarantine, since, r.Driver)
+			device, after.Quarantine, since, short(r.Driver))
 		return err
 	})
 	return before, after, pg.Wrap(err, "cannot keep a calibration of device %s", device)

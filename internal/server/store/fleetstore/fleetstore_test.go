@@ -99,6 +99,44 @@ func TestPublish_OnceAndFenced(t *testing.T) {
 }
 
 // Attempts that publish at the same time: one of them wins.
+// What an agent sends is either stored or refused for good: an activity would be tried for ever otherwise.
+func TestPublish_HostileResults(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*job.Result)
+		stored bool
+	}{
+		"zero bytes in a text":    {func(r *job.Result) { r.Error, r.Driver = "pawl: \x00", "57\x00" }, true},
+		"half a character":        {func(r *job.Result) { r.Error = "\xe2\x82" }, true},
+		"a zero byte in a name":   {func(r *job.Result) { r.Record = "\x00" }, false},
+		"no exit code":            {func(r *job.Result) { r.Exit = 1 << 40 }, false},
+		"too many rounds":         {func(r *job.Result) { r.Rounds = 1 << 40 }, false},
+		"less than no time":       {func(r *job.Result) { r.Seconds = -1 }, false},
+		"more time than there is": {func(r *job.Result) { r.Seconds = 1e300 }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, project, _ := opened(t)
+			addGate(t, s, project, "G1", "")
+			p := publication("G1", 1)
+			c.change(&p.Result)
+			err := s.Publish(t.Context(), project, p)
+			if _, refused := errors.AsType[*pg.InvalidError](err); (err == nil) != c.stored || refused == c.stored {
+				t.Errorf("%v, want stored: %v", err, c.stored)
+			}
+		})
+	}
+	s, project, _ := opened(t)
+	addGate(t, s, project, "G1", "")
+	if err := s.Note(t.Context(), project, gate.Progress{Gate: "G1", Model: "l4", State: gate.Failed, Reason: "an agent said \x00"}); err != nil {
+		t.Error(err)
+	}
+	if err := s.SetDevice(t.Context(), fleetstore.Device{Device: placement.Device{ID: "GPU-a", Power: placement.Ready}, Model: "l4"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Calibrated(t.Context(), "GPU-a", calibration.Record{At: noon, Driver: "57\x00", Error: "\x00"}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestPublish_Concurrent(t *testing.T) {
 	s, project, _ := opened(t)
 	for n := range 20 {

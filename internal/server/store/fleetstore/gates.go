@@ -5,6 +5,7 @@ package fleetstore
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -108,6 +109,9 @@ func (s *Store) Note(ctx context.Context, project int64, p gate.Progress) error 
 // Publish records the result of a gate and ends it. It does nothing for a result that is already there, and returns a
 // [FencedError] for an attempt that may not publish.
 func (s *Store) Publish(ctx context.Context, project int64, p gate.Publication) error {
+	if err := p.Result.Check(); err != nil {
+		return &pg.InvalidError{What: "the result of device " + p.Device + ": " + err.Error()}
+	}
 	return s.db.InProject(ctx, project, func(tx pgx.Tx) error {
 		var f gate.Fence
 		err := tx.QueryRow(ctx, `select attempt from pawl.gate where project_id = $1 and id = $2 and model = $3 for update`, project, p.Gate, p.Model).Scan(&f.Attempt)
@@ -156,5 +160,6 @@ func cut(text string) string { return cutAt(text, 1000) }
 func short(text string) string { return cutAt(text, 100) }
 
 func cutAt(text string, most int) string {
+	text = strings.ReplaceAll(text, "\x00", "")        // PostgreSQL stores none
 	return string([]rune(text[:min(len(text), most)])) // half a character becomes a replacement character
 }
