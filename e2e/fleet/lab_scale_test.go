@@ -130,7 +130,8 @@ func (l *scaleLab) compare(length time.Duration) string {
 // rates starts gates at the planned rates and then at higher ones, until they are not served in time.
 func (l *scaleLab) rates(length time.Duration) string {
 	l.hold.Store(int64(labHold))
-	var b strings.Builder
+	var b, servers strings.Builder
+	servers.WriteString("\nOf each gate, measured and planned:\n\n| gates served | transactions of Temporal | WAL | kept | memory of Temporal | memory of PostgreSQL |\n| ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	fmt.Fprintf(&b, "%d devices.\n\n| gates started | for | served | beats | p50 | p99 | waiting at the end | Temporal | PostgreSQL | engine, devices and clients |\n| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n", labDevices)
 	for _, rate := range []float64{labMean, labPeak, 5 * labMean, 10 * labMean, 20 * labMean, 40 * labMean} {
 		length := length
@@ -139,12 +140,13 @@ func (l *scaleLab) rates(length time.Duration) string {
 		}
 		o := l.open(rate, length)
 		fmt.Fprintf(&b, "| %.2f/s | %.0f s | %.2f/s | %.0f/s | %.1f s | %.1f s | %d | %s |\n", rate, length.Seconds(), o.served, o.beats, o.median, o.late, o.waiting, o.used)
+		fmt.Fprintf(&servers, "| %.2f/s | %s |\n", o.served, o.servers)
 		if o.served < 0.9*rate {
 			break
 		}
 		await.TrueWithin(l.t, patience, "the gates of a rate to end", func() bool { return l.count("waiting", "measuring") == 0 })
 	}
-	return b.String()
+	return b.String() + servers.String()
 }
 
 // closed lets clients repeat something while more returns true, and returns how many seconds each took that ended before that.
@@ -180,7 +182,7 @@ type served struct {
 	served, beats float64 // a second, after the first measurement could end
 	median, late  float64 // seconds that a gate took besides its measurement
 	waiting       int     // at the end
-	used          string
+	used, servers string
 }
 
 func (l *scaleLab) open(rate float64, length time.Duration) served {
@@ -203,7 +205,10 @@ func (l *scaleLab) open(rate float64, length time.Duration) served {
 		})
 	}
 	end := time.Now()
-	o := served{beats: float64(l.beats.Load()-beats) / end.Sub(counted).Seconds(), used: l.use().since(from), waiting: l.count("waiting")}
+	to := l.use()
+	temporal, postgres := l.memory()
+	o := served{beats: float64(l.beats.Load()-beats) / end.Sub(counted).Seconds(), used: to.since(from), waiting: l.count("waiting")}
+	o.servers = fmt.Sprintf("%s | %.0f MB | %.0f MB", to.gate(from), temporal, postgres)
 	all.Wait()
 	var ended int
 	must(l.t, l.db.QueryRow(l.t.Context(), `select count(*) filter (where changed > $1),

@@ -24,6 +24,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/base/await"
+	"github.com/goatnote-inc/pawl/internal/fleet/capacity"
 	workflows "github.com/goatnote-inc/pawl/internal/fleet/gate"
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
@@ -192,10 +193,12 @@ func (l *scaleLab) count(states ...string) (n int) {
 	return n
 }
 
-// usage is the processor time that was used up to a moment, in seconds.
+// usage is what was used up to a moment: seconds of processor time, and of Temporal's databases their transactions and bytes.
 type usage struct {
 	at                       time.Time
 	temporal, postgres, here float64
+	gates                    int // that have ended
+	transactions, wal, kept  float64
 }
 
 func (l *scaleLab) use() usage {
@@ -212,12 +215,42 @@ func (l *scaleLab) use() usage {
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) == nil {
 		u.here = time.Duration(r.Utime.Nano() + r.Stime.Nano()).Seconds()
 	}
+	u.gates = l.count("done")
+	must(l.t, l.db.QueryRow(l.t.Context(), `select sum(xact_commit + xact_rollback), sum(pg_database_size(datid)), pg_current_wal_insert_lsn() - '0/0'
+		from pg_stat_database where datname like 'temporal%'`).Scan(&u.transactions, &u.kept, &u.wal))
 	return u
 }
 
 func (u usage) since(before usage) string {
 	s := u.at.Sub(before.at).Seconds()
 	return fmt.Sprintf("%.2f cores | %.2f cores | %.2f cores", (u.temporal-before.temporal)/s, (u.postgres-before.postgres)/s, (u.here-before.here)/s)
+}
+
+// gate returns what one gate took of Temporal's databases since then, beside the plan.
+func (u usage) gate(before usage) string {
+	plan, n := capacity.Planned.Mean(), float64(u.gates-before.gates)
+	return fmt.Sprintf("%.0f, %.0f | %.0f, %.0f KB | %.0f, %.0f KB", (u.transactions-before.transactions)/n, plan.Transactions/plan.Gates,
+		(u.wal-before.wal)/n/1e3, 1e3*plan.WAL/plan.Gates, (u.kept-before.kept)/n/1e3, capacity.KeptKB)
+}
+
+// memory returns the memory of Temporal and of PostgreSQL in MB.
+func (l *scaleLab) memory() (temporal, postgres float64) {
+	paths, _ := filepath.Glob("/proc/[0-9]*/smaps_rollup")
+	for _, path := range paths {
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		text, _ := os.ReadFile(path)
+		_, rest, _ := strings.Cut(string(text), "\nPss:")
+		var kb float64
+		if _, err := fmt.Sscan(rest, &kb); err != nil {
+			continue
+		}
+		if pid == l.temporal {
+			temporal = kb / 1e3
+		} else if _, parent := cpu(pid); pid == l.postgres || parent == l.postgres {
+			postgres += kb / 1e3
+		}
+	}
+	return temporal, postgres
 }
 
 // cpu returns the processor time of a process and of its children that have ended, and its parent.

@@ -35,12 +35,14 @@ const (
 	workflowWAL, activityWAL, beatWAL                            = 75.0, 10.5, 1.6 // KB
 	activityCPU, beatCPU                                         = 0.0087, 0.0023  // seconds of Temporal
 	activityPostgres, beatPostgres                               = 0.004, 0.0005   // seconds of PostgreSQL; a beat's is by its transactions
-	historyKB, visibilityKB                                      = 18.0, 28.0      // kept for each gate
 	retentionDays                                                = 3.0
 	serviceAction                                                = 50.0 / 1e6 // dollars, of Temporal as a service
 	ownServers                                                   = 40.0       // dollars a day: 3 x 4 cores, PostgreSQL with 8 cores and a standby
 	forgeLimit                                                   = 5000.0     // requests an hour and installation, usually; 15,000 at most
 )
+
+// KeptKB is what Temporal's databases keep for each gate: its history and state, and what searches find.
+const KeptKB = 18.0 + 28.0
 
 // Rates are the load at one time.
 type Rates struct {

@@ -58,7 +58,7 @@ func (l Load) Breaks() string {
 		{"clients that ask how far their gate is", fmt.Sprintf("%s questions a second at the peak: each client asks every %g s while its gate measures, every %g s while it waits", figure(peak.Questions), l.Poll, l.QueuePoll)},
 		{"files", fmt.Sprintf("documents of %s GB and git bundles of %s GB a day, at %d and %d MB a gate", figure(l.GatesADay*recordMB/1000), figure(l.GatesADay*bundleMB/1000), recordMB, bundleMB)},
 		{"the forge", fmt.Sprintf("%s requests in the peak hour: %s installations at %s an hour each", figure(l.GatesADay/24*l.PeakHour*requests), figure(l.Installations()), figure(forgeLimit))},
-		{"Temporal and its PostgreSQL", fmt.Sprintf("%s and %s cores, %s transactions a second, %s GB kept", figure(peak.Temporal), figure(peak.Postgres), figure(peak.Transactions), figure(l.GatesADay*(historyKB+visibilityKB)*retentionDays/1e6))},
+		{"Temporal and its PostgreSQL", fmt.Sprintf("%s and %s cores, %s transactions a second, %s GB kept", figure(peak.Temporal), figure(peak.Postgres), figure(peak.Transactions), figure(l.GatesADay*KeptKB*retentionDays/1e6))},
 	} {
 		fmt.Fprintf(&b, "| %d | %s | %s |\n", i+1, row.what, row.at)
 	}

@@ -242,7 +242,8 @@ func (c *Config) path(name string) string {
 	return filepath.Join(c.dir, name)
 }
 
-func (c *Config) host(name string) *HostConfig {
+// Host returns the settings of a host, or nil.
+func (c *Config) Host(name string) *HostConfig {
 	for i := range c.Hosts {
 		if c.Hosts[i].Name == name {
 			return &c.Hosts[i]

@@ -13,7 +13,7 @@ func TestConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h := c.host("cheap"); h.Jobs != 1 || h.Retry != time.Hour || h.Labels[1] != "gpu" || c.Poll != time.Minute || c.Listen != "127.0.0.1:8787" || c.Forge.Repositories[0] != "o/kernels" {
+	if h := c.Host("cheap"); h.Jobs != 1 || h.Retry != time.Hour || h.Labels[1] != "gpu" || c.Poll != time.Minute || c.Listen != "127.0.0.1:8787" || c.Forge.Repositories[0] != "o/kernels" {
 		t.Errorf("%+v", c)
 	}
 	for name, change := range map[string]struct{ old, new, want string }{

@@ -77,9 +77,6 @@ func (c *Config) Rules(labels, lists map[string][]string, all []string) *Config 
 	return &r
 }
 
-// Host returns the settings of a host, or nil.
-func (c *Config) Host(name string) *HostConfig { return c.host(name) }
-
 // DropEnded forgets the jobs that have ended. The next listing brings back one that has not.
 func (s *State) DropEnded() {
 	maps.DeleteFunc(s.Jobs, func(_ string, j *Job) bool { return !j.Stage.live() })

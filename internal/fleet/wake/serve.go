@@ -148,7 +148,7 @@ func (s *Server) pending() (list []message) {
 
 // act runs an action in the background.
 func (s *Server) act(ctx context.Context, a Action, unsaved error) {
-	hc := s.Config.host(a.Host)
+	hc := s.Config.Host(a.Host)
 	run := Runner{s.Config}
 	s.work.Go(func() {
 		var e Event
@@ -178,7 +178,7 @@ func (s *Server) shutdown(stop context.CancelFunc) error {
 		select {
 		case m := <-s.events:
 			if e, ok := m.event.(Ended); ok {
-				s.state.ended(s.Config.host(e.Host), e, s.Now())
+				s.state.ended(s.Config.Host(e.Host), e, s.Now())
 			}
 			if m.saved != nil {
 				m.saved <- errors.New("pawl wake is stopping")

@@ -105,7 +105,7 @@ func (s *State) Recover(c *Config, now time.Time) {
 // Adopt forgets the hosts and jobs that a changed file no longer has.
 func (s *State) Adopt(c *Config, now time.Time) {
 	for name, h := range s.Hosts {
-		if c.host(name) != nil {
+		if c.Host(name) != nil {
 			continue
 		}
 		if !h.SettledUntil.IsZero() {

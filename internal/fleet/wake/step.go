@@ -65,11 +65,11 @@ func (s *State) Note(c *Config, e Event, now time.Time) {
 	case Poll:
 		s.reconcile(c, e, now)
 	case StatusResult:
-		if hc := c.host(e.Host); hc != nil {
+		if hc := c.Host(e.Host); hc != nil {
 			s.answered(hc, e, now)
 		}
 	case Ended:
-		if hc := c.host(e.Host); hc != nil {
+		if hc := c.Host(e.Host); hc != nil {
 			s.ended(hc, e, now)
 		}
 	case Tick:
