@@ -79,7 +79,7 @@ type config struct {
 	}
 	Fleet struct {
 		Address, Namespace, Listen string
-		Secret                     identity.Token
+		Secret, DatabaseURL        identity.Token
 		Calibrate                  time.Duration
 		Hosts                      string
 	}
@@ -163,6 +163,7 @@ func (c *config) settings() []setting {
 		{"queue.work", &c.Queue.Work, "run background jobs in this process; at least one of several servers must"},
 		{"fleet.address", &c.Fleet.Address, "address of Temporal, HOST:PORT, which runs gates on other machines; empty for none"},
 		{"fleet.namespace", &c.Fleet.Namespace, "namespace in Temporal"},
+		{"fleet.database_url", &c.Fleet.DatabaseURL, "PostgreSQL URL of Temporal's main database, for pawld fleet schema; the second one has the same name with _visibility"},
 		{"fleet.listen", &c.Fleet.Listen, "address that agents connect to; empty for none in this process"},
 		{"fleet.calibrate", &c.Fleet.Calibrate, "time between two calibrations of a device; 0s for none"},
 		{"fleet.hosts", &c.Fleet.Hosts, "file that says how hosts are started when gates wait, and stopped; empty for none"},

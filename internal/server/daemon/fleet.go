@@ -22,14 +22,15 @@ func newFleet(g *globals) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "fleet",
 		Short: "Prepare Temporal, and manage devices, budgets and gates of the fleet",
-		Example: `  pawld fleet setup
+		Example: `  pawld fleet schema
+  pawld fleet setup
   pawld fleet check
   pawld fleet device set GPU-5c0e --model l4 --host gpu1 --price 0.80
   pawld fleet calibrate GPU-5c0e
   pawld fleet budget kernels --hours 8
   pawld fleet tier kernels-forks checked
   pawld fleet gate kernels --repository octo/kernels --models l4 --secret-file webhook-secret`,
-	}, fleetSetup(g), fleetCheck(g), fleetDevice(g), fleetCalibrate(g), fleetBudget(g), fleetTier(g), fleetGate(g), fleetHosts(g))
+	}, fleetSchema(g), fleetSetup(g), fleetCheck(g), fleetDevice(g), fleetCalibrate(g), fleetBudget(g), fleetTier(g), fleetGate(g), fleetHosts(g))
 }
 
 // withEngine runs a command that only needs Temporal.
@@ -51,13 +52,58 @@ func (g *globals) withEngine(ctx context.Context, do func(context.Context, *engi
 	return do(ctx, e)
 }
 
+func fleetSchema(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Create or upgrade the databases of Temporal",
+		Long: `Creates the two databases of Temporal on PostgreSQL, or upgrades their schema, with the temporal-sql-tool in PATH,
+which decides the version. Run it before the first start of Temporal, and before a newer version starts. The setting
+fleet.database_url says where; its role must be allowed to create databases, or own both.
+
+Nothing is changed unless PostgreSQL, the role, the tool and the databases pass all checks. A schema never goes back, and
+goes up by one minor version of Temporal at a time. If fleet.address is set and a server answers there, its version
+counts, too. After an interruption, run it again.`,
+		Example: `  PAWLD_FLEET_DATABASE_URL_FILE=temporal-url pawld fleet schema`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := g.load()
+			if err != nil {
+				return err
+			}
+			if c.Fleet.DatabaseURL.IsZero() {
+				return usageError{errors.New(`fleet.database_url is not set: give it in the file of --config, or set PAWLD_FLEET_DATABASE_URL, such as
+  PAWLD_FLEET_DATABASE_URL=postgres://temporal:PASSWORD@127.0.0.1:5432/temporal`)}
+			}
+			running := ""
+			if c.Fleet.Address != "" {
+				err := g.withEngine(cmd.Context(), func(ctx context.Context, e *engine.Engine) (err error) {
+					ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+					defer cancel()
+					running, err = e.Version(ctx)
+					return err
+				})
+				if err != nil {
+					fmt.Fprintf(g.Out, "Temporal at %s does not answer: no version to compare\n", c.Fleet.Address)
+				}
+			}
+			did, err := engine.UpdateSchema(cmd.Context(), c.Fleet.DatabaseURL.Reveal(), running)
+			for _, line := range did {
+				fmt.Fprintln(g.Out, line)
+			}
+			if err != nil {
+				return scrub(err, c)
+			}
+			return nil
+		},
+	}
+}
+
 func fleetSetup(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "setup",
 		Short: "Create the namespace and the search attributes in Temporal",
 		Long: `Creates what gates need in Temporal: the namespace of the setting fleet.namespace and its search
-attributes. What exists stays as it is. The databases of Temporal are created before, with its
-own tool: see docs/how-to/fleet.md.`,
+attributes. What exists stays as it is. The databases of Temporal are created before, with
+pawld fleet schema.`,
 		Example: `  PAWLD_FLEET_ADDRESS=127.0.0.1:7233 pawld fleet setup`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return g.withEngine(cmd.Context(), func(ctx context.Context, e *engine.Engine) error {

@@ -101,11 +101,19 @@ func (e *Engine) Check(ctx context.Context) []Finding {
 
 // tried returns an error for a version of Temporal that pawl was not tried with.
 func tried(version string) error {
-	parts := strings.SplitN(version, ".", 3)
-	if len(parts) == 3 && parts[0] == "1" {
-		if n, err := strconv.Atoi(parts[1]); err == nil && n >= first && n <= last {
-			return nil
-		}
+	if n, err := minorOf(version); err == nil && n >= first && n <= last {
+		return nil
 	}
 	return fmt.Errorf("version %.40q was not tried: use 1.%d to 1.%d", version, first, last)
+}
+
+// minorOf returns N of the version 1.N.P.
+func minorOf(version string) (int, error) {
+	parts := strings.SplitN(version, ".", 3)
+	if len(parts) == 3 && parts[0] == "1" {
+		if n, err := strconv.Atoi(parts[1]); err == nil {
+			return n, nil
+		}
+	}
+	return 0, fmt.Errorf("%.40q is not a version such as 1.%d.0", version, last)
 }
