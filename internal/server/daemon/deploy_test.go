@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"encoding/json"
+	"maps"
 	"net"
 	"net/url"
 	"os"
@@ -163,51 +164,8 @@ type composeFile struct {
 // The compose file holds together: everything that is used is declared, settings are
 // settings, and nobody outside the machine reaches anything.
 func TestComposeFile(t *testing.T) {
-	var c composeFile
-	d := yaml.NewDecoder(strings.NewReader(string(readDeploy(t, "compose.yaml"))))
-	d.KnownFields(true)
-	if err := d.Decode(&c); err != nil {
-		t.Fatal(err)
-	}
-	known := []string{"image", "build", "tmpfs", "security_opt", "stop_grace_period", "shm_size"}
-	for name, s := range c.Services {
-		for key := range s.Rest {
-			if !slices.Contains(known, key) {
-				t.Errorf("%s: compose has no %s that we know of", name, key)
-			}
-		}
-		for _, secret := range s.Secrets {
-			if c.Secrets[secret].File == "" {
-				t.Errorf("%s uses the secret %s, which is not declared", name, secret)
-			}
-		}
-		for _, network := range s.Networks {
-			if _, ok := c.Networks[network]; !ok {
-				t.Errorf("%s uses the network %s, which is not declared", name, network)
-			}
-		}
-		for _, volume := range s.Volumes {
-			source, _, _ := strings.Cut(volume, ":")
-			if _, ok := c.Volumes[source]; !ok {
-				t.Errorf("%s uses the volume %s, which is not declared", name, source)
-			}
-		}
-		for _, port := range s.Ports {
-			if ip := net.ParseIP(strings.Split(port, ":")[0]); !ip.IsLoopback() {
-				t.Errorf("%s is open to everybody: %s", name, port)
-			}
-		}
-		for _, config := range s.Configs {
-			if info, err := os.Stat("../../../deploy/" + c.Configs[config.Source].File); err != nil || info.Mode()&0o111 == 0 {
-				t.Errorf("%s runs %s, which is not executable: %v", name, config.Target, err)
-			}
-		}
-		for other, on := range s.DependsOn {
-			if on.Condition == "service_healthy" && c.Services[other].Healthcheck == nil {
-				t.Errorf("%s waits for %s to be healthy, which nobody checks", name, other)
-			}
-		}
-	}
+	c := readCompose(t, "compose.yaml")
+	checkCompose(t, c)
 	// The owner migrates, then the server starts, which cannot.
 	migrate := c.Services["migrate"]
 	if c.Services["pawld"].DependsOn["migrate"].Condition != "service_completed_successfully" || migrate.Restart != "no" || !slices.Equal(migrate.Command, []string{"migrate"}) {
@@ -232,25 +190,111 @@ func TestComposeFile(t *testing.T) {
 	}
 }
 
-// The file for a fleet adds settings that exist, a secret that is declared and a port of this machine.
-func TestComposeFleet(t *testing.T) {
-	var c composeFile
-	d := yaml.NewDecoder(strings.NewReader(string(readDeploy(t, "compose.fleet.yaml"))))
+func readCompose(t *testing.T, name string) (c composeFile) {
+	t.Helper()
+	d := yaml.NewDecoder(strings.NewReader(string(readDeploy(t, name))))
 	d.KnownFields(true)
 	if err := d.Decode(&c); err != nil {
 		t.Fatal(err)
 	}
-	p := c.Services["pawld"]
-	for name := range p.Environment {
-		knownVariable(t, name)
-	}
-	for _, secret := range p.Secrets {
-		if c.Secrets[secret].File == "" {
-			t.Errorf("the secret %s is not declared", secret)
+	return c
+}
+
+func checkCompose(t *testing.T, c composeFile) {
+	t.Helper()
+	known := []string{"image", "build", "tmpfs", "security_opt", "stop_grace_period", "shm_size", "profiles"}
+	for name, s := range c.Services {
+		for key := range s.Rest {
+			if !slices.Contains(known, key) {
+				t.Errorf("%s: compose has no %s that we know of", name, key)
+			}
+		}
+		for _, secret := range s.Secrets {
+			if c.Secrets[secret].File == "" {
+				t.Errorf("%s uses the secret %s, which is not declared", name, secret)
+			}
+		}
+		for _, network := range s.Networks {
+			if _, ok := c.Networks[network]; !ok {
+				t.Errorf("%s uses the network %s, which is not declared", name, network)
+			}
+		}
+		for _, volume := range s.Volumes {
+			source, _, _ := strings.Cut(volume, ":")
+			if _, ok := c.Volumes[source]; !ok && !strings.HasPrefix(source, "../dist/") {
+				t.Errorf("%s uses the volume %s, which is not declared", name, source)
+			}
+		}
+		for _, port := range s.Ports {
+			if ip := net.ParseIP(strings.Split(port, ":")[0]); !ip.IsLoopback() {
+				t.Errorf("%s is open to everybody: %s", name, port)
+			}
+		}
+		for _, config := range s.Configs {
+			if info, err := os.Stat("../../../deploy/" + c.Configs[config.Source].File); err != nil || info.Mode()&0o111 == 0 {
+				t.Errorf("%s runs %s, which is not executable: %v", name, config.Target, err)
+			}
+		}
+		for other, on := range s.DependsOn {
+			if on.Condition == "service_healthy" && c.Services[other].Healthcheck == nil {
+				t.Errorf("%s waits for %s to be healthy, which nobody checks", name, other)
+			}
 		}
 	}
-	if len(c.Services) != 1 || len(p.Environment) != 3 || len(p.Ports) != 1 || !strings.HasPrefix(p.Ports[0], "127.0.0.1:") {
-		t.Errorf("%+v", c.Services)
+}
+
+// The file for a fleet holds together with compose.yaml: it adds settings that exist, and its first lines, as typed, make its files.
+func TestComposeFleet(t *testing.T) {
+	all, c := readCompose(t, "compose.yaml"), readCompose(t, "compose.fleet.yaml")
+	maps.Copy(all.Secrets, c.Secrets)
+	for name, s := range c.Services {
+		for variable := range s.Environment {
+			if strings.HasPrefix(variable, "PAWLD_") {
+				knownVariable(t, variable)
+			}
+		}
+		if name != "pawld" && (!s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"}) || len(s.Ports) > 0) {
+			t.Errorf("%s can write its own image, or be reached from outside", name)
+		}
+		if name != "fleet-schema" && slices.Contains(s.Secrets, "temporal-url") {
+			t.Errorf("%s sees the password of Temporal's databases", name)
+		}
+		if name == "pawld" { // the other file has the rest of it
+			s.Secrets = append(s.Secrets, all.Services[name].Secrets...)
+		}
+		all.Services[name] = s
+	}
+	checkCompose(t, all)
+	commands := map[string][]string{"fleet-schema": {"fleet", "schema"}, "fleet-setup": {"fleet", "setup"}}
+	for name, want := range commands {
+		if got := c.Services[name].Command; !slices.Equal(got, want) {
+			t.Errorf("%s runs %q, want %q", name, got, want)
+		}
+	}
+	root := t.TempDir()
+	script := "set -e\nopenssl() { echo 0123; }\ndocker() { echo \"$*\" >>docker; }\ngo() { mkdir -p \"$GOBIN\"; touch \"$GOBIN/${2##*/}\"; mv \"$GOBIN\"/*@* \"$GOBIN/$(basename \"${2%@*}\")\"; }\n"
+	for _, line := range regexp.MustCompile(`(?m)^#   (.+)$`).FindAllSubmatch(readDeploy(t, "compose.fleet.yaml"), -1) {
+		script += string(line[1]) + "\n"
+	}
+	if err := os.MkdirAll(filepath.Join(root, "deploy/secrets"), 0o755); err != nil { // compose.yaml makes it
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	files := []string{"docker", "dist/temporal/sql"}
+	for _, secret := range c.Secrets {
+		files = append(files, filepath.Join("deploy", secret.File))
+	}
+	for _, file := range files {
+		if _, err := os.Stat(filepath.Join(root, file)); err != nil {
+			t.Error(err)
+		}
+	}
+	if address, err := os.ReadFile(filepath.Join(root, "deploy/secrets/temporal-url")); string(address) != "postgres://temporal:0123@postgres:5432/temporal\n" {
+		t.Errorf("%q, %v", address, err)
 	}
 }
 

@@ -55,20 +55,9 @@ type podSpec struct {
 	EnableServiceLinks *bool          `yaml:"enableServiceLinks"`
 	Automount          *bool          `yaml:"automountServiceAccountToken"`
 	SecurityContext    map[string]any `yaml:"securityContext"`
-	Containers         []struct {
-		Image           string
-		Args            []string
-		Env             []struct{ Name, Value string }
-		SecurityContext struct {
-			ReadOnly *bool `yaml:"readOnlyRootFilesystem"`
-			Escalate *bool `yaml:"allowPrivilegeEscalation"`
-		} `yaml:"securityContext"`
-		VolumeMounts []struct {
-			Name      string
-			MountPath string `yaml:"mountPath"`
-		} `yaml:"volumeMounts"`
-	}
-	Volumes []struct {
+	InitContainers     []container    `yaml:"initContainers"`
+	Containers         []container
+	Volumes            []struct {
 		Name      string
 		Projected struct {
 			Sources []struct {
@@ -81,7 +70,21 @@ type podSpec struct {
 	}
 }
 
-// rendered is what the chart makes of a file of values, by kind.
+type container struct {
+	Image           string
+	Args            []string
+	Env             []struct{ Name, Value string }
+	SecurityContext struct {
+		ReadOnly *bool `yaml:"readOnlyRootFilesystem"`
+		Escalate *bool `yaml:"allowPrivilegeEscalation"`
+	} `yaml:"securityContext"`
+	VolumeMounts []struct {
+		Name      string
+		MountPath string `yaml:"mountPath"`
+	} `yaml:"volumeMounts"`
+}
+
+// rendered is what the chart makes of a file of values, by kind. The job that prepares Temporal is called FleetJob.
 func rendered(t *testing.T, values string) map[string]manifest {
 	t.Helper()
 	out, err := helm(t, "template", "pawl", chart, "-f", filepath.Join(chart, "ci", values))
@@ -95,6 +98,9 @@ func rendered(t *testing.T, values string) map[string]manifest {
 			return all
 		} else if err != nil {
 			t.Fatalf("%v\n%s", err, out)
+		}
+		if m.Kind == "Job" && strings.HasSuffix(m.Metadata.Name, "-fleet") {
+			m.Kind = "FleetJob"
 		}
 		if _, twice := all[m.Kind]; twice || m.Kind == "" {
 			t.Fatalf("a second %q", m.Kind)
@@ -115,7 +121,7 @@ func TestChartLints(t *testing.T) {
 func TestChartStartsPawld(t *testing.T) {
 	kinds := map[string][]string{
 		"volume.yaml": {"ConfigMap", "Deployment", "PersistentVolumeClaim", "Service", "ServiceAccount"},
-		"bucket.yaml": {"ConfigMap", "Deployment", "Ingress", "Job", "PodDisruptionBudget", "PodMonitor", "Service", "ServiceAccount"},
+		"bucket.yaml": {"ConfigMap", "Deployment", "FleetJob", "Ingress", "Job", "PodDisruptionBudget", "PodMonitor", "Service", "ServiceAccount"},
 	}
 	for values, want := range kinds {
 		t.Run(values, func(t *testing.T) {
@@ -124,9 +130,13 @@ func TestChartStartsPawld(t *testing.T) {
 				t.Errorf("it makes %v, want %v", got, want)
 			}
 			settings := all["ConfigMap"].Data["pawld.yaml"]
-			for _, kind := range []string{"Deployment", "Job"} {
-				if m, ok := all[kind]; ok {
-					checkPod(t, m.Spec.Template.Spec, settings)
+			for _, kind := range []string{"Deployment", "Job", "FleetJob"} {
+				m, ok := all[kind]
+				if !ok {
+					continue
+				}
+				if got := checkPod(t, m.Spec.Template.Spec, settings); got.Database.URL.IsZero() != (kind == "FleetJob") {
+					t.Errorf("%s with the database %v", kind, got.Database.URL)
 				}
 			}
 		})
@@ -134,7 +144,7 @@ func TestChartStartsPawld(t *testing.T) {
 }
 
 // checkPod starts as much of pawld as a pod would: it reads its settings.
-func checkPod(t *testing.T, p podSpec, settings string) {
+func checkPod(t *testing.T, p podSpec, settings string) *config {
 	t.Helper()
 	if p.EnableServiceLinks == nil || *p.EnableServiceLinks {
 		t.Error("Kubernetes would set PAWLD_PORT, which pawld refuses")
@@ -142,10 +152,12 @@ func checkPod(t *testing.T, p podSpec, settings string) {
 	if p.Automount == nil || *p.Automount || p.SecurityContext["runAsNonRoot"] != true {
 		t.Errorf("it may be root, or talk to the cluster: %+v", p)
 	}
-	c := p.Containers[0]
-	if c.SecurityContext.ReadOnly == nil || !*c.SecurityContext.ReadOnly || c.SecurityContext.Escalate == nil || *c.SecurityContext.Escalate {
-		t.Error("it can write its own image, or become somebody else")
+	for _, c := range slices.Concat(p.InitContainers, p.Containers) {
+		if c.SecurityContext.ReadOnly == nil || !*c.SecurityContext.ReadOnly || c.SecurityContext.Escalate == nil || *c.SecurityContext.Escalate {
+			t.Error("it can write its own image, or become somebody else")
+		}
 	}
+	c := p.Containers[0]
 	dir := t.TempDir()
 	for _, v := range p.Volumes {
 		for _, s := range v.Projected.Sources {
@@ -171,8 +183,41 @@ func checkPod(t *testing.T, p podSpec, settings string) {
 			t.Fatal(err)
 		}
 	}
-	if got, err := g.load(); err != nil || got.Database.URL.IsZero() {
-		t.Errorf("pawld %v would not start: %v\n%s", c.Args, err, settings)
+	got, err := g.load()
+	if err != nil {
+		t.Fatalf("pawld %v would not start: %v\n%s", c.Args, err, settings)
+	}
+	return got
+}
+
+// A job creates the namespace of the fleet in Temporal, and only if there is a fleet.
+func TestChartPreparesTemporal(t *testing.T) {
+	out, err := helm(t, "template", "pawl", chart, "-f", filepath.Join(chart, "ci/bucket.yaml"), "--set", "settings.fleet.namespace=gates", "--set", "secrets.fleet\\.database_url.name=a,secrets.fleet\\.database_url.key=b")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if strings.Contains(out, "FLEET_DATABASE_URL") {
+		t.Error("a server sees the password of Temporal's databases")
+	}
+	var job manifest
+	for d := yaml.NewDecoder(strings.NewReader(out)); !strings.HasSuffix(job.Metadata.Name, "-fleet"); {
+		job = manifest{}
+		if err := d.Decode(&job); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !strings.Contains(job.Metadata.Annotations["helm.sh/hook"], "pre-install,pre-upgrade") {
+		t.Errorf("it is no hook: %v", job.Metadata.Annotations)
+	}
+	p := job.Spec.Template.Spec
+	for i, steps := range [][]container{p.InitContainers, p.Containers} {
+		if len(steps) != 1 || !slices.Equal(steps[0].Args, []string{"fleet", []string{"setup", "check"}[i]}) || len(steps[0].Env) != 2 {
+			t.Fatalf("%+v", steps)
+		}
+		got, err := (&globals{IO: &IO{Environ: []string{steps[0].Env[0].Name + "=" + steps[0].Env[0].Value, steps[0].Env[1].Name + "=" + steps[0].Env[1].Value}}}).load()
+		if err != nil || got.Fleet.Address != "temporal-frontend:7233" || got.Fleet.Namespace != "gates" {
+			t.Errorf("%+v, %v", got.Fleet, err)
+		}
 	}
 }
 
