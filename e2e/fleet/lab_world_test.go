@@ -71,7 +71,8 @@ func newScaleLab(t *testing.T) *scaleLab {
 	}
 	must(t, err)
 	t.Cleanup(func() { _ = pg.Stop(context.WithoutCancel(t.Context()), true) })
-	w := &world{t: t, dir: dir, started: map[string]*exec.Cmd{}}
+	w := &world{t: t, dir: dir, bin: filepath.Join(dir, "bin"), started: map[string]*exec.Cmd{}}
+	w.build(t, "../../cmd/pawld")
 	address := w.startTemporal(t, pg)
 	at, err := url.Parse(pg.URL("postgres"))
 	must(t, err)

@@ -62,9 +62,7 @@ func newWorld(t *testing.T) *world {
 	must(t, err)
 	t.Cleanup(func() { _ = pg.Stop(context.WithoutCancel(t.Context()), true) })
 	w.pg = pg
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", w.bin+"/", "../../cmd/pawl", "../../cmd/pawld", "../../cmd/pawl-agent").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	w.build(t, "../../cmd/pawl", "../../cmd/pawld", "../../cmd/pawl-agent")
 	temporal := w.startTemporal(t, pg)
 	ports := freePorts(t, 2)
 	w.gateway, w.server, w.forge = "http://127.0.0.1:"+ports[1], "http://127.0.0.1:"+ports[0], githubtest.New(t)
@@ -96,6 +94,13 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
+func (w *world) build(t *testing.T, programs ...string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), "go", append([]string{"build", "-o", w.bin + "/"}, programs...)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
 // startTemporal creates the databases of Temporal as docs/how-to/fleet.md does, and returns the address of its frontend.
 func (w *world) startTemporal(t *testing.T, pg *pgtemp.Server) string {
 	t.Helper()
@@ -106,14 +111,11 @@ func (w *world) startTemporal(t *testing.T, pg *pgtemp.Server) string {
 	defer conn.Close(t.Context())
 	_, err = conn.Exec(t.Context(), `create role temporal login createdb password 'x'`)
 	must(t, err)
-	for name, schema := range map[string]string{"temporal": "temporal", "temporal_visibility": "visibility"} {
-		for _, args := range [][]string{{"create-database"}, {"setup-schema", "-v", "0.0"}, {"update-schema", "--schema-name", "postgresql/v12/" + schema}} {
-			cmd := exec.CommandContext(t.Context(), "temporal-sql-tool", append([]string{"--plugin", "postgres12_pgx", "--ep", "127.0.0.1", "-p", at.Port(), "-u", "temporal", "--db", name}, args...)...)
-			cmd.Env = append(os.Environ(), "SQL_PASSWORD=x")
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Fatalf("%v: %v\n%s", args, err, out)
-			}
-		}
+	at.User, at.Path = url.UserPassword("temporal", "x"), "/temporal"
+	w.env = append(os.Environ(), "PAWLD_FLEET_DATABASE_URL="+at.String())
+	w.must(t, "pawld", "fleet", "schema")
+	if out := w.must(t, "pawld", "fleet", "schema"); strings.Count(out, "as wanted") != 2 {
+		t.Fatalf("pawld fleet schema says after the first time\n%s", out)
 	}
 	return w.startNode(t, "temporal-server", w.dir, at.Host)
 }

@@ -128,6 +128,8 @@ func (u *schemaUpdate) parse(address string) error {
 		return fmt.Errorf("the URL of Temporal's database names the database %q: use letters, digits, _ and -, such as /temporal", main)
 	case !plainName.MatchString(u.at.User):
 		return fmt.Errorf("the URL of Temporal's database names the role %q: use letters, digits, _ and -", u.at.User)
+	case strings.Contains(u.at.Password, " "): // it would send a plus sign
+		return errors.New("the password of Temporal's database has a space, which Temporal cannot send: choose another one")
 	default:
 		want := schemas[u.minor-first]
 		u.bases = [2]schemaBase{{name: main, dir: "temporal", want: want[0]}, {name: main + "_visibility", dir: "visibility", want: want[1]}}
@@ -264,15 +266,15 @@ func (u *schemaUpdate) allowed(i int) error {
 // update creates a database if it is missing, and updates its schema. Processes that do so at the same time take turns.
 func (u *schemaUpdate) update(ctx context.Context, i int) (did []string, err error) {
 	b := &u.bases[i]
+	var created error
 	if !b.exists {
-		if err := u.run(ctx, i, "create-database"); err != nil {
-			return nil, err
+		if created = u.run(ctx, i, "create-database"); created == nil {
+			did = append(did, "created database "+b.name)
 		}
-		did = append(did, "created database "+b.name)
 	}
 	conn, err := u.connect(ctx, b.name)
-	if err != nil {
-		return did, fmt.Errorf("cannot reach database %s: %w", b.name, err)
+	if err != nil { // otherwise another process created it
+		return did, cmp.Or(created, fmt.Errorf("cannot reach database %s: %w", b.name, err))
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
 	if _, err := conn.Exec(ctx, `select pg_advisory_lock(hashtext('pawld fleet schema'))`); err != nil {

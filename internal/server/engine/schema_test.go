@@ -172,6 +172,7 @@ func TestUpdateSchema_RefusesAddresses(t *testing.T) {
 		"postgres://u:secret@127.0.0.1:5432":                "names the database",
 		"postgres://u:secret@127.0.0.1:5432/a%20b":          "names the database \"a b\"",
 		"postgres://a%40b:secret@127.0.0.1:5432/temporal":   "names the role",
+		"postgres://u:secret%20@127.0.0.1:5432/temporal":    "has a space",
 		"postgres://u:secret@/temporal?host=/run":           "names a socket",
 		"postgres://u:secret@127.0.0.1:port/temporal":       "cannot be parsed",
 		"postgres://u:secret@127.0.0.1:1/temporal":          "cannot reach PostgreSQL",
