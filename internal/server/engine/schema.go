@@ -69,7 +69,7 @@ func oneUp(running, tool string) error {
 	if err != nil || to == from || to == from+1 {
 		return err
 	}
-	return fmt.Errorf("%s is of %s, and Temporal %s runs: use the tool of 1.%d, or of 1.%d to upgrade; one minor version at a time", schemaTool, tool, running, from, from+1)
+	return fmt.Errorf("%s is of %s, and Temporal %s runs: use the tool of that version, or of the next minor version to upgrade", schemaTool, tool, running)
 }
 
 // schemaUpdate is one run of UpdateSchema.

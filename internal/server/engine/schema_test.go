@@ -99,8 +99,8 @@ func TestUpdateSchema_ChecksBeforeItChanges(t *testing.T) {
 		"a skipped minor version, both schemas":   {"1.32.1", "", func(b *bench) { b.seed("1.18", "1.13", true) }, []string{"schema of temporal is 1.18", "schema of temporal_visibility is 1.13", "upgrade to 1.31 first"}},
 		"a skipped minor version, half-done":      {"1.32.1", "", func(b *bench) { b.seed("1.19", "1.12", true) }, []string{"upgrade to 1.30 first"}},
 		"a schema older than all that were tried": {"1.30.4", "", func(b *bench) { b.seed("1.17", "1.9", true) }, []string{"upgrade to 1.29 first"}},
-		"a server two minor versions older":       {"1.32.1", "1.30.4", nil, []string{"temporal-sql-tool is of 1.32.1, and Temporal 1.30.4 runs: use the tool of 1.30, or of 1.31 to upgrade"}},
-		"a server that is newer":                  {"1.31.4", "1.32.1", nil, []string{"Temporal 1.32.1 runs"}},
+		"a server two minor versions older":       {"1.32.1", "1.30.4", nil, []string{"temporal-sql-tool is of 1.32.1, and Temporal 1.30.4 runs: use the tool of that version, or of the next minor version to upgrade"}},
+		"a server that is newer":                  {"1.31.4", "1.32.1", nil, []string{"temporal-sql-tool is of 1.31.4, and Temporal 1.32.1 runs"}},
 		"a database of something else": {"1.32.1", "", func(b *bench) {
 			b.exec("postgres", "create database temporal owner temporal")
 			b.exec("temporal", "create table a (b int)")
