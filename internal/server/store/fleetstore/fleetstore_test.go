@@ -98,7 +98,6 @@ func TestPublish_OnceAndFenced(t *testing.T) {
 	}
 }
 
-// Attempts that publish at the same time: one of them wins.
 // What an agent sends is either stored or refused for good: an activity would be tried for ever otherwise.
 func TestPublish_HostileResults(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -137,6 +136,7 @@ func TestPublish_HostileResults(t *testing.T) {
 	}
 }
 
+// Attempts that publish at the same time: one of them wins.
 func TestPublish_Concurrent(t *testing.T) {
 	s, project, _ := opened(t)
 	for n := range 20 {
@@ -289,6 +289,68 @@ func TestBudget_ReservedAndSettledOnce(t *testing.T) {
 	if !reserve(project, "c") {
 		t.Error("what a did not use is not there for c")
 	}
+}
+
+// Placers of several models reserve and settle at the same time. What the budget says is read in between.
+func TestBudget_NeverExceededConcurrently(t *testing.T) {
+	s, project, other := opened(t)
+	limit := placement.Cost{Seconds: 10_000, Money: 30}
+	if err := s.SetBudget(t.Context(), project, limit); err != nil {
+		t.Fatal(err)
+	}
+	within := func() {
+		b, err := s.Budget(t.Context(), project)
+		if err != nil || b.Used.Seconds > limit.Seconds || b.Used.Money > limit.Money {
+			t.Errorf("used %+v of %+v, %v", b.Used, limit, err)
+		}
+	}
+	var mu sync.Mutex
+	var held, settled placement.Cost
+	refused := 0
+	var wg sync.WaitGroup
+	for n := range 32 {
+		wg.Go(func() {
+			for i := range 8 {
+				lease := fmt.Sprint(n, "-", i)
+				cost := placement.Cost{Seconds: float64(100 * (1 + (n+i)%8)), Money: float64(1 + n%3)}
+				for range 2 { // an activity may run twice
+					if r, err := s.Reserve(t.Context(), other, placer.Reservation{Lease: lease, Cost: cost, Start: noon}); err != nil || !r.OK {
+						t.Errorf("a project without a budget was refused: %+v, %v", r, err)
+					}
+				}
+				var r placer.Reserved
+				for range 2 {
+					var err error
+					if r, err = s.Reserve(t.Context(), project, placer.Reservation{Lease: lease, Cost: cost, Start: noon}); err != nil {
+						t.Error(err)
+					}
+				}
+				within()
+				mu.Lock()
+				switch {
+				case !r.OK:
+					refused++
+				case i%2 == 0:
+					settled.Seconds, settled.Money = settled.Seconds+cost.Seconds/4, settled.Money+cost.Money/4
+				default:
+					held.Seconds, held.Money = held.Seconds+cost.Seconds, held.Money+cost.Money
+				}
+				mu.Unlock()
+				if r.OK && i%2 == 0 {
+					if err := s.Settle(t.Context(), project, placer.Settlement{Lease: lease, Seconds: cost.Seconds / 4}); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b, err := s.Budget(t.Context(), project)
+	want := placement.Cost{Seconds: held.Seconds + settled.Seconds, Money: held.Money + settled.Money}
+	if err != nil || b.Used != want || refused == 0 || want == (placement.Cost{}) {
+		t.Errorf("used %+v, %v; want %+v: what was granted and not given back; %d leases were refused", b.Used, err, want, refused)
+	}
+	within()
 }
 
 func TestTier_OfAProject(t *testing.T) {
