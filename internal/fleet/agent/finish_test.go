@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
+	"github.com/goatnote-inc/pawl/measure"
 )
 
 var errAway = errors.New("connection refused")
@@ -169,6 +170,43 @@ func TestFinish_AfterACrash(t *testing.T) {
 	w.delivered(t, 1)
 	if runs := w.lines("runs"); len(runs) != 2 {
 		t.Errorf("pawl ran %d times, want 2", len(runs))
+	}
+}
+
+// pawl had judged everything when the agent was killed. Its rounds are not measured again.
+func TestFinish_AfterACrashOfTheAgentAtTheEndOfPawl(t *testing.T) {
+	record := &measure.Run{Rounds: []measure.Round{{}, {Index: 1}}}
+	for name, c := range map[string]struct {
+		verdict string
+		journal bool
+		runs    int
+		exit    int
+	}{
+		"a regression":            {verdict: `{"verdict": "regression"}`, exit: 1},
+		"no answer":               {verdict: `{"verdict": "inconclusive"}`, exit: 2},
+		"an improvement":          {verdict: `{"verdict": "improvement"}`, exit: 0},
+		"the journal still there": {verdict: `{"verdict": "regression"}`, journal: true, runs: 1, exit: 1},
+		"no verdict":              {verdict: `{"schema": "pawl.verdict/v1"}`, runs: 1, exit: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			d := w.keep(t, w.lease, "token")
+			err := errors.Join(os.Mkdir(d.file("out"), 0o700), measure.Save(d.file("out/current.json"), record), os.WriteFile(d.file("out/verdict.json"), []byte(c.verdict), 0o600))
+			if c.journal {
+				err = errors.Join(err, os.WriteFile(d.file("out/current.journal"), []byte(`{"record":"open"}`+"\n"), 0o600))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.agent.finishAll(t.Context())
+			all := w.engine.endings()
+			if len(all) != 1 || all[0].err != nil || all[0].result.Exit != c.exit || c.runs == 0 && all[0].result.Rounds != 2 {
+				t.Errorf("endings %+v", all)
+			}
+			if runs := w.lines("runs"); len(runs) != c.runs {
+				t.Errorf("pawl ran %d times, want %d", len(runs), c.runs)
+			}
+		})
 	}
 }
 

@@ -3,9 +3,11 @@ package agent
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,9 +17,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/disk"
 	"github.com/goatnote-inc/pawl/internal/base/shell"
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
 	"github.com/goatnote-inc/pawl/measure"
+	"github.com/goatnote-inc/pawl/ratchet"
 )
 
 // maxLog bounds what is kept of pawl's output: a build can print without end.
@@ -73,6 +77,9 @@ const exitCannot = 3
 // run runs the loop of a gate.
 func (a *Agent) run(ctx context.Context, d *leaseDir) (int, error) {
 	l := d.lease
+	if code, ok := d.ended(); ok && !l.Build {
+		return code, nil
+	}
 	args := []string{"run", "--resume", "--no-keep", "--base=" + l.Base, "--suite=" + l.Suite, "--out=" + d.file("out")}
 	if l.Trust != "" {
 		args = append(args, "--trust="+l.Trust)
@@ -87,6 +94,24 @@ func (a *Agent) run(ctx context.Context, d *leaseDir) (int, error) {
 		args = append(args, "--builds="+d.file("builds"))
 	}
 	return a.exec(ctx, d, nil, args...)
+}
+
+// ended returns the exit code of a run that an earlier process of the agent saw to its end, or nearly so, and did not keep as a result. pawl
+// writes the verdict last, and then removes the journal: to run it again would measure everything again.
+func (d *leaseDir) ended() (code int, ok bool) {
+	record := d.file("out/current.json")
+	if _, err := os.Stat(measure.JournalPath(record)); !errors.Is(err, fs.ErrNotExist) {
+		return 0, false
+	}
+	var doc struct{ Verdict ratchet.Verdict }
+	text, err := disk.ReadRegular(d.file("out/verdict.json"), job.MaxDocuments)
+	if err != nil || json.Unmarshal(text, &doc) != nil || doc.Verdict == "" {
+		return 0, false
+	}
+	if _, err := measure.ScanFile(record, func(*measure.Case, measure.CaseRound) error { return nil }); err != nil {
+		return 0, false
+	}
+	return map[ratchet.Severity]int{ratchet.SeverityFail: 1, ratchet.SeverityNoAnswer: 2}[doc.Verdict.Severity()], true
 }
 
 // exec runs pawl in its own process group, and returns its exit code. Its answer on stdout goes to out; nil for the log.
