@@ -6,22 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/goatnote-inc/pawl/internal/base/await"
 	"github.com/goatnote-inc/pawl/internal/base/testrun"
-	"github.com/goatnote-inc/pawl/measure"
 )
 
 // TestFleet runs gates from a desk to a device and back.
@@ -30,8 +25,8 @@ func TestFleet(t *testing.T) {
 	t.Run("a gate ends like a run here", w.testSame)
 	t.Run("a gate builds each side once", w.testBuild)
 	t.Run("a host without a device builds", w.testElsewhere)
-	for name, times := range map[string]int{"pawl-agent": 100, "pawld": 20, "temporal-server": 20, postgres: 20} {
-		t.Run("a killed "+name+" loses no round", func(t *testing.T) { w.testKill(t, name, times) })
+	for _, o := range kills {
+		t.Run("kill -9 of "+o.name+" loses no round", func(t *testing.T) { w.testKill(t, o) })
 	}
 	t.Run("an interrupt cancels the gate", w.testCancel)
 	t.Run("databases are restored from backups", w.testRestore)
@@ -73,13 +68,13 @@ func newRepository(t *testing.T) repository {
 flock -n 9 || echo two processes on one card >>%[3]s
 echo call >>%[1]s
 n=$(wc -l <%[1]s)
-while [ -e %[2]s ] && { read -r limit <%[2]s; [ "$n" -gt "${limit:-$n}" ]; }; do sleep 0.2; done
+while [ -e %[2]s ] && { read -r limit <%[2]s; [ "$n" -gt "${limit:-$n}" ]; }; do sleep 0.2 9>&-; done
 awk -v ms="$(cat ms)" -v seed=$$ 'BEGIN {
   srand(seed)
   printf "{\"results\":[{\"command\":\"kernel\",\"times\":["
   for (i = 0; i < 9; i++) printf "%%s%%.7f", (i ? "," : ""), ms / 1000 * (1 + 0.002 * rand())
   print "]}]}"
-}'
+}' 9>&-
 echo end >>%[4]s
 `, r.calls, r.hold, r.problems(), r.ended))
 	r.write(t, ".gitignore", "results/\n")
@@ -186,55 +181,15 @@ func verdictOf(t *testing.T, dir string) string {
 	return v.Cases[0].Verdict
 }
 
-// Six rounds have twelve calls. The process is killed during one of them.
-func (w *world) testKill(t *testing.T, name string, times int) {
+// testKill kills a part of the fleet at seeded moments of a gate.
+func (w *world) testKill(t *testing.T, o outage) {
 	t.Helper()
-	for n := range testrun.Times(1, times) {
-		calls := 6
-		if n > 0 {
-			calls = rand.IntN(12)
-		}
-		w.killAfter(t, name, calls)
-	}
-}
-
-func (w *world) killAfter(t *testing.T, name string, calls int) {
-	t.Helper()
-	r := newRepository(t)
-	r.commit(t, "120")
-	g := w.startGate(t, r, calls, "cpu")
-	w.kill(name)
-	kept := w.journal(t)
-	if len(kept.Rounds) != calls/2 {
-		t.Errorf("%d rounds are in the journal after %d calls", len(kept.Rounds), calls)
-	}
-	must(t, os.Remove(r.hold))
-	w.again(name)
-	g.endsWith(t, r, kept, calls)
-}
-
-// endsWith waits for the end of a gate that was disturbed after so many calls of its kernel. No round may be lost that was
-// in the journal then, and the verdict must be right.
-func (g *gate) endsWith(t *testing.T, r repository, kept *measure.Run, calls int) {
-	t.Helper()
-	if code := exitCode(t, g.wait()); code != 1 {
-		t.Fatalf("exit code %d, want 1\n%s", code, g.said())
-	}
-	whole, err := measure.Load(filepath.Join(r.dir, "results", "current.json"))
-	must(t, err)
-	if len(whole.Rounds) != 6 {
-		t.Fatalf("%d rounds, and %d before", len(whole.Rounds), len(kept.Rounds))
-	}
-	if made := r.made(); made < 12 || made > 14 { // the round that was cut off is measured again
-		t.Errorf("%d calls for six rounds, disturbed after %d", made, calls)
-	}
-	if diff := cmp.Diff(kept.Rounds, whole.Rounds[:len(kept.Rounds)], cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("rounds that were finished before have changed:\n%s", diff)
-	}
-	for i, c := range kept.Cases {
-		if diff := cmp.Diff(c.Rounds, whole.Cases[i].Rounds[:len(c.Rounds)], cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("times of %s that were finished before have changed:\n%s", c.Name(), diff)
-		}
+	again := func() *exec.Cmd { w.again(agents); return w.started[agents] }
+	l := &outageLab{w, "cpu", []*island{{state: w.state(), start: again, cmd: w.started[agents]}}}
+	times := testrun.Times(1, o.hits)
+	o.gates = 1
+	for n := range times {
+		l.strike(t, o, n)
 	}
 }
 
@@ -302,19 +257,6 @@ func countLines(path string) int {
 	return strings.Count(string(text), "\n")
 }
 
-// journal reads the journal of the only lease. It is empty before the first round.
-func (w *world) journal(t *testing.T) *measure.Run {
-	t.Helper()
-	found, err := filepath.Glob(filepath.Join(w.state(), "leases", "*", "out", measure.JournalPath("current.json")))
-	must(t, err)
-	if len(found) == 0 {
-		return &measure.Run{}
-	}
-	run, err := measure.Load(found[0])
-	must(t, err)
-	return run
-}
-
 // gate is a running pawl run --on.
 type gate struct {
 	cmd   *exec.Cmd
@@ -327,10 +269,18 @@ type gate struct {
 func (w *world) startGate(t *testing.T, r repository, calls int, model string) *gate {
 	t.Helper()
 	must(t, os.WriteFile(r.hold, []byte(strconv.Itoa(calls)), 0o600))
+	g := w.sendGate(t, r, model)
+	await.TrueWithin(t, patience, "the kernel to wait", func() bool { return r.made() > calls })
+	return g
+}
+
+// sendGate returns when the server has the gate.
+func (w *world) sendGate(t *testing.T, r repository, model string, env ...string) *gate {
+	t.Helper()
 	g := &gate{cmd: w.command(t, r.dir, "pawl", "run", "--base", "HEAD~1", "--on", model), rest: make(chan struct{})}
+	g.cmd.Env = append(slices.Clip(g.cmd.Env), env...)
 	stderr, err := g.cmd.StderrPipe()
 	must(t, err)
-	g.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	must(t, g.cmd.Start())
 	lines := bufio.NewReader(stderr)
 	for g.id == "" {
@@ -348,7 +298,6 @@ func (w *world) startGate(t *testing.T, r repository, calls int, model string) *
 		text, _ := io.ReadAll(lines)
 		g.lines = append(g.lines, string(text))
 	}()
-	await.TrueWithin(t, patience, "the kernel to wait", func() bool { return r.made() > calls })
 	return g
 }
 

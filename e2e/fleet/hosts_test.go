@@ -46,6 +46,7 @@ func (w *world) hostsFile(t *testing.T) string {
 
 // A host is off. A gate waits for its device, so it is started; when it was idle for long enough, it is stopped.
 func (w *world) testHosts(t *testing.T) {
+	t.Helper()
 	dir := filepath.Join(w.dir, sleeper)
 	must(t, os.WriteFile(filepath.Join(dir, "code"), []byte(w.must(t, "pawld", "agent", "enroll", sleeper)), 0o600))
 	enrolled := w.startAs(sleeper, nil, "pawl-agent", "serve", "--server", w.gateway, "--state", filepath.Join(dir, "agent"), "--code", filepath.Join(dir, "code"), "--device", "cpu:"+sleeper, "--model", sleeper)

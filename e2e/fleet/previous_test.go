@@ -9,6 +9,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/base/await"
 	"github.com/goatnote-inc/pawl/internal/base/testrun"
+	"github.com/goatnote-inc/pawl/measure"
 )
 
 // An agent and a desk of the version before this one work with this server, and those of this version with a server of that
@@ -52,9 +53,21 @@ func (w *world) testPrevious(t *testing.T) {
 	r := newRepository(t)
 	r.commit(t, "120")
 	g := w.startGate(t, r, 6, "cpu")
-	kept := w.journal(t)
+	held, err := filepath.Glob(filepath.Join(w.state(), "leases", "*", "out", measure.JournalPath("current.json")))
+	if err != nil || len(held) != 1 {
+		t.Fatalf("journals %v, %v, want one", held, err)
+	}
+	kept, err := measure.Load(held[0])
+	must(t, err)
 	stop("previous pawld")
 	w.again("pawld")
 	must(t, os.Remove(r.hold))
-	g.endsWith(t, r, kept, 6)
+	if code := exitCode(t, g.wait()); code != 1 {
+		t.Fatalf("exit code %d, want 1\n%s", code, g.said())
+	}
+	whole, err := measure.Load(filepath.Join(r.dir, "results", "current.json"))
+	must(t, err)
+	if lost := lostRounds(t, kept, whole); lost > 0 || len(kept.Rounds) != 3 || len(whole.Rounds) != 6 || r.made() != 12 {
+		t.Errorf("%d of %d rounds lost, %d in all, %d calls", lost, len(kept.Rounds), len(whole.Rounds), r.made())
+	}
 }

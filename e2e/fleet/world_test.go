@@ -86,7 +86,7 @@ func newWorld(t *testing.T) *world {
 	w.env = append(w.env, "PAWL_TOKEN="+strings.TrimSpace(w.must(t, "pawld", "key", "create", "kernels", "--scope", "read,report")))
 	w.start("pawld", "serve")
 	must(t, os.WriteFile(filepath.Join(dir, "code"), []byte(w.must(t, "pawld", "agent", "enroll", "host")), 0o600))
-	w.start("pawl-agent", "serve", "--server", w.gateway, "--state", w.state(), "--code", filepath.Join(dir, "code"), "--device", "cpu:0", "--model", "cpu")
+	w.start(agents, "serve", "--server", w.gateway, "--state", w.state(), "--code", filepath.Join(dir, "code"), "--device", "cpu:0", "--model", "cpu")
 	await.TrueWithin(t, patience, "the device of the agent to be in the fleet", func() bool {
 		out, _, err := w.run(t, dir, "pawl", "fleet", "devices")
 		return err == nil && strings.Contains(out, "cpu:0 on host")
