@@ -29,6 +29,7 @@ func TestFleet(t *testing.T) {
 		t.Run("kill -9 of "+o.name+" loses no round", func(t *testing.T) { w.testKill(t, o) })
 	}
 	t.Run("an interrupt cancels the gate", w.testCancel)
+	t.Run("a lost connection does not cancel the gate", w.testGone)
 	t.Run("databases are restored from backups", w.testRestore)
 	t.Run("the version before this one works with it", w.testPrevious)
 	t.Run("an agent holds one secret", w.testSecrets)
@@ -209,6 +210,30 @@ func (w *world) testCancel(t *testing.T) {
 	})
 	if left, _ := filepath.Glob(filepath.Join(w.state(), "leases", "*")); len(left) > 0 {
 		t.Errorf("the agent kept %v of a canceled gate", left)
+	}
+}
+
+// The process at the desk is killed. The gate ends, and the server has its result.
+func (w *world) testGone(t *testing.T) {
+	r := newRepository(t)
+	r.commit(t, "120")
+	g := w.startGate(t, r, 6, "cpu")
+	must(t, g.cmd.Process.Kill())
+	_ = g.wait()
+	must(t, os.Remove(r.hold))
+	var shown struct {
+		Parts []struct {
+			State, Record string
+			Exit          *int
+			Rounds        int
+		}
+	}
+	await.TrueWithin(t, patience, "the gate to end", func() bool {
+		must(t, json.Unmarshal([]byte(w.must(t, "pawl", "fleet", "show", g.id, "--json")), &shown))
+		return len(shown.Parts) == 1 && !slices.Contains([]string{"waiting", "measuring"}, shown.Parts[0].State)
+	})
+	if p := shown.Parts[0]; p.State != "done" || p.Exit == nil || *p.Exit != 1 || p.Rounds != 6 || p.Record == "" || r.made() != 12 {
+		t.Errorf("%+v after %d calls", p, r.made())
 	}
 }
 
