@@ -32,6 +32,7 @@ func TestFleet(t *testing.T) {
 	t.Run("a lost connection does not cancel the gate", w.testGone)
 	t.Run("databases are restored from backups", w.testRestore)
 	t.Run("the version before this one works with it", w.testPrevious)
+	t.Run("another project does not wait for a long queue", w.testFair)
 	t.Run("an agent holds one secret", w.testSecrets)
 	t.Run("several models have one report", w.testSeveral)
 	t.Run("code of a fork does not reach a host for own code", w.testTier)
