@@ -36,6 +36,7 @@ func TestFleet(t *testing.T) {
 	t.Run("an agent holds one secret", w.testSecrets)
 	t.Run("several models have one report", w.testSeveral)
 	t.Run("code of a fork does not reach a host for own code", w.testTier)
+	t.Run("checked and unknown code run as they must", w.testChecked)
 	t.Run("a job of Slurm carries out a lease", w.testSlurm)
 	t.Run("hosts at the same time", func(t *testing.T) { // it takes most of a minute to miss a host
 		t.Run("a lost host is replaced", func(t *testing.T) {
