@@ -13,6 +13,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/fleet/wake"
 )
 
+// Names of the workflow, its query and its signal.
 const (
 	Name   = "hosts" // name and ID of the workflow
 	Shown  = "hosts" // query, answered with a wake.Summary

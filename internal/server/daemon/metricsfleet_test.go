@@ -28,8 +28,13 @@ func TestFleetMetrics(t *testing.T) {
 		now: func() time.Time { return now },
 		agents: func(context.Context) ([]store.Agent, error) {
 			return []store.Agent{
-				{Enrolled: &old, LastSeen: &just}, {Enrolled: &old, LastSeen: &old}, {Enrolled: &old}, {Enrolled: &old, Revoked: &old}, {},
-				{Enrolled: &old, LastSeen: &old, Name: "batch"}, {Enrolled: &old, LastSeen: &old, Name: "off"},
+				{Enrolled: &old, LastSeen: &just},
+				{Enrolled: &old, LastSeen: &old},
+				{Enrolled: &old},
+				{Enrolled: &old, Revoked: &old},
+				{},
+				{Enrolled: &old, LastSeen: &old, Name: "batch"},
+				{Enrolled: &old, LastSeen: &old, Name: "off"},
 			}, nil
 		},
 		devices: func(context.Context) ([]fleetstore.Device, error) {

@@ -168,7 +168,7 @@ var errNoForge = errors.New("this pawld has no credentials of a forge")
 
 // final keeps an activity from being tried again if its outcome would be the same.
 func final(err error) error {
-	kind := ""
+	var kind string
 	switch {
 	case is[*forge.InputError](err), is[*pg.InvalidError](err): // an agent may send what cannot be stored
 		kind = "input"
