@@ -32,7 +32,7 @@ type GateRequest struct {
 	Change   string        `json:"change,omitempty"`   // such as a branch or pull request: a new gate of it cancels the older ones
 	Trust    measure.Trust `json:"trust,omitempty"`    // can only make the gate stricter than its project
 	Seconds  int           `json:"seconds"`            // longest time of the measurement
-	Priority int           `json:"priority,omitempty"` // 1 is the most urgent, 5 the least; 0 means 3
+	Priority int           `json:"priority,omitempty"` // 3 is the most urgent that a client can ask for, 5 the least; 0 means 3
 }
 
 var model = lazyregexp.New(`^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$`)
@@ -54,8 +54,8 @@ func (r *GateRequest) Check() error {
 		return fmt.Errorf("trust: must be checked, trusted or self-timed")
 	case r.Seconds < MinGateSeconds || r.Seconds > MaxGateSeconds:
 		return fmt.Errorf("seconds: must be %d to %d", MinGateSeconds, MaxGateSeconds)
-	case r.Priority < 0 || r.Priority > 5:
-		return fmt.Errorf("priority: must be 1 to 5")
+	case r.Priority != 0 && (r.Priority < 3 || r.Priority > 5):
+		return fmt.Errorf("priority: must be 3 to 5, where 3 is normal: no project is more urgent than the others because it asks")
 	}
 	seen := map[string]bool{}
 	for _, m := range r.Models {

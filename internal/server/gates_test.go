@@ -151,6 +151,7 @@ func TestGate_Refused(t *testing.T) {
 		"no time":                {400, func(r *client.GateRequest) { r.Seconds = 0 }},
 		"more time than allowed": {400, func(r *client.GateRequest) { r.Seconds = 1 << 30 }},
 		"priority":               {400, func(r *client.GateRequest) { r.Priority = 6 }},
+		"an urgent priority":     {400, func(r *client.GateRequest) { r.Priority = 2 }},
 		"trust":                  {400, func(r *client.GateRequest) { r.Trust = "blind" }},
 	} {
 		r := in

@@ -86,7 +86,7 @@ func (f *runFlags) gateRequest(ctx context.Context, path, dir string) (*client.G
 		return nil, client.File{}, command.Usage(err)
 	}
 	r := &client.GateRequest{
-		Models: strings.Split(f.on, ","), Base: base, Head: head, Suite: suite, Seconds: gateSeconds, Trust: measure.Trust(f.Trust),
+		Models: strings.Split(f.on, ","), Base: base, Head: head, Suite: suite, Seconds: gateSeconds, Trust: measure.Trust(f.Trust), Priority: f.urgent,
 	}
 	file, err := bundle(ctx, repo, dir, base, head)
 	if err != nil {
@@ -117,12 +117,12 @@ func bundle(ctx context.Context, repo *build.Repository, dir, base, head string)
 
 // watch prints how far a gate is until it has ended. An interrupt cancels the gate; a lost connection does not.
 func (f *runFlags) watch(ctx context.Context, c *client.Client, g client.Gate) (client.Gate, error) {
-	said := map[string]string{}
+	said := map[string]gateNews{}
 	for asked := 0; ; asked++ {
 		for _, p := range g.Parts {
-			if line := gateLine(p); said[p.Model] != line {
-				said[p.Model] = line
-				f.Say(words.Sanitize(p.Model + ": " + line))
+			if n := newsOf(p); n.differs(said[p.Model]) {
+				said[p.Model] = n
+				f.Say(words.Sanitize(p.Model + ": " + n.line + remote.LatestStart(p.Start)))
 			}
 		}
 		if g.Ended() {
@@ -158,6 +158,25 @@ func (f *runFlags) watch(ctx context.Context, c *client.Client, g client.Gate) (
 		}
 		g = next
 	}
+}
+
+// gateNews is what is printed about a gate on one model.
+type gateNews struct {
+	line  string
+	start time.Time // latest; zero if it is not known
+}
+
+func newsOf(p client.GatePart) gateNews {
+	n := gateNews{line: gateLine(p)}
+	if p.Start != nil {
+		n.start = *p.Start
+	}
+	return n
+}
+
+// differs reports whether to print again. While a measurement takes longer than planned, the start moves all the time.
+func (n gateNews) differs(last gateNews) bool {
+	return n.line != last.line || n.start.Sub(last.start).Abs() >= 10*time.Minute
 }
 
 func gateLine(p client.GatePart) string {

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/base/shell"
@@ -24,6 +25,8 @@ import (
 	"github.com/goatnote-inc/pawl/internal/cli/env"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
+
+var startsBy = time.Date(2026, 11, 18, 9, 30, 0, 0, time.Local)
 
 // fleetServer answers as a server whose fleet measures with this exit code.
 type fleetServer struct {
@@ -61,7 +64,7 @@ func (s *fleetServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err := json.Unmarshal(body, &s.request); err != nil || s.request.Check() != nil {
 			s.t.Errorf("request %s: %v, %v", body, err, s.request.Check())
 		}
-		s.answer(w, client.GatePart{Model: "l4", State: "waiting", Position: 2, Reason: "busy"})
+		s.answer(w, client.GatePart{Model: "l4", State: "waiting", Position: 2, Reason: "busy", Start: &startsBy})
 	case "DELETE gates":
 		s.canceled = true
 	case "GET gates":
@@ -143,12 +146,13 @@ func TestRunOn_SameDocumentsAndExitCode(t *testing.T) {
 	err := f.runOn(t.Context(), path)
 	exit, ok := errors.AsType[*command.ExitError](err)
 	if !ok || exit.Code != 1 {
+	f.urgent = 5
 		t.Fatalf("error %v, want exit code 1", err)
 	}
 	if !strings.Contains(out.String(), "l4: regression: it is slower") {
 		t.Errorf("printed %q", out)
 	}
-	for _, want := range []string{"position 2 in the queue: busy", "measuring on GPU-1 (starting, 3 rounds)", "done"} {
+	for _, want := range []string{"position 2 in the queue: busy, starts by Nov 18 09:30 at the latest", "measuring on GPU-1 (starting, 3 rounds)", "done"} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("said %q, want %q", said, want)
 		}
@@ -162,7 +166,7 @@ func TestRunOn_SameDocumentsAndExitCode(t *testing.T) {
 	if err := os.WriteFile(file, s.bundle, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if digestOf(s.bundle) != s.request.Bundle || s.request.Suite != "pawl.yaml" {
+	if digestOf(s.bundle) != s.request.Bundle || s.request.Suite != "pawl.yaml" || s.request.Priority != 5 {
 		t.Errorf("request %+v", s.request)
 	}
 	for _, args := range [][]string{{"init", "-q"}, {"bundle", "unbundle", file}, {"cat-file", "-e", s.request.Base}, {"checkout", "-q", s.request.Head}} {
@@ -179,6 +183,30 @@ func TestRunOn_SeveralModelsOneReport(t *testing.T) {
 	failed, digest := 1, digestOf(s.packed)
 	s.parts = []client.GatePart{
 		{Model: "h100", State: "failed", Reason: "no device was free"},
+func TestGateNews_PrintedOnlyIfSomethingChanged(t *testing.T) {
+	at := func(d time.Duration) *time.Time { start := startsBy.Add(d); return &start }
+	said := client.GatePart{State: "waiting", Position: 2, Reason: "busy", Start: at(0)}
+	for name, c := range map[string]struct {
+		change func(*client.GatePart)
+		want   bool
+	}{
+		"nothing":                   {func(*client.GatePart) {}, false},
+		"the start by minutes":      {func(p *client.GatePart) { p.Start = at(9 * time.Minute) }, false},
+		"the start by a lot":        {func(p *client.GatePart) { p.Start = at(10 * time.Minute) }, true},
+		"the start to earlier":      {func(p *client.GatePart) { p.Start = at(-time.Hour) }, true},
+		"no start any more":         {func(p *client.GatePart) { p.Start = nil }, true},
+		"the position":              {func(p *client.GatePart) { p.Position = 1 }, true},
+		"the reason":                {func(p *client.GatePart) { p.Reason = "no budget" }, true},
+		"from waiting to measuring": {func(p *client.GatePart) { *p = client.GatePart{State: "measuring"} }, true},
+	} {
+		p := said
+		c.change(&p)
+		if got := newsOf(p).differs(newsOf(said)); got != c.want {
+			t.Errorf("%s: printed again is %t, want %t", name, got, c.want)
+		}
+	}
+}
+
 		{Model: "l4", State: "done", Device: "GPU-1", Exit: &failed, Record: digest},
 	}
 	f.on = "l4,h100"
@@ -237,6 +265,7 @@ func TestRunOn_Refused(t *testing.T) {
 			if _, usage := errors.AsType[*command.UsageError](err); !usage || s.request.Head != "" {
 				t.Errorf("error %v, request %+v: want a usage error before anything was sent", err, s.request)
 			}
+		"an urgent gate":      func(f *runFlags) error { f.urgent = 1; return nil },
 			if err := os.WriteFile(path, []byte("# a line\n# a line\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -9,7 +9,7 @@ import (
 )
 
 // onFlags are the flags that also have a meaning for a gate on the fleet.
-var onFlags = []string{"on", "base", "suite", "out", "trust", "json", "dir", "no-color"}
+var onFlags = []string{"on", "base", "suite", "out", "trust", "priority", "json", "dir", "no-color"}
 
 const (
 	onNeedsSuite = "a gate needs a suite: write one with pawl run --save -- COMMAND, and commit it"

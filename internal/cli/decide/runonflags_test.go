@@ -8,7 +8,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/goatnote-inc/pawl/internal/cli/bench"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
+	"github.com/goatnote-inc/pawl/internal/cli/env"
 )
 
 // Every flag of pawl run either works with --on, or is refused with what to do instead. A new flag has to be decided here.
@@ -41,6 +43,18 @@ func TestRunOn_EveryFlagWorksOrIsRefused(t *testing.T) {
 				t.Errorf("error %v, want %q and nothing else before it", err, want)
 			}
 		})
+	}
+}
+
+func TestRun_PriorityNeedsOn(t *testing.T) {
+	g := &env.Env{Globals: &command.Globals{IO: &command.IO{}}}
+	f := &runFlags{Flags: bench.Flags{Env: g, FlagSet: NewRun(g).Flags()}}
+	if err := f.FlagSet.Set("priority", "4"); err != nil {
+		t.Fatal(err)
+	}
+	err := f.run(t.Context())
+	if _, usage := errors.AsType[*command.UsageError](err); !usage || !strings.Contains(err.Error(), "--on") {
+		t.Errorf("error %v, want a usage error", err)
 	}
 }
 

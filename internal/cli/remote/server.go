@@ -77,3 +77,11 @@ func parseDigest(text string) (identity.Digest, error) {
 	copy(d[:], b)
 	return d, nil
 }
+
+// LatestStart says when a gate that waits starts at the latest, to be put after what it waits for; empty if that is not known.
+func LatestStart(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return ", starts by " + t.Local().Format("Jan 2 15:04") + " at the latest"
+}

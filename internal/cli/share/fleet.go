@@ -126,7 +126,7 @@ func (f *fleetFlags) queue(ctx context.Context, c *client.Client) error {
 		return f.document(fleet.Queue, err)
 	}
 	for _, q := range fleet.Queue {
-		f.line("%-3d %-10s %s  %s%s", q.Position, q.Model, q.Lease, q.Reason, latest(q.Start))
+		f.line("%-3d %-10s %s  %s%s", q.Position, q.Model, q.Lease, q.Reason, remote.LatestStart(q.Start))
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func (f *fleetFlags) gate(g client.Gate, err error) error {
 		about := p.Reason + p.Error
 		switch {
 		case p.Position > 0:
-			about = fmt.Sprintf("position %d: %s%s", p.Position, p.Reason, latest(p.Start))
+			about = fmt.Sprintf("position %d: %s%s", p.Position, p.Reason, remote.LatestStart(p.Start))
 		case p.State == "measuring":
 			about = fmt.Sprintf("on %s, %s, %s", p.Device, cmp.Or(p.Phase, "starting"), words.Plural(p.Rounds, "round"))
 		case p.Exit != nil:
@@ -177,11 +177,4 @@ func (f *fleetFlags) document(v any, err error) error {
 // line prints words of a server, which may contain anything.
 func (f *fleetFlags) line(format string, args ...any) {
 	fmt.Fprintln(f.Out, strings.TrimRight(words.Sanitize(fmt.Sprintf(format, args...)), " "))
-}
-
-func latest(t *time.Time) string {
-	if t == nil {
-		return ""
-	}
-	return ", starts by " + t.Local().Format("Jan 2 15:04") + " at the latest"
 }
