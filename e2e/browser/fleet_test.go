@@ -27,7 +27,7 @@ func (q fleetQueues) Queue(_ context.Context, model string) (placer.View, error)
 }
 
 func (fleetQueues) Beat(context.Context, string, string, string) (job.Beat, error) {
-	return job.Beat{}, nil
+	return job.Beat{Phase: "measuring", Rounds: 12}, nil
 }
 
 func gateName(n int) string { return fmt.Sprintf("01JC%022d", n) }
@@ -57,7 +57,7 @@ func (s *site) fillFleet(t *testing.T) string {
 			must(err)
 		}
 	}
-	for i, model := range []string{"l4", "l4", "h100"} {
+	for i, model := range []string{"l4", "l4", "h100", "l4"} {
 		must(fleet.AddGate(t.Context(), s.project.ID, gate.Work{Gate: gateName(i), Head: "head", Suite: "pawl.yaml"}, []string{model}, fmt.Sprintf("pull/%d", 40+i)))
 	}
 	must(fleet.Note(t.Context(), s.project.ID, gate.Progress{Gate: gateName(0), Model: "l4", State: gate.Measuring, Device: "GPU-5c0e0001", Attempt: 1}))
@@ -70,6 +70,7 @@ func (s *site) fillFleet(t *testing.T) string {
 		Queue: []placement.Waiting{
 			{Gate: "gate/others/x/l4", Project: "others", Position: 1, Reason: placement.Busy},
 			{Gate: id(1), Project: s.project.Slug, Tier: tier.Checked, Position: 2, Reason: placement.NoHost},
+			{Gate: id(3), Project: s.project.Slug, Position: 3, Start: now.Add(25 * time.Minute), Reason: placement.Busy},
 		},
 	}
 	s.queues["h100"] = placer.View{Queue: []placement.Waiting{{Gate: id(2), Project: s.project.Slug, Position: 1, Reason: placement.None}}}

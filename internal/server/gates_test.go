@@ -291,6 +291,10 @@ func TestFleetPage_HostsAndSpendAreForPeopleWhoWorkHere(t *testing.T) {
 			}
 		}
 	}
+	err = fleet.Note(t.Context(), p.ID, gate.Progress{Gate: runName(1), Model: "l4", State: gate.Measuring, Device: "GPU-1", Attempt: 1})
+	if page := shown(writer); err != nil || !strings.Contains(page, "measures on GPU-1 (rounds, 5 rounds)") {
+		t.Errorf("the page does not tell how far a gate is: %v", err)
+	}
 	if page := string(w.want(200, asked{path: "/p/kernels", cookie: writer}).body); !strings.Contains(page, `href="/p/kernels/fleet"`) {
 		t.Error("no link in the sidebar")
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/fleet/gate"
 	"github.com/goatnote-inc/pawl/internal/fleet/placer"
 	"github.com/goatnote-inc/pawl/internal/server/store"
@@ -27,6 +28,8 @@ func (s *Server) fleetPage(r *http.Request, p store.Project) (web.View, error) {
 		return nil, err
 	}
 	ctx := r.Context()
+	patient, cancel := context.WithTimeout(ctx, 2*time.Second) // what the fleet does not answer in time is left out
+	defer cancel()
 	devices, err := fleet.Devices(ctx, "")
 	if err != nil {
 		return nil, err
@@ -40,7 +43,7 @@ func (s *Server) fleetPage(r *http.Request, p store.Project) (web.View, error) {
 		return nil, err
 	}
 	v := web.Fleet{Tier: string(of)}
-	views, err := s.placers(ctx, devices, open)
+	views, err := s.placers(patient, devices, open)
 	if err != nil {
 		s.log.WarnContext(ctx, "the fleet does not answer", "error", err)
 		v.Away = true
@@ -49,7 +52,13 @@ func (s *Server) fleetPage(r *http.Request, p store.Project) (web.View, error) {
 		v.Cards = append(v.Cards, card(d, views[d.Model], inside))
 	}
 	for _, part := range open {
-		v.Gates = append(v.Gates, openGate(part, p.Slug, views[part.Model]))
+		g := openGate(part, p.Slug, views[part.Model])
+		if part.State == gate.Measuring && patient.Err() == nil {
+			if b, err := s.fleet.Beat(patient, p.Slug, part.Gate, part.Model); err == nil {
+				g.Phase, g.Rounds = words.SanitizeTo(b.Phase, 200), b.Rounds
+			}
+		}
+		v.Gates = append(v.Gates, g)
 	}
 	for _, view := range views {
 		for _, q := range view.Queue {
@@ -65,10 +74,8 @@ func (s *Server) fleetPage(r *http.Request, p store.Project) (web.View, error) {
 	return v, err
 }
 
-// placers returns what the placers of all models say, or of some if one does not answer in time.
+// placers returns what the placers of all models say, or of some if one does not answer.
 func (s *Server) placers(ctx context.Context, devices []fleetstore.Device, open []fleetstore.Part) (map[string]placer.View, error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
 	var models []string
 	for _, d := range devices {
 		models = append(models, d.Model)

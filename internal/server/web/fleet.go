@@ -29,6 +29,8 @@ type FleetCard struct {
 // FleetGate is a gate on one device model that has not ended.
 type FleetGate struct {
 	ID, Change, Model, Tier, State, Device, Reason string
+	Phase                                          string // of the measurement; empty if its agent did not say it yet
+	Rounds                                         int
 	Since                                          time.Time
 	Position                                       int        // in the queue; 0 if it is not known
 	Start                                          *time.Time // latest
@@ -181,7 +183,11 @@ func tierName(tier string) string {
 // Waits says what a gate waits for, or what it does.
 func (g FleetGate) Waits() string {
 	if g.State != "waiting" {
-		return "measures on " + words.Sanitize(g.Device)
+		text := "measures on " + words.Sanitize(g.Device)
+		if g.Phase != "" {
+			text += fmt.Sprintf(" (%s, %s)", words.Sanitize(g.Phase), words.Plural(g.Rounds, "round"))
+		}
+		return text
 	}
 	text := cmp.Or(words.Sanitize(g.Reason), "waits for a device")
 	if g.Start != nil {

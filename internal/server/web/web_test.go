@@ -113,7 +113,7 @@ func views() map[string]web.View {
 				{FleetDevice: client.FleetDevice{ID: "GPU-77aa", Model: "h100", Power: "closed", Reason: "fan replaced"}},
 			},
 			Gates: []web.FleetGate{
-				{ID: run.Run, Change: "pull/7 <script>", Model: "l4", Tier: "checked", State: "measuring", Device: "GPU-5c0e", Since: day},
+				{ID: run.Run, Change: "pull/7 <script>", Model: "l4", Tier: "checked", State: "measuring", Device: "GPU-5c0e", Phase: "measuring <i>", Rounds: 1, Since: day},
 				{ID: "01J00000000000000000000002", Model: "h100", Tier: "unknown", State: "waiting", Position: 1, Reason: "no host with a device of the model serves this tier", Since: day},
 				{ID: "01J00000000000000000000003", Model: "l4", State: "waiting", Position: 2, Start: &day, Reason: "all devices of the model are in use", Since: day},
 			},
