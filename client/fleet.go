@@ -99,6 +99,14 @@ type GatePart struct {
 	Calibration *Calibration `json:"calibration,omitempty"` // of the device, when the result was published
 }
 
+// Calibrated describes the calibration of the part's device in one line; empty if there is none.
+func (p *GatePart) Calibrated() string {
+	if p.Calibration == nil {
+		return ""
+	}
+	return p.Device + " " + p.Calibration.String()
+}
+
 // Calibration is how a device measured the same code on both sides, and a planted slowdown. Shares: 0.01 is 1 %.
 type Calibration struct {
 	At         time.Time `json:"at"`

@@ -33,6 +33,7 @@ func Join(parts []Part) Result {
 		if p.Result != nil {
 			d.Verdict, d.Sentence = p.Result.Verdict, p.Result.Sentence
 			r.Policy = p.Result.Policy
+			r.Calibrations = append(r.Calibrations, p.Result.Calibrations...)
 			r.addWarnings(p)
 		} else {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("No answer on %s: %s", p.Device, p.Why))

@@ -18,8 +18,10 @@ type Result struct {
 	// Undecided lists the undecided cases with which the run still passes.
 	Undecided []string   `json:"undecided,omitempty"`
 	Cases     []Judgment `json:"cases"`
-	Policy    Policy     `json:"policy"`
-	Warnings  []string   `json:"warnings,omitempty"`
+	// Calibrations says how the devices of a fleet were calibrated, in a line each; empty if no fleet measured.
+	Calibrations []string `json:"calibrations,omitempty"`
+	Policy       Policy   `json:"policy"`
+	Warnings     []string `json:"warnings,omitempty"`
 	// Devices lists the verdicts that Join joined; empty for a result of one device.
 	Devices []DeviceVerdict `json:"devices,omitempty"`
 }

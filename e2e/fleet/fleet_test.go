@@ -274,6 +274,12 @@ func (w *world) testCalibrate(t *testing.T) {
 	if code := exitCode(t, err); code != 1 || !strings.Contains(stdout, "cpu:0 calibrated ") {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
+	for _, name := range []string{"verdict.json", "ratchet_report.md", "report.html"} {
+		text, err := os.ReadFile(filepath.Join(r.dir, "results", name))
+		if err != nil || !strings.Contains(string(text), "cpu:0 calibrated ") {
+			t.Errorf("%s does not have the calibration: %v", name, err)
+		}
+	}
 }
 
 // made returns how often the kernel was called.

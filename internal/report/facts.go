@@ -43,6 +43,7 @@ func facts(in Input) []Fact {
 		}
 	}
 	if in.Result != nil {
+		add(CalibrationLabel, strings.Join(in.Result.Calibrations, "; "))
 		add("policy", policyText(in.Result.Policy))
 		add("quarantine", quarantineText(in.Result))
 	}

@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"regexp"
@@ -60,6 +61,34 @@ func TestExplainedGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden.Check(t, "verdict-explained.txt", b.String())
+}
+
+// A calibration that is added later is where it would have been.
+func TestAddCalibration_SameAsIfItHadBeenKnown(t *testing.T) {
+	run, text := three(), "GPU-1 calibrated <b>|2026-11-18*: noise 0.2 %"
+	made := func(name string, calibrations ...string) string {
+		r := judge(run)
+		r.Calibrations = calibrations
+		if name == "verdict.json" {
+			text, err := json.MarshalIndent(r, "", "  ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(text)
+		}
+		return render(t, map[string]string{"ratchet_report.md": "md", "report.html": "html"}[name], report.NewDocument(report.Input{Run: run, Result: r, Now: madeAt}))
+	}
+	for _, name := range []string{"verdict.json", "ratchet_report.md", "report.html"} {
+		got, err := report.AddCalibration(name, []byte(made(name)), text)
+		if want := made(name, text); err != nil || string(got) != want {
+			t.Errorf("%s: %v\n%s\nwant\n%s", name, err, got, want)
+		}
+	}
+	for _, other := range []string{"", "{}", "# Broken\n"} {
+		if got, err := report.AddCalibration("verdict.json", []byte(other), text); err != nil || string(got) != other {
+			t.Errorf("%q became %q, %v", other, got, err)
+		}
+	}
 }
 
 // A verdict that stands alone, as from two files of another tool, is a report too.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/base/words"
-	"github.com/goatnote-inc/pawl/internal/fleet/calibration"
 	"github.com/goatnote-inc/pawl/internal/fleet/gate"
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
@@ -197,17 +196,7 @@ func (s *Server) answerGate(w http.ResponseWriter, r *http.Request, gates *fleet
 func shownPart(p fleetstore.Part) client.GatePart {
 	return client.GatePart{
 		Model: p.Model, State: string(p.State), Device: p.Device, Reason: words.Sanitize(p.Reason), Attempt: p.Attempt, Created: p.Created, Changed: p.Changed,
-		Record: p.Record, Exit: p.Exit, Rounds: p.Rounds, Seconds: p.Seconds, Error: words.Sanitize(p.Error), Calibration: shownCalibration(p.Calibration),
-	}
-}
-
-// shownCalibration returns a calibration with a result, or nil.
-func shownCalibration(r calibration.Record) *client.Calibration {
-	if r.At.IsZero() || r.Error != "" {
-		return nil
-	}
-	return &client.Calibration{
-		At: r.At, Driver: words.SanitizeTo(r.Driver, 100), Rounds: r.Rounds, Noise: r.Noise, Smallest: r.Smallest, Planted: r.Planted, Found: r.Found, FalseAlarm: r.FalseAlarm,
+		Record: p.Record, Exit: p.Exit, Rounds: p.Rounds, Seconds: p.Seconds, Error: words.Sanitize(p.Error), Calibration: fleetstore.ShownCalibration(p.Calibration),
 	}
 }
 
@@ -254,7 +243,7 @@ func leaseOf(v placer.View, device string) *placement.Lease {
 func shownDevice(d fleetstore.Device, busy bool) client.FleetDevice {
 	return client.FleetDevice{
 		ID: d.ID, Model: d.Model, Tier: string(d.Tier), Host: d.Host, Power: string(d.Power), Reason: d.Reason, Price: d.Price, Seen: timeOrNone(d.Seen), Busy: busy,
-		Quarantine: d.Quarantine, Calibration: shownCalibration(d.Calibration), Calibrations: d.Calibrations, FalseAlarms: d.FalseAlarms,
+		Quarantine: d.Quarantine, Calibration: fleetstore.ShownCalibration(d.Calibration), Calibrations: d.Calibrations, FalseAlarms: d.FalseAlarms,
 	}
 }
 

@@ -42,6 +42,10 @@ type fleetServer struct {
 	packed   []byte
 }
 
+var calibrated = &client.Calibration{At: time.Date(2026, 11, 18, 8, 0, 0, 0, time.UTC), Rounds: 16, Noise: 0.002, Smallest: 0.005, Found: true}
+
+const calibratedText = "GPU-1 calibrated 2026-11-18 08:00: noise 0.2 %, finds changes of 0.5 %"
+
 func digestOf(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
@@ -80,7 +84,7 @@ func (s *fleetServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.answer(w, s.parts...)
 			return
 		}
-		s.answer(w, client.GatePart{Model: "l4", State: "done", Device: "GPU-1", Exit: &s.exit, Record: digestOf(s.packed)})
+		s.answer(w, client.GatePart{Model: "l4", State: "done", Device: "GPU-1", Exit: &s.exit, Record: digestOf(s.packed), Calibration: calibrated})
 	default:
 		s.t.Errorf("unexpected %s", verb)
 	}
@@ -115,7 +119,7 @@ func newRunOn(t *testing.T, s *fleetServer) (f *runFlags, out, said *bytes.Buffe
 	t.Helper()
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
-	for name, text := range map[string]string{"verdict.json": `{"verdict": "regression", "sentence": "it is slower"}`, "ratchet_report.md": "# slower\n"} {
+	for name, text := range map[string]string{"verdict.json": `{"verdict": "regression", "sentence": "it is slower"}`, "ratchet_report.md": "# slower\n- policy: paired\n"} {
 		w, err := z.Create(name)
 		if err != nil {
 			t.Fatal(err)
@@ -142,11 +146,11 @@ func newRunOn(t *testing.T, s *fleetServer) (f *runFlags, out, said *bytes.Buffe
 func TestRunOn_SameDocumentsAndExitCode(t *testing.T) {
 	s := &fleetServer{exit: 1}
 	f, out, said := newRunOn(t, s)
+	f.urgent = 5
 	path := repository(t)
 	err := f.runOn(t.Context(), path)
 	exit, ok := errors.AsType[*command.ExitError](err)
 	if !ok || exit.Code != 1 {
-	f.urgent = 5
 		t.Fatalf("error %v, want exit code 1", err)
 	}
 	if !strings.Contains(out.String(), "l4: regression: it is slower") {
@@ -157,7 +161,10 @@ func TestRunOn_SameDocumentsAndExitCode(t *testing.T) {
 			t.Errorf("said %q, want %q", said, want)
 		}
 	}
-	if text, err := os.ReadFile(filepath.Join(filepath.Dir(path), "results", "ratchet_report.md")); err != nil || string(text) != "# slower\n" {
+	if !strings.Contains(out.String(), calibratedText) {
+		t.Errorf("printed %q, want the calibration", out)
+	}
+	if text, err := os.ReadFile(filepath.Join(filepath.Dir(path), "results", "ratchet_report.md")); err != nil || string(text) != "# slower\n- calibration: "+calibratedText+"\n- policy: paired\n" {
 		t.Errorf("report %q, %v", text, err)
 	}
 	// A repository without anything else can read the bundle.
@@ -176,13 +183,6 @@ func TestRunOn_SameDocumentsAndExitCode(t *testing.T) {
 	}
 }
 
-// Several models end in one report, one verdict and one exit code. A model without a result is named.
-func TestRunOn_SeveralModelsOneReport(t *testing.T) {
-	s := &fleetServer{}
-	f, out, _ := newRunOn(t, s)
-	failed, digest := 1, digestOf(s.packed)
-	s.parts = []client.GatePart{
-		{Model: "h100", State: "failed", Reason: "no device was free"},
 func TestGateNews_PrintedOnlyIfSomethingChanged(t *testing.T) {
 	at := func(d time.Duration) *time.Time { start := startsBy.Add(d); return &start }
 	said := client.GatePart{State: "waiting", Position: 2, Reason: "busy", Start: at(0)}
@@ -207,7 +207,14 @@ func TestGateNews_PrintedOnlyIfSomethingChanged(t *testing.T) {
 	}
 }
 
-		{Model: "l4", State: "done", Device: "GPU-1", Exit: &failed, Record: digest},
+// Several models end in one report, one verdict and one exit code. A model without a result is named.
+func TestRunOn_SeveralModelsOneReport(t *testing.T) {
+	s := &fleetServer{}
+	f, out, _ := newRunOn(t, s)
+	failed, digest := 1, digestOf(s.packed)
+	s.parts = []client.GatePart{
+		{Model: "h100", State: "failed", Reason: "no device was free"},
+		{Model: "l4", State: "done", Device: "GPU-1", Exit: &failed, Record: digest, Calibration: calibrated},
 	}
 	f.on = "l4,h100"
 	path := repository(t)
@@ -219,6 +226,11 @@ func TestGateNews_PrintedOnlyIfSomethingChanged(t *testing.T) {
 	for _, name := range []string{"l4/ratchet_report.md", "report.html", "ratchet_report.md"} {
 		if _, err := os.Stat(filepath.Join(results, name)); err != nil {
 			t.Error(err)
+		}
+	}
+	for _, name := range []string{"report.html", "ratchet_report.md", "verdict.json"} {
+		if text, err := os.ReadFile(filepath.Join(results, name)); err != nil || !bytes.Contains(text, []byte(calibratedText)) {
+			t.Errorf("%s does not have the calibration: %v", name, err)
 		}
 	}
 	text, err := os.ReadFile(filepath.Join(results, "verdict.json"))
@@ -253,6 +265,7 @@ func TestRunOn_Refused(t *testing.T) {
 	for name, change := range map[string]func(*runFlags) error{
 		"uncommitted changes": func(*runFlags) error { return os.WriteFile(path, []byte("# another\n"), 0o600) },
 		"not a model":         func(f *runFlags) error { f.on = "../l4"; return nil },
+		"an urgent gate":      func(f *runFlags) error { f.urgent = 1; return nil },
 		"no such base":        func(f *runFlags) error { f.Base = "nowhere"; return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -265,7 +278,6 @@ func TestRunOn_Refused(t *testing.T) {
 			if _, usage := errors.AsType[*command.UsageError](err); !usage || s.request.Head != "" {
 				t.Errorf("error %v, request %+v: want a usage error before anything was sent", err, s.request)
 			}
-		"an urgent gate":      func(f *runFlags) error { f.urgent = 1; return nil },
 			if err := os.WriteFile(path, []byte("# a line\n# a line\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -95,6 +96,9 @@ func fetchDocuments(ctx context.Context, c *client.Client, p client.GatePart, di
 	if _, err := archive.Unpack(bytes.NewReader(packed), int64(len(packed)), root, limits); err != nil {
 		return v, fmt.Errorf("cannot unpack the documents of the run on %s: %w", p.Model, err)
 	}
+	if err := addCalibration(root, p); err != nil {
+		return v, err
+	}
 	text, err := root.ReadFile("verdict.json")
 	if err != nil {
 		return v, fmt.Errorf("the run on %s left no verdict: %w", p.Model, err)
@@ -102,7 +106,34 @@ func fetchDocuments(ctx context.Context, c *client.Client, p client.GatePart, di
 	if err := json.Unmarshal(text, &v); err != nil {
 		return v, fmt.Errorf("cannot read the verdict of the run on %s: %w", p.Model, err)
 	}
+	v.Calibrations = nil // only the server's word counts
+	if text := p.Calibrated(); text != "" {
+		v.Calibrations = []string{text}
+	}
 	return v, nil
+}
+
+// addCalibration adds the calibration of the device to the documents of a run there. The server knows it, the device's host does not.
+func addCalibration(root *os.Root, p client.GatePart) error {
+	if p.Calibration == nil {
+		return nil
+	}
+	for _, name := range []string{"verdict.json", "ratchet_report.md", "report.html"} {
+		text, err := root.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			text, err = report.AddCalibration(name, text, p.Calibrated())
+		}
+		if err == nil {
+			err = root.WriteFile(name, text, 0o644)
+		}
+		if err != nil {
+			return fmt.Errorf("cannot add the calibration of %s to the documents of its run: %w", p.Device, err)
+		}
+	}
+	return nil
 }
 
 // showGate prints the verdict of a gate. If it ran on several models, it first writes their joint report.
@@ -127,8 +158,8 @@ func (f *runFlags) showGate(g client.Gate, parts []ratchet.Part, dir string) err
 		return shown
 	}
 	for _, p := range g.Parts {
-		if p.Calibration != nil {
-			fmt.Fprintln(f.Out, words.Sanitize(fmt.Sprintf("  %s %s", p.Device, p.Calibration)))
+		if text := p.Calibrated(); text != "" {
+			fmt.Fprintln(f.Out, "  "+words.Sanitize(text))
 		}
 	}
 	if len(parts) == 1 && parts[0].Result != nil {

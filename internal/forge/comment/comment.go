@@ -6,6 +6,7 @@ package comment
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -75,8 +76,8 @@ func New(in Input) Notice {
 		Run: in.record(), Result: in.Result, Stages: in.Stages, Whys: in.Whys,
 		Commit: fmt.Sprintf("%.12s", in.SHA), Name: strings.Join(in.Devices, ", "),
 	})
-	if in.Run == nil {
-		d.Facts = nil // nothing was measured
+	if in.Run == nil { // nothing was measured, or on several devices
+		d.Facts = slices.DeleteFunc(d.Facts, func(f report.Fact) bool { return f.Label != report.CalibrationLabel })
 	}
 	body := report.Comment(d, in.head(o, d), in.foot(o), Limit)
 	key := in.Key

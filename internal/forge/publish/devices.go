@@ -18,6 +18,8 @@ type Device struct {
 	Name    string // as shown
 	Results string // folder of the results
 	Failed  string // why there are none
+
+	Calibration string // of the device, as the server of the fleet knows it; may be empty
 }
 
 // readDevices judges the results of every device by itself, and joins them into one result. One device needs no joining.
@@ -26,7 +28,11 @@ func (p *publication) readDevices(ctx context.Context, t target, in *comment.Inp
 		if in.ToolFailed = only.Failed; in.ToolFailed != "" {
 			return nil
 		}
-		return p.readResults(ctx, &t, only.Results, in)
+		if err := p.readResults(ctx, &t, only.Results, in); err != nil {
+			return err
+		}
+		only.calibrate(in.Result)
+		return nil
 	}
 	var parts []ratchet.Part
 	var whys []string
@@ -43,6 +49,7 @@ func (p *publication) readDevices(ctx context.Context, t target, in *comment.Inp
 			part.Why = words.SanitizeTo(cmp.Or(one.ToolFailed, "the run left nothing to judge"), words.SentenceLength)
 			whys = append(whys, d.Name+": "+part.Why)
 		}
+		d.calibrate(part.Result)
 		parts = append(parts, part)
 		in.Devices = append(in.Devices, d.Name)
 		maps.Copy(in.Quarantined, one.Quarantined)
@@ -62,6 +69,13 @@ func (p *publication) readDevices(ctx context.Context, t target, in *comment.Inp
 	joined := ratchet.Join(parts)
 	in.Result = &joined
 	return nil
+}
+
+// calibrate adds the calibration of the device to a result of it.
+func (d Device) calibrate(r *ratchet.Result) {
+	if r != nil && d.Calibration != "" {
+		r.Calibrations = []string{d.Calibration}
+	}
 }
 
 // resultOf returns what was judged, or the claim of a run that ended before anything was; nil if neither says anything.

@@ -361,11 +361,14 @@ func TestPublish_SeveralDevices(t *testing.T) {
 	for device, slower := range map[string]float64{"l4": 0, "h100": 0.3} {
 		p.results = filepath.Join(folders, device)
 		p.measured(slower)
-		devices = append(devices, publish.Device{Name: device, Results: p.results})
+		devices = append(devices, publish.Device{Name: device, Results: p.results, Calibration: "GPU-" + device + " calibrated"})
 	}
 	p.run(publish.Request{Devices: devices})
 	p.check(forge.Completed, forge.Failure, "1 regression")
-	p.report("Regression on h100, maintained on l4.", "softmax/N128 on h100", "softmax/N128 on l4")
+	p.report("Regression on h100, maintained on l4.", "softmax/N128 on h100", "softmax/N128 on l4", "GPU-h100 calibrated", "GPU-l4 calibrated")
+
+	p.run(publish.Request{Devices: devices[:1]})
+	p.report("How it was measured", "calibration: GPU-"+devices[0].Name+" calibrated")
 
 	devices[0].Results, devices[1].Results = filepath.Join(folders, "l4"), ""
 	devices[0].Name, devices[1].Name, devices[1].Failed = "l4", "h100", "no device was free"

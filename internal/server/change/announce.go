@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/base/archive"
 	"github.com/goatnote-inc/pawl/internal/base/scratch"
 	"github.com/goatnote-inc/pawl/internal/base/words"
@@ -55,7 +56,8 @@ func (c *Changes) Announce(ctx context.Context, a gate.Announcement) error {
 func (c *Changes) devices(ctx context.Context, project int64, w gate.Work, dir string) (list []publish.Device, err error) {
 	parts, err := c.o.Fleet.Gate(ctx, project, w.Gate)
 	for _, p := range parts {
-		d := publish.Device{Name: p.Model, Results: filepath.Join(dir, p.Model)}
+		shown := client.GatePart{Device: p.Device, Calibration: fleetstore.ShownCalibration(p.Calibration)}
+		d := publish.Device{Name: p.Model, Results: filepath.Join(dir, p.Model), Calibration: shown.Calibrated()}
 		switch p.Exit {
 		case nil:
 			d.Failed = words.Sanitize(cmp.Or(p.Reason, "the gate ended as "+string(p.State)))

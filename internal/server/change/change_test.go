@@ -18,8 +18,10 @@ import (
 	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/base/shell"
 	"github.com/goatnote-inc/pawl/internal/base/testrun"
+	"github.com/goatnote-inc/pawl/internal/fleet/calibration"
 	"github.com/goatnote-inc/pawl/internal/fleet/gate"
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
+	"github.com/goatnote-inc/pawl/internal/fleet/placement"
 	"github.com/goatnote-inc/pawl/internal/fleet/tier"
 	"github.com/goatnote-inc/pawl/internal/forge"
 	"github.com/goatnote-inc/pawl/internal/forge/github"
@@ -264,6 +266,11 @@ func TestAnnounce_OneReportOfAllDevices(t *testing.T) {
 	p := newPlace(t, fleetstore.Gated{Models: []string{"l4", "h100"}})
 	p.pull(func(*forge.Pull) {})
 	w := p.prepare(event).Work
+	p.must(p.fleet.SetDevice(t.Context(), fleetstore.Device{Device: placement.Device{ID: "GPU-h100", Host: "gpu1", Power: placement.Ready}, Model: "h100"}))
+	_, _, err := p.fleet.Calibrated(t.Context(), "GPU-h100", calibration.Record{
+		At: time.Date(2026, 11, 18, 8, 0, 0, 0, time.UTC), Driver: "570.86", Seed: 1, Rounds: 16, Noise: 0.002, Smallest: 0.005, Planted: 0.015, Found: true,
+	})
+	p.must(err)
 	p.measured(w, "l4", 0)
 	p.measured(w, "h100", 0.3)
 	e := event
@@ -275,7 +282,7 @@ func TestAnnounce_OneReportOfAllDevices(t *testing.T) {
 		t.Errorf("check %+v", c)
 	}
 	reports := p.forge.Comments(1)
-	if len(reports) != 1 || !strings.Contains(reports[0].Body, "Regression on h100, maintained on l4.") {
+	if len(reports) != 1 || !strings.Contains(reports[0].Body, "Regression on h100, maintained on l4.") || !strings.Contains(reports[0].Body, "noise 0.2 %, finds changes of 0.5 %") {
 		t.Errorf("reports %+v", reports)
 	}
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/fleet/calibration"
 	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
@@ -78,4 +80,14 @@ func calibrations(ctx context.Context, q pg.Querier, device string, limit int) (
 	}, `select `+calibrationColumns+` from pawl.calibration c where c.device = $1 order by c.id desc limit `+pg.Limit(limit), device)
 	slices.Reverse(list)
 	return list, err
+}
+
+// ShownCalibration returns what clients and readers see of a calibration; nil if it has no result.
+func ShownCalibration(r calibration.Record) *client.Calibration {
+	if r.At.IsZero() || r.Error != "" {
+		return nil
+	}
+	return &client.Calibration{
+		At: r.At, Driver: words.SanitizeTo(r.Driver, 100), Rounds: r.Rounds, Noise: r.Noise, Smallest: r.Smallest, Planted: r.Planted, Found: r.Found, FalseAlarm: r.FalseAlarm,
+	}
 }
