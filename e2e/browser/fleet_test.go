@@ -49,7 +49,7 @@ func (s *site) fillFleet(t *testing.T) string {
 		}
 		must(fleet.SetDevice(t.Context(), d))
 		for n := range 12 {
-			r := calibration.Record{At: now.Add(time.Duration(n-12) * time.Hour), Driver: "570.86", Seed: uint64(100*i + n + 1), Rounds: 20, Noise: 0.004 + float64(i)/1000, Smallest: 0.01, Planted: 0.03, Found: true}
+			r := calibration.Record{At: now.Add(time.Duration(n-12) * time.Hour), Driver: "570.124.06", Seed: uint64(100*i + n + 1), Rounds: 20, Noise: 0.004 + float64(i)/1000, Smallest: 0.01, Planted: 0.03, Found: true}
 			if i == 3 && n > 9 {
 				r.Noise, r.Smallest, r.Found = 0.09, 0.2, false
 			}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/internal/fleet/calibration"
 	"github.com/goatnote-inc/pawl/internal/fleet/gate"
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
@@ -320,5 +321,39 @@ func TestFleetPage_WithoutAnAnswerOfTheQueues(t *testing.T) {
 	}
 	if page := string(w.want(200, asked{path: "/p/kernels/fleet", cookie: member}).body); !strings.Contains(page, "GPU-1") || !strings.Contains(page, "do not answer now") {
 		t.Errorf("%s", page)
+	}
+}
+
+func TestTestbedPage_CalibrationsOfItsCards(t *testing.T) {
+	w, _, _, _ := gateWorld(t)
+	p, err := w.store.Project(t.Context(), "kernels")
+	if err != nil {
+		t.Fatal(err)
+	}
+	viewer, _ := w.person("viewer", map[int64]store.Role{p.ID: store.Viewer})
+	w.sent("kernels", w.key(p, store.ScopeReportMain), example(1, 1)) // of an NVIDIA L4 with driver 550.54
+	shown := func() string {
+		return string(w.want(200, asked{path: "/p/kernels/testbeds/1", cookie: viewer}).body)
+	}
+	if page := shown(); strings.Contains(page, "Cards of the fleet") {
+		t.Error("the page shows cards of an empty fleet")
+	}
+	fleet := fleetstore.New(w.store.DB())
+	for i, c := range []struct{ id, model, driver string }{{"GPU-same", "l4", "550.54"}, {"GPU-driver", "l4", "570.86"}, {"GPU-model", "h100", "550.54"}, {"GPU-new", "l4", ""}} {
+		err := fleet.SetDevice(t.Context(), fleetstore.Device{Device: placement.Device{ID: c.id, Host: "secret-host", Power: placement.Ready}, Model: c.model})
+		if err == nil && c.driver != "" {
+			_, _, err = fleet.Calibrated(t.Context(), c.id, calibration.Record{At: began, Driver: c.driver, Seed: uint64(i + 1), Rounds: 16, Noise: 0.0042, Smallest: 0.011, Planted: 0.03, Found: true})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	page := shown()
+	for text, want := range map[string]bool{
+		"Cards of the fleet": true, "GPU-same": true, "0.42 %": true, "1.1 %": true, "0 of 1": true, "GPU-driver": false, "GPU-model": false, "GPU-new": false, "secret-host": false,
+	} {
+		if strings.Contains(page, text) != want {
+			t.Errorf("the page has %q: %v, want %v", text, !want, want)
+		}
 	}
 }

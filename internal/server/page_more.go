@@ -9,9 +9,14 @@ import (
 	"time"
 
 	"github.com/goatnote-inc/pawl/client"
+	"github.com/goatnote-inc/pawl/gpu"
+	"github.com/goatnote-inc/pawl/internal/fleet/job"
+	"github.com/goatnote-inc/pawl/internal/fleet/placer"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 	"github.com/goatnote-inc/pawl/internal/server/store/eventstore"
+	"github.com/goatnote-inc/pawl/internal/server/store/fleetstore"
 	"github.com/goatnote-inc/pawl/internal/server/web"
+	"github.com/goatnote-inc/pawl/measure"
 )
 
 // testbedReadings is the number of runs that a testbed's page uses.
@@ -36,8 +41,25 @@ func (s *Server) testbedPage(r *http.Request, p store.Project) (web.View, error)
 		return nil, err
 	}
 	v.Moved = slices.DeleteFunc(groups, func(g client.Group) bool { return !g.Machine || g.Testbed != id })
-	v.Runs, err = s.store.Runs(ctx, p.ID, store.RunQuery{Testbed: id, Limit: 15})
+	if v.Runs, err = s.store.Runs(ctx, p.ID, store.RunQuery{Testbed: id, Limit: 15}); err != nil {
+		return nil, err
+	}
+	v.Cards, err = s.testbedCards(ctx, facts.Facts)
 	return v, err
+}
+
+// testbedCards returns the cards of the fleet that were calibrated as this testbed: with its model, by their name, and its driver.
+func (s *Server) testbedCards(ctx context.Context, t measure.Testbed) (list []web.FleetCard, err error) {
+	if s.fleet == nil || t.Kind == gpu.CPU {
+		return nil, nil
+	}
+	devices, err := fleetstore.New(s.store.DB()).Devices(ctx, job.ModelOf(t.Device))
+	for _, d := range devices {
+		if c := card(d, placer.View{}, false); c.Calibration != nil && d.Calibration.Driver == t.Driver {
+			list = append(list, c)
+		}
+	}
+	return list, err
 }
 
 // bed returns a testbed with its health during its last runs. It ignores reports of forks: they are

@@ -132,7 +132,7 @@ func findDevice(ctx context.Context, pawl string) (id, model string, err error) 
 		return "", "", err
 	}
 	if found != nil && found.UUID != "" {
-		return found.UUID, modelOf(found.Name), nil
+		return found.UUID, job.ModelOf(found.Name), nil
 	}
 	machine, err := os.ReadFile("/etc/machine-id")
 	if err != nil {
@@ -151,21 +151,6 @@ func shownDevice(answer []byte) (*gpu.Identity, error) {
 		return nil, fmt.Errorf("cannot read pawl's answer about the devices of this machine: %w", err)
 	}
 	return found.Device, nil
-}
-
-// modelOf returns the model in a device's name: h100 for "NVIDIA H100 80GB HBM3", l4 for "NVIDIA L4".
-func modelOf(name string) string {
-	for word := range strings.FieldsSeq(strings.ToLower(name)) {
-		if strings.ContainsAny(word, "0123456789") {
-			return strings.Trim(strings.Map(func(r rune) rune {
-				if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' {
-					return r
-				}
-				return '-'
-			}, word), "-.")
-		}
-	}
-	return "gpu"
 }
 
 // enroll sends the code and the hash of the key. It tries until the server answers.

@@ -28,6 +28,21 @@ func BuilderQueue(t tier.Tier, tools string) string {
 	return "builder:" + string(cmp.Or(t, tier.Own)) + "/" + tools
 }
 
+// ModelOf returns the model in a device's name, which its agent enrolls it under if no other one is given: h100 for "NVIDIA H100 80GB HBM3", l4 for "NVIDIA L4".
+func ModelOf(name string) string {
+	for word := range strings.FieldsSeq(strings.ToLower(name)) {
+		if strings.ContainsAny(word, "0123456789") {
+			return strings.Trim(strings.Map(func(r rune) rune {
+				if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' {
+					return r
+				}
+				return '-'
+			}, word), "-.")
+		}
+	}
+	return "gpu"
+}
+
 // A Host is what an agent says of its host when it polls; empty if it takes no part in builds elsewhere.
 type Host struct {
 	Tools string `json:"tools,omitzero"` // SHA-256 of all tools, libraries and headers that builds can read, in hexadecimal

@@ -131,11 +131,15 @@ type Testbed struct {
 	Series int
 	Runs   []client.Run // latest first
 	Moved  []client.Group
+	Cards  []FleetCard // of the fleet, calibrated as this testbed
 }
 
 // Title returns the heading.
 func (t Testbed) Title() string { return TestbedName(t.Bed.Facts) }
 func (Testbed) tab() string     { return "overview" }
+
+// Shown returns the cards to show, those that need a look first.
+func (t Testbed) Shown() []FleetCard { return Fleet{Cards: t.Cards}.Shown() }
 
 // Charts returns the readings of the machine over time.
 func (t Testbed) Charts() []chart.Figure {

@@ -99,7 +99,7 @@ func views() map[string]web.View {
 		"run":     web.Run{Project: project, Run: run, Bed: "NVIDIA L4", Commit: "matmul: widen the tile", Author: "lin", Points: []client.RunPoint{{Series: series, Point: points()[2]}}, Why: "The record was not sent."},
 		"runs":    web.Runs{List: []client.Run{run}, Beds: beds, Lane: "main", Live: []client.LiveRun{live()}},
 		"live":    web.Live{LiveRun: live()},
-		"testbed": web.Testbed{Bed: web.TestbedHealth{Testbed: bed, Readings: readings(40, nil)}, Runs: []client.Run{run}},
+		"testbed": web.Testbed{Bed: web.TestbedHealth{Testbed: bed, Readings: readings(40, nil)}, Runs: []client.Run{run}, Cards: []web.FleetCard{{FleetDevice: client.FleetDevice{ID: "GPU-<b>1", Power: "ready", Calibration: &client.Calibration{At: day, Noise: 0.0042, Smallest: 0.011}, Calibrations: 40, FalseAlarms: 1}}}},
 		"heat":    heat,
 		"events":  web.Events{State: client.EventNew, States: states, Open: 3, Causes: []web.Card{cause(event, beside(event)), cause(crept(event)), machine(event)}, CanWrite: true, Next: "?cursor=x"},
 		"cause":   web.Cause{Card: cause(event, beside(event)), Unit: "ns", Beds: beds, States: states, CanWrite: true},
