@@ -158,6 +158,7 @@ var namesGitHub = []struct{ path, reason string }{
 	{"client", "CODEOWNERS: GitHub defines its format and where it is"},
 	{"internal/doctor", "the checks of doctor --github, and its advice to run init --github"},
 	{"internal/fleet/wake/config.go", "github: is a key of wake.yaml"},
+	{"internal/fleet/wake/fleet.go", "variables with GITHUB_ are hidden from commands"},
 	{"internal/server/daemon", "the identity defaults of pawld, and help"},
 	{"internal/kernel/build/sandbox_confine.go", "a fork's code is confined in every CI, whether or not its forge is linked, and no caller can forget to say so"},
 	{"internal/kernel/build/key.go", "variables of all CI systems that do not affect a build"},
