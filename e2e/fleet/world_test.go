@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -222,11 +223,16 @@ func (w *world) must(t *testing.T, name string, args ...string) string {
 	return out
 }
 
+var given sync.Map // ports that freePorts returned: a program may not listen yet
+
 // freePorts returns ports that were free a moment ago. Temporal keeps its own in a column that ends at 32767.
 func freePorts(t *testing.T, n int) (ports []string) {
 	t.Helper()
 	for len(ports) < n {
 		port := strconv.Itoa(10000 + rand.IntN(22000))
+		if _, again := given.LoadOrStore(port, true); again {
+			continue
+		}
 		l, err := net.Listen("tcp", "127.0.0.1:"+port)
 		if err != nil {
 			continue
