@@ -69,7 +69,7 @@ func buildAt(t testing.TB, git func(args ...string) string, commit string) strin
 	if err := os.MkdirAll(filepath.Dir(kept), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	built, err := os.MkdirTemp(filepath.Dir(kept), "build-")
+	built, err := os.MkdirTemp(filepath.Dir(kept), "build-") //nolint:usetesting // a rename needs one file system
 	if err != nil {
 		t.Fatal(err)
 	}
