@@ -116,7 +116,7 @@ static int find_device(cl_bits type, const char *part) {
 static void refuse_cpu(void) {
   const char *const how = getenv("PAWL_OPENCL_CPU");
   if (!(device.type & CL_TYPE_CPU) || (how && strcmp(how, "unprotected") == 0)) return;
-  pawl_fail_as("unsupported",
+  pawl_fail_as("no_device",
                "checked does not run OpenCL on a CPU (%s): kernels run inside the launcher there, and could change its times; "
                "use trust: trusted, or a GPU. To try it out nevertheless: PAWL_OPENCL_CPU=unprotected",
                pawli.device_name);
