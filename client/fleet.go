@@ -55,7 +55,7 @@ func (r *GateRequest) Check() error {
 	case r.Seconds < MinGateSeconds || r.Seconds > MaxGateSeconds:
 		return fmt.Errorf("seconds: must be %d to %d", MinGateSeconds, MaxGateSeconds)
 	case r.Priority != 0 && (r.Priority < 3 || r.Priority > 5):
-		return fmt.Errorf("priority: must be 3 to 5, where 3 is normal: no project is more urgent than the others because it asks")
+		return fmt.Errorf("priority: must be 3 (normal), 4 or 5 (least urgent)")
 	}
 	seen := map[string]bool{}
 	for _, m := range r.Models {

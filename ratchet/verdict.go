@@ -26,6 +26,11 @@ const (
 	SeverityFail
 )
 
+// ExitCode returns the exit code of pawl run.
+func (s Severity) ExitCode() int {
+	return map[Severity]int{SeverityFail: 1, SeverityNoAnswer: 2}[s]
+}
+
 // Severity returns the severity of a verdict on a gated case. A case that is not gated never counts as
 // worse than SeverityPass.
 func (v Verdict) Severity() Severity {

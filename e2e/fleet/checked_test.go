@@ -10,15 +10,14 @@ import (
 	"testing"
 
 	"github.com/goatnote-inc/pawl/internal/base/await"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
 // Code of forks and unknown code are gated through OpenCL on PoCL, which stands for a GPU: builds in the sandbox, kernels in pawl's launcher.
 func (w *world) testChecked(t *testing.T) {
-	for _, name := range []string{"bwrap", "clinfo"} {
-		if _, err := exec.LookPath(name); err != nil {
-			t.Skip(err)
-		}
+	if _, err := build.FindSandbox(t.Context()); err != nil {
+		t.Skip(err)
 	}
 	if out, err := exec.CommandContext(t.Context(), "clinfo", "-l").Output(); err != nil || !bytes.Contains(out, []byte("pthread")) {
 		t.Skip("no PoCL")
@@ -47,20 +46,20 @@ func (w *world) testChecked(t *testing.T) {
 	})
 
 	t.Run("unknown", func(t *testing.T) {
-		w.must(t, "pawld", "project", "create", "strangers")
-		w.must(t, "pawld", "fleet", "tier", "strangers", "unknown")
-		key := "PAWL_TOKEN=" + strings.TrimSpace(w.must(t, "pawld", "key", "create", "strangers", "--scope", "read,report"))
+		w.must(t, "pawld", "project", "create", "unknown-code")
+		w.must(t, "pawld", "fleet", "tier", "unknown-code", "unknown")
+		key := "PAWL_TOKEN=" + strings.TrimSpace(w.must(t, "pawld", "key", "create", "unknown-code", "--scope", "read,report"))
 		state, args := enroll("unknown", "opencl:pthread-")
 		if out, errs, err := w.run(t, w.dir, agent, append([]string{"serve"}, args...)...); err == nil || !strings.Contains(errs, "use pawl-agent once") {
 			t.Fatalf("serve for unknown code: %v\n%s%s", err, out, errs)
 		}
 		r := openCLRepository(t, state)
-		g := w.sendGate(t, r, "unknown", "PAWL_PROJECT=strangers", key)
+		g := w.sendGate(t, r, "unknown", "PAWL_PROJECT=unknown-code", key)
 		once := func(lease string) (said string, err error) {
 			out, errs, err := w.run(t, w.dir, agent, append([]string{"once", "--lease", lease}, args...)...)
 			return out + errs, err
 		}
-		if said, err := once(fmt.Sprintf("strangers-%s-unknown-1", g.id)); err != nil {
+		if said, err := once(fmt.Sprintf("unknown-code-%s-unknown-1", g.id)); err != nil {
 			t.Fatalf("%v\n%s", err, said)
 		}
 		r.wantChecked(t, g.wait(), g.said())

@@ -8,26 +8,28 @@ import (
 	"testing"
 
 	"github.com/goatnote-inc/pawl/internal/base/await"
+	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/measure"
 )
 
 // A host without a device builds both sides in the sandbox. The host of the card, whose tools are equal, measures them.
 func (w *world) testElsewhere(t *testing.T) {
-	if _, err := exec.LookPath("bwrap"); err != nil {
-		t.Skip("no bwrap in PATH: builds cannot be handed over")
+	if _, err := build.FindSandbox(t.Context()); err != nil {
+		t.Skip("builds cannot be handed over: ", err)
 	}
 	kept := w.hostTools(t)
-	start := func(name string, enroll []string, args ...string) {
+	start := func(name string, enroll []string, args ...string) *exec.Cmd {
 		t.Helper()
 		dir := filepath.Join(w.dir, name)
 		code := filepath.Join(dir, "code")
 		must(t, os.MkdirAll(filepath.Join(dir, "cache"), 0o700))
 		must(t, os.WriteFile(filepath.Join(dir, "cache", "host-tools.json"), kept, 0o600))
 		must(t, os.WriteFile(code, []byte(w.must(t, "pawld", append([]string{"agent", "enroll", name}, enroll...)...)), 0o600))
-		w.startAs(name, []string{"PAWL_CACHE=" + filepath.Join(dir, "cache")}, "pawl-agent",
+		return w.startAs(name, []string{"PAWL_CACHE=" + filepath.Join(dir, "cache")}, "pawl-agent",
 			append([]string{"serve", "--server", w.gateway, "--state", filepath.Join(dir, "agent"), "--code", code}, args...)...)
 	}
-	start("builder", []string{"--build-only"}, "--build-only")
+	builder := start("builder", []string{"--build-only"}, "--build-only")
+	defer func() { _ = builder.Process.Kill() }() // the version before this one knows no such host
 	start("elsewhere", nil, "--device", "cpu:elsewhere", "--model", "elsewhere", "--built-elsewhere")
 	await.TrueWithin(t, patience, "both hosts to name their tools", func() bool {
 		var list []struct {

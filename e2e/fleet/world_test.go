@@ -113,7 +113,7 @@ func (w *world) startTemporal(t *testing.T, pg *pgtemp.Server) string {
 	_, err = conn.Exec(t.Context(), `create role temporal login createdb password 'x'`)
 	must(t, err)
 	at.User, at.Path = url.UserPassword("temporal", "x"), "/temporal"
-	w.env = append(os.Environ(), "PAWLD_FLEET_DATABASE_URL="+at.String())
+	w.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir, "PAWLD_FLEET_DATABASE_URL=" + at.String()}
 	w.must(t, "pawld", "fleet", "schema")
 	if out := w.must(t, "pawld", "fleet", "schema"); strings.Count(out, "as wanted") != 2 {
 		t.Fatalf("pawld fleet schema says after the first time\n%s", out)

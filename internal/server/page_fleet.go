@@ -16,6 +16,9 @@ import (
 // maxOpenGates is how many gates of a project its page of the fleet shows.
 const maxOpenGates = 200
 
+// maxBeats is for how many of them Temporal is asked how far they are.
+const maxBeats = 20
+
 // fleetPage shows the devices of the fleet, and the gates of the project that have not ended. Hosts, prices and the
 // spend are only for people who work on the project, because anyone may read a public one.
 func (s *Server) fleetPage(r *http.Request, p store.Project) (web.View, error) {
@@ -28,8 +31,6 @@ func (s *Server) fleetPage(r *http.Request, p store.Project) (web.View, error) {
 		return nil, err
 	}
 	ctx := r.Context()
-	patient, cancel := context.WithTimeout(ctx, 2*time.Second) // what the fleet does not answer in time is left out
-	defer cancel()
 	devices, err := fleet.Devices(ctx, "")
 	if err != nil {
 		return nil, err
@@ -43,6 +44,8 @@ func (s *Server) fleetPage(r *http.Request, p store.Project) (web.View, error) {
 		return nil, err
 	}
 	v := web.Fleet{Tier: string(of)}
+	patient, cancel := context.WithTimeout(ctx, 2*time.Second) // what the fleet does not answer in time is left out
+	defer cancel()
 	views, err := s.placers(patient, devices, open)
 	if err != nil {
 		s.log.WarnContext(ctx, "the fleet does not answer", "error", err)
@@ -51,9 +54,11 @@ func (s *Server) fleetPage(r *http.Request, p store.Project) (web.View, error) {
 	for _, d := range devices {
 		v.Cards = append(v.Cards, card(d, views[d.Model], inside))
 	}
+	asked := 0
 	for _, part := range open {
 		g := openGate(part, p.Slug, views[part.Model])
-		if part.State == gate.Measuring && patient.Err() == nil {
+		if part.State == gate.Measuring && asked < maxBeats && patient.Err() == nil {
+			asked++
 			if b, err := s.fleet.Beat(patient, p.Slug, part.Gate, part.Model); err == nil {
 				g.Phase, g.Rounds = words.SanitizeTo(b.Phase, 200), b.Rounds
 			}

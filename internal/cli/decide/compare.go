@@ -171,7 +171,7 @@ func (f *compareFlags) show(doc *report.Document, result ratchet.Result) error {
 
 // verdictError returns an error with the exit code of a verdict that was already shown.
 func verdictError(v ratchet.Verdict) error {
-	code := map[ratchet.Severity]int{ratchet.SeverityPass: command.ExitOK, ratchet.SeverityNoAnswer: command.ExitNoAnswer, ratchet.SeverityFail: command.ExitFailed}[v.Severity()]
+	code := v.Severity().ExitCode()
 	if code == command.ExitOK {
 		return nil
 	}

@@ -104,7 +104,7 @@ missing case; 2 no answer, or the base does not work.`,
 	fl.StringVar(&f.Base, "base", "", "`commit` to judge against (default: the merge base with the main branch)")
 	fl.StringVarP(&f.dir, "out", "o", "", "`folder` for all output (default results)")
 	fl.StringVar(&f.on, "on", "", "run on the fleet of PAWL_SERVER, on one device of each of these `models` (l4,h100)")
-	fl.IntVar(&f.urgent, "priority", 3, "with --on: 3, or 4 or 5 to let more urgent gates go first, of other projects too")
+	fl.IntVar(&f.urgent, "priority", 3, "with --on: 3 (normal) to 5 (least urgent); gates of other projects may go first")
 	fl.BoolVar(&f.Force, "force-measure", false, "measure all cases, even if they cannot have changed")
 	fl.BoolVar(&f.strict, "strict", false, "also fail if the base is slower than the baseline (drift)")
 	fl.BoolVar(&f.main, "main", false, "this commit is on the main branch: baselines may move (default: detected)")

@@ -96,9 +96,6 @@ func fetchDocuments(ctx context.Context, c *client.Client, p client.GatePart, di
 	if _, err := archive.Unpack(bytes.NewReader(packed), int64(len(packed)), root, limits); err != nil {
 		return v, fmt.Errorf("cannot unpack the documents of the run on %s: %w", p.Model, err)
 	}
-	if err := addCalibration(root, p); err != nil {
-		return v, err
-	}
 	text, err := root.ReadFile("verdict.json")
 	if err != nil {
 		return v, fmt.Errorf("the run on %s left no verdict: %w", p.Model, err)
@@ -106,11 +103,13 @@ func fetchDocuments(ctx context.Context, c *client.Client, p client.GatePart, di
 	if err := json.Unmarshal(text, &v); err != nil {
 		return v, fmt.Errorf("cannot read the verdict of the run on %s: %w", p.Model, err)
 	}
-	v.Calibrations = nil // only the server's word counts
+	if v.Calibrations != nil { // only the server knows them
+		return v, fmt.Errorf("the documents of the run on %s claim a calibration: its agent is not pawl's", p.Model)
+	}
 	if text := p.Calibrated(); text != "" {
 		v.Calibrations = []string{text}
 	}
-	return v, nil
+	return v, addCalibration(root, p)
 }
 
 // addCalibration adds the calibration of the device to the documents of a run there. The server knows it, the device's host does not.

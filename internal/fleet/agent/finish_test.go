@@ -176,22 +176,33 @@ func TestFinish_AfterACrash(t *testing.T) {
 // pawl had judged everything when the agent was killed. Its rounds are not measured again.
 func TestFinish_AfterACrashOfTheAgentAtTheEndOfPawl(t *testing.T) {
 	record := &measure.Run{Rounds: []measure.Round{{}, {Index: 1}}}
+	record.ID = "one"
+	const none = "{}"
 	for name, c := range map[string]struct {
 		verdict string
 		journal bool
+		record  string // other than that of the run
+		build   bool
 		runs    int
 		exit    int
 	}{
-		"a regression":            {verdict: `{"verdict": "regression"}`, exit: 1},
-		"no answer":               {verdict: `{"verdict": "inconclusive"}`, exit: 2},
-		"an improvement":          {verdict: `{"verdict": "improvement"}`, exit: 0},
-		"the journal still there": {verdict: `{"verdict": "regression"}`, journal: true, runs: 1, exit: 1},
-		"no verdict":              {verdict: `{"schema": "pawl.verdict/v1"}`, runs: 1, exit: 1},
+		"a regression":            {verdict: `{"run": "one", "verdict": "regression"}`, exit: 1},
+		"no answer":               {verdict: `{"run": "one", "verdict": "inconclusive"}`, exit: 2},
+		"an improvement":          {verdict: `{"run": "one", "verdict": "improvement"}`, exit: 0},
+		"the journal still there": {verdict: `{"run": "one", "verdict": "regression"}`, journal: true, runs: 1, exit: 1},
+		"no verdict":              {verdict: `{"run": "one"}`, runs: 1, exit: 1},
+		"another run's verdict":   {verdict: `{"run": "two", "verdict": "improvement"}`, runs: 1, exit: 1},
+		"a damaged record":        {verdict: `{"run": "one", "verdict": "improvement"}`, record: none, runs: 1, exit: 1},
+		"a build":                 {verdict: `{"run": "one", "verdict": "improvement"}`, build: true, runs: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
+			w.lease.Build = c.build
 			d := w.keep(t, w.lease, "token")
 			err := errors.Join(os.Mkdir(d.file("out"), 0o700), measure.Save(d.file("out/current.json"), record), os.WriteFile(d.file("out/verdict.json"), []byte(c.verdict), 0o600))
+			if c.record != "" {
+				err = errors.Join(err, os.WriteFile(d.file("out/current.json"), []byte(c.record), 0o600))
+			}
 			if c.journal {
 				err = errors.Join(err, os.WriteFile(d.file("out/current.journal"), []byte(`{"record":"open"}`+"\n"), 0o600))
 			}

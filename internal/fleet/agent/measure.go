@@ -77,8 +77,10 @@ const exitCannot = 3
 // run runs the loop of a gate.
 func (a *Agent) run(ctx context.Context, d *leaseDir) (int, error) {
 	l := d.lease
-	if code, ok := d.ended(); ok && !l.Build {
-		return code, nil
+	if !l.Build {
+		if code, ok := d.ended(); ok {
+			return code, nil
+		}
 	}
 	args := []string{"run", "--resume", "--no-keep", "--base=" + l.Base, "--suite=" + l.Suite, "--out=" + d.file("out")}
 	if l.Trust != "" {
@@ -97,21 +99,25 @@ func (a *Agent) run(ctx context.Context, d *leaseDir) (int, error) {
 }
 
 // ended returns the exit code of a run that an earlier process of the agent saw to its end, or nearly so, and did not keep as a result. pawl
-// writes the verdict last, and then removes the journal: to run it again would measure everything again.
+// writes its documents and then removes the journal: to run it again would measure everything again.
 func (d *leaseDir) ended() (code int, ok bool) {
 	record := d.file("out/current.json")
 	if _, err := os.Stat(measure.JournalPath(record)); !errors.Is(err, fs.ErrNotExist) {
 		return 0, false
 	}
-	var doc struct{ Verdict ratchet.Verdict }
+	var doc struct {
+		Run     string
+		Verdict ratchet.Verdict
+	}
 	text, err := disk.ReadRegular(d.file("out/verdict.json"), job.MaxDocuments)
 	if err != nil || json.Unmarshal(text, &doc) != nil || doc.Verdict == "" {
 		return 0, false
 	}
-	if _, err := measure.ScanFile(record, func(*measure.Case, measure.CaseRound) error { return nil }); err != nil {
+	run, err := measure.ScanFile(record, func(*measure.Case, measure.CaseRound) error { return nil })
+	if err != nil || doc.Run != run.ID || len(run.Rounds) == 0 {
 		return 0, false
 	}
-	return map[ratchet.Severity]int{ratchet.SeverityFail: 1, ratchet.SeverityNoAnswer: 2}[doc.Verdict.Severity()], true
+	return doc.Verdict.Severity().ExitCode(), true
 }
 
 // exec runs pawl in its own process group, and returns its exit code. Its answer on stdout goes to out; nil for the log.

@@ -154,7 +154,7 @@ func checkPod(t *testing.T, p podSpec, settings string) *config {
 	}
 	for _, c := range slices.Concat(p.InitContainers, p.Containers) {
 		if c.SecurityContext.ReadOnly == nil || !*c.SecurityContext.ReadOnly || c.SecurityContext.Escalate == nil || *c.SecurityContext.Escalate {
-			t.Error("it can write its own image, or become somebody else")
+			t.Error("it can write its own image, or gain privileges")
 		}
 	}
 	c := p.Containers[0]

@@ -121,7 +121,11 @@ func (u *schemaUpdate) parse(address string) error {
 	if err != nil {
 		return errors.New("the URL of Temporal's database cannot be parsed: give postgres://USER:PASSWORD@HOST:PORT/temporal")
 	}
-	switch main := u.at.Database; {
+	main := u.at.Database
+	if strings.Trim(parsed.Path, "/") == "" { // not that of the environment
+		main = ""
+	}
+	switch {
 	case strings.HasPrefix(u.at.Host, "/"):
 		return errors.New("the URL of Temporal's database names a socket: give HOST:PORT")
 	case !plainName.MatchString(main):
@@ -233,7 +237,7 @@ func (u *schemaUpdate) read(ctx context.Context, conn *pgx.Conn, i int) error {
 		select coalesce(max(curr_version) filter (where db_name = current_database()), ''), count(*) filter (where db_name <> current_database())
 		from public.schema_version where version_partition = 0`).Scan(&b.has, &others)
 	if err == nil && b.has == "" && others > 0 {
-		err = errors.New("its schema is that of a database with another name: give it back its name")
+		err = errors.New("its schema is that of a database with another name: rename it to the name in its table schema_version")
 	}
 	if err == nil && namespaces && !u.used { // the first start creates one
 		err = conn.QueryRow(ctx, `select exists (select from public.namespaces)`).Scan(&u.used)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -168,15 +167,16 @@ func TestUpdateSchema_SaysWhyTheToolFailed(t *testing.T) {
 
 func TestUpdateSchema_RefusesAddresses(t *testing.T) {
 	pretend(t, "1.32.1")
+	t.Setenv("PGDATABASE", "temporal") // does not count
 	for address, want := range map[string]string{
-		"postgres://u:secret@127.0.0.1:5432":                "names the database",
+		"postgres://u:secret@127.0.0.1:5432":                `names the database ""`,
 		"postgres://u:secret@127.0.0.1:5432/a%20b":          "names the database \"a b\"",
 		"postgres://a%40b:secret@127.0.0.1:5432/temporal":   "names the role",
 		"postgres://u:secret%20@127.0.0.1:5432/temporal":    "has a space",
 		"postgres://u:secret@/temporal?host=/run":           "names a socket",
 		"postgres://u:secret@127.0.0.1:port/temporal":       "cannot be parsed",
 		"postgres://u:secret@127.0.0.1:1/temporal":          "cannot reach PostgreSQL",
-		"postgres://u:secret@127.0.0.1:1/temporal?sslmode=": "cannot",
+		"postgres://u:secret@127.0.0.1:1/temporal?sslmode=": "cannot reach PostgreSQL",
 	} {
 		_, err := UpdateSchema(t.Context(), address, "")
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
@@ -206,8 +206,9 @@ func TestPostgres_IsOldOrLacksBtreeGin(t *testing.T) {
 
 // Temporal's own tool creates the databases, and finishes what was interrupted.
 func TestUpdateSchema_WithTemporalsTool(t *testing.T) {
-	if _, err := exec.LookPath(schemaTool); err != nil {
-		t.Skip("no temporal-sql-tool in PATH")
+	var tool schemaUpdate
+	if err := tool.find(t.Context()); err != nil || tool.minor != last {
+		t.Skipf("no %s of Temporal 1.%d in PATH: %v", schemaTool, last, err)
 	}
 	b := newBench(t)
 	update := func(want ...string) {

@@ -141,6 +141,9 @@ func (Testbed) tab() string     { return "overview" }
 // Shown returns the cards to show, those that need a look first.
 func (t Testbed) Shown() []FleetCard { return Fleet{Cards: t.Cards}.Shown() }
 
+// Hidden returns how many cards are not shown.
+func (t Testbed) Hidden() int { return Fleet{Cards: t.Cards}.Hidden() }
+
 // Charts returns the readings of the machine over time.
 func (t Testbed) Charts() []chart.Figure {
 	var list []chart.Figure
