@@ -141,6 +141,7 @@ func (l *scaleLab) rates(length time.Duration) string {
 		o := l.open(rate, length)
 		fmt.Fprintf(&b, "| %.2f/s | %.0f s | %.2f/s | %.0f/s | %.1f s | %.1f s | %d | %s |\n", rate, length.Seconds(), o.served, o.beats, o.median, o.late, o.waiting, o.used)
 		fmt.Fprintf(&servers, "| %.2f/s | %s |\n", o.served, o.servers)
+		l.t.Logf("%.2f/s: %+v", rate, o) // the tables come at the end
 		if o.served < 0.9*rate {
 			break
 		}
