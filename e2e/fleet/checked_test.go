@@ -26,9 +26,7 @@ func (w *world) testChecked(t *testing.T) {
 	enroll := func(tier, device string) (state string, args []string) {
 		t.Helper()
 		dir := filepath.Join(w.dir, tier)
-		must(t, os.MkdirAll(dir, 0o700))
-		code := filepath.Join(dir, "code")
-		must(t, os.WriteFile(code, []byte(w.must(t, "pawld", "agent", "enroll", tier, "--tier", tier)), 0o600))
+		code := w.enroll(t, dir, tier, "--tier", tier)
 		state = filepath.Join(dir, "agent")
 		return state, []string{"--server", w.gateway, "--state", state, "--code", code, "--device", device, "--model", tier}
 	}
@@ -48,13 +46,12 @@ func (w *world) testChecked(t *testing.T) {
 	t.Run("unknown", func(t *testing.T) {
 		w.must(t, "pawld", "project", "create", "unknown-code")
 		w.must(t, "pawld", "fleet", "tier", "unknown-code", "unknown")
-		key := "PAWL_TOKEN=" + strings.TrimSpace(w.must(t, "pawld", "key", "create", "unknown-code", "--scope", "read,report"))
 		state, args := enroll("unknown", "opencl:pthread-")
 		if out, errs, err := w.run(t, w.dir, agent, append([]string{"serve"}, args...)...); err == nil || !strings.Contains(errs, "use pawl-agent once") {
 			t.Fatalf("serve for unknown code: %v\n%s%s", err, out, errs)
 		}
 		r := openCLRepository(t, state)
-		g := w.sendGate(t, r, "unknown", "PAWL_PROJECT=unknown-code", key)
+		g := w.sendGate(t, r, "unknown", "PAWL_PROJECT=unknown-code", w.key(t, "unknown-code"))
 		once := func(lease string) (said string, err error) {
 			out, errs, err := w.run(t, w.dir, agent, append([]string{"once", "--lease", lease}, args...)...)
 			return out + errs, err

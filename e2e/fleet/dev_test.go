@@ -17,11 +17,7 @@ import (
 
 // TestFleetDev runs what the page about the fleet tells its readers to type first.
 func TestFleetDev(t *testing.T) {
-	for _, name := range []string{"temporal-server", "temporal-sql-tool"} {
-		if _, err := exec.LookPath(name); err != nil {
-			t.Skipf("no %s in PATH", name)
-		}
-	}
+	needTemporal(t)
 	for _, store := range []string{"sqlite", "postgres"} {
 		t.Run(store, func(t *testing.T) {
 			if store == "postgres" { // TestFleet runs on it

@@ -21,10 +21,9 @@ func (w *world) testElsewhere(t *testing.T) {
 	start := func(name string, enroll []string, args ...string) *exec.Cmd {
 		t.Helper()
 		dir := filepath.Join(w.dir, name)
-		code := filepath.Join(dir, "code")
 		must(t, os.MkdirAll(filepath.Join(dir, "cache"), 0o700))
 		must(t, os.WriteFile(filepath.Join(dir, "cache", "host-tools.json"), kept, 0o600))
-		must(t, os.WriteFile(code, []byte(w.must(t, "pawld", append([]string{"agent", "enroll", name}, enroll...)...)), 0o600))
+		code := w.enroll(t, dir, name, enroll...)
 		return w.startAs(name, []string{"PAWL_CACHE=" + filepath.Join(dir, "cache")}, "pawl-agent",
 			append([]string{"serve", "--server", w.gateway, "--state", filepath.Join(dir, "agent"), "--code", code}, args...)...)
 	}

@@ -16,7 +16,7 @@ import (
 // Many gates of one project wait for the only device when another project sends some. The first of these is among the next two to start.
 func (w *world) testFair(t *testing.T) {
 	w.must(t, "pawld", "project", "create", "others")
-	others := []string{"PAWL_PROJECT=others", "PAWL_TOKEN=" + strings.TrimSpace(w.must(t, "pawld", "key", "create", "others", "--scope", "read,report"))}
+	others := []string{"PAWL_PROJECT=others", w.key(t, "others")}
 	many, few := testrun.Times(8, 40), testrun.Times(2, 6)
 	r := newRepository(t)
 	r.write(t, "pawl.yaml", "version: 1\nharness: {command: sh kernel.sh, format: hyperfine, files: [kernel.sh, ms], timeout: 1h}\nmeasure: {rounds: [1]}\n")

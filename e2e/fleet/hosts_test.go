@@ -48,8 +48,7 @@ func (w *world) hostsFile(t *testing.T) string {
 func (w *world) testHosts(t *testing.T) {
 	t.Helper()
 	dir := filepath.Join(w.dir, sleeper)
-	must(t, os.WriteFile(filepath.Join(dir, "code"), []byte(w.must(t, "pawld", "agent", "enroll", sleeper)), 0o600))
-	enrolled := w.startAs(sleeper, nil, "pawl-agent", "serve", "--server", w.gateway, "--state", filepath.Join(dir, "agent"), "--code", filepath.Join(dir, "code"), "--device", "cpu:"+sleeper, "--model", sleeper)
+	enrolled := w.startAs(sleeper, nil, "pawl-agent", "serve", "--server", w.gateway, "--state", filepath.Join(dir, "agent"), "--code", w.enroll(t, dir, sleeper), "--device", "cpu:"+sleeper, "--model", sleeper)
 	device := func(state string) func() bool {
 		return func() bool {
 			for line := range strings.Lines(w.must(t, "pawl", "fleet", "devices")) {

@@ -61,9 +61,7 @@ type scaleLab struct {
 
 func newScaleLab(t *testing.T) *scaleLab {
 	t.Helper()
-	if _, err := exec.LookPath("temporal-server"); err != nil {
-		t.Skip("no temporal-server in PATH")
-	}
+	needTemporal(t)
 	dir := t.TempDir()
 	pg, err := pgtemp.Start(t.Context(), pgtemp.Options{Dir: filepath.Join(dir, "pg"), Durable: true})
 	if errors.Is(err, pgtemp.ErrNotInstalled) {

@@ -73,8 +73,7 @@ func (w *world) newIsland(t *testing.T, model, name string, env ...string) *isla
 	dir := filepath.Join(w.dir, model+name)
 	must(t, os.MkdirAll(filepath.Join(dir, "tmp"), 0o700))
 	i := &island{device: "cpu:" + model + name, state: filepath.Join(dir, "agent"), wire: newWire(t, strings.TrimPrefix(w.gateway, "http://"))}
-	code := filepath.Join(dir, "code")
-	must(t, os.WriteFile(code, []byte(w.must(t, "pawld", "agent", "enroll", model+name)), 0o600))
+	code := w.enroll(t, dir, model+name)
 	env = append(env, "PAWL_LOCK_DIR="+filepath.Join(dir, "locks"), "TMPDIR="+filepath.Join(dir, "tmp"))
 	i.start = func() *exec.Cmd {
 		return w.startAs(model+name, env, "pawl-agent", "serve", "--server", "http://"+i.wire.address(), "--state", i.state, "--code", code, "--device", i.device, "--model", model)

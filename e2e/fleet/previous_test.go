@@ -17,9 +17,7 @@ import (
 func (w *world) testPrevious(t *testing.T) {
 	old := testrun.Previous(t)
 	dir := filepath.Join(w.dir, "previous")
-	must(t, os.MkdirAll(dir, 0o700))
-	code := filepath.Join(dir, "code")
-	must(t, os.WriteFile(code, []byte(w.must(t, "pawld", "agent", "enroll", "previous")), 0o600))
+	code := w.enroll(t, dir, "previous")
 	agent := w.startAs("previous agent", nil, filepath.Join(old, "pawl-agent"), "serve", "--server", w.gateway, "--state", filepath.Join(dir, "agent"),
 		"--code", code, "--device", "cpu:previous", "--model", "previous")
 	defer func() { _ = agent.Process.Kill() }()

@@ -101,8 +101,7 @@ func (w *world) testSlurm(t *testing.T) {
 // enrollAsleep enrolls a device whose agent does not stay, as docs/how-to/fleet-batch.md does.
 func (w *world) enrollAsleep(t *testing.T, device, model, state string) {
 	t.Helper()
-	code := filepath.Join(w.dir, device+".code")
-	must(t, os.WriteFile(code, []byte(w.must(t, "pawld", "agent", "enroll", model)), 0o600))
+	code := w.enroll(t, filepath.Join(w.dir, device), model)
 	serve := w.startAs(device, nil, "pawl-agent", "serve", "--server", w.gateway, "--state", state, "--code", code, "--device", device, "--model", model)
 	await.TrueWithin(t, patience, device+" to be in the fleet", func() bool {
 		return strings.Contains(w.must(t, "pawl", "fleet", "devices"), device+" on")

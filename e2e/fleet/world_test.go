@@ -46,14 +46,20 @@ type world struct {
 // postgres is the name of PostgreSQL for kill and again.
 const postgres = "postgres"
 
-// newWorld starts PostgreSQL, Temporal on it, pawld and an agent.
-func newWorld(t *testing.T) *world {
+// needTemporal skips a test where Temporal is not installed.
+func needTemporal(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"temporal-server", "temporal-sql-tool"} {
 		if _, err := exec.LookPath(name); err != nil {
 			t.Skipf("no %s in PATH", name)
 		}
 	}
+}
+
+// newWorld starts PostgreSQL, Temporal on it, pawld and an agent.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	needTemporal(t)
 	dir := t.TempDir()
 	w := &world{t: t, started: map[string]*exec.Cmd{}, dir: dir, bin: filepath.Join(dir, "bin")}
 	pg, err := pgtemp.Start(t.Context(), pgtemp.Options{Dir: filepath.Join(dir, "pg"), Durable: true}) // tests kill it
@@ -84,15 +90,29 @@ func newWorld(t *testing.T) *world {
 	w.must(t, "pawld", "fleet", "check")
 	w.must(t, "pawld", "migrate")
 	w.must(t, "pawld", "project", "create", "kernels")
-	w.env = append(w.env, "PAWL_TOKEN="+strings.TrimSpace(w.must(t, "pawld", "key", "create", "kernels", "--scope", "read,report")))
+	w.env = append(w.env, w.key(t, "kernels"))
 	w.start("pawld", "serve")
-	must(t, os.WriteFile(filepath.Join(dir, "code"), []byte(w.must(t, "pawld", "agent", "enroll", "host")), 0o600))
-	w.start(agents, "serve", "--server", w.gateway, "--state", w.state(), "--code", filepath.Join(dir, "code"), "--device", "cpu:0", "--model", "cpu")
+	w.start(agents, "serve", "--server", w.gateway, "--state", w.state(), "--code", w.enroll(t, dir, "host"), "--device", "cpu:0", "--model", "cpu")
 	await.TrueWithin(t, patience, "the device of the agent to be in the fleet", func() bool {
 		out, _, err := w.run(t, dir, "pawl", "fleet", "devices")
 		return err == nil && strings.Contains(out, "cpu:0 on host")
 	})
 	return w
+}
+
+// key returns the variable with a key of a project that may send gates.
+func (w *world) key(t *testing.T, project string) string {
+	t.Helper()
+	return "PAWL_TOKEN=" + strings.TrimSpace(w.must(t, "pawld", "key", "create", project, "--scope", "read,report"))
+}
+
+// enroll writes the one-time code of an agent to a file in dir, which it makes, and returns its path.
+func (w *world) enroll(t *testing.T, dir, name string, args ...string) string {
+	t.Helper()
+	code := filepath.Join(dir, "code")
+	must(t, os.MkdirAll(dir, 0o700))
+	must(t, os.WriteFile(code, []byte(w.must(t, "pawld", append([]string{"agent", "enroll", name}, args...)...)), 0o600))
+	return code
 }
 
 func (w *world) build(t *testing.T, programs ...string) {

@@ -70,8 +70,9 @@ counts, too. After an interruption, run it again.`,
 				return err
 			}
 			if c.Fleet.DatabaseURL.IsZero() {
-				return usageError{errors.New(`fleet.database_url is not set: give it in the file of --config, or set PAWLD_FLEET_DATABASE_URL, such as
-  PAWLD_FLEET_DATABASE_URL=postgres://temporal:PASSWORD@127.0.0.1:5432/temporal`)}
+				return usageError{errors.New(`fleet.database_url is not set: write it to a file that only you can read, such as
+  postgres://temporal:PASSWORD@127.0.0.1:5432/temporal
+and run PAWLD_FLEET_DATABASE_URL_FILE=FILE pawld fleet schema`)}
 			}
 			running := ""
 			if c.Fleet.Address != "" {
