@@ -19,11 +19,11 @@ import (
 )
 
 // binary is the pawl under test: the real one, built without the race detector. PAWL names
-// another.
-var binary string
+// another. builds is the cache of builds: nothing in it is from an earlier run.
+var binary, builds string
 
 func TestMain(m *testing.M) {
-	os.Exit(testrun.WithPawl(m, func(pawl, _ string) { binary = pawl }))
+	os.Exit(testrun.WithPawl(m, func(pawl, dir string) { binary, builds = pawl, filepath.Join(dir, "builds") }))
 }
 
 const axpySuite = `version: 1
@@ -76,7 +76,7 @@ func serverCommand(t *testing.T, dir string, args ...string) *exec.Cmd {
 	locks := cmp.Or(os.Getenv("PAWL_TEST_LOCKS"), t.TempDir())
 	must(t, os.Chmod(locks, 0o700))
 	cmd := exec.Command(binary, append([]string{"-C", dir, "mcp"}, args...)...)
-	cmd.Env = append(os.Environ(), "PAWL_LOCK_DIR="+locks, "XDG_STATE_HOME="+cmp.Or(os.Getenv("PAWL_TEST_STATE"), t.TempDir()), "PAWL_CACHE="+filepath.Join(os.TempDir(), "pawl-mcp-test"))
+	cmd.Env = append(os.Environ(), "PAWL_LOCK_DIR="+locks, "XDG_STATE_HOME="+cmp.Or(os.Getenv("PAWL_TEST_STATE"), t.TempDir()), "PAWL_CACHE="+builds)
 	cmd.Stderr = &bytes.Buffer{}
 	return cmd
 }

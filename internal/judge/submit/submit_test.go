@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,6 +57,22 @@ func init() {
 	}
 }
 
+// TestMain gives all tests one cache, because it has the launcher. Nothing in it is from an earlier run.
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "pawl-submit-")
+		if err == nil {
+			defer os.RemoveAll(dir)
+			err = os.Setenv("PAWL_CACHE", dir)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return m.Run()
+	}())
+}
+
 // newGrant returns a grant for a new repository whose suite is in the folder k.
 func newGrant(t *testing.T, terms Terms) *Grant {
 	t.Helper()
@@ -67,7 +84,6 @@ func newGrant(t *testing.T, terms Terms) *Grant {
 	if _, err := build.FindSandbox(t.Context()); err != nil {
 		t.Skip(err)
 	}
-	t.Setenv("PAWL_CACHE", filepath.Join(os.TempDir(), "pawl-submit-test")) // shared, because it has the launcher
 	root := t.TempDir()
 	write(t, root, map[string]string{"k/pawl.yaml": testSuite, "k/kernel.c": baseKernel, "k/limits.h": "", ".gitignore": "*.so\n"})
 	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"commit", "-q", "-m", "base"}} {

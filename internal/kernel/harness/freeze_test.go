@@ -231,7 +231,7 @@ func TestFreezer_LeavesNothingWhenPawlIsKilled(t *testing.T) {
 	for range testrun.Times(30, 200) {
 		dir := t.TempDir()
 		cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestFreezer_TakesTurnsForEver$")
-		cmd.Env = append(os.Environ(), "PAWL_TEST_TURNS="+dir, "GORACE=atexit_sleep_ms=0")
+		cmd.Env = append(os.Environ(), "PAWL_TEST_TURNS="+dir, "TMPDIR="+t.TempDir(), "GORACE=atexit_sleep_ms=0")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		out, err := cmd.StdoutPipe()
 		if err != nil {
