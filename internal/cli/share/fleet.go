@@ -96,6 +96,9 @@ func (f *fleetFlags) devices(ctx context.Context, c *client.Client) error {
 	if err != nil || f.json {
 		return f.document(fleet.Devices, err)
 	}
+	if len(fleet.Devices) == 0 {
+		f.Say("the fleet has no devices yet: whoever runs the server adds a host with pawld agent enroll and pawl-agent serve")
+	}
 	for _, d := range fleet.Devices {
 		state, about := d.Power, []string{}
 		if d.Tier != "" && d.Tier != "own" {
@@ -124,6 +127,9 @@ func (f *fleetFlags) queue(ctx context.Context, c *client.Client) error {
 	fleet, err := c.Fleet(ctx)
 	if err != nil || f.json {
 		return f.document(fleet.Queue, err)
+	}
+	if len(fleet.Queue) == 0 {
+		f.Say("none of your gates waits for a device")
 	}
 	for _, q := range fleet.Queue {
 		f.line("%-3d %-10s %s  %s%s", q.Position, q.Model, q.Lease, q.Reason, remote.LatestStart(q.Start))
