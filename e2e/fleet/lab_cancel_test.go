@@ -30,11 +30,7 @@ type cancellation struct {
 //
 //	PAWL_LAB=FOLDER go test ./e2e/fleet -run LabCancels -timeout 3h -v
 func TestLabCancels(t *testing.T) {
-	folder := os.Getenv("PAWL_LAB")
-	if folder == "" {
-		t.Skip("a lab: set PAWL_LAB")
-	}
-	must(t, os.MkdirAll(folder, 0o755))
+	folder := labFolder(t)
 	path := filepath.Join(folder, "fleet-cancels.jsonl")
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	must(t, err)

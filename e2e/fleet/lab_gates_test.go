@@ -41,11 +41,7 @@ type gateAnswer struct {
 //
 //	PAWL_LAB=FOLDER go test ./e2e/fleet -run LabGates -timeout 3h -v
 func TestLabGates(t *testing.T) {
-	folder := os.Getenv("PAWL_LAB")
-	if folder == "" {
-		t.Skip("a lab: set PAWL_LAB")
-	}
-	must(t, os.MkdirAll(folder, 0o755))
+	folder := labFolder(t)
 	path := filepath.Join(folder, "fleet-gates.jsonl")
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	must(t, err)

@@ -103,11 +103,7 @@ func TestLabKills(t *testing.T) { labOutages(t, "fleet-kills", kills) }
 
 func labOutages(t *testing.T, name string, list []outage) {
 	t.Helper()
-	folder := os.Getenv("PAWL_LAB")
-	if folder == "" {
-		t.Skip("a lab: set PAWL_LAB")
-	}
-	must(t, os.MkdirAll(folder, 0o755))
+	folder := labFolder(t)
 	file := filepath.Join(folder, name+".jsonl")
 	t.Cleanup(func() {
 		text := outageTable(list, testrun.Rows[hit](t, file))

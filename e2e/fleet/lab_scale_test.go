@@ -40,13 +40,9 @@ const (
 //
 //	PAWL_LAB=FOLDER [PAWL_LAB_SECONDS=90] go test ./e2e/fleet -run LabScale -v
 func TestLabScale(t *testing.T) {
-	folder := os.Getenv("PAWL_LAB")
-	if folder == "" {
-		t.Skip("a lab: set PAWL_LAB")
-	}
+	folder := labFolder(t)
 	length := labLength()
 	l := newScaleLab(t)
-	must(t, os.MkdirAll(folder, 0o755))
 	for _, table := range []struct {
 		name string
 		run  func(time.Duration) string
@@ -61,10 +57,7 @@ func TestLabScale(t *testing.T) {
 //
 //	PAWL_LAB=FOLDER go test ./e2e/fleet -run LabNodes -v
 func TestLabNodes(t *testing.T) {
-	folder := os.Getenv("PAWL_LAB")
-	if folder == "" {
-		t.Skip("a lab: set PAWL_LAB")
-	}
+	folder := labFolder(t)
 	l := newScaleLab(t)
 	var b strings.Builder
 	b.WriteString("| | gates | took | p50 | p99 | longest | failed so far |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n")
@@ -87,7 +80,6 @@ func TestLabNodes(t *testing.T) {
 		fmt.Fprintf(&b, "| %s | %d | %.0f s | %.1f s | %.1f s | %.1f s | %d |\n", phase.name, ended.Load(), time.Since(start).Seconds(), quantile(times, 0.5), quantile(times, 0.99), quantile(times, 1), l.count("failed", "canceled"))
 	}
 	t.Log("\n" + b.String())
-	must(t, os.MkdirAll(folder, 0o755))
 	must(t, os.WriteFile(filepath.Join(folder, "fleet-nodes.md"), []byte(b.String()), 0o600))
 	if n := l.count("failed", "canceled"); n > 0 {
 		t.Errorf("%d gates failed", n)

@@ -14,18 +14,17 @@ import (
 )
 
 // TestLabUpgrade upgrades Temporal by one minor version after the other while a gate is measured, as docs/how-to/fleet.md says, and
-// goes back once. The last version is that in PATH. The older ones, oldest first, are in folders with a temporal-server and a
-// temporal-sql-tool each.
+// goes back once at each. The last version is that in PATH. The older ones are in FOLDER/temporal, each in a folder of its own.
 //
-//	PAWL_LAB=FOLDER:FOLDER go test ./e2e/fleet -run LabUpgrade -v
+//	PAWL_LAB=FOLDER go test ./e2e/fleet -run LabUpgrade -v
 func TestLabUpgrade(t *testing.T) {
-	lab := os.Getenv("PAWL_LAB")
-	if lab == "" {
-		t.Skip("a lab: set PAWL_LAB")
+	older, err := filepath.Glob(filepath.Join(labFolder(t), "temporal", "*"))
+	if err != nil || len(older) == 0 {
+		t.Fatalf("older versions of Temporal: %v, %v", older, err)
 	}
 	random := rand.New(rand.NewPCG(3, 30))
 	var paths []string // with one version each
-	for _, dir := range filepath.SplitList(lab) {
+	for _, dir := range older {
 		paths = append(paths, dir+":"+os.Getenv("PATH"))
 	}
 	paths = append(paths, os.Getenv("PATH"))

@@ -35,6 +35,17 @@ import (
 	"github.com/goatnote-inc/pawl/internal/server/store/migrations"
 )
 
+// labFolder returns the folder in which a lab keeps what it measured. It skips tests without one.
+func labFolder(t *testing.T) string {
+	t.Helper()
+	folder := os.Getenv("PAWL_LAB")
+	if folder == "" {
+		t.Skip("a lab: set PAWL_LAB")
+	}
+	must(t, os.MkdirAll(folder, 0o755))
+	return folder
+}
+
 const labProject = "kernels"
 
 var nothing = activity.RegisterOptions{Name: "nothing"}
