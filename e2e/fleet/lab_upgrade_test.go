@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -84,6 +85,7 @@ func (w *world) upgradeSchema(t *testing.T, random *rand.Rand) string {
 	t.Helper()
 	for kills, limit := 0, 10*time.Millisecond; ; kills, limit = kills+1, limit*5/4 {
 		cmd := w.command(t, w.dir, "pawld", "fleet", "schema")
+		cmd.Env = append(slices.Clip(cmd.Env), w.schema)
 		cmd.SysProcAttr.Setpgid = true
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out

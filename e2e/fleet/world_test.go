@@ -36,6 +36,7 @@ type world struct {
 	bin     string
 	env     []string // of all processes
 	serve   []string // of pawld, beside these
+	schema  string   // what pawld fleet schema needs beside these
 	gateway string   // address of agents
 	server  string   // address of pawld
 	forge   *githubtest.Server
@@ -133,7 +134,8 @@ func (w *world) startTemporal(t *testing.T, pg *pgtemp.Server) string {
 	_, err = conn.Exec(t.Context(), `create role temporal login createdb password 'x'`)
 	must(t, err)
 	at.User, at.Path = url.UserPassword("temporal", "x"), "/temporal"
-	w.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir, "PAWLD_FLEET_DATABASE_URL=" + at.String()}
+	w.schema = "PAWLD_FLEET_DATABASE_URL=" + at.String()
+	w.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir, w.schema}
 	w.must(t, "pawld", "fleet", "schema")
 	if out := w.must(t, "pawld", "fleet", "schema"); strings.Count(out, "as wanted") != 2 {
 		t.Fatalf("pawld fleet schema says after the first time\n%s", out)
