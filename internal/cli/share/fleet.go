@@ -97,7 +97,7 @@ func (f *fleetFlags) devices(ctx context.Context, c *client.Client) error {
 		return f.document(fleet.Devices, err)
 	}
 	if len(fleet.Devices) == 0 {
-		f.Say("the fleet has no devices yet: whoever runs the server adds a host with pawld agent enroll and pawl-agent serve")
+		f.Say("the fleet has no devices yet: add a host with pawld agent enroll, and start pawl-agent serve there")
 	}
 	for _, d := range fleet.Devices {
 		state, about := d.Power, []string{}

@@ -35,7 +35,7 @@ func TestFleet_SaysWhatThereIs(t *testing.T) {
 			"l4         busy       GPU-1 on gpu1  calibrated 2026-11-15 12:00: noise 0.4 %, finds changes of 1.2 %; 1 false of 3 calibrations\n" +
 				"h100       asleep     GPU-2 on gpu2  serves checked code; its host [31msleeps; not calibrated\n", "",
 		},
-		{"devices", client.Fleet{}, "", "the fleet has no devices yet: whoever runs the server adds a host with pawld agent enroll and pawl-agent serve\n"},
+		{"devices", client.Fleet{}, "", "the fleet has no devices yet: add a host with pawld agent enroll, and start pawl-agent serve there\n"},
 		{"queue", full, "2   l4         g/l4  1 device, busy\n", ""},
 		{"queue", client.Fleet{}, "", "none of your gates waits for a device\n"},
 		{"queue --json", client.Fleet{Queue: []client.FleetQueued{}}, "[]\n", ""},
