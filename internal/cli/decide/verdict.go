@@ -137,6 +137,9 @@ func (f *runFlags) report(ctx context.Context, s *suite.Suite, out runner.Outcom
 	}
 	write("verdict.json", &paths.Verdict, func(w io.Writer) error { return command.WriteJSON(w, doc) })
 	in.Paths = paths
+	if out.Path != "" { // the files stay together, but not always on this machine
+		in.Paths.Record = filepath.Base(out.Path)
+	}
 	d := report.NewDocument(in)
 	write("ratchet_report.md", &markdown, func(w io.Writer) error { return report.Markdown(w, d) })
 	write("report.html", &page, func(w io.Writer) error { return report.HTML(w, d) })
