@@ -55,8 +55,9 @@ const (
 	timesUsual = 2.5 // noise above this many times the usual is bad
 )
 
-// Kept is how many earlier calibrations the rule needs at most, if every other one is bad.
-const Kept = 2 * usualOf
+// Kept is how many earlier calibrations with a result the rule looks at. Whether one was bad follows from those before it, so a card that is
+// calibrated every hour in quarantine must not push out those from before: this is half a year of hours.
+const Kept = 5000
 
 // A State is whether a card may be used.
 type State struct {
@@ -64,7 +65,7 @@ type State struct {
 	Since      time.Time `json:"since,omitzero"`      // of the quarantine
 }
 
-// Next returns the state after a calibration. earlier are the calibrations before it, oldest first.
+// Next returns the state after a calibration. earlier are the last [Kept] calibrations before it, oldest first.
 func (s State) Next(earlier []Record, r Record) State {
 	if r.Error != "" { // says nothing about the card
 		return s

@@ -58,6 +58,8 @@ func TestNext(t *testing.T) {
 		"failed ones release nothing":                    {"ffeeee", FalseAlarm},
 		"another driver has a usual noise of its own":    {"gggggdd", ""},
 		"quarantine survives another driver":             {"ffd", FalseAlarm},
+		"noisy for weeks":                                {"gggggggggg" + strings.Repeat("n", 500), Noisy},
+		"quiet again after weeks":                        {"ggggg" + strings.Repeat("n", 500) + "ggg", ""},
 		"bad again after the release":                    {"ffggggff", FalseAlarm},
 		"released though two of the window before stood": {"fgfgggg", ""},
 	} {

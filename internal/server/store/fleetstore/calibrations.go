@@ -39,13 +39,15 @@ func (s *Store) Calibrated(ctx context.Context, device string, r calibration.Rec
 			return pg.Found(err)
 		}
 		before.Since = timeOf(since)
-		earlier, err := calibrations(ctx, tx, device, calibration.Kept)
-		if err != nil {
+		after = before
+		var known bool
+		err = tx.QueryRow(ctx, `select exists (select from pawl.calibration where device = $1 and seed = $2)`, device, r.Seed).Scan(&known)
+		if err != nil || known { // an activity may run twice
 			return err
 		}
-		if slices.ContainsFunc(earlier, func(old calibration.Record) bool { return old.Seed == r.Seed }) { // an activity may run twice
-			after = before
-			return nil
+		earlier, err := measured(ctx, tx, device)
+		if err != nil {
+			return err
 		}
 		after = before.Next(earlier, r)
 		_, err = tx.Exec(ctx, `insert into pawl.calibration (device, at, driver, seed, rounds, noise, smallest, planted, false_alarm, found, error)
@@ -65,19 +67,14 @@ func (s *Store) Calibrated(ctx context.Context, device string, r calibration.Rec
 	return before, after, pg.Wrap(err, "cannot keep a calibration of device %s", device)
 }
 
-// Calibrations returns the latest calibrations of a device, oldest first.
-func (s *Store) Calibrations(ctx context.Context, device string, limit int) ([]calibration.Record, error) {
-	list, err := calibrations(ctx, s.db.Pool, device, limit)
-	return list, pg.Wrap(err, "cannot list the calibrations of device %s", device)
-}
-
-func calibrations(ctx context.Context, q pg.Querier, device string, limit int) ([]calibration.Record, error) {
-	list, err := pg.Collect(ctx, q, func(row pgx.CollectableRow) (r calibration.Record, err error) {
+// measured returns the latest calibrations of a device that have a result, oldest first.
+func measured(ctx context.Context, tx pgx.Tx, device string) ([]calibration.Record, error) {
+	list, err := pg.Collect(ctx, tx, func(row pgx.CollectableRow) (r calibration.Record, err error) {
 		var at *time.Time
 		err = row.Scan(calibrationFields(&r, &at)...)
 		r.At = timeOf(at)
 		return r, err
-	}, `select `+calibrationColumns+` from pawl.calibration c where c.device = $1 order by c.id desc limit `+pg.Limit(limit), device)
+	}, `select `+calibrationColumns+` from pawl.calibration c where c.device = $1 and c.error = '' order by c.id desc limit $2`, device, calibration.Kept)
 	slices.Reverse(list)
 	return list, err
 }

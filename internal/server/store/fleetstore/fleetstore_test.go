@@ -445,8 +445,37 @@ func TestCalibrated_QuarantinesAndCounts(t *testing.T) {
 	if err := s.RemoveDevice(t.Context(), "GPU-1"); err != nil {
 		t.Fatal(err)
 	}
-	if kept, err := s.Calibrations(t.Context(), "GPU-1", 10); err != nil || len(kept) != 0 {
-		t.Errorf("calibrations %+v, %v of a removed device", kept, err)
+	if err := s.SetDevice(t.Context(), d); err != nil { // the same card comes back
+		t.Fatal(err)
+	}
+	if list, err = s.Devices(t.Context(), ""); err != nil || list[0].Calibrations != 0 {
+		t.Errorf("devices %+v, %v: want no calibration of a removed device", list, err)
+	}
+}
+
+// A card that cannot be calibrated for days is still held to what was usual before.
+func TestCalibrated_FailedOnesDoNotHideWhatIsUsual(t *testing.T) {
+	s, _, _ := opened(t)
+	if err := s.SetDevice(t.Context(), fleetstore.Device{Device: placement.Device{ID: "GPU-1", Host: "gpu1", Power: placement.Ready}, Model: "l4"}); err != nil {
+		t.Fatal(err)
+	}
+	var state calibration.State
+	add := func(times int, r calibration.Record) {
+		t.Helper()
+		for range times {
+			r.At, r.Driver, r.Rounds, r.Smallest, r.Planted, r.Found = r.At.Add(time.Hour), "570", 8, 0.02, 0.0625, true
+			r.Seed++
+			var err error
+			if _, state, err = s.Calibrated(t.Context(), "GPU-1", r); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	add(5, calibration.Record{At: noon, Seed: 100, Noise: 0.01})
+	add(50, calibration.Record{At: noon.Add(10 * time.Hour), Seed: 200, Error: "no compiler"})
+	add(2, calibration.Record{At: noon.Add(100 * time.Hour), Seed: 300, Noise: 0.05})
+	if state.Quarantine != calibration.Noisy {
+		t.Errorf("state %+v: want the card in quarantine", state)
 	}
 }
 
