@@ -170,6 +170,8 @@ func (p *parts) Describe(_ context.Context, a gateway.Agent, h job.Host) (gatewa
 	return a, nil
 }
 
+func (p *parts) TakeOnly(context.Context, gateway.Agent, string) error { return nil }
+
 func (p *parts) Get(_ context.Context, _, digest string) (io.ReadCloser, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -52,6 +52,8 @@ type Keys interface {
 	Enroll(ctx context.Context, in job.Enrollment, key [sha256.Size]byte) (Agent, error)
 	// Describe records what an agent says of its host, and returns the agent, whose queues may have changed.
 	Describe(ctx context.Context, a Agent, h job.Host) (Agent, error)
+	// TakeOnly records that an agent takes a lease whose host may take no other one. If it has taken another one, it returns [ErrUnknown].
+	TakeOnly(ctx context.Context, a Agent, lease string) error
 }
 
 // Blobs holds files by project and SHA-256.

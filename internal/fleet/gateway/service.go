@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
+	"github.com/goatnote-inc/pawl/internal/fleet/tier"
 )
 
 // service forwards requests of agents. It writes every request to Temporal anew, from the fields it has checked, so that a field that
@@ -142,6 +143,9 @@ func (s *service) describe(ctx context.Context, c caller, queue string) (caller,
 func (s *service) hand(ctx context.Context, c caller, queue string, out *workflowservice.PollActivityTaskQueueResponse) (*workflowservice.PollActivityTaskQueueResponse, error) {
 	lease, err := leaseOf(out, queue)
 	if err == nil {
+		if err := s.takeOnly(ctx, c, lease); err != nil {
+			return nil, err
+		}
 		until := s.g.o.Now().Add(time.Duration(lease.Seconds)*time.Second + grace)
 		out.TaskToken, err = s.g.sealer.seal(c.ID, grant{
 			Lease: lease.ID, Token: out.GetTaskToken(), Project: lease.Project, Bundle: lease.Bundle, Builds: lease.Builds,
@@ -159,6 +163,21 @@ func (s *service) hand(ctx context.Context, c caller, queue string, out *workflo
 		Attempt: out.GetAttempt(), ScheduleToCloseTimeout: out.GetScheduleToCloseTimeout(), StartToCloseTimeout: out.GetStartToCloseTimeout(),
 		HeartbeatTimeout: out.GetHeartbeatTimeout(), RetryPolicy: out.GetRetryPolicy(),
 	}, nil
+}
+
+// takeOnly lets a host of unknown code take one lease. What ran there may have copied the key, which must not give another one.
+func (s *service) takeOnly(ctx context.Context, c caller, lease job.Lease) error {
+	if c.Tier != tier.Unknown {
+		return nil
+	}
+	switch err := s.g.o.Keys.TakeOnly(ctx, c.Agent, lease.ID); {
+	case errors.Is(err, ErrUnknown):
+		return s.refuse(ctx, "PollActivityTaskQueue", fmt.Sprintf("lease %.100q: its host has taken its one lease", lease.ID), codes.PermissionDenied)
+	case err != nil:
+		s.g.o.Log.ErrorContext(ctx, "cannot record the lease of a host of unknown code: it times out", "agent", c.ID, "lease", lease.ID, "error", err)
+		return status.Error(codes.Unavailable, "leases cannot be recorded now")
+	}
+	return nil
 }
 
 // leaseOf reads the lease in a task's input.

@@ -109,6 +109,7 @@ type keys struct {
 
 	described int
 }
+	taken     map[string]string // only lease by agent
 
 func (k *keys) Agent(_ context.Context, key [sha256.Size]byte) (gateway.Agent, error) {
 	k.mu.Lock()
@@ -155,6 +156,19 @@ func (k *keys) Describe(_ context.Context, a gateway.Agent, h job.Host) (gateway
 }
 
 func (k *keys) set(key string, a *gateway.Agent) {
+func (k *keys) TakeOnly(_ context.Context, a gateway.Agent, lease string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.taken == nil {
+		k.taken = map[string]string{}
+	}
+	if had := k.taken[a.ID]; had != "" && had != lease {
+		return gateway.ErrUnknown
+	}
+	k.taken[a.ID] = lease
+	return k.fails
+}
+
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if a == nil {

@@ -42,6 +42,15 @@ func (k Keys) Describe(ctx context.Context, a gateway.Agent, h job.Host) (gatewa
 	return agentOf(k.Store.DescribeAgent(ctx, id, h))
 }
 
+// TakeOnly implements [gateway.Keys].
+func (k Keys) TakeOnly(ctx context.Context, a gateway.Agent, lease string) error {
+	id, err := strconv.ParseInt(a.ID, 10, 64)
+	if err == nil {
+		err = known(k.Store.TakeOnly(ctx, id, lease))
+	}
+	return err
+}
+
 func agentOf(a store.Agent, err error) (gateway.Agent, error) {
 	if err != nil {
 		return gateway.Agent{}, known(err)

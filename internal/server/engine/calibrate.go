@@ -14,6 +14,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/fleet/calibration"
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
 	"github.com/goatnote-inc/pawl/internal/fleet/placer"
+	"github.com/goatnote-inc/pawl/internal/fleet/tier"
 	"github.com/goatnote-inc/pawl/internal/server/store/pg"
 )
 
@@ -54,7 +55,8 @@ func (e *Engine) due(ctx context.Context) ([]calibrate.Card, error) {
 	var cards []calibrate.Card
 	now := time.Now()
 	for _, d := range list {
-		if d.Power != placement.Ready || now.Sub(d.Seen) > seenWithin || d.Sleeps && !e.manages(d.Host) { // a batch job carries out one lease
+		once := d.Sleeps && !e.manages(d.Host) || d.Tier == tier.Unknown // a batch job and a host of unknown code carry out one lease
+		if d.Power != placement.Ready || now.Sub(d.Seen) > seenWithin || once {
 			continue
 		}
 		state := calibration.State{Quarantine: d.Quarantine, Since: d.Since}

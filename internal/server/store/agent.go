@@ -168,6 +168,20 @@ func (s *Store) Agents(ctx context.Context) ([]Agent, error) {
 	return list, pg.Wrap(err, "cannot list agents")
 }
 
+// spent starts the reason for which the devices of a host of unknown code are closed. The name of its lease follows.
+const spent = "its host has taken its one lease: "
+
+// TakeOnly closes the devices of an agent whose host carries out one lease, because it takes this one. It may take the same one again. If it
+// has taken another one, it returns [ErrNotFound].
+func (s *Store) TakeOnly(ctx context.Context, id int64, lease string) error {
+	tag, err := s.db.Rows().Exec(ctx, `update pawl.device set power = 'closed', reason = $2
+		where id in (select device from pawl.agent_device where agent_id = $1) and (reason = $2 or not starts_with(reason, $3))`, id, spent+lease, spent)
+	if err == nil && tag.RowsAffected() == 0 {
+		err = ErrNotFound
+	}
+	return pg.Wrap(pg.Input(err), "agent %d cannot take lease %s", id, lease)
+}
+
 // RevokeAgent ends the key and the code of an agent immediately. Its devices are closed until another agent enrolls them.
 func (s *Store) RevokeAgent(ctx context.Context, id int64) error {
 	err := pgx.BeginFunc(ctx, s.db.Pool, func(tx pgx.Tx) error {
@@ -179,7 +193,7 @@ func (s *Store) RevokeAgent(ctx context.Context, id int64) error {
 			return err
 		}
 		_, err = tx.Exec(ctx, `with freed as (delete from pawl.agent_device where agent_id = $1 returning device)
-			update pawl.device set power = 'closed', reason = $2 where id in (select device from freed) and power <> 'closed'`, id, revoked)
+			update pawl.device set power = 'closed', reason = $2 where id in (select device from freed) and (power <> 'closed' or starts_with(reason, $3))`, id, revoked, spent)
 		return err
 	})
 	return pg.Wrap(err, "agent %d", id)

@@ -75,6 +75,48 @@ func TestAgent_EnrollsOnceAndCanBeRevoked(t *testing.T) {
 	}
 }
 
+// A host of unknown code takes one lease: its devices get no other one, also if its key was copied.
+func TestAgent_TakesOnlyOneLease(t *testing.T) {
+	s, url := openedAt(t, func() time.Time { return noon })
+	enroll := func(key string) store.Agent {
+		t.Helper()
+		code, _, err := s.NewAgent(t.Context(), "host", "operator", tier.Unknown, false, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := s.EnrollAgent(t.Context(), code, hashOf(key), "l4", []string{"GPU-1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	a := enroll("k")
+	for _, x := range []struct {
+		lease string
+		want  error
+	}{{"one", nil}, {"one", nil}, {"two", store.ErrNotFound}, {"one", nil}} {
+		if err := s.TakeOnly(t.Context(), a.ID, x.lease); !errors.Is(err, x.want) {
+			t.Errorf("lease %s: %v, want %v", x.lease, err, x.want)
+		}
+	}
+	if n := ask(t, url, `select count(*) from pawl.device where power = 'closed' and reason like '%: one'`); n != 1 {
+		t.Error("the device is open after its lease")
+	}
+	if err := s.RevokeAgent(t.Context(), a.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.TakeOnly(t.Context(), a.ID, "one"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a revoked agent: %v", err)
+	}
+	again := enroll("other")
+	if n := ask(t, url, `select count(*) from pawl.device where power = 'ready' and reason = ''`); n != 1 {
+		t.Error("the device is closed after it was enrolled again")
+	}
+	if err := s.TakeOnly(t.Context(), again.ID, "two"); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAgent_DeviceHasOneAgent(t *testing.T) {
 	now := noon
 	s, url := openedAt(t, func() time.Time { return now })
