@@ -86,10 +86,11 @@ func validModel(name string) bool {
 
 // bundle sends the git bundle of a lease, or the builds that were made for it.
 func (g *Gateway) bundle(w http.ResponseWriter, r *http.Request) {
-	agent, lease, ok := g.lease(w, r)
+	agent, lease, leave, ok := g.lease(w, r)
 	if !ok {
 		return
 	}
+	defer leave()
 	digest := r.PathValue("digest")
 	if digest != lease.Bundle && (digest != lease.Builds || digest == "") {
 		g.deny(w, r, agent, "not the bundle of this lease", http.StatusForbidden)
@@ -114,10 +115,11 @@ func (g *Gateway) bundle(w http.ResponseWriter, r *http.Request) {
 
 // document receives the archive with the documents or the builds of a lease.
 func (g *Gateway) document(w http.ResponseWriter, r *http.Request) {
-	agent, lease, ok := g.lease(w, r)
+	agent, lease, leave, ok := g.lease(w, r)
 	if !ok {
 		return
 	}
+	defer leave()
 	digest := r.PathValue("digest")
 	if !job.IsDigest(digest) {
 		g.deny(w, r, agent, "the name must be a SHA-256 in hexadecimal", http.StatusBadRequest)
@@ -145,32 +147,35 @@ func (g *Gateway) document(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// lease returns the agent of a request and what the lease in its header grants.
-func (g *Gateway) lease(w http.ResponseWriter, r *http.Request) (Agent, grant, bool) {
+// lease returns the agent of a request and what the lease in its header grants. The request counts until leave is called.
+func (g *Gateway) lease(w http.ResponseWriter, r *http.Request) (agent Agent, lease grant, leave func(), ok bool) {
 	agent, err := g.agent(r)
 	switch {
 	case errors.Is(err, ErrUnknown):
 		g.deny(w, r, Agent{}, "unknown or revoked key", http.StatusUnauthorized)
-		return agent, grant{}, false
+		return agent, lease, nil, false
 	case err != nil:
 		g.fail(w, r, "cannot check the key of an agent", err)
-		return agent, grant{}, false
+		return agent, lease, nil, false
 	}
 	sealed, err := base64.StdEncoding.DecodeString(r.Header.Get(job.LeaseHeader))
 	if err != nil {
 		g.deny(w, r, agent, "the lease cannot be read", http.StatusForbidden)
-		return agent, grant{}, false
+		return agent, lease, nil, false
 	}
-	lease, err := g.sealer.open(agent.ID, sealed)
+	lease, err = g.sealer.open(agent.ID, sealed)
+	files := agent.ID + " files"
 	switch {
 	case err != nil:
 		g.deny(w, r, agent, err.Error(), http.StatusForbidden)
 	case g.o.Now().Unix() > lease.Until:
 		g.deny(w, r, agent, "the lease is over", http.StatusForbidden)
+	case !g.enter(files, maxFiles):
+		g.deny(w, r, agent, "too many files at a time", http.StatusTooManyRequests)
 	default:
-		return agent, lease, true
+		return agent, lease, func() { g.leave(files) }, true
 	}
-	return agent, grant{}, false
+	return agent, grant{}, nil, false
 }
 
 // deny refuses an HTTP request.

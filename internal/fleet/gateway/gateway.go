@@ -96,6 +96,7 @@ const (
 	maxDetails  = 4 << 10  // bytes of a heartbeat's details
 	maxOutcome  = 16 << 10 // bytes of a result or a failure
 	maxInFlight = 192      // requests of one agent at a time; each device holds two for its polls
+	maxFiles    = 8        // files of one agent at a time: each can fill 1 GiB before the quota of the project counts it
 )
 
 // Gateway is the HTTP handler for agents. It serves gRPC and plain HTTP on one port.
@@ -108,7 +109,7 @@ type Gateway struct {
 	reports   *rate.Limiter
 	mu        sync.Mutex
 	missed    int
-	active    map[string]int       // requests by agent
+	active    map[string]int       // requests by agent, and files
 	described map[string]time.Time // when an agent described its host last
 }
 
@@ -169,7 +170,11 @@ var methods = []string{
 const servicePath = "/temporal.api.workflowservice.v1.WorkflowService/"
 
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") {
+	calls := r.ProtoMajor > 1 && strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc")
+	if !calls {
+		if r.ContentLength != 0 { // a client without a key, which sends slowly, must not keep a connection open
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(sendWithin))
+		}
 		g.mux.ServeHTTP(w, r)
 		return
 	}
@@ -186,7 +191,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !ours || !slices.Contains(methods, method):
 		g.refuse(r.Context(), Refusal{Agent: agent.ID, Remote: r.RemoteAddr, Method: r.URL.Path, Reason: "method not allowed"})
 		grpcError(w, codes.PermissionDenied, "agents may not call this method")
-	case !g.enter(agent.ID):
+	case !g.enter(agent.ID, maxInFlight):
 		g.refuse(r.Context(), Refusal{Agent: agent.ID, Remote: r.RemoteAddr, Method: r.URL.Path, Reason: "too many requests at a time"})
 		grpcError(w, codes.ResourceExhausted, "too many requests at a time")
 	default:
@@ -220,6 +225,9 @@ func (g *Gateway) agent(r *http.Request) (Agent, error) {
 	return g.o.Keys.Agent(r.Context(), key)
 }
 
+// sendWithin is how long a client may take to send a request over HTTP. Files have more time.
+const sendWithin = 30 * time.Second
+
 // describeEvery is how often an agent may describe its host anew. Each time is a transaction.
 const describeEvery = 10 * time.Second
 
@@ -235,21 +243,22 @@ func (g *Gateway) mayDescribe(agent string) bool {
 	return true
 }
 
-func (g *Gateway) enter(agent string) bool {
+// enter reports whether a request of an agent, or another thing that it does, may begin beside the others. Then leave follows.
+func (g *Gateway) enter(what string, limit int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.active[agent] >= maxInFlight {
+	if g.active[what] >= limit {
 		return false
 	}
-	g.active[agent]++
+	g.active[what]++
 	return true
 }
 
-func (g *Gateway) leave(agent string) {
+func (g *Gateway) leave(what string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.active[agent]--; g.active[agent] == 0 {
-		delete(g.active, agent)
+	if g.active[what]--; g.active[what] == 0 {
+		delete(g.active, what)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -108,8 +109,8 @@ type keys struct {
 	fails  error
 
 	described int
-}
 	taken     map[string]string // only lease by agent
+}
 
 func (k *keys) Agent(_ context.Context, key [sha256.Size]byte) (gateway.Agent, error) {
 	k.mu.Lock()
@@ -155,7 +156,6 @@ func (k *keys) Describe(_ context.Context, a gateway.Agent, h job.Host) (gateway
 	return gateway.Agent{}, gateway.ErrUnknown
 }
 
-func (k *keys) set(key string, a *gateway.Agent) {
 func (k *keys) TakeOnly(_ context.Context, a gateway.Agent, lease string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -169,6 +169,7 @@ func (k *keys) TakeOnly(_ context.Context, a gateway.Agent, lease string) error 
 	return k.fails
 }
 
+func (k *keys) set(key string, a *gateway.Agent) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if a == nil {
@@ -182,6 +183,8 @@ type files struct {
 	mu   sync.Mutex
 	kept map[string][]byte
 	full bool
+
+	begun atomic.Int32 // files that were stored, or are
 }
 
 func (f *files) Get(_ context.Context, project, digest string) (io.ReadCloser, error) {
@@ -195,6 +198,7 @@ func (f *files) Get(_ context.Context, project, digest string) (io.ReadCloser, e
 }
 
 func (f *files) Put(_ context.Context, project, digest string, r io.Reader, size int64) error {
+	f.begun.Add(1)
 	b, err := io.ReadAll(r)
 	if err != nil {
 		return err
