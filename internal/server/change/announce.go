@@ -15,8 +15,10 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/scratch"
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/fleet/gate"
+	"github.com/goatnote-inc/pawl/internal/fleet/gateway"
 	"github.com/goatnote-inc/pawl/internal/forge/publish"
 	"github.com/goatnote-inc/pawl/internal/forge/untrusted"
+	"github.com/goatnote-inc/pawl/internal/server/blob"
 	"github.com/goatnote-inc/pawl/internal/server/store/fleetstore"
 	"github.com/goatnote-inc/pawl/measure"
 )
@@ -96,6 +98,9 @@ func (c *Changes) unpack(ctx context.Context, slug string, p fleetstore.Part, di
 
 func (c *Changes) unpackBlob(ctx context.Context, slug, digest, file string, into *os.Root) error {
 	from, err := c.o.Blobs.Get(ctx, slug, digest)
+	if errors.Is(err, gateway.ErrUnknown) || errors.Is(err, gateway.ErrMismatch) { // trying again would not bring them back
+		return fmt.Errorf("%w: the server does not have the documents of the run", archive.ErrRejected)
+	}
 	if err != nil {
 		return fmt.Errorf("cannot read the documents of a run: %w", err)
 	}
@@ -106,6 +111,9 @@ func (c *Changes) unpackBlob(ctx context.Context, slug, digest, file string, int
 	}
 	defer f.Close()
 	size, err := io.Copy(f, io.LimitReader(from, untrusted.MaxArchiveBytes+1))
+	if errors.Is(err, blob.ErrDamaged) {
+		return fmt.Errorf("%w: the documents of the run are damaged", archive.ErrRejected)
+	}
 	if err != nil {
 		return fmt.Errorf("cannot read the documents of a run: %w", err)
 	}

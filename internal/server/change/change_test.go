@@ -319,6 +319,24 @@ func TestAnnounce_WithoutResults(t *testing.T) {
 	}
 }
 
+// What an agent says it delivered may not be there: trying again for a day would only keep the next push waiting.
+func TestAnnounce_DocumentsThatAreNotThere(t *testing.T) {
+	for name, record := range map[string]string{"a digest": strings.Repeat("a", 64), "no digest": "../../secret"} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t, fleetstore.Gated{Models: []string{"l4"}})
+			p.pull(func(*forge.Pull) {})
+			w := p.prepare(event).Work
+			p.must(p.fleet.Publish(t.Context(), p.project, gate.Publication{
+				Project: "kernels", Gate: w.Gate, Commit: w.Head, Suite: w.Suite, Model: "l4", Device: "GPU-l4", Result: job.Result{Attempt: 1, Record: record},
+			}))
+			p.must(p.changes.Announce(t.Context(), gate.Announcement{Event: event, Work: w, Outcomes: []gate.Outcome{{}}}))
+			if c := p.check(p.head); c.Status != forge.Completed || c.Conclusion == forge.Success || c.Title != "pawl or its machine failed" {
+				t.Errorf("check %+v", c)
+			}
+		})
+	}
+}
+
 // Credentials are in no argument, and go to no other protocol or host.
 func TestTransport(t *testing.T) {
 	options, env := transport(forge.Remote{URL: "https://git.example/a/b.git", Header: "Authorization: Basic c2VjcmV0"})
