@@ -314,7 +314,7 @@ func TestFinish_Problems(t *testing.T) {
 			test.change(t, w)
 			w.agent.finish(t.Context(), w.keep(t, w.lease, "token"))
 			ended := w.engine.endings()
-			if len(ended) != 1 || ended[0].err != nil || ended[0].result.Exit != exitCannot || !strings.Contains(ended[0].result.Error, test.want) {
+			if len(ended) != 1 || ended[0].err != nil || ended[0].result.Exit != job.ExitCannot || !strings.Contains(ended[0].result.Error, test.want) {
 				t.Errorf("ended as %+v, want %q", ended, test.want)
 			}
 			if left := w.leases(t); len(left) > 0 {

@@ -40,7 +40,7 @@ func (a *Agent) measure(ctx context.Context, d *leaseDir) (job.Result, error) {
 	}
 	if err != nil {
 		if _, final := errors.AsType[*permanentError](err); (final || limited.Err() != nil) && ctx.Err() == nil {
-			r.Exit, r.Error, r.Seconds = exitCannot, limit(err.Error()), time.Since(d.began).Seconds()
+			r.Exit, r.Error, r.Seconds = job.ExitCannot, limit(err.Error()), time.Since(d.began).Seconds()
 			return r, nil
 		}
 		return r, err
@@ -70,9 +70,6 @@ func (a *Agent) measure(ctx context.Context, d *leaseDir) (job.Result, error) {
 	r.Record, err = pack(d)
 	return r, err
 }
-
-// exitCannot is pawl's exit code for what the tool or its environment cannot do.
-const exitCannot = 3
 
 // run runs the loop of a gate.
 func (a *Agent) run(ctx context.Context, d *leaseDir) (int, error) {
@@ -143,7 +140,7 @@ func (a *Agent) exec(ctx context.Context, d *leaseDir, out io.Writer, args ...st
 		kill.Stop()
 	}
 	if err := os.WriteFile(d.file("pawl.log"), log.Bytes(), 0o600); err != nil {
-		return exitCannot, fmt.Errorf("cannot keep pawl's output: %w", err)
+		return job.ExitCannot, fmt.Errorf("cannot keep pawl's output: %w", err)
 	}
 	return outcome(ctx, err, log.Bytes())
 }
@@ -151,17 +148,17 @@ func (a *Agent) exec(ctx context.Context, d *leaseDir, out io.Writer, args ...st
 // outcome returns the exit code of pawl, and why there is no verdict if there is none.
 func outcome(ctx context.Context, err error, log []byte) (int, error) {
 	if ctx.Err() != nil {
-		return exitCannot, context.Cause(ctx)
+		return job.ExitCannot, context.Cause(ctx)
 	}
 	exit, ended := errors.AsType[*exec.ExitError](err)
 	switch {
 	case err == nil:
 		return 0, nil
 	case !ended:
-		return exitCannot, fmt.Errorf("cannot run pawl: %w", err)
+		return job.ExitCannot, fmt.Errorf("cannot run pawl: %w", err)
 	case exit.ExitCode() < 0:
-		return exitCannot, fmt.Errorf("pawl: %w", err)
-	case exit.ExitCode() < exitCannot: // a verdict
+		return job.ExitCannot, fmt.Errorf("pawl: %w", err)
+	case exit.ExitCode() < job.ExitCannot: // a verdict
 		return exit.ExitCode(), nil
 	default:
 		return exit.ExitCode(), fmt.Errorf("pawl: %w: %s", err, bytes.TrimSpace(log[max(0, len(log)-1500):]))

@@ -82,10 +82,15 @@ func (g *gate) run(ctx workflow.Context) (Outcome, error) {
 			return Outcome{}, err
 		}
 		result, give, err := g.measure(ctx, lease)
+		unable := err == nil && n == 0 && cannot(ctx, result)
+		give.Failed = give.Failed || unable
 		if told := g.tell(last, placer.Message{Release: &give}); told != nil {
 			return Outcome{}, told
 		}
-		if err == nil {
+		switch {
+		case unable:
+			continue
+		case err == nil:
 			return g.publish(last, lease.Device, result)
 		}
 		if ctx.Err() != nil || timeoutOf(err) == enums.TIMEOUT_TYPE_START_TO_CLOSE {
@@ -94,6 +99,12 @@ func (g *gate) run(ctx workflow.Context) (Outcome, error) {
 		failed = err
 	}
 	return Outcome{}, fmt.Errorf("%d devices failed, the last one: %w", maxLeases, failed)
+}
+
+// cannot reports whether a host could not measure at all, such as one without the sandbox or a compiler. It ends gates so soon that it would get
+// the next ones, too. The change itself may be the cause, so a gate asks only one more host.
+func cannot(ctx workflow.Context, r job.Result) bool {
+	return r.Exit == job.ExitCannot && r.Rounds == 0 && workflow.GetVersion(ctx, "cannot", workflow.DefaultVersion, 1) == 1
 }
 
 // leasePrefix returns what the names of the leases of a gate on a model begin with; a dash and a number follow.

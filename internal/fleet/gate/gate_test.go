@@ -51,6 +51,21 @@ func TestGate_Paths(t *testing.T) {
 			attempts: []string{"p-G-l4-1 1 on a", "p-G-l4-2 2 on b"}, state: Done,
 		},
 		{
+			name: "host cannot measure: next card", devices: []string{"a", "b"},
+			answers:  []answer{{exit: job.ExitCannot}},
+			attempts: []string{"p-G-l4-1 1 on a", "p-G-l4-2 2 on b"}, state: Done,
+		},
+		{
+			name: "two hosts cannot measure: so it is", devices: []string{"a", "b", "c"},
+			answers:  []answer{{exit: job.ExitCannot}, {exit: job.ExitCannot}},
+			attempts: []string{"p-G-l4-1 1 on a", "p-G-l4-2 2 on b"}, state: Done,
+		},
+		{
+			name: "nothing to test: no other card", devices: []string{"a", "b"},
+			answers:  []answer{{exit: 2}},
+			attempts: []string{"p-G-l4-1 1 on a"}, state: Done,
+		},
+		{
 			name: "answer for an earlier attempt: next card", devices: []string{"a", "b"},
 			answers:  []answer{{after: time.Minute, err: errLost}, {stale: true}},
 			attempts: []string{"p-G-l4-1 1 on a", "p-G-l4-1 2 on a", "p-G-l4-2 3 on b"}, state: Done,

@@ -37,6 +37,7 @@ type answer struct {
 	stale bool          // the agent answers for the attempt before
 	late  time.Duration // when the agent that was given up answers after all; 0 for never
 	ends  bool          // a build that ends the gate
+	exit  int           // without a round if it is not 0
 }
 
 // A world is a fleet in simulated time: the rules of placement, agents that answer as planned, and a database.
@@ -197,6 +198,9 @@ func (w *world) measure(_ context.Context, l job.Lease) (job.Result, error) {
 	r := job.Result{Lease: l.ID, Attempt: l.Attempt, Record: fmt.Sprint("record of ", l.Device), Rounds: 8}
 	if a.stale {
 		r.Attempt--
+	}
+	if a.exit != 0 {
+		r.Exit, r.Rounds = a.exit, 0
 	}
 	if a.late > 0 {
 		w.env.RegisterDelayedCallback(func() {

@@ -118,6 +118,9 @@ type Result struct {
 	Calibration calibration.Record `json:"calibration,omitzero"` // of a lease that calibrates
 }
 
+// ExitCannot is the exit code of pawl run for what the tool or its environment cannot do.
+const ExitCannot = 3
+
 // Check returns what is wrong with a result, which comes from an agent.
 func (r Result) Check() error {
 	switch {
