@@ -79,6 +79,10 @@ func (a *Agent) calibrate(ctx context.Context, d *leaseDir) (job.Result, error) 
 	return r, nil
 }
 
+// maxReason bounds the words of an error in Temporal's history.
+const maxReason = 2000
+
+// clip bounds a text. What is not UTF-8 would not leave the agent: its delivery would be repeated until the lease ends.
 func clip(text string, most int) string { return strings.ToValidUTF8(text[:min(len(text), most)], "") }
 
 func errTooLong(l job.Lease) error { return fmt.Errorf("it took longer than %d s", l.Seconds) }

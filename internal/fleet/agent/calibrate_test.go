@@ -116,3 +116,12 @@ func TestKernels_HIPCompiles(t *testing.T) {
 		t.Errorf("hipcc: %v\n%s", err, text)
 	}
 }
+
+// Text that is cut within a character would not pass as the message of an error.
+func TestClip(t *testing.T) {
+	for text, want := range map[string]string{"xyz": "xyz", "änderung": "änd", "xxxä": "xxx", "a\xffb": "ab"} {
+		if got := clip(text, 4); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}

@@ -133,7 +133,7 @@ func (a *Agent) upload(ctx context.Context, d *leaseDir) error {
 	err := a.repeat(ctx, "deliver documents", func() error { return a.put(ctx, d, file, digest) })
 	if _, final := errors.AsType[*permanentError](err); final {
 		r := *d.result
-		r.Record, r.Builds, r.Error = "", "", limit("cannot deliver the documents: "+err.Error())
+		r.Record, r.Builds, r.Error = "", "", clip("cannot deliver the documents: "+err.Error(), maxReason)
 		return d.save(r)
 	}
 	return err

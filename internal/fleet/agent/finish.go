@@ -40,7 +40,7 @@ func (a *Agent) finish(ctx context.Context, d *leaseDir) {
 		outcome = temporal.NewCanceledError()
 	case err != nil:
 		log.ErrorContext(ctx, "cannot carry out the lease", "error", err)
-		outcome = temporal.NewApplicationError(limit(err.Error()), "Agent")
+		outcome = temporal.NewApplicationError(clip(err.Error(), maxReason), "Agent")
 	}
 	switch err := a.complete(ctx, d, outcome); {
 	case err == nil:
@@ -181,6 +181,3 @@ func (a *Agent) repeat(ctx context.Context, what string, do func() error) error 
 		}
 	}
 }
-
-// limit bounds a text for Temporal's history.
-func limit(text string) string { return text[:min(len(text), 2000)] }

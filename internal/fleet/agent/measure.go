@@ -40,7 +40,7 @@ func (a *Agent) measure(ctx context.Context, d *leaseDir) (job.Result, error) {
 	}
 	if err != nil {
 		if _, final := errors.AsType[*permanentError](err); (final || limited.Err() != nil) && ctx.Err() == nil {
-			r.Exit, r.Error, r.Seconds = job.ExitCannot, limit(err.Error()), time.Since(d.began).Seconds()
+			r.Exit, r.Error, r.Seconds = job.ExitCannot, clip(err.Error(), maxReason), time.Since(d.began).Seconds()
 			return r, nil
 		}
 		return r, err
@@ -61,7 +61,7 @@ func (a *Agent) measure(ctx context.Context, d *leaseDir) (job.Result, error) {
 		r.Rounds, r.Driver = len(run.Rounds), clip(run.Device.Driver, 100)
 	}
 	if err != nil {
-		r.Error = limit(err.Error())
+		r.Error = clip(err.Error(), maxReason)
 	}
 	if d.lease.Elsewhere() {
 		r.Builds, err = a.packBuilds(d, code)
