@@ -3,6 +3,7 @@ package decide
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -244,6 +245,20 @@ func TestRunOn_SeveralModelsOneReport(t *testing.T) {
 	for _, want := range []string{"FAIL:", "Regression on l4, no answer on h100.", "No answer on h100: the gate ended as failed: no device was free", "gate on h100, l4"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("printed %q, want %q", out, want)
+		}
+	}
+}
+
+// A host that says that all is well, and delivers nothing, has shown nothing.
+func TestRunOn_PassWithoutDocuments(t *testing.T) {
+	for _, why := range []string{"", "cannot deliver the documents: no room"} {
+		s := &fleetServer{}
+		f, _, _ := newRunOn(t, s)
+		passed := 0
+		s.parts = []client.GatePart{{Model: "l4", State: "done", Device: "GPU-1", Exit: &passed, Error: why}}
+		err := f.runOn(t.Context(), repository(t))
+		if exit, ok := errors.AsType[*command.ExitError](err); !ok || exit.Code != command.ExitCannot || !strings.Contains(err.Error(), cmp.Or(why, "left no documents")) {
+			t.Errorf("error %v, want exit code %d", err, command.ExitCannot)
 		}
 	}
 }

@@ -55,10 +55,14 @@ func (f *runFlags) collect(ctx context.Context, c *client.Client, g client.Gate,
 		if p.Exit == nil {
 			continue
 		}
+		code := *p.Exit
+		if code == command.ExitOK && part.Result == nil { // a pass without documents is not believed
+			code, p.Error = command.ExitCannot, cmp.Or(p.Error, part.Why)
+		}
 		if p.Error != "" {
 			failed = errors.Join(failed, fmt.Errorf("%s: %s", p.Model, words.Sanitize(p.Error)))
 		}
-		codes = append(codes, *p.Exit)
+		codes = append(codes, code)
 	}
 	if err := f.showGate(g, parts, dir); err != nil {
 		return err
