@@ -74,6 +74,12 @@ func (s *Server) putGate(w http.ResponseWriter, r *http.Request, p store.Project
 	if err := in.Check(); err != nil {
 		return badRequest("%s", words.Sanitize(err.Error()))
 	}
+	switch ended, err := hasEnded(r.Context(), gates, p.ID, id); {
+	case err != nil:
+		return err
+	case ended: // Temporal forgets an ended gate after days, and would start it once more, on a lease that is paid already
+		return s.answerGate(w, r, gates, p, id, http.StatusCreated)
+	}
 	there, err := s.hasBlob(r.Context(), p.ID, in.Bundle)
 	if err != nil {
 		return err
@@ -106,6 +112,19 @@ func (s *Server) putGate(w http.ResponseWriter, r *http.Request, p store.Project
 		return s.fleetAway(r, err)
 	}
 	return s.answerGate(w, r, gates, p, id, http.StatusCreated)
+}
+
+// hasEnded reports whether a gate has ended on all its models. One that ended because it never started may still be started: its workflow
+// would have raised the attempt.
+func hasEnded(ctx context.Context, gates *fleetstore.Store, project int64, id string) (bool, error) {
+	parts, err := gates.Gate(ctx, project, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	open := func(p fleetstore.Part) bool {
+		return p.State == gate.Waiting || p.State == gate.Measuring || p.Attempt == 0
+	}
+	return err == nil && !slices.ContainsFunc(parts, open), err
 }
 
 // checkQueues refuses a gate for a model whose queue is full.

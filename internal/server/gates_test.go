@@ -123,6 +123,33 @@ func TestGate_StartedShownAndCanceled(t *testing.T) {
 	w.want(404, asked{path: gatePath(9), key: key})
 }
 
+// Temporal knows a gate for some days after its end. Sending it again changes nothing, however late.
+func TestGate_StartsOnce(t *testing.T) {
+	w, f, key, in := gateWorld(t)
+	w.want(201, asked{method: "PUT", path: gatePath(1), key: key, json: in})
+	fleet := fleetstore.New(w.store.DB())
+	p, err := w.store.Project(t.Context(), "kernels")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, end := range []gate.Progress{{Model: "h100", State: gate.Failed, Attempt: 1}, {Model: "l4", State: gate.Canceled, Attempt: 1}} {
+		w.want(201, asked{method: "PUT", path: gatePath(1), key: key, json: in}) // its answer was lost
+		end.Gate = runName(1)
+		if err := fleet.Note(t.Context(), p.ID, end); err != nil {
+			t.Fatal(err)
+		}
+	}
+	started := len(f.started)
+	if started != 3 {
+		t.Errorf("started %d times before its end, want 3", started)
+	}
+	var g client.Gate
+	w.want(201, asked{method: "PUT", path: gatePath(1), key: key, json: in}).into(t, &g)
+	if len(f.started) != started || !g.Ended() {
+		t.Errorf("started %d times after its end: %+v", len(f.started)-started, g)
+	}
+}
+
 func TestGate_NewPushCancelsTheOlder(t *testing.T) {
 	w, f, key, in := gateWorld(t)
 	w.want(201, asked{method: "PUT", path: gatePath(1), key: key, json: in})
