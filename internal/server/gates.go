@@ -130,8 +130,12 @@ func hasEnded(ctx context.Context, gates *fleetstore.Store, project int64, id st
 // checkQueues refuses a gate for a model whose queue is full.
 func (s *Server) checkQueues(ctx context.Context, models []string) error {
 	for _, model := range models {
-		if v, err := s.fleet.Queue(ctx, model); err == nil && len(v.Queue) >= placement.MaxWaiting {
-			return problem(http.StatusServiceUnavailable, "busy", "%d gates wait for model %s, which is the limit: send the request again later", len(v.Queue), model).after(time.Minute)
+		v, err := s.fleet.Queue(ctx, model)
+		if err != nil {
+			continue // the start says what is wrong
+		}
+		if err := v.Full(model); err != nil {
+			return problem(http.StatusServiceUnavailable, "busy", "%v: send the request again later", err).after(time.Minute)
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@
 package placer
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
@@ -65,4 +66,12 @@ type View struct {
 	Devices []placement.Device  `json:"devices"`
 	Leases  []placement.Lease   `json:"leases"`
 	Queue   []placement.Waiting `json:"queue"`
+}
+
+// Full returns an error if no further gate may wait for the model of the view.
+func (v View) Full(model string) error {
+	if len(v.Queue) < placement.MaxWaiting {
+		return nil
+	}
+	return fmt.Errorf("%d gates wait for model %s, which is the limit", len(v.Queue), model)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -124,6 +125,9 @@ func (e *Engine) prepare(ctx context.Context, event gate.Event) (gate.Prepared, 
 	if e.o.Changes == nil {
 		return gate.Prepared{}, errNoForge
 	}
+	if err := e.room(ctx, event.Project); err != nil {
+		return gate.Prepared{}, err
+	}
 	var p gate.Prepared
 	err := beating(ctx, func(ctx context.Context) (err error) {
 		p, err = e.o.Changes.Prepare(ctx, event)
@@ -133,6 +137,35 @@ func (e *Engine) prepare(ctx context.Context, event gate.Event) (gate.Prepared, 
 		e.o.Log.InfoContext(ctx, "a change is not gated", "project", event.Project, "pull", event.Pull, "head", event.Head, "why", p.Skip)
 	}
 	return p, final(err)
+}
+
+// room returns an error if the queue of a model that a project gates on is full. The change is prepared when it is not.
+func (e *Engine) room(ctx context.Context, slug string) error {
+	id, err := e.o.Project(ctx, slug)
+	var g fleetstore.Gated
+	if err == nil {
+		g, err = e.o.Fleet.Gated(ctx, id)
+	}
+	if errors.Is(err, pg.ErrNotFound) {
+		return nil // it gates nothing any more, which Prepare says
+	}
+	if err != nil {
+		return err
+	}
+	return roomFor(ctx, slices.Concat(g.Models, g.ForkModels), e.Queue)
+}
+
+func roomFor(ctx context.Context, models []string, queue func(context.Context, string) (placer.View, error)) error {
+	for _, model := range models {
+		v, err := queue(ctx, model)
+		if err == nil {
+			err = v.Full(model)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (e *Engine) announce(ctx context.Context, a gate.Announcement) error {
