@@ -106,7 +106,8 @@ type Gateway struct {
 	grpc   *grpc.Server
 	mux    *http.ServeMux
 
-	reports   *rate.Limiter
+	reports   *rate.Limiter // of agents
+	unknown   *rate.Limiter // of clients without a valid key, which must not hide those of agents
 	mu        sync.Mutex
 	missed    int
 	active    map[string]int       // requests by agent, and files
@@ -124,7 +125,7 @@ func New(o Options) (*Gateway, error) {
 	}
 	g := &Gateway{
 		o: o, sealer: s, grpc: grpc.NewServer(grpc.MaxRecvMsgSize(maxRequest), grpc.UnaryInterceptor(keepStatus)), mux: http.NewServeMux(),
-		reports: rate.NewLimiter(10, 200), active: map[string]int{}, described: map[string]time.Time{},
+		reports: rate.NewLimiter(10, 200), unknown: rate.NewLimiter(1, 100), active: map[string]int{}, described: map[string]time.Time{},
 	}
 	workflowservice.RegisterWorkflowServiceServer(g.grpc, &service{g: g})
 	g.mux.HandleFunc("POST "+job.EnrollPath, g.enroll)
@@ -264,8 +265,12 @@ func (g *Gateway) leave(what string) {
 
 // refuse reports a refusal. A client that causes thousands of them must not fill the audit log, so the rest is counted.
 func (g *Gateway) refuse(ctx context.Context, r Refusal) {
+	reports := g.reports
+	if r.Agent == "" {
+		reports = g.unknown
+	}
 	g.mu.Lock()
-	if !g.reports.Allow() {
+	if !reports.Allow() {
 		g.missed++
 		g.mu.Unlock()
 		return

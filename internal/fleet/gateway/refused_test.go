@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -234,5 +235,21 @@ func TestGateway_RefusesFiles(t *testing.T) {
 	}
 	if len(w.files.kept) != 2 {
 		t.Errorf("files were stored: %d", len(w.files.kept))
+	}
+}
+
+// A client without a key must not hide what an agent tries, nor fill the audit log.
+func TestGateway_RefusalsOfAnAgentAreSeenInAFlood(t *testing.T) {
+	w := newWorld(t)
+	for range 300 {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, job.BundlePath+digestOf(bundle), nil)
+		w.handler.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	if n := len(w.audit.list); n > 110 {
+		t.Errorf("%d of 300 refusals of an unknown client were recorded one by one", n)
+	}
+	w.http(t, http.MethodGet, job.BundlePath+digestOf(bundle), "key-a", []byte("forged"), nil)
+	if last := w.audit.last(); last.Agent != agentA.ID || last.Missed < 190 {
+		t.Errorf("recorded %+v last", last)
 	}
 }
