@@ -13,6 +13,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/fleet/calibrate"
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
 	"github.com/goatnote-inc/pawl/internal/fleet/tier"
+	"github.com/goatnote-inc/pawl/internal/server/change"
 	"github.com/goatnote-inc/pawl/internal/server/engine"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 	"github.com/goatnote-inc/pawl/internal/server/store/fleetstore"
@@ -265,12 +266,15 @@ func fleetBudget(g *globals) *cobra.Command {
 		Short: "Set what a project may use on a day",
 		Long: `Sets the device hours and the money that a project may use on a day (UTC), over all models. A gate reserves
 the longest time of its measurement and returns what it did not use, so the budget is never exceeded.
-0 means no limit.`,
+That is an hour for webhooks and pawl run --on: a smaller budget lets none of them start. 0 means no limit.`,
 		Example: `  pawld fleet budget kernels --hours 8 --money 20`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if hours < 0 || money < 0 {
 				return usageError{errors.New("--hours and --money must not be below 0")}
+			}
+			if hours > 0 && hours*3600 < change.GateSeconds {
+				fmt.Fprintf(g.Err, "warning: a gate of a webhook or of pawl run --on reserves %g h, so none of them will start\n", change.GateSeconds/3600.0)
 			}
 			return g.withStore(cmd.Context(), func(_ *config, s *store.Store) error {
 				return g.changeAudited(cmd.Context(), s, args[0], "budget.set", func(in *store.Store, p store.Project) (changeResult, error) {

@@ -30,3 +30,14 @@ func TestFleetSchema_KeepsThePasswordSecret(t *testing.T) {
 		}
 	}
 }
+
+// A budget below what a gate reserves would let gates wait for a day, and then fail for want of a device.
+func TestFleetBudget_WarnsIfNoGateFits(t *testing.T) {
+	o := newOperated(t)
+	o.want(0, nil, "migrate")
+	o.want(0, nil, "project", "create", "kernels")
+	o.want(0, []string{"0.5 hours", "warning: ", "none of them will start"}, "fleet", "budget", "kernels", "--hours", "0.5")
+	if _, out, errs := pawld(t, o.env, "fleet", "budget", "kernels", "--hours", "1"); strings.Contains(out+errs, "warning") {
+		t.Errorf("pawld says\n%s%s", out, errs)
+	}
+}
