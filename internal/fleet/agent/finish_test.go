@@ -324,6 +324,20 @@ func TestFinish_Problems(t *testing.T) {
 	}
 }
 
+// What the run left is the same on every host, so it does not go to another one.
+func TestFinish_DocumentsThatCannotBePacked(t *testing.T) {
+	w := newWorld(t)
+	d := w.keep(t, w.lease, "token")
+	if err := errors.Join(os.MkdirAll(d.file("out"), 0o700), os.Symlink(w.agent.identityFile(), d.file("out/report.html"))); err != nil {
+		t.Fatal(err)
+	}
+	w.agent.finish(t.Context(), d)
+	ended := w.engine.endings()
+	if len(ended) != 1 || ended[0].err != nil || ended[0].result.Exit != 1 || ended[0].result.Record != "" || !strings.Contains(ended[0].result.Error, "links") {
+		t.Errorf("ended as %+v", ended)
+	}
+}
+
 func TestFinish_DocumentsRefused(t *testing.T) {
 	w := newWorld(t)
 	w.answer = func(r *http.Request) int {

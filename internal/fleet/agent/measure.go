@@ -68,6 +68,9 @@ func (a *Agent) measure(ctx context.Context, d *leaseDir) (job.Result, error) {
 		return r, err
 	}
 	r.Record, err = pack(d)
+	if errors.Is(err, disk.ErrTooLarge) || errors.Is(err, disk.ErrNotRegular) { // another host would measure all of it again, for the same
+		r.Error, err = clip(err.Error(), maxReason), nil
+	}
 	return r, err
 }
 
