@@ -6,11 +6,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -208,6 +210,30 @@ func TestPrepare_PullRequest(t *testing.T) {
 		if _, err := shell.GitOutput(t.Context(), fresh, args...); err != nil {
 			t.Errorf("git %v: %v", args, err)
 		}
+	}
+}
+
+// A copy that is used for months stays a few packs, with all that was fetched.
+func TestPrepare_PacksItsCopy(t *testing.T) {
+	p := newPlace(t, fleetstore.Gated{Models: []string{"l4"}})
+	const pushes = 8
+	for range pushes {
+		before := p.base
+		p.base = p.commit("refs/heads/main", untrustedtest.Suite)
+		p.prepare(gate.Event{Project: "kernels", Gate: own, Branch: "main", Before: before, Head: p.base})
+	}
+	mirror := filepath.Join(p.changes.o.Dir, strconv.FormatInt(p.project, 10)+".git")
+	if commits := testrun.Git(t, mirror, "rev-list", "--count", "--all"); commits != strconv.Itoa(pushes+2) {
+		t.Errorf("the copy has %s commits, want %d", commits, pushes+2)
+	}
+	count := testrun.Git(t, mirror, "count-objects", "-v")
+	var loose, packs int
+	for line := range strings.Lines(count) {
+		_, _ = fmt.Sscanf(line, "count: %d", &loose)
+		_, _ = fmt.Sscanf(line, "packs: %d", &packs)
+	}
+	if loose != 0 || packs < 1 || packs > 4 {
+		t.Errorf("after %d pushes:\n%s", pushes, count)
 	}
 }
 

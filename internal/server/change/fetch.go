@@ -54,6 +54,10 @@ func (c *Changes) bundle(ctx context.Context, s *subject, slug, ref string, w ga
 			return "", fmt.Errorf("cannot make a bundle: %w", err)
 		}
 	}
+	// Otherwise a copy becomes a file for each object of each push. The cost is that of the objects since the last time, not of the repository.
+	if _, err := shell.GitUntrusted(ctx, mirror, nil, "-C", mirror, "repack", "-d", "--geometric=2", "--quiet"); err != nil {
+		c.o.Log.WarnContext(ctx, "cannot pack the copy of a repository: it grows", "project", slug, "error", err)
+	}
 	return c.store(ctx, slug, file)
 }
 
