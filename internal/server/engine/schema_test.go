@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -206,6 +207,9 @@ func TestPostgres_IsOldOrLacksBtreeGin(t *testing.T) {
 
 // Temporal's own tool creates the databases, and finishes what was interrupted.
 func TestUpdateSchema_WithTemporalsTool(t *testing.T) {
+	if _, err := exec.LookPath(schemaTool); err != nil {
+		t.Skipf("no %s in PATH", schemaTool)
+	}
 	var tool schemaUpdate
 	if err := tool.find(t.Context()); err != nil || tool.minor != last {
 		t.Skipf("no %s of Temporal 1.%d in PATH: %v", schemaTool, last, err)
