@@ -21,6 +21,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/goatnote-inc/pawl/internal/base/await"
 	"github.com/goatnote-inc/pawl/internal/fleet/gateway"
 	"github.com/goatnote-inc/pawl/internal/fleet/job"
 )
@@ -107,14 +108,15 @@ func startTemporal(t *testing.T, namespace string) (client.Client, *os.Process) 
 // until repeats do until it succeeds.
 func until(t *testing.T, what string, do func() error) {
 	t.Helper()
-	var err error
-	for range 600 {
-		if err = do(); err == nil {
+	for end := time.Now().Add(await.Limit); ; time.Sleep(100 * time.Millisecond) {
+		err := do()
+		if err == nil {
 			return
 		}
-		time.Sleep(100 * time.Millisecond)
+		if time.Now().After(end) {
+			t.Fatalf("%s: %v", what, err)
+		}
 	}
-	t.Fatalf("%s: %v", what, err)
 }
 
 // gate is a workflow that builds and measures once.

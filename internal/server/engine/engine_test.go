@@ -118,6 +118,8 @@ func (p *place) untilTold(lines ...string) {
 		defer p.mu.Unlock()
 		return len(p.told) >= len(lines)
 	})
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if !slices.Equal(p.told, lines) {
 		p.t.Errorf("the forge was told %q, want %q", p.told, lines)
 	}
