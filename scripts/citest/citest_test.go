@@ -73,6 +73,15 @@ func TestRun_PassesWithAFlakyTest(t *testing.T) {
 	}
 }
 
+// A subtest that cannot pass without the one before it passes with the whole test.
+func TestRun_LastRunsTheWholeTest(t *testing.T) {
+	passed, out := ci(t, "a: -vet=off ./order")
+	if !passed {
+		t.Errorf("CI failed:\n%s", out)
+	}
+	wantLines(t, out, "planted/order TestOrder/second (a), try 2 passed")
+}
+
 // Each way to fail fails CI by itself. Only a test that failed in an orderly way runs again.
 func TestRun_FailsWithAnythingElse(t *testing.T) {
 	passed, out := ci(t, `

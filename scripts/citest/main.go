@@ -6,8 +6,8 @@
 //	tests: -skip TestMeasured ./...
 //
 // A group is one go test invocation. After all groups, each test that failed runs again
-// by itself, at most twice. A test that then passes is flaky: it is reported, and CI
-// passes. Data races, panics, timeouts, compile errors and failed fuzz inputs are never
+// by itself, at most twice: a subtest first without the others of its test, then with them.
+// A test that then passes is flaky: it is reported, and CI passes. Data races, panics, timeouts, compile errors and failed fuzz inputs are never
 // retried. Tests that never ran because their binary crashed do run, so that one CI run
 // reports every failure.
 //

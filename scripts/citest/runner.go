@@ -195,7 +195,8 @@ func exactly(names ...string) string {
 	return "^(" + strings.Join(quoted, "|") + ")$"
 }
 
-// retry runs each failed test again by itself until it passes, at most max times.
+// retry runs each failed test again by itself until it passes, at most max times: a subtest first without the others,
+// then all of its test.
 func (r *runner) retry(ctx context.Context, maxTries int) error {
 	first := len(r.runs)
 	for _, run := range r.runs[:first] {
@@ -222,12 +223,16 @@ func retriable(p *pkgResult) []string {
 }
 
 func (r *runner) again(ctx context.Context, t *retried, maxTries int) error {
-	g := group{
-		name:  t.group.name + ", again",
-		args:  only(t.pkg, t.group.flags, "-count=1", "-run="+exactly(t.test)),
-		flags: t.group.flags,
-	}
 	for t.tries < maxTries && !t.passed {
+		name := t.test
+		if t.tries > 0 { // a subtest may need those before it
+			name, _, _ = strings.Cut(name, "/")
+		}
+		g := group{
+			name:  t.group.name + ", again",
+			args:  only(t.pkg, t.group.flags, "-count=1", "-run="+exactly(name)),
+			flags: t.group.flags,
+		}
 		if t.tries == 0 {
 			fmt.Fprintf(r.out, "\n== again, by itself: %s %s (%.0f s)\n", t.pkg, t.test, time.Since(r.started).Seconds())
 		}
@@ -237,9 +242,9 @@ func (r *runner) again(ctx context.Context, t *retried, maxTries int) error {
 		t.tries++
 		p := r.runs[len(r.runs)-1].results.pkg(t.pkg)
 		r.runs = r.runs[:len(r.runs)-1]
-		t.passed = p.status == "pass" && p.outcome[t.test] == "pass"
+		t.passed = p.status == "pass" && p.outcome[name] == "pass"
 		t.lastLine = p.lastLine()
-		if len(retriable(p)) == 0 {
+		if p.status == "fail" && len(retriable(p)) == 0 {
 			return nil
 		}
 	}
