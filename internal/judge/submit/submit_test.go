@@ -15,6 +15,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/gpu"
 	"github.com/goatnote-inc/pawl/internal/base/testrun"
+	"github.com/goatnote-inc/pawl/internal/judge/runner"
 	"github.com/goatnote-inc/pawl/internal/kernel/build"
 	"github.com/goatnote-inc/pawl/internal/kernel/device"
 	"github.com/goatnote-inc/pawl/measure"
@@ -309,7 +310,11 @@ func TestSubmit_TellsHowLongItWaited(t *testing.T) {
 		t.Fatal(err)
 	}
 	const held = 500 * time.Millisecond
-	time.AfterFunc(2*held, func() { _ = lease.Release(context.Background()) })
+	g.Emit = func(e runner.Event) {
+		if _, ok := e.(runner.Waiting); ok { // it has only begun to
+			time.AfterFunc(2*held, func() { _ = lease.Release(context.Background()) })
+		}
+	}
 	a := g.try(t, Submission{Over: folder(t, map[string]string{"kernel.c": fastKernel}), Stage: Compile})
 	if a.Status != Compiled || float64(a.Waited) < held.Seconds() {
 		t.Errorf("%+v", a)
