@@ -110,7 +110,7 @@ func TestWaits_AreTold(t *testing.T) {
 	write(t, filepath.Join(top, "k", "kernel.c"), fastKernel)
 	a := start(t, filepath.Join(top, "k"))
 	// With a name that no suite had before: a build from the cache waits for nobody.
-	write(t, filepath.Join(top, "k", "pawl.yaml"), strings.Replace(axpySuite, `"gcc`, `"sleep 2; : `+top+`; gcc`, 1))
+	write(t, filepath.Join(top, "k", "pawl.yaml"), strings.Replace(axpySuite, `"gcc`, `"sleep 5; : `+top+`; gcc`, 1))
 	first := make(chan error, 1)
 	go func() {
 		_, err := a.session.CallTool(t.Context(), toolCall("submit", map[string]any{"stage": "compile"}))

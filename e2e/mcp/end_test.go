@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -61,11 +62,13 @@ func TestEnd(t *testing.T) {
 					break
 				}
 			}
-			time.Sleep(300 * time.Millisecond) // in the middle of it
-			started := below(cmd.Process.Pid)
-			if len(started) == 0 {
-				t.Error("nothing runs: the test shows nothing")
-			}
+			var started []int
+			await.True(t, "something to run for a while", func() bool { // otherwise the test shows nothing
+				before := below(cmd.Process.Pid)
+				time.Sleep(300 * time.Millisecond)
+				started = below(cmd.Process.Pid)
+				return slices.ContainsFunc(started, func(pid int) bool { return slices.Contains(before, pid) })
+			})
 			must(t, test.end(in, cmd.Process))
 			ended := make(chan error, 1)
 			go func() {

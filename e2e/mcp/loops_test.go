@@ -24,7 +24,7 @@ func python(t *testing.T, dir string, args ...string) string {
 	must(t, err)
 	cmd := exec.CommandContext(t.Context(), "/usr/bin/python3", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "PYTHONPATH="+sdk, "PYTHONDONTWRITEBYTECODE=1", "PATH="+filepath.Dir(binary)+":/usr/bin:"+os.Getenv("PATH"))
+	cmd.Env = apart(t, "PYTHONPATH="+sdk, "PYTHONDONTWRITEBYTECODE=1", "PATH="+filepath.Dir(binary)+":/usr/bin:"+os.Getenv("PATH"))
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	out, err := cmd.Output()
@@ -81,7 +81,7 @@ for sample, source in enumerate((right, right.replace("(a, b)\n\n", "(a, b) + 0.
 	cmd := exec.CommandContext(t.Context(), "/usr/bin/python3", "loop.py", binary, stage)
 	sdk, err := filepath.Abs("../../sdk/python")
 	must(t, err)
-	cmd.Dir, cmd.Stdin, cmd.Env = top, strings.NewReader(candidate), append(os.Environ(), "PYTHONPATH="+sdk, "PATH=/usr/bin:"+os.Getenv("PATH"))
+	cmd.Dir, cmd.Stdin, cmd.Env = top, strings.NewReader(candidate), apart(t, "PYTHONPATH="+sdk, "PATH=/usr/bin:"+os.Getenv("PATH"))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

@@ -81,6 +81,14 @@ func serverCommand(t *testing.T, dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// apart returns the environment for a program that starts pawl: with a lock of its own, and no build of an earlier run.
+func apart(t *testing.T, more ...string) []string {
+	t.Helper()
+	locks := t.TempDir()
+	must(t, os.Chmod(locks, 0o700))
+	return append(append(os.Environ(), "PAWL_LOCK_DIR="+locks, "PAWL_CACHE="+builds), more...)
+}
+
 // agent is a client of the SDK.
 type agent struct {
 	t       *testing.T
