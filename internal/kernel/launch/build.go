@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/goatnote-inc/pawl/internal/base/shell"
 	"github.com/goatnote-inc/pawl/internal/kernel/tensor"
 	"github.com/goatnote-inc/pawl/sdk"
 )
@@ -171,6 +172,9 @@ func compile(ctx context.Context, compiler, define, dir string) error {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, compiler, "-std=gnu11", "-O2", define, "-o", "launcher", "launcher.c", "-ldl")
 	cmd.Dir = dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.Cancel = func() error { return shell.Kill(cmd) } // what it started, too: it holds the output open
+	cmd.WaitDelay = shell.Grace
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, firstLines(out, 12))

@@ -1,15 +1,20 @@
 package launch_test
 
 import (
+	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/goatnote-inc/pawl/internal/base/await"
 	"github.com/goatnote-inc/pawl/internal/kernel/harness"
 	"github.com/goatnote-inc/pawl/internal/kernel/launch"
 	"github.com/goatnote-inc/pawl/internal/kernel/suite"
@@ -101,4 +106,38 @@ func TestBuildSaysWhatIsMissing(t *testing.T) {
 	if _, err := launch.Build(t.Context(), launch.Host, nil, t.TempDir()); !errors.Is(err, launch.ErrNoCompiler) || !strings.Contains(err.Error(), "apt-get install gcc") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// A compiler is several processes. None of them goes on when the build is canceled, and nobody waits for them.
+func TestBuildIsCanceled(t *testing.T) {
+	bin := t.TempDir()
+	pid := filepath.Join(bin, "pid")
+	script := "#!/bin/sh\n[ \"$1\" = --version ] && exit\nsleep 600 &\necho $! >" + pid + ".new && mv " + pid + ".new " + pid + "\nwait\n"
+	if err := os.WriteFile(filepath.Join(bin, "cc"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	dir, ended := t.TempDir(), make(chan error, 1)
+	go func() {
+		_, err := launch.Build(ctx, launch.Host, [][]tensor.Argument{scale(1)}, dir)
+		ended <- err
+	}()
+	var child int
+	await.True(t, "the compiler to start another process", func() bool {
+		text, err := os.ReadFile(pid)
+		if err == nil {
+			child, err = strconv.Atoi(strings.TrimSpace(string(text)))
+		}
+		return err == nil
+	})
+	cancel()
+	if err := await.Receive(t, "the build to end", ended); err == nil {
+		t.Error("a build that was canceled made a launcher")
+	}
+	await.True(t, "the process of the compiler to end", func() bool {
+		state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", child))
+		return err != nil || bytes.Contains(state, []byte(") Z "))
+	})
 }
