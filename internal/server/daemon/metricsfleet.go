@@ -9,6 +9,7 @@ import (
 
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
 	"github.com/goatnote-inc/pawl/internal/fleet/placer"
+	"github.com/goatnote-inc/pawl/internal/fleet/tier"
 	"github.com/goatnote-inc/pawl/internal/fleet/wake"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 	"github.com/goatnote-inc/pawl/internal/server/store/fleetstore"
@@ -100,11 +101,12 @@ func stateOf(d fleetstore.Device) string {
 	return string(d.Power)
 }
 
-// asleep returns the hosts that are off until something needs them. powers has those that the fleet starts and stops.
+// asleep returns the hosts that are off until something needs them, and those of unknown code that had their one lease. powers has those that
+// the fleet starts and stops.
 func asleep(devices []fleetstore.Device, powers map[string]wake.Power) map[string]bool {
 	list := map[string]bool{}
 	for _, d := range devices {
-		list[d.Host] = list[d.Host] || d.Sleeps
+		list[d.Host] = list[d.Host] || d.Sleeps || d.Tier == tier.Unknown && d.Power == placement.Closed
 	}
 	for host, power := range powers {
 		list[host] = power != wake.On

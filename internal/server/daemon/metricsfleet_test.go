@@ -10,6 +10,7 @@ import (
 	"github.com/goatnote-inc/pawl/internal/fleet/calibration"
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
 	"github.com/goatnote-inc/pawl/internal/fleet/placer"
+	"github.com/goatnote-inc/pawl/internal/fleet/tier"
 	"github.com/goatnote-inc/pawl/internal/fleet/wake"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 	"github.com/goatnote-inc/pawl/internal/server/store/fleetstore"
@@ -35,12 +36,14 @@ func TestFleetMetrics(t *testing.T) {
 				{},
 				{Enrolled: &old, LastSeen: &old, Name: "batch"},
 				{Enrolled: &old, LastSeen: &old, Name: "off"},
+				{Enrolled: &old, LastSeen: &old, Name: "thrown away"},
 			}, nil
 		},
 		devices: func(context.Context) ([]fleetstore.Device, error) {
 			return []fleetstore.Device{
 				device("l4", placement.Ready, "", now), device("l4", placement.Ready, "", time.Time{}), device("l4", placement.Ready, "noisy", now),
 				{Device: placement.Device{Host: "batch", Power: placement.Asleep}, Sleeps: true, Model: "h100", Calibrations: 10, FalseAlarms: 1},
+				{Device: placement.Device{Host: "thrown away", Power: placement.Closed, Tier: tier.Unknown}, Model: "h100"},
 			}, nil
 		},
 		queue: func(context.Context, string) (placer.View, error) {
@@ -64,7 +67,7 @@ func TestFleetMetrics(t *testing.T) {
 	text := scrape(t, m)
 	for _, want := range []string{
 		"pawld_fleet_up 1", "pawld_fleet_waiting 6", "pawld_fleet_stranded 2", "pawld_fleet_oldest_seconds 90", "pawld_fleet_leases 4", `pawld_fleet_devices{state="ready"} 2`,
-		`pawld_fleet_devices{state="quarantine"} 1`, `pawld_fleet_devices{state="asleep"} 1`, `pawld_fleet_devices{state="closed"} 0`, `pawld_fleet_agents{state="heard"} 1`,
+		`pawld_fleet_devices{state="quarantine"} 1`, `pawld_fleet_devices{state="asleep"} 1`, `pawld_fleet_devices{state="closed"} 1`, `pawld_fleet_agents{state="heard"} 1`,
 		`pawld_fleet_agents{state="silent"} 2`, "pawld_fleet_calibrations 40", "pawld_fleet_false_alarms 4", "pawld_fleet_uncalibrated 1",
 		`pawld_fleet_hosts{state="on"} 2`, `pawld_fleet_hosts{state="unknown"} 1`, `pawld_fleet_hosts{state="off"} 0`, "pawld_fleet_hosts_failing 2",
 	} {
