@@ -22,6 +22,9 @@ const (
 	MaxGateSeconds = 4 * 3600
 )
 
+// GateSeconds is the longest time of the measurements that pawl run --on and webhooks ask for.
+const GateSeconds = 3600
+
 // GateRequest asks the fleet of a server to measure a change on one device of each model.
 type GateRequest struct {
 	Models   []string      `json:"models"`

@@ -25,10 +25,9 @@ import (
 )
 
 const (
-	gateSeconds = 3600             // longest time of a measurement on the fleet
-	gatePoll    = time.Second      // between two questions about a gate
-	queuePoll   = 5 * time.Second  // the same, if it has only waited for the last ten: a queue can have thousands
-	gateAway    = 30 * time.Minute // how long the server may be away meanwhile
+	gatePoll  = time.Second      // between two questions about a gate
+	queuePoll = 5 * time.Second  // the same, if it has only waited for the last ten: a queue can have thousands
+	gateAway  = 30 * time.Minute // how long the server may be away meanwhile
 )
 
 // runOn runs the loop on devices of a server's fleet, and leaves the same documents and exit code as a run here.
@@ -86,7 +85,7 @@ func (f *runFlags) gateRequest(ctx context.Context, path, dir string) (*client.G
 		return nil, client.File{}, command.Usage(err)
 	}
 	r := &client.GateRequest{
-		Models: strings.Split(f.on, ","), Base: base, Head: head, Suite: suite, Seconds: gateSeconds, Trust: measure.Trust(f.Trust), Priority: f.urgent,
+		Models: strings.Split(f.on, ","), Base: base, Head: head, Suite: suite, Seconds: client.GateSeconds, Trust: measure.Trust(f.Trust), Priority: f.urgent,
 	}
 	file, err := bundle(ctx, repo, dir, base, head)
 	if err != nil {

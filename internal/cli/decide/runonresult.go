@@ -20,12 +20,10 @@ import (
 	"github.com/goatnote-inc/pawl/internal/base/words"
 	"github.com/goatnote-inc/pawl/internal/cli/command"
 	"github.com/goatnote-inc/pawl/internal/cli/env"
+	"github.com/goatnote-inc/pawl/internal/fleet/job"
 	"github.com/goatnote-inc/pawl/internal/report"
 	"github.com/goatnote-inc/pawl/ratchet"
 )
-
-// gateDocuments are the files of a run that the fleet delivers.
-var gateDocuments = []string{"current.json", "current.json.zst", "verdict.json", "ratchet_report.md", "report.html", "account.json"}
 
 // collect fetches the documents of all models, joins several into one report, and returns the worst result as an error
 // with its exit code.
@@ -92,8 +90,8 @@ func fetchDocuments(ctx context.Context, c *client.Client, p client.GatePart, di
 		return v, err
 	}
 	defer root.Close()
-	limits := archive.Limits{Entries: len(gateDocuments), Directory: 64 << 10, Total: 1 << 30}
-	for _, name := range gateDocuments {
+	limits := archive.Limits{Entries: len(job.Documents), Directory: 64 << 10, Total: 1 << 30}
+	for _, name := range job.Documents {
 		_ = root.Remove(name) // of an earlier run
 		limits.Want = append(limits.Want, archive.WantedFile{Name: name, Most: 512 << 20})
 	}

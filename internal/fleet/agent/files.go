@@ -84,16 +84,13 @@ func copyDigest(w io.Writer, r io.Reader, digest string) error {
 	return nil
 }
 
-// documents are the files of a run that are delivered, as pawl run names them.
-var documents = []string{"current.json", "current.json.zst", "verdict.json", "ratchet_report.md", "report.html", "account.json"}
-
 // pack writes the archive with the documents of a run, and returns its digest; none if the run left no document. The same documents make
 // the same archive.
 func pack(d *leaseDir) (string, error) {
 	sum, packed := sha256.New(), 0
 	err := disk.Replace(d.file("documents.zip"), 0o600, func(w io.Writer) error {
 		z := zip.NewWriter(io.MultiWriter(w, sum))
-		for _, name := range documents {
+		for _, name := range job.Documents {
 			content, err := disk.ReadRegular(d.file("out/"+name), job.MaxDocuments)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue

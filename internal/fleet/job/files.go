@@ -21,6 +21,9 @@ const (
 	MaxBuilds    = 1 << 30
 )
 
+// Documents are the files of a run that an agent delivers, as pawl run names them.
+var Documents = []string{"current.json", "current.json.zst", "verdict.json", "ratchet_report.md", "report.html", "account.json"}
+
 // Enrollment is the body of a request to enroll. The agent chooses its key and sends only the hash.
 type Enrollment struct {
 	Code    string   `json:"code"`

@@ -48,9 +48,6 @@ type Changes struct {
 // New returns Changes.
 func New(o Options) *Changes { return &Changes{o: o, locks: map[int64]*sync.Mutex{}} }
 
-// GateSeconds is the longest time of a measurement.
-const GateSeconds = 3600
-
 // subject is a change of a project that gates its repository.
 type subject struct {
 	project int64
@@ -124,7 +121,7 @@ func (c *Changes) Prepare(ctx context.Context, e gate.Event) (gate.Prepared, err
 
 // resolve asks the forge what the change is, and returns the work of its gate without a bundle, and the ref to fetch.
 func (c *Changes) resolve(ctx context.Context, s *subject, e gate.Event) (p gate.Prepared, ref string, err error) {
-	p.Work = gate.Work{Gate: e.Gate, Project: e.Project, Base: e.Before, Head: e.Head, Suite: s.gated.Suite, Seconds: GateSeconds}
+	p.Work = gate.Work{Gate: e.Gate, Project: e.Project, Base: e.Before, Head: e.Head, Suite: s.gated.Suite, Seconds: client.GateSeconds}
 	p.Models = slices.Sorted(slices.Values(s.gated.Models))
 	if e.Pull == 0 {
 		return p, "refs/heads/" + e.Branch, nil

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goatnote-inc/pawl/client"
 	"github.com/goatnote-inc/pawl/internal/fleet/calibrate"
 	"github.com/goatnote-inc/pawl/internal/fleet/placement"
 	"github.com/goatnote-inc/pawl/internal/fleet/tier"
-	"github.com/goatnote-inc/pawl/internal/server/change"
 	"github.com/goatnote-inc/pawl/internal/server/engine"
 	"github.com/goatnote-inc/pawl/internal/server/store"
 	"github.com/goatnote-inc/pawl/internal/server/store/fleetstore"
@@ -273,8 +273,8 @@ That is an hour for webhooks and pawl run --on: a smaller budget lets none of th
 			if hours < 0 || money < 0 {
 				return usageError{errors.New("--hours and --money must not be below 0")}
 			}
-			if hours > 0 && hours*3600 < change.GateSeconds {
-				fmt.Fprintf(g.Err, "warning: a gate of a webhook or of pawl run --on reserves %g h, so none of them will start\n", change.GateSeconds/3600.0)
+			if hours > 0 && hours*3600 < client.GateSeconds {
+				fmt.Fprintf(g.Err, "warning: a gate of a webhook or of pawl run --on reserves %g h, so none of them will start\n", client.GateSeconds/3600.0)
 			}
 			return g.withStore(cmd.Context(), func(_ *config, s *store.Store) error {
 				return g.changeAudited(cmd.Context(), s, args[0], "budget.set", func(in *store.Store, p store.Project) (changeResult, error) {
