@@ -46,7 +46,7 @@ func (w *world) testChecked(t *testing.T) {
 	t.Run("unknown", func(t *testing.T) {
 		w.must(t, "pawld", "project", "create", "unknown-code")
 		w.must(t, "pawld", "fleet", "tier", "unknown-code", "unknown")
-		state, args := enroll("unknown", "opencl:pthread-")
+		state, args := enroll("unknown", "opencl:pthread@unknown")
 		if out, errs, err := w.run(t, w.dir, agent, append([]string{"serve"}, args...)...); err == nil || !strings.Contains(errs, "use pawl-agent once") {
 			t.Fatalf("serve for unknown code: %v\n%s%s", err, out, errs)
 		}

@@ -214,7 +214,7 @@ func TestChildEnv_PassesNoSecrets(t *testing.T) {
 	if got := childEnv([]string{cpu}, job.Lease{Device: "opencl:gfx942"}); !slices.Contains(got, part) || slices.Contains(got, cpu) {
 		t.Errorf("%q: want the device that the lease names, and no OpenCL on a CPU for a gate", got)
 	}
-	if got := childEnv(nil, job.Lease{Device: "opencl:gfx942", Calibrate: 7}); !slices.Contains(got, part) || !slices.Contains(got, cpu) {
+	if got := childEnv(nil, job.Lease{Device: "opencl:gfx942@gpu2", Calibrate: 7}); !slices.Contains(got, part) || !slices.Contains(got, cpu) {
 		t.Errorf("%q: want a calibration to run on every device", got)
 	}
 }

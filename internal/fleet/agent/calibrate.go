@@ -27,7 +27,8 @@ import (
 //go:embed calibrate
 var kernels embed.FS
 
-// openCL starts the name of a device that only OpenCL reaches. A part of its OpenCL name follows.
+// openCL starts the name of a device that only OpenCL reaches. A part of its OpenCL name follows, and @ with anything if another host has
+// such a device, too.
 const openCL = "opencl:"
 
 // kernelOf returns the folder of the suite for the device of a lease.

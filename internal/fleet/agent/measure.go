@@ -190,6 +190,7 @@ func childEnv(environ []string, l job.Lease) []string {
 		}
 	}
 	if part, ok := strings.CutPrefix(l.Device, openCL); ok {
+		part, _, _ = strings.Cut(part, "@")
 		env = append(env, "PAWL_OPENCL_DEVICE="+part)
 		if l.Calibrate != 0 {
 			env = append(env, "PAWL_OPENCL_CPU=unprotected") // the kernel is the agent's own, also if the device is a CPU

@@ -67,14 +67,14 @@ func decodeEnrollment(d *json.Decoder, in *job.Enrollment) (key [sha256.Size]byt
 	}
 	for _, name := range in.Devices {
 		if !validDevice(name) {
-			return key, errors.New("a device has 1 to 100 letters, digits and any of -_.: in its name")
+			return key, errors.New("a device has 1 to 100 letters, digits and any of -_.:@ in its name")
 		}
 	}
 	return key, nil
 }
 
 func validDevice(name string) bool {
-	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:"
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:@"
 	return name != "" && len(name) <= maxDevice && strings.Trim(name, letters) == ""
 }
 
