@@ -82,7 +82,7 @@ func (g *gate) run(ctx workflow.Context) (Outcome, error) {
 			return Outcome{}, err
 		}
 		result, give, err := g.measure(ctx, lease)
-		unable := err == nil && n == 0 && cannot(ctx, result)
+		unable := err == nil && n == 0 && g.cannot(ctx, result)
 		give.Failed = give.Failed || unable
 		if told := g.tell(last, placer.Message{Release: &give}); told != nil {
 			return Outcome{}, told
@@ -102,9 +102,9 @@ func (g *gate) run(ctx workflow.Context) (Outcome, error) {
 }
 
 // cannot reports whether a host could not measure at all, such as one without the sandbox or a compiler. It ends gates so soon that it would get
-// the next ones, too. The change itself may be the cause, so a gate asks only one more host.
-func cannot(ctx workflow.Context, r job.Result) bool {
-	return r.Exit == job.ExitCannot && r.Rounds == 0 && workflow.GetVersion(ctx, "cannot", workflow.DefaultVersion, 1) == 1
+// the next ones, too. The change itself may be the cause, so a gate asks only one more host, and none if it took most of its time.
+func (g *gate) cannot(ctx workflow.Context, r job.Result) bool {
+	return r.Exit == job.ExitCannot && r.Rounds == 0 && r.Seconds < float64(g.work.Seconds)/2 && workflow.GetVersion(ctx, "cannot", workflow.DefaultVersion, 1) == 1
 }
 
 // leasePrefix returns what the names of the leases of a gate on a model begin with; a dash and a number follow.

@@ -61,6 +61,11 @@ func TestGate_Paths(t *testing.T) {
 			attempts: []string{"p-G-l4-1 1 on a", "p-G-l4-2 2 on b"}, state: Done,
 		},
 		{
+			name: "no round in all of its time: no other card", devices: []string{"a", "b"},
+			answers:  []answer{{exit: job.ExitCannot, after: 29 * time.Minute}},
+			attempts: []string{"p-G-l4-1 1 on a"}, state: Done,
+		},
+		{
 			name: "nothing to test: no other card", devices: []string{"a", "b"},
 			answers:  []answer{{exit: 2}},
 			attempts: []string{"p-G-l4-1 1 on a"}, state: Done,

@@ -200,7 +200,7 @@ func (w *world) measure(_ context.Context, l job.Lease) (job.Result, error) {
 		r.Attempt--
 	}
 	if a.exit != 0 {
-		r.Exit, r.Rounds = a.exit, 0
+		r.Exit, r.Rounds, r.Seconds = a.exit, 0, a.after.Seconds()
 	}
 	if a.late > 0 {
 		w.env.RegisterDelayedCallback(func() {
