@@ -40,7 +40,8 @@ func TestFleet_SaysWhatThereIs(t *testing.T) {
 		{"queue", client.Fleet{}, "", "none of your gates waits for a device\n"},
 		{"queue --json", client.Fleet{Queue: []client.FleetQueued{}}, "[]\n", ""},
 		{
-			"show 01JC8ZK4Q6N6D3T8W1X5Y7V9B2", client.Gate{Parts: []client.GatePart{
+			"show 01JC8ZK4Q6N6D3T8W1X5Y7V9B2",
+			client.Gate{Parts: []client.GatePart{
 				{Model: "l4", State: "done", Device: "GPU-1", Rounds: 6, Exit: &exit},
 				{Model: "h100", State: "measuring", Device: "GPU-3", Rounds: 1},
 				{Model: "a10", State: "waiting", Position: 1, Reason: "no device"},
