@@ -1,12 +1,17 @@
 package build
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/goatnote-inc/pawl/internal/base/await"
 )
 
 // inRepository is a repository with one commit that holds the file "k.c".
@@ -144,6 +149,40 @@ func TestCheckout_RemovesHalfMadeWorktree(t *testing.T) {
 			t.Errorf("%s is still there: %v", path, err)
 		}
 	}
+}
+
+// A checkout that is canceled while git makes it leaves nothing that stops the next one of the same commit.
+func TestCheckout_CanceledInTheMiddle(t *testing.T) {
+	r := inRepository(t)
+	program, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	made := filepath.Join(bin, "made")
+	script := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in *\"worktree add\"*) %s \"$@\" && touch %s && exec sleep 600;; esac\nexec %[1]s \"$@\"\n", program, made)
+	if err := os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := os.Getenv("PATH")
+	t.Setenv("PATH", bin+":"+path)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := r.Checkout(ctx, "main")
+		ended <- err
+	}()
+	await.True(t, "git to make a worktree", func() bool { _, err := os.Stat(made); return err == nil })
+	cancel()
+	if err := await.Receive(t, "the checkout to end", ended); err == nil {
+		t.Error("a checkout that was canceled is a checkout")
+	}
+	t.Setenv("PATH", path)
+	if left := places(t, r); len(left) != 0 {
+		t.Errorf("left are %q", left)
+	}
+	checkedOut(t, r)
 }
 
 // A submodule that is cloned here is checked out without its remote, and a commit cannot name another address for it.
