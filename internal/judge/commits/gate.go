@@ -71,7 +71,7 @@ func (g Gate) checkout(ctx context.Context, commit string) (o runner.Options, re
 	}
 	o = g.Options
 	o.Dir, o.Seed = filepath.Join(tree.Dir, g.Inside), runner.RandomSeed()
-	return o, func() error { return tree.Remove(context.WithoutCancel(ctx)) }, nil
+	return o, func() error { return tree.Remove(ctx) }, nil
 }
 
 // conclude makes an answer of a gate: slower if any of the cases is, fine if all are. cases may be empty for all.

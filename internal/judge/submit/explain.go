@@ -174,7 +174,7 @@ type explainer struct {
 func (x *explainer) close(ctx context.Context) error {
 	var errs []error
 	for _, t := range x.trees {
-		errs = append(errs, t.Remove(context.WithoutCancel(ctx)))
+		errs = append(errs, t.Remove(ctx))
 	}
 	return errors.Join(errs...)
 }

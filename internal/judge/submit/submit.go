@@ -269,7 +269,7 @@ func (j *job) changedKeys(ctx context.Context) (keys []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, base.Remove(context.WithoutCancel(ctx))) }()
+	defer func() { err = errors.Join(err, base.Remove(ctx)) }()
 	was, err := suite.Load(filepath.Join(base.Dir, filepath.FromSlash(j.inside), j.Suite))
 	if err != nil {
 		return nil, fmt.Errorf("the base has no valid suite: %w", err)

@@ -40,10 +40,10 @@ func (r *Repository) Checkout(ctx context.Context, ref string) (*Worktree, error
 	w := &Worktree{Dir: strings.TrimSuffix(lock.Name(), ".lock"), Commit: commit, repo: r, lock: lock}
 	if _, err := git(ctx, r.Root, "worktree", "add", "--detach", "--force", w.Dir, commit); err != nil {
 		err = fmt.Errorf("cannot check out %s in a separate worktree: %w", ref, err)
-		return nil, errors.Join(err, w.Remove(context.WithoutCancel(ctx))) // what a canceled git left would stop the next one
+		return nil, errors.Join(err, w.Remove(ctx)) // what git left would stop the next one
 	}
 	if err := r.checkOutSubmodules(ctx, w.Dir); err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot check out the submodules of %s: %w", ref, err), w.Remove(context.WithoutCancel(ctx)))
+		return nil, errors.Join(fmt.Errorf("cannot check out the submodules of %s: %w", ref, err), w.Remove(ctx))
 	}
 	return w, nil
 }
@@ -73,9 +73,9 @@ func lockNew(dir string) (*os.File, error) {
 	}
 }
 
-// Remove deletes the worktree. If it cannot, the lock file stays, and the next checkout tries again.
+// Remove deletes the worktree, also after ctx was canceled. If it cannot, the lock file stays, and the next checkout tries again.
 func (w *Worktree) Remove(ctx context.Context) error {
-	err := w.repo.removeWorktree(ctx, w.Dir)
+	err := w.repo.removeWorktree(context.WithoutCancel(ctx), w.Dir)
 	if err == nil {
 		err = os.Remove(w.lock.Name())
 	}
